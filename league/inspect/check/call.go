@@ -19,9 +19,7 @@ import (
 type call struct {
 	Exchange
 
-	at time.Time
-	to *fakeAgent
-
+	to   *fakeAgent
 	came members // the body as it came; nil when it was no JSON object
 	sent members // the message as it came
 	form string  // how the form of the call differs from that of the specification; "" for not at all
@@ -40,7 +38,7 @@ type call struct {
 
 // read parses a call, as received and in the form of the specification.
 func (a *fakeAgent) read(came, canonical []byte) *call {
-	c := &call{Exchange: Exchange{To: a.url, request: came}, at: time.Now(), to: a, came: objectOf(came),
+	c := &call{Exchange: Exchange{To: a.url, request: came, at: time.Now()}, to: a, came: objectOf(came),
 		object: objectOf(canonical)}
 	c.method = c.object.text("method")
 	c.params = objectOf(c.object["params"])

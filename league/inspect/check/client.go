@@ -26,25 +26,41 @@ const (
 	maxShown  = 2 << 10 // bytes shown of a body
 )
 
+// A request is a call of the agent under examination, as it is posted.
+type request struct {
+	method string  // "" for a body that is no call
+	asked  members // the message, with the names of the specification; nil for none
+	url    string
+	header map[string]string // beside the usual one
+	body   []byte
+}
+
+// request is a request with a message, in the form of the specification. A tool has the name of its
+// message type, and no agent has a method for a message without a type.
+func (x *exam) request(message map[string]any) request {
+	params := encoded(message)
+	asked := objectOf(params)
+	messageType := asked.text("message_type")
+	method := cmp.Or(methodOf(messageType).Name, strings.ToLower(messageType), unknownMethod)
+	return request{method: method, asked: asked, url: x.options.URL, body: dialect.CallBody(method, params, x.nextID())}
+}
+
 // maxHeld is the number of times that a call is made again to an agent that limits the rate of calls:
 // the kit makes more calls than any league.
 const maxHeld = 5
 
-// post sends a body as it is, and waits for the answer no longer than patience. It always
-// returns a reply, also if the agent was given up.
-func (x *exam) post(ctx context.Context, url string, header map[string]string, body []byte,
-	patience time.Duration) *reply {
-	r := x.exchange(ctx, url, header, body, patience)
-	for range maxHeld {
+// post makes a call, and waits for the answer no longer than patience. It always returns a reply, also if
+// the agent was given up.
+func (x *exam) post(ctx context.Context, q request, patience time.Duration) *reply {
+	for held := 0; ; held++ {
+		r := x.exchange(ctx, q, patience)
 		seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
 		wait := min(time.Duration(max(seconds, 0))*time.Second, otherLimit)
-		if r.Status != http.StatusTooManyRequests || err != nil || !rest(ctx, wait) {
-			break
+		if r.Status != http.StatusTooManyRequests || err != nil || held == maxHeld || !rest(ctx, wait) {
+			x.countSilence(r)
+			return r
 		}
-		r = x.exchange(ctx, url, header, body, patience)
 	}
-	x.countSilence(r)
-	return r
 }
 
 // rest pauses, and tells whether ctx has not ended.
@@ -60,18 +76,17 @@ func rest(ctx context.Context, d time.Duration) bool {
 }
 
 // exchange is post without retries.
-func (x *exam) exchange(ctx context.Context, url string, header map[string]string, body []byte,
-	patience time.Duration) *reply {
+func (x *exam) exchange(ctx context.Context, q request, patience time.Duration) *reply {
 	if reason := x.givenUp(); reason != "" || x.life.Err() != nil {
-		return notSent(url, body, cmp.Or(reason, outOfTime))
+		return notSent(q, cmp.Or(reason, outOfTime))
 	}
-	r := &reply{Exchange: Exchange{To: url, request: body}}
+	r := newReply(q)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	started := time.Now()
-	err := x.roundTrip(ctx, r, header)
+	err := x.roundTrip(ctx, r, q)
 	r.at, r.took = time.Now(), time.Since(started)
-	r.TookMS, r.response = r.took.Milliseconds(), r.body
+	r.TookMS = r.took.Milliseconds()
 	switch {
 	case err != nil && x.life.Err() != nil: // the agent had not its whole time
 		r.unasked, r.Error = true, outOfTime
@@ -81,33 +96,33 @@ func (x *exam) exchange(ctx context.Context, url string, header map[string]strin
 		r.Error = protocol.ClosedUnanswered
 	case err != nil:
 		r.Error, r.closed = err.Error(), errors.Is(err, transport.ErrConnectionRefused)
-	case len(r.body) > maxAnswer:
+	case len(r.response) > maxAnswer:
 		r.Error = fmt.Sprintf("the answer has more than %d bytes", maxAnswer)
 	}
 	return r.read()
 }
 
 // roundTrip makes a call, and fills in the reply.
-func (x *exam) roundTrip(ctx context.Context, r *reply, header map[string]string) error {
-	q, err := http.NewRequestWithContext(ctx, http.MethodPost, r.To, bytes.NewReader(r.request))
+func (x *exam) roundTrip(ctx context.Context, r *reply, q request) error {
+	sent, err := http.NewRequestWithContext(ctx, http.MethodPost, q.url, bytes.NewReader(q.body))
 	if err != nil {
 		return err
 	}
-	q.Header.Set("Content-Type", "application/json")
+	sent.Header.Set("Content-Type", "application/json")
 	// An agent may close a connection between two calls. With this header, which is not
 	// sent, the client repeats the next call on a new connection.
-	q.Header["X-Idempotency-Key"] = nil
-	for name, value := range header {
-		q.Header.Set(name, value)
+	sent.Header["X-Idempotency-Key"] = nil
+	for name, value := range q.header {
+		sent.Header.Set(name, value)
 	}
-	response, err := x.options.client.Do(q)
+	response, err := x.options.client.Do(sent)
 	if err != nil {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
 	r.Status, r.header = response.StatusCode, response.Header
-	r.body, err = io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
-	r.body = dialect.FromEvents(r.body)
+	body, err := io.ReadAll(io.LimitReader(response.Body, maxAnswer+1))
+	r.response = dialect.FromEvents(body)
 	return err
 }
 
@@ -118,12 +133,9 @@ func (x *exam) nextID() jsontext.Value {
 	return jsontext.Value(strconv.FormatInt(x.ids.Add(1), 10))
 }
 
-// The time that the protocol gives an agent to answer (docs/protocol.md#timeouts-and-retries).
-const (
-	inviteLimit = 5 * time.Second
-	chooseLimit = 30 * time.Second
-	otherLimit  = 10 * time.Second
-)
+// otherLimit is the time that the protocol gives an agent to answer a method without a time of its own
+// (docs/protocol.md#timeouts-and-retries).
+const otherLimit = 10 * time.Second
 
 // limitOf is the time that the protocol gives an agent to answer a method; a second if it has not
 // answered the method before in its time.
@@ -137,22 +149,15 @@ func (x *exam) limitOf(method string) time.Duration {
 	return limit
 }
 
-// timed keeps the time that an answer to a method took, or that there was none.
-func (x *exam) timed(method string, r *reply) {
+// timed keeps the time that an answer took, or that there was none.
+func (x *exam) timed(r *reply) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if r.timedOut() && !x.concurrent.Load() {
-		x.hung[method] = true
+		x.hung[r.method] = true
 	} else if r.Error == "" {
-		x.times[method] = append(x.times[method], r.took)
+		x.times[r.method] = append(x.times[r.method], r.took)
 	}
-}
-
-// methodFor returns the method of a message of the kit. A tool has the name of its message type, and no
-// agent has a method for a message without a type.
-func methodFor(message map[string]any) string {
-	messageType, _ := message["message_type"].(string)
-	return cmp.Or(methodOf(messageType).Name, strings.ToLower(messageType), unknownMethod)
 }
 
 // ask sends a message as a league does: in the form of the specification and, if the agent under
@@ -160,57 +165,55 @@ func methodFor(message map[string]any) string {
 // it understands. The reply has the message with the names of the specification, and the bytes in the form
 // that was understood; if none was, it is the answer that tells most about the reason.
 func (a *fakeAgent) ask(ctx context.Context, message map[string]any) *reply {
-	x, method := a.exam, methodFor(message)
-	id, limit := x.nextID(), x.limitOf(method)
-	body := dialect.CallBody(method, encoded(message), id)
+	x := a.exam
+	q := x.request(message)
+	limit := x.limitOf(q.method)
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	var attempts []*reply
-	status, translated, arrived, err := a.dialect.Call(ctx, x.options.URL, "", method, body,
+	status, translated, arrived, err := a.dialect.Call(ctx, q.url, "", q.method, q.body,
 		func(ctx context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
-			r := x.post(ctx, url, header, body, limit)
+			r := x.post(ctx, request{q.method, q.asked, url, header, body}, limit)
 			attempts = append(attempts, r)
 			if r.Error != "" {
 				return transport.Posted{Status: r.Status}, errors.New(r.Error)
 			}
-			return transport.Posted{Status: r.Status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, nil
+			return transport.Posted{Status: r.Status, Session: r.header.Get("Mcp-Session-Id"), Body: r.response}, nil
 		})
 	if len(attempts) == 0 { // the dialect had no time to call
-		return notSent(x.options.URL, body, outOfTime)
+		return notSent(q, outOfTime)
 	}
 	r := attempts[len(attempts)-1]
-	x.timed(method, r)
+	x.timed(r)
 	object := objectOf(translated)
 	switch {
 	case err != nil:
-	case r.translate(method, status, object):
-		x.recordForm(method, body, attempts)
+	case r.translate(status, object):
+		x.recordForm(r, len(attempts) > 1)
 	default:
 		for _, attempt := range attempts {
-			if bytes.Equal(attempt.body, arrived) {
+			if bytes.Equal(attempt.response, arrived) {
 				r = attempt
 			}
 		}
 		if f := faultOf(object); f != nil && status == http.StatusOK {
 			r.fault, r.result = f, nil
-			r.defect = diagnose(r)
 		}
 	}
-	x.inspect(r, id)
-	return r
+	return x.inspect(r)
 }
 
-// recordForm records the form of the call and of the reply that the agent has understood last.
-func (x *exam) recordForm(method string, body []byte, attempts []*reply) {
-	r := attempts[len(attempts)-1]
-	if methodOf(method).Essential != "" || r.result.text("status") == protocol.StatusAcknowledged {
+// recordForm records the form of a call that the agent has understood, and of the reply. Searched tells that
+// it did not understand that of the specification.
+func (x *exam) recordForm(r *reply, searched bool) {
+	if methodOf(r.method).Essential != "" || r.result.text("status") == protocol.StatusAcknowledged {
 		x.understood.Store(true)
 	}
-	if form, sent := formOf(objectOf(r.request)); len(attempts) > 1 || form != method {
-		r.form = form + when(form == method, "%s", otherMembers(sent, objectOf(objectOf(body)["params"])))
+	if form, sent := formOf(objectOf(r.request)); searched || form != r.method {
+		r.form = form + when(form == r.method, "%s", otherMembers(sent, r.asked))
 	}
 	x.record("understood call", &fact{reply: r, defect: "It understands calls only in another form than the specification's: " + r.form + ".",
-		problem: when(r.form != "", "it understands %s only as: %s", method, r.form)})
+		problem: when(r.form != "", "it understands %s only as: %s", r.method, r.form)})
 	f := &fact{reply: r, problem: replyForm(r)}
 	if r.bare {
 		f.defect = wrappingDefect
@@ -229,13 +232,12 @@ func otherMembers(understood, asked members) string {
 
 // translate sets the result of a reply to the one in the object, which the dialect has
 // translated; false if that does not answer the method.
-func (r *reply) translate(method string, status int, object members) bool {
+func (r *reply) translate(status int, object members) bool {
 	result := objectOf(object["result"])
-	if status != http.StatusOK || result == nil || !isAnswer(method, result) {
+	if status != http.StatusOK || result == nil || !isAnswer(r.method, result) {
 		return false
 	}
 	r.result, r.fault = result, nil
-	r.defect = diagnose(r)
 	return true
 }
 
@@ -273,62 +275,51 @@ type change func(request members) []byte
 // send sends a message once, in the form that the agent under examination has understood before from this
 // one, and with a change.
 func (a *fakeAgent) send(ctx context.Context, message map[string]any, change ...change) *reply {
-	url, header, body := a.inForm(ctx, message)
+	q := a.inForm(ctx, message)
 	for _, c := range change {
-		if body = c(objectOf(body)); body == nil {
-			return notSent(url, nil, "the agent takes messages without JSON-RPC")
+		if q.body = c(objectOf(q.body)); q.body == nil {
+			return notSent(q, "the agent takes messages without JSON-RPC")
 		}
 	}
-	return a.exam.deliver(ctx, url, header, methodFor(message), body)
+	return a.exam.deliver(ctx, q)
 }
 
 // sendBroken sends copies of a message, each with a breach.
 func (a *fakeAgent) sendBroken(ctx context.Context, message map[string]any, breaches ...breach) {
-	kind, _ := message["message_type"].(string)
 	for _, b := range breaches {
 		r := a.send(ctx, b.in(maps.Clone(message), nil))
-		a.exam.record(b.fact, &fact{about: kind + " " + b.about(), reply: r, code: b.code, messageType: kind})
+		about := fmt.Sprint(message["message_type"], " ", b.about())
+		a.exam.record(b.fact, &fact{about: about, reply: r, code: b.code})
 	}
 }
 
 // sendBody posts a request as it is. The method is "" for a body that is no call.
 func (x *exam) sendBody(ctx context.Context, method string, body []byte) *reply {
-	return x.deliver(ctx, x.options.URL, nil, method, body)
+	return x.deliver(ctx, request{method: method, url: x.options.URL, body: body})
 }
 
-// deliver posts a call of a method, translates the answer as a league does, and inspects it.
-func (x *exam) deliver(ctx context.Context, url string, header map[string]string, method string, body []byte) *reply {
-	r := x.post(ctx, url, header, body, x.limitOf(method))
-	x.timed(method, r)
-	if m := dialect.MethodOf(method); m != nil && r.Error == "" {
-		read := m.ReadReply(jsontext.Value("1"), r.Status, r.body)
-		r.translate(method, read.Status, objectOf(read.Body))
+// deliver makes a call, translates the answer as a league does, and inspects it.
+func (x *exam) deliver(ctx context.Context, q request) *reply {
+	r := x.post(ctx, q, x.limitOf(q.method))
+	x.timed(r)
+	if m := dialect.MethodOf(q.method); m != nil && r.Error == "" {
+		read := m.ReadReply(jsontext.Value("1"), r.Status, r.response)
+		r.translate(read.Status, objectOf(read.Body))
 	}
-	var id jsontext.Value
-	if request := objectOf(body); method != "" && request["jsonrpc"] != nil {
-		id = request["id"]
-	}
-	x.inspect(r, id)
-	return r
+	return x.inspect(r)
 }
 
-// inForm returns a request in the form that the agent under examination has understood before from this
-// one, and the URL and further headers for it.
-func (a *fakeAgent) inForm(ctx context.Context, message map[string]any) (url string, header map[string]string,
-	form []byte) {
-	x, method := a.exam, methodFor(message)
-	body := dialect.CallBody(method, encoded(message), x.nextID())
-	_, _, _, _ = a.dialect.Call(ctx, x.options.URL, "", method, body,
-		func(_ context.Context, to string, further map[string]string, body []byte) (transport.Posted, error) {
-			if form == nil {
-				url, header, form = to, further, body
+// inForm returns a request in the form that the agent under examination has understood before from this one.
+func (a *fakeAgent) inForm(ctx context.Context, message map[string]any) request {
+	q, formed := a.exam.request(message), false
+	_, _, _, _ = a.dialect.Call(ctx, q.url, "", q.method, q.body,
+		func(_ context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
+			if !formed {
+				q.url, q.header, q.body, formed = url, header, body, true
 			}
 			return transport.Posted{}, errNotPosted
 		})
-	if form == nil {
-		return x.options.URL, nil, body
-	}
-	return url, header, form
+	return q
 }
 
 var errNotPosted = errors.New("not posted")

@@ -292,19 +292,24 @@ func leagueCompleted(champion, second string) map[string]any {
 }
 
 // recordReply records the envelope of a reply of the agent, as the agent wrote it.
-func (x *exam) recordReply(r *reply, messageType, sender, conversation string) {
+func (x *exam) recordReply(r *reply) {
 	if r.trouble() == "" {
-		x.recordEnvelope(&fact{reply: r, message: r.result, messageType: messageType, sender: sender,
-			conversation: conversation, at: r.at})
+		x.recordEnvelope(&fact{reply: r, message: r.result})
 	}
 }
 
 // recordCall records the envelope of a call of the agent, as the agent wrote it.
-func (x *exam) recordCall(c *call, sender string) {
-	x.recordEnvelope(&fact{call: c, message: c.sent, messageType: c.kind, sender: sender, at: c.at})
-}
+func (x *exam) recordCall(c *call) { x.recordEnvelope(&fact{call: c, message: c.sent}) }
 
 func (x *exam) recordEnvelope(f *fact) {
+	switch x.options.Role {
+	case Player:
+		f.sender = "player:"
+	case Referee:
+		f.sender = protocol.RefereeSender(x.host.identity())
+	case Manager:
+		f.sender = protocol.ManagerSender
+	}
 	if f.message["timestamp"] == nil && f.message["conversation_id"] == nil {
 		f.defect = envelopeDefect
 	}

@@ -66,7 +66,7 @@ func options(game rules.Game, position rules.Position, side rules.Side) []string
 // pose fills a question of a position into a message.
 func (x *exam) pose(q map[string]any, position rules.Position, side rules.Side, opponent string, round int) {
 	q["game_type"] = x.game
-	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(chooseLimit))
+	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(x.asking().Timeout))
 	context := map[string]any{"opponent_id": opponent, "round_id": round}
 	if x.evenOdd() {
 		context["your_standings"] = map[string]any{"wins": 2, "losses": 1, "draws": 0, "points": 6}

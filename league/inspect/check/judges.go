@@ -38,11 +38,7 @@ func every(tests ...test) test {
 // chooses.
 func ruled(want func(field string) bool) test {
 	return func(f *fact) string {
-		kind := f.messageType
-		if f.call != nil {
-			kind = f.call.kind
-		}
-		return fieldsProblem(protocol.Examine(kind, encoded(f.read())), want)
+		return fieldsProblem(protocol.Examine(f.kind(), encoded(f.read())), want)
 	}
 }
 
@@ -108,11 +104,12 @@ func hasSender(f *fact) string {
 		"sender is %s, not %s and an id", quoted(got), f.sender))
 }
 
+// sameConversation wants the conversation_id of the message that a reply answers.
 func sameConversation(f *fact) string {
-	if f.conversation == "" {
+	if f.call != nil {
 		return f.message.filled("conversation_id")
 	}
-	return f.message.has("conversation_id", f.conversation)
+	return f.message.has("conversation_id", f.reply.asked.text("conversation_id"))
 }
 
 // clockIsRight returns that the timestamp of a message is far from the time at which the
@@ -120,9 +117,10 @@ func sameConversation(f *fact) string {
 func clockIsRight(f *fact) string {
 	text := f.message.text("timestamp")
 	at, _ := protocol.ParseTimestamp(text)
-	apart := f.at.Sub(at).Round(time.Second)
+	came := f.evidence()[0].at
+	apart := came.Sub(at).Round(time.Second)
 	return when(apart.Abs() > time.Minute, "timestamp %s is %s away from now, %s", text, apart.Abs(),
-		protocol.FormatTimestamp(f.at))
+		protocol.FormatTimestamp(came))
 }
 
 // notRefused returns why an answer is no refusal.
@@ -145,15 +143,15 @@ func notRefused(r *reply) string {
 	return "answered as if nothing were wrong"
 }
 
-// refusedWith returns why an answer to a message is no refusal with this code of the catalogue, by its name
-// or by its number in JSON-RPC.
-func refusedWith(r *reply, messageType string, code protocol.Code) string {
+// refusedWith returns why an answer is no refusal with this code of the catalogue, by its name or by its
+// number in JSON-RPC.
+func refusedWith(r *reply, code protocol.Code) string {
 	if problem := notRefused(r); problem != "" {
 		return problem
 	}
 	codes, number := []string{r.result.text("error_code"), objectOf(r.result["error"]).text("error_code")}, ""
 	if r.fault != nil {
-		if r.fault.code == methodOf(messageType).RPCCode(code) {
+		if r.fault.code == methodOf(r.method).RPCCode(code) {
 			return ""
 		}
 		codes, number = append(codes, r.fault.data.text("error_code")), fmt.Sprintf("the error %d ", r.fault.code)
@@ -170,7 +168,7 @@ func coded(f *fact) string {
 	if f.code == "" {
 		return undecided
 	}
-	return refusedWith(f.reply, f.messageType, f.code)
+	return refusedWith(f.reply, f.code)
 }
 
 const maxReply = 64 << 10 // bytes of an answer that a referee reads
@@ -190,12 +188,12 @@ func typeJSON(f *fact) string {
 }
 
 func boundedAnswer(f *fact) string {
-	return when(len(f.reply.body) > maxReply, "the answer has more than %d bytes", maxReply)
+	return when(len(f.reply.response) > maxReply, "the answer has more than %d bytes", maxReply)
 }
 
 func noTrace(f *fact) string {
 	for _, mark := range traces {
-		if bytes.Contains(f.reply.body, []byte(mark)) {
+		if bytes.Contains(f.reply.response, []byte(mark)) {
 			return fmt.Sprintf("the answer has what looks like a stack trace: %q", strings.TrimSpace(mark))
 		}
 	}
@@ -209,7 +207,7 @@ func isResponse(f *fact) string {
 	e := objectOf(problem)
 	_, coded := e.integer("code")
 	failed := faultOf(r.object) != nil
-	return cmp.Or(jsonProblem(r.body),
+	return cmp.Or(jsonProblem(r.response),
 		when(r.object.text("jsonrpc") != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(r.object, "jsonrpc")),
 		when(result == nil && !failed, "the answer has neither result nor error"),
 		when(result != nil && problem != nil, "the answer has both result and error; error is %s", jsonKind(problem)),
@@ -219,7 +217,7 @@ func isResponse(f *fact) string {
 		when(failed && e["message"].Kind() != '"', "error.message is no string"))
 }
 
-func validJSON(f *fact) string { return jsonProblem(f.reply.body) }
+func validJSON(f *fact) string { return jsonProblem(f.reply.response) }
 
 // acknowledged wants the acknowledgement of a notice.
 func acknowledged(f *fact) string {

@@ -208,11 +208,11 @@ func (x *managerExam) query(ctx context.Context) {
 	r := p.ask(ctx, q)
 	standings := objectOf(r.result["data"])["standings"]
 	problem := cmp.Or(notAnswered(r), when(standings.Kind() != '[', "data.standings is %s", jsonKind(standings)))
-	if refusedWith(r, protocol.TypeLeagueQuery, protocol.ErrLeagueNotStarted) != "" {
+	if refusedWith(r, protocol.ErrLeagueNotStarted) != "" {
 		x.show("query/standings", r, problem)
 	}
 	if problem == "" {
-		x.recordReply(r, protocol.Query.Result, protocol.ManagerSender, "conv-check-get_standings")
+		x.recordReply(r)
 	}
 	p.sendBroken(ctx, q,
 		breach{"query/refusal", "query_type", "GET_THE_MOON", protocol.ErrInvalidQueryType},

@@ -87,7 +87,7 @@ func (x *managerExam) recordLeague() {
 	x.mu.Unlock()
 	announced := map[int][]members{} // the matches of each round, as the first player was told
 	for _, c := range x.players[0].received(protocol.TypeRoundAnnouncement) {
-		x.recordCall(c, protocol.ManagerSender)
+		x.recordCall(c)
 		announced[roundOf(c)] = rowsOf(c.params["matches"])
 	}
 	x.show("announced", nil, when(len(announced) == 0, "%s was not told of any round", x.players[0].id))
@@ -106,7 +106,7 @@ func (x *managerExam) recordLeague() {
 		x.recordStandings(x.recordTold("standings updates", p, protocol.TypeStandingsUpdate, rounds, nil))
 		want := map[string]any{"total_rounds": rounds, "total_matches": len(assigned)}
 		for _, c := range x.recordTold("end told", p, protocol.TypeLeagueCompleted, 1, want) {
-			x.recordCall(c, protocol.ManagerSender)
+			x.recordCall(c)
 			rows := rowsOf(c.params["final_standings"])
 			x.recordRows(c, rows, wholeLeague)
 			if champion := objectOf(c.params["champion"]).text("player_id"); len(rows) > 0 {

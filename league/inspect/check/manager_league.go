@@ -172,7 +172,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	x.mu.Lock()
 	m.accepted = true
 	x.mu.Unlock()
-	x.recordReply(r, protocol.ReportMatchResult.Result, protocol.ManagerSender, "conv-check-report-"+m.id)
+	x.recordReply(r)
 	if m.first {
 		x.reportAgain(ctx, m)
 	}
@@ -188,8 +188,7 @@ func (x *managerExam) reportEarly(ctx context.Context) {
 		referee: x.referees[0]}
 	x.decide(m, 0)
 	x.record("wrong report", &fact{about: "before the league begins",
-		reply: m.referee.send(ctx, x.report(m)), code: protocol.ErrLeagueNotStarted,
-		messageType: protocol.TypeMatchResultReport})
+		reply: m.referee.send(ctx, x.report(m)), code: protocol.ErrLeagueNotStarted})
 }
 
 // reportWrongly sends reports of a match in progress that must not count.
@@ -216,17 +215,17 @@ func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
 
 // reportAgain repeats a report, and sends a different one of the same match.
 func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
-	const kind, duplicate = protocol.TypeMatchResultReport, protocol.ErrDuplicateReport
+	const duplicate = protocol.ErrDuplicateReport
 	r := m.referee.send(ctx, x.report(m))
 	if r.Status == 0 && x.over() {
 		x.miss("the manager has ended with its league", "report again")
 		return
 	}
 	problem := cmp.Or(r.trouble(), when(notRefused(r) == "", "refused"))
-	x.show("report again", r, when(refusedWith(r, kind, duplicate) != "", "%s", problem))
+	x.show("report again", r, when(refusedWith(r, duplicate) != "", "%s", problem))
 	another := x.report(m) // a possible result: the other player has won
 	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB))
 	if r = m.referee.send(ctx, another); r.Status != 0 || !x.over() {
-		x.record("different report", &fact{reply: r, code: duplicate, messageType: kind})
+		x.record("different report", &fact{reply: r, code: duplicate})
 	}
 }

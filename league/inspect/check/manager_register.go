@@ -63,8 +63,7 @@ func (x *managerExam) registerAgent(ctx context.Context, as membership, a *fakeA
 		return false
 	}
 	x.adopt(r, as, a).registration = q
-	conversation, _ := q["conversation_id"].(string)
-	x.recordReply(r, as.Result, protocol.ManagerSender, conversation)
+	x.recordReply(r)
 	return true
 }
 
@@ -152,7 +151,7 @@ func (x *managerExam) breaches(as membership) []breach {
 func (x *managerExam) applyWrongly(ctx context.Context) {
 	for _, as := range []*member{x.players[0], x.referees[0]} {
 		for _, b := range x.breaches(as.membership) {
-			f := &fact{about: "a " + as.role + " " + b.about(), code: b.code, messageType: as.Request}
+			f := &fact{about: "a " + as.role + " " + b.about(), code: b.code}
 			if players := x.options.Players; len(x.players) >= players-1 && players != 2 {
 				f.skip = "the manager has accepted wrong registrations, and one more would begin the league"
 				x.record(b.fact, f)
@@ -174,8 +173,8 @@ func (x *managerExam) applyWrongly(ctx context.Context) {
 func (x *managerExam) registerLate(ctx context.Context) {
 	as := membershipOf(Player)
 	r := x.players[0].send(ctx, x.registration(as, x.spare.url))
-	f := &fact{reply: r, code: protocol.ErrLateRegistration, messageType: as.Request}
-	if refusedWith(r, as.Request, protocol.ErrLeagueFull) == "" {
+	f := &fact{reply: r, code: protocol.ErrLateRegistration}
+	if refusedWith(r, protocol.ErrLeagueFull) == "" {
 		f.code = protocol.ErrLeagueFull
 	}
 	x.record("begin/late registration", f)

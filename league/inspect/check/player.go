@@ -166,8 +166,8 @@ func (x *exam) recordTimes() {
 		x.record(name, &fact{note: note,
 			problem: when(percentile(percent) > most, "%s; p%d should be at most %s", note, percent, most)})
 	}
-	record("times of questions", x.times[protocol.Invite.Name], 95, inviteLimit/2)
-	record("times of questions", x.times[x.asking().Name], 95, chooseLimit/2)
+	record("times of questions", x.times[protocol.Invite.Name], 95, protocol.Invite.Timeout/2)
+	record("times of questions", x.times[x.asking().Name], 95, x.asking().Timeout/2)
 	record("times", slices.Concat(slices.Collect(maps.Values(x.times))...), 50, 500*time.Millisecond)
 }
 

@@ -20,12 +20,11 @@ import (
 // invite invites the player to a match.
 func (x *playerExam) invite(ctx context.Context, m *match) *reply {
 	r := x.host.ask(ctx, x.invitation(m))
-	f := &fact{reply: r, match: m.id, messageType: protocol.TypeGameJoinAck}
-	x.record("join", f)
+	x.show("join", r)
 	if r.trouble() == "" {
-		x.record(protocol.TypeGameJoinAck, f)
+		x.show(protocol.TypeGameJoinAck, r)
 	}
-	x.recordReply(r, protocol.TypeGameJoinAck, "player:", m.conversation)
+	x.recordReply(r)
 	return r
 }
 
@@ -33,14 +32,14 @@ func (x *playerExam) invite(ctx context.Context, m *match) *reply {
 func (x *playerExam) choose(ctx context.Context, m *match) (string, *reply) {
 	r := x.host.ask(ctx, x.question(m))
 	choice, problem := x.choiceIn(r, m)
-	x.record("choice", &fact{reply: r, match: m.id, problem: problem, messageType: x.asking().Result})
-	x.recordReply(r, x.asking().Result, "player:", m.conversation)
+	x.show("choice", r, problem)
+	x.recordReply(r)
 	return choice, r
 }
 
 // over tells the player that a match has ended.
 func (x *playerExam) over(ctx context.Context, m *match) {
-	x.record("over", &fact{reply: x.host.ask(ctx, x.ending(m)), match: m.id})
+	x.show("over", x.host.ask(ctx, x.ending(m)))
 }
 
 // playMatches plays as a league does, on both sides, against opponents with any id.
@@ -74,7 +73,7 @@ func (x *playerExam) playMatches(ctx context.Context) {
 // that the player joins and chooses.
 func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match, question map[string]any) {
 	join, reply := x.host.send(ctx, x.invitation(m)), x.host.send(ctx, question)
-	x.recordReply(join, protocol.TypeGameJoinAck, "player:", m.conversation)
+	x.recordReply(join)
 	x.host.ask(ctx, x.ending(m))
 	_, problem := x.choiceIn(reply, m)
 	x.record(name, &fact{about: about, reply: reply, earlier: join, problem: cmp.Or(join.trouble(), problem)})
@@ -122,7 +121,7 @@ func (x *playerExam) repeat(ctx context.Context) {
 	x.record("repeat/join", &fact{reply: x.host.send(ctx, x.invitation(m)), earlier: first})
 	x.repeatChoice(ctx, m)
 	x.over(ctx, m)
-	x.record("repeat/over", &fact{reply: x.host.send(ctx, x.ending(m)), match: m.id})
+	x.show("repeat/over", x.host.send(ctx, x.ending(m)))
 	x.record("repeat/no match", &fact{about: "after GAME_OVER", reply: x.host.send(ctx, x.question(m))})
 	x.record("repeat/no match", &fact{about: "without an invitation", reply: x.host.send(ctx, x.question(x.newMatch()))})
 
@@ -178,9 +177,8 @@ func (x *playerExam) playAtOnce(ctx context.Context) {
 			wait.Go(func() { replies[i] = x.host.send(ctx, message(m)) })
 		}
 		wait.Wait()
-		for i, r := range replies {
-			m := matches[i]
-			x.record("at once/reply", &fact{about: about, reply: r, match: m.id, conversation: m.conversation})
+		for _, r := range replies {
+			x.record("at once/reply", &fact{about: about, reply: r})
 		}
 		return replies
 	}
@@ -243,7 +241,7 @@ func (x *playerExam) useWire(ctx context.Context) {
 		body := bytes.ReplaceAll(encoded(request), []byte(`"match_id"`), []byte(` "m\u0061tch_id" `))
 		return bytes.ReplaceAll(body, []byte(`"method":`), []byte("\r\n\t\"method\": "))
 	})
-	x.record("wire/spelling", &fact{reply: r, match: m.id})
+	x.show("wire/spelling", r)
 	x.over(ctx, m)
 }
 
@@ -268,7 +266,7 @@ func (x *playerExam) sendBroken(ctx context.Context) {
 			change(request)
 			return encoded(request)
 		})
-		x.record(name, &fact{about: about, reply: r, match: m.id})
+		x.record(name, &fact{about: about, reply: r})
 	}
 	for _, params := range []string{`["R1M1", "P01"]`, `"R1M1"`} {
 		changed("broken/type", "params "+params, x.invitation(m),
@@ -285,9 +283,8 @@ func (x *playerExam) sendBroken(ctx context.Context) {
 	changed("broken/unknown members", "", x.invitation(m), func(request members) {
 		request["trace"], request["meta"] = jsontext.Value(`"abc"`), jsontext.Value("{}")
 	})
-	_, _, form := x.host.inForm(ctx, x.invitation(m))
 	q = x.invitation(m)
-	q["comment"] = strings.Repeat("long ", max(0, maxMessage-len(form))/5)
+	q["comment"] = strings.Repeat("long ", max(0, maxMessage-len(x.host.inForm(ctx, q).body))/5)
 	changed("broken/10 KB", "", q, func(members) {})
 	x.over(ctx, m)
 }
@@ -347,20 +344,23 @@ func (x *playerExam) hasChoice(f *fact) string {
 		listed(f.reply.result))
 }
 
-// acknowledges wants the acknowledgement of a notice.
-func acknowledges(messageType string) test {
-	return every(acknowledged, func(f *fact) string {
-		m := f.reply.result
-		return cmp.Or(m.has("message_type", messageType), m.filled("player_id"),
-			when(f.match != "", "%s", m.has("match_id", f.match)))
-	})
+// acknowledges wants the acknowledgement of a notice, in the form of the specification.
+func acknowledges(f *fact) string {
+	return cmp.Or(acknowledged(f), f.reply.result.has("message_type", f.kind()), f.reply.result.filled("player_id"))
+}
+
+// acknowledgesMatch wants the acknowledgement of a notice about a match.
+func acknowledgesMatch(f *fact) string {
+	return cmp.Or(acknowledges(f), f.reply.result.has("match_id", f.reply.asked.text("match_id")))
 }
 
 // noOtherType returns that a reply is another message. A reply may name none.
-func noOtherType(f *fact) string { return f.reply.result.hasNoOther("message_type", f.messageType) }
+func noOtherType(f *fact) string { return f.reply.result.hasNoOther("message_type", f.kind()) }
 
 // sameMatch returns that a reply names another match. A reply may name none.
-func sameMatch(f *fact) string { return f.reply.result.hasNoOther("match_id", f.match) }
+func sameMatch(f *fact) string {
+	return f.reply.result.hasNoOther("match_id", f.reply.asked.text("match_id"))
+}
 
 func understoodSameMatch(f *fact) string { return cmp.Or(f.reply.trouble(), sameMatch(f)) }
 

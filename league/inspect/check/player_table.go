@@ -102,7 +102,7 @@ func acknowledgement(id, spec, method, fact string, scenarios ...string) rule {
 	m := methodOf(method)
 	return should(id, m.Result+", "+spec, "It acknowledges "+m.Request+".",
 		mend("Serve "+m.Name+`: message_type "`+m.Result+`", status "ACKNOWLEDGED".`),
-		on(fact, acknowledges(m.Result)), in(scenarios...))
+		on(fact, acknowledges), in(scenarios...))
 }
 
 func noticeRules() []rule {
@@ -111,8 +111,8 @@ func noticeRules() []rule {
 			on("over", hasResult), mend("Serve notify_match_result, and answer at once.")),
 		should("P-OVR-02", "GAME_OVER_ACK, 004 §4.3",
 			"It acknowledges GAME_OVER in the form of the specification, every time.",
-			on("over", understood(acknowledges(protocol.NotifyMatchResult.Result))),
-			on("repeat/over", acknowledges(protocol.NotifyMatchResult.Result)), given("P-OVR-01"),
+			on("over", understood(acknowledgesMatch)),
+			on("repeat/over", acknowledgesMatch), given("P-OVR-01"),
 			mend(`Count a result once, and answer message_type "GAME_OVER_ACK", status "ACKNOWLEDGED", player_id and match_id.`)),
 		should("P-OVR-04", "GAME_OVER, 003 §4.6.1",
 			"It takes a draw, and a technical loss, where winner, number and choices are null.", on("no winner", hasResult),
@@ -157,7 +157,7 @@ func unusualRules() []rule {
 		should("P-LOAD-02", "HTTP, 002 §10.5",
 			"With many matches at once, an answer is about the match of its question, and its choice stays.",
 			on("at once/reply", func(f *fact) string {
-				return cmp.Or(sameMatch(f), f.reply.result.hasNoOther("conversation_id", f.conversation))
+				return cmp.Or(sameMatch(f), f.reply.result.hasNoOther("conversation_id", f.reply.asked.text("conversation_id")))
 			}), on("at once/choice"), given("P-INV-02", "P-CHO-02", "P-CHO-05", "P-ENV-06"),
 			mend("Store the state of a match by its match_id, never in a variable of the whole agent.")),
 		must("P-STA-02", "HTTP, 003 §6.3.3", "It still plays at the end of the examination.", on("end/match"), chooses,

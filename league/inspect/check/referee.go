@@ -239,6 +239,6 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
 	x.await(ctx, untilStarted, func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
-		m.again = x.deliver(ctx, r.To, nil, protocol.StartMatch.Name, r.request)
+		m.again = x.deliver(ctx, request{method: r.method, asked: r.asked, url: r.To, body: r.request})
 	}
 }

@@ -27,8 +27,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 	}
 	x.record("start", f)
 	if x.form == "" {
-		x.recordReply(start, protocol.StartMatch.Result, protocol.RefereeSender(x.host.identity()),
-			protocol.MatchConversation(m.id, m.attempt))
+		x.recordReply(start)
 	}
 	for _, p := range m.players {
 		x.record("player", &fact{about: m.name, of: m, player: p, reply: start})
@@ -75,7 +74,7 @@ func (m *refereedMatch) expected(p *fakePlayer) map[string]any {
 // recordCalls records calls about a match, and their envelopes.
 func (x *refereeExam) recordCalls(name string, m *refereedMatch, p *fakePlayer, calls []*call) {
 	for _, c := range calls {
-		x.recordCall(c, protocol.RefereeSender(x.host.identity()))
+		x.recordCall(c)
 		x.record(name, &fact{about: m.name, call: c, of: m, player: p, want: m.expected(p)})
 	}
 }

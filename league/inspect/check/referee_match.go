@@ -87,8 +87,9 @@ func (m *refereedMatch) reports() []*call {
 // time for each question, for which the kit does not wait.
 func (m *refereedMatch) slow() bool {
 	return m.short && slices.ContainsFunc(m.players[:], func(p *fakePlayer) bool {
-		asked := p.received(m.exam.asking().Request)
-		return len(asked) > 1 && asked[1].at.Sub(asked[0].at) > chooseLimit/2
+		asking := m.exam.asking()
+		asked := p.received(asking.Request)
+		return len(asked) > 1 && asked[1].at.Sub(asked[0].at) > asking.Timeout/2
 	})
 }
 

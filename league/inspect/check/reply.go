@@ -22,11 +22,11 @@ type members map[string]jsontext.Value
 type reply struct {
 	Exchange
 
-	body   []byte
+	method string  // that it answers; "" for a body that is no call
+	asked  members // the message that it answers, with the names of the specification; nil for none
 	header http.Header
 	took   time.Duration
-	at     time.Time // when it came
-	closed bool      // the connection was refused: no process listens
+	closed bool // the connection was refused: no process listens
 
 	object members // the body; nil when it is no JSON object
 	result members // the message, with the names of the specification if a league finds it; nil for none
@@ -45,7 +45,7 @@ type fault struct {
 
 // read parses the body. It finds the message only in "result", or as the whole body.
 func (r *reply) read() *reply {
-	r.object = objectOf(r.body)
+	r.object = objectOf(r.response)
 	r.result = objectOf(r.object["result"])
 	r.fault = faultOf(r.object)
 	wrapped := r.object["jsonrpc"] != nil || r.object["result"] != nil || r.object["error"] != nil
@@ -56,9 +56,16 @@ func (r *reply) read() *reply {
 	return r
 }
 
+// newReply is the reply to a request, while there is none.
+func newReply(q request) *reply {
+	return &reply{Exchange: Exchange{To: q.url, request: q.body}, method: q.method, asked: q.asked}
+}
+
 // notSent is the reply to a call that is not made.
-func notSent(url string, body []byte, why string) *reply {
-	return (&reply{Exchange: Exchange{To: url, request: body, Error: why, unasked: true}}).read()
+func notSent(q request, why string) *reply {
+	r := newReply(q)
+	r.Error, r.unasked = why, true
+	return r.read()
 }
 
 // faultOf reads the error of a response; nil when there is none.
@@ -99,7 +106,7 @@ func (r *reply) trouble() string {
 		return "answered with the error " + quoted(r.fault.message)
 	case r.fault != nil:
 		return fmt.Sprintf("answered with the error %d %s", r.fault.code, quoted(r.fault.message))
-	case len(r.body) == 0:
+	case len(r.response) == 0:
 		return fmt.Sprintf("answered with HTTP status %d and no body", r.Status)
 	case r.object == nil:
 		return fmt.Sprintf("answered with HTTP status %d and a body that is no JSON object", r.Status)

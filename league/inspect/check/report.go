@@ -66,9 +66,10 @@ type Exchange struct {
 	Error    string `json:"error,omitzero"`    // why there was no answer
 	TookMS   int64  `json:"took_ms"`
 
-	request, response []byte // the bodies as they were, until they are shown
-	unasked           bool   // it was never sent, or had not its time: that is no failure
-	defect            string // what is wrong with the answer as a whole; "" for nothing
+	request, response []byte    // the bodies as they were, until they are shown
+	at                time.Time // when the message of the agent came
+	unasked           bool      // it was never sent, or had not its time: that is no failure
+	defect            string    // what is wrong with the answer as a whole; "" for nothing
 }
 
 // A Finding is the verdict on one requirement, with the evidence.

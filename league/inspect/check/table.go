@@ -5,7 +5,6 @@ import (
 	"maps"
 	"slices"
 	"strings"
-	"time"
 
 	"evenodd/league/protocol"
 )
@@ -35,14 +34,13 @@ type fact struct {
 	reply, earlier *reply
 	call           *call
 
-	// What a message is compared with.
-	match, conversation, messageType, sender string
-	message                                  members        // nil: that of the reply or call
-	want                                     map[string]any // expected members
-	at                                       time.Time
-	code                                     protocol.Code // of a refusal; "" for any
-	of                                       *refereedMatch
-	player                                   *fakePlayer
+	// What a message is compared with, beside the message that the reply answers.
+	sender  string         // any id may follow a colon at its end
+	message members        // nil: that of the reply or call
+	want    map[string]any // expected members
+	code    protocol.Code  // of a refusal; "" for any
+	of      *refereedMatch
+	player  *fakePlayer
 }
 
 // read returns the message that the fact is about: its own, or that of the reply or call.
@@ -54,6 +52,14 @@ func (f *fact) read() members {
 		return f.reply.result
 	}
 	return f.call.params
+}
+
+// kind is the type that the message must have.
+func (f *fact) kind() string {
+	if f.call != nil {
+		return f.call.kind
+	}
+	return methodOf(f.reply.method).Result
 }
 
 // evidence returns the calls that show the fact. They may still be in progress, and exam.mu is held.

@@ -23,15 +23,17 @@ const (
 // unknownMethod is a method that no agent has.
 const unknownMethod = "no_such_method"
 
-// inspect records the facts of an answer to a call with this id; nil for a body that wants
-// no answer, or none with an id.
-func (x *exam) inspect(r *reply, id jsontext.Value) {
+// inspect records the facts that any answer shows, and returns it.
+func (x *exam) inspect(r *reply) *reply {
+	r.defect = diagnose(r)
 	if r.Status == 0 || r.unasked {
-		return // the caller records the fact that there is no answer
+		return r // the caller records the fact that there is no answer
 	}
 	x.show("answer", r)
-	if id == nil || r.Error != "" || objectOf(r.request)["jsonrpc"] == nil {
-		return
+	request := objectOf(r.request)
+	id := request["id"]
+	if r.method == "" || id == nil || r.Error != "" || request["jsonrpc"] == nil {
+		return r
 	}
 	x.show("response", r)
 	defect := ""
@@ -47,6 +49,7 @@ func (x *exam) inspect(r *reply, id jsontext.Value) {
 	x.record(name, &fact{reply: r, defect: cmp.Or(defect, idDefect),
 		problem: cmp.Or(when(got == nil, "the id of the request, %s, is missing in the answer", id),
 			when(!sameJSON(got, id), "the id is %s, not %s", valueOf(r.object, "id"), id))})
+	return r
 }
 
 // failsWith wants an answer to be the error with this code.
@@ -67,7 +70,7 @@ func notFailed(f *fact) string {
 
 // meet makes the first call, and tells whether the agent answers.
 func (x *exam) meet(ctx context.Context) bool {
-	return x.met(x.exchange(ctx, x.options.URL, nil, x.unknownCall(), otherLimit), "")
+	return x.met(x.exchange(ctx, request{url: x.options.URL, body: x.unknownCall()}, otherLimit), "")
 }
 
 // met records the answer to the first call, and a problem with it, and tells whether there is an answer.
@@ -102,11 +105,11 @@ func (x *exam) examineWire(ctx context.Context, message map[string]any) {
 	} {
 		x.host.send(ctx, message, withID(jsontext.Value(id)))
 	}
-	if _, _, form := x.host.inForm(ctx, message); objectOf(form)["jsonrpc"] == nil {
+	if form := x.host.inForm(ctx, message); objectOf(form.body)["jsonrpc"] == nil {
 		return
 	}
 	r := x.host.send(ctx, message, withID(nil))
-	x.record("wire/notification", &fact{reply: r, about: "a notification of " + methodFor(message)})
+	x.record("wire/notification", &fact{reply: r, about: "a notification of " + r.method})
 	r = x.alive(ctx)
 	x.show("wire/unknown method", r)
 	if r.fault != nil && r.fault.code == codeUnknownMethod {

@@ -45,7 +45,7 @@ func wireRules(letter, sender string) []rule {
 			mend(`Keep the id as raw JSON, and do not test whether it is true; the specification itself uses "req-007".`)),
 		should(id("RPC-07", "RPC-10"), "JSON-RPC, JSON-RPC 2.0 §4.1",
 			"It answers a notification (a call without an id) with no body.", on("wire/notification", func(f *fact) string {
-				return cmp.Or(f.reply.Error, when(len(bytes.TrimSpace(f.reply.body)) > 0, "the answer has a body"))
+				return cmp.Or(f.reply.Error, when(len(bytes.TrimSpace(f.reply.response)) > 0, "the answer has a body"))
 			}), mend("If the request has no member id, process it and answer HTTP 204 without a body.")),
 		should(id("RPC-08", "RPC-11"), "JSON-RPC, JSON-RPC 2.0 §5.1", "It answers an unknown method with the error -32601.",
 			on("wire/unknown method", failsWith(codeUnknownMethod)),
