@@ -260,7 +260,7 @@ func (o *checkOptions) open(ctx context.Context, s streams) (net.Listener, error
 	if errors.Is(err, errTaken) && !meet.given {
 		another := &rendezvous{at: freePort}
 		if l, err = another.listen(ctx); err == nil {
-			_ = printLine(s.err,
+			s.note(
 				"%s is %v. The manager for this test is at %s: start the agent with this URL if it registers itself.",
 				meet.at, errTaken, another.urlOf(l))
 		}

@@ -72,7 +72,7 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 		return fmt.Errorf("cannot write the archive of %s: %w", agentID, err)
 	}
 	for _, problem := range missing {
-		_ = printLine(o.err, "%s", problem)
+		o.note("%s", problem)
 	}
 	return show(o.out, o.format, struct {
 		head

@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -127,8 +128,8 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if o.Files, err = openFiles(s, o.data, o.LeagueID, o.newLeague); err != nil {
 		return err
 	}
-	defer func() { err = closeFiles(s, o.Files, err) }()
 	if o.Files != nil {
+		defer closeFiles(o.Files, &err)
 		forget, err := o.Files.Folder.TellManagerURL(o.LeagueID, o.address.localURL(listener))
 		if err != nil {
 			return err
@@ -221,7 +222,7 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	}
 	if !p.exitWhenDone {
 		seal()
-		_ = printLine(s.err, "The league is over; the manager answers queries until it is interrupted.")
+		s.note("The league is over; the manager answers queries until it is interrupted.")
 		m.Linger(ctx)
 		p.log.Info().Str("event_type", "INTERRUPTED").Msg("interrupted after the end of the league")
 	}
@@ -244,15 +245,15 @@ func headPrinter(s streams, sealed func() manager.SignedHead) (seal func()) {
 
 // introduce tells the operator where the league is and how to start it.
 func (p *managerProcess) introduce(s streams, status manager.Status, resumed bool, adminToken string) {
-	_ = printLine(s.err, "League %s at %s %s.", p.LeagueID, p.address.url(p.listener.Addr().String()),
+	s.note("League %s at %s %s.", p.LeagueID, p.address.url(p.listener.Addr().String()),
 		p.situation(status, resumed))
 	if problem := tooLate(status, time.Now()); problem != "" {
-		_ = printLine(s.err, "%s", problem)
+		s.note("%s", problem)
 	}
 	if p.page {
-		_ = printLine(s.err, "%s%s", watchPage, pageURL(&p.address, p.listener))
+		s.note("%s%s", watchPage, pageURL(&p.address, p.listener))
 	}
-	_ = printLine(s.err, "Admin token for start_league: %s", adminToken)
+	s.note("Admin token for start_league: %s", adminToken)
 }
 
 // tell tells MCP clients of changes in the background. The returned function ends that.
@@ -330,37 +331,27 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*manager.Files, er
 	}
 	files, archived, err := manager.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
 	if archived != "" {
-		_ = printLine(s.err, "The old league is in %s.", archived)
+		s.note("The old league is in %s.", archived)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot store the league in %s: %w", data, err)
 	}
 	if files.Torn != nil {
-		_ = printLine(s.err, "%s", files.Torn)
+		s.note("%s", files.Torn)
 	}
 	if files.LostTail() {
-		_ = printLine(s.err, "The journal of league %s lacks events that were on disk before: its end was cut off, or an "+
+		s.note("The journal of league %s lacks events that were on disk before: its end was cut off, or an "+
 			"older journal was restored. "+
 			"The league resumes from the events that are left, and the journal records this.", leagueID)
 	}
 	return files, nil
 }
 
-// closeFiles closes the files of a league at the end of a command, and returns the error of
-// the command: problem, or else that of the files.
-func closeFiles(s streams, files *manager.Files, problem error) error {
-	if files == nil {
-		return problem
+// closeFiles closes the files of a league. It adds an error to that of the command, unless both say the same.
+func closeFiles(files *manager.Files, problem *error) {
+	if err := files.Close(); err != nil && (*problem == nil || err.Error() != (*problem).Error()) {
+		*problem = errors.Join(*problem, err)
 	}
-	err := files.Close()
-	switch {
-	case err == nil:
-		return problem
-	case problem == nil:
-		return err
-	}
-	printError(s.err, err)
-	return problem
 }
 
 // managerHealth is the response to GET /healthz of a manager.

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
 	"net/url"
 	"strconv"
@@ -17,6 +16,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -32,16 +32,14 @@ const stopPatience = 10 * time.Second
 
 // agentOptions are the settings that referees and players share.
 type agentOptions struct {
+	membership.Options
+
 	address  address
-	manager  string
-	name     string
-	id       string
 	data     string
 	ca       string
-	code     string // --registration-code
 	seed     uint64
 	seeded   bool   // --seed was given
-	version  string // of the program
+	program  string // its version
 	logLevel string
 	several  bool // the process has several agents: log lines have the display name
 }
@@ -53,12 +51,12 @@ func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 	tlsCAFlag(f, &o.ca)
 	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that other agents are told (default: from host and port)")
 	dataFlag(f, &o.data, defaultData)
-	managerFlag(f, &o.manager)
-	f.StringVar(&o.name, "name", "", "display name, 1 to 50 characters (default: from the port)")
-	f.StringVar(&o.id, "id", "", "agent id to ask for, such as "+example+"; --"+alias+" is the same (default: from the "+
+	managerFlag(f, &o.Manager)
+	f.StringVar(&o.Name, "name", "", "display name, 1 to 50 characters (default: from the port)")
+	f.StringVar(&o.ID, "id", "", "agent id to ask for, such as "+example+"; --"+alias+" is the same (default: from the "+
 		"port, if it is "+ports+")")
 	config.Alias(f, "id", alias)
-	f.StringVar(&o.code, "registration-code", "", "`code` of this name in the roster of the league; "+
+	f.StringVar(&o.RegistrationCode, "registration-code", "", "`code` of this name in the roster of the league; "+
 		"$EVENODD_REGISTRATION_CODE hides it from other users of this machine")
 	config.Secret(f, "registration-code")
 	f.Uint64Var(&o.seed, "seed", 0, "for tests: derive all random decisions from this seed, as simulate does")
@@ -86,14 +84,14 @@ func logLevelFlag(f *pflag.FlagSet, level *string, usual string) {
 	choiceFlag(f, level, "log-level", usual, "", "debug", "info", "warn", "error", "disabled")
 }
 
-// wantedID returns the id that an agent asks for: --id, else the number of its
-// port above base, because third-party programs know agents from static files: P01
+// usualID returns the id for an agent's port, because third-party programs know agents from static files: P01
 // listens on port 8101, REF01 on 8001. It returns "" for other ports.
-func (o *agentOptions) wantedID(base int, id func(n int) string) string {
-	if o.id != "" {
-		return o.id
+func usualID(role, endpoint string) string {
+	base, id := 8100, league.PlayerID
+	if role == protocol.RoleReferee {
+		base, id = 8000, league.RefereeID
 	}
-	u, err := url.Parse(o.address.endpoint)
+	u, err := url.Parse(endpoint)
 	if err != nil {
 		return ""
 	}
@@ -106,19 +104,19 @@ func (o *agentOptions) wantedID(base int, id func(n int) string) string {
 
 // preset sets the options of an agent that files set and flags do not, and returns the types of the games that
 // it plays.
-func (o *agentOptions) preset(files *config.Loader, role string, m *membership.Options) (games []string, err error) {
+func (o *agentOptions) preset(files *config.Loader, role string) (games []string, err error) {
 	system, systemErr := files.System()
-	defaults, preset, err := files.Agent(role, o.id)
+	defaults, preset, err := files.Agent(role, o.ID)
 	if err := errors.Join(systemErr, err); err != nil {
 		return nil, asUsage(err)
 	}
-	m.Version, m.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
+	o.Version, o.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
 	if role == protocol.RoleReferee {
-		m.RegisterTimeout = inSeconds(system.Timeouts.RegisterReferee)
+		o.RegisterTimeout = inSeconds(system.Timeouts.RegisterReferee)
 	}
 	if preset.Inactive() {
 		agents, _ := files.Agents() // which has the preset
-		return nil, fmt.Errorf("%s %s is not active: set \"active\" to true in %s, or start it with another --id", role, o.id,
+		return nil, fmt.Errorf("%s %s is not active: set \"active\" to true in %s, or start it with another --id", role, o.ID,
 			agents.Path())
 	}
 	if preset.GameTypes != nil {
@@ -142,31 +140,31 @@ type agent interface {
 // A participant is the process of a referee or a player.
 type participant struct {
 	*node
-	options  *agentOptions
-	name     string // display name
+	*agentOptions
+	streams
+
+	role     string
 	listener net.Listener
-	calls    protocol.Caller
 	file     *logFile // nil without a data folder
 	lowMB    int      // free space of the data folder below which the agent warns
 	agent    atomic.Value
-	err      io.Writer // for lines that people read
 }
 
 // listen checks the manager's URL and opens the port of an agent.
 func (o *agentOptions) listen(ctx context.Context) (net.Listener, error) {
-	if err := checkManager(o.manager); err != nil {
+	if err := checkManager(o.Manager); err != nil {
 		return nil, err
 	}
-	if o.code != "" {
-		if err := protocol.CheckRegistrationCode(o.code); err != nil {
+	if o.RegistrationCode != "" {
+		if err := protocol.CheckRegistrationCode(o.RegistrationCode); err != nil {
 			return nil, usage("--registration-code: %v", err)
 		}
 	}
 	return o.address.listen(ctx)
 }
 
-// open opens the log and makes the client of an agent that listens on l. After an error l is
-// closed.
+// open opens the log, makes the client of an agent that listens on l, and completes the options. After an
+// error l is closed.
 func (o *agentOptions) open(s streams, files *config.Loader, role string, maxReply int64, l net.Listener) (
 	*participant, error) {
 	system, err := files.System()
@@ -174,34 +172,27 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 		_ = l.Close()
 		return nil, asUsage(err)
 	}
-	name := o.name
-	if name == "" { // the port makes it unique on this machine
-		name = fmt.Sprintf("%s%s %d", strings.ToUpper(role[:1]), role[1:], l.Addr().(*net.TCPAddr).Port)
+	if o.Name == "" { // the port makes it unique on this machine
+		o.Name = fmt.Sprintf("%s%s %d", strings.ToUpper(role[:1]), role[1:], l.Addr().(*net.TCPAddr).Port)
 	}
-	p := &participant{options: o, name: name, listener: l, lowMB: system.Disk.LowSpaceMB, err: s.err,
-		file: openAgentLog(o.data, role, role+"-"+membership.Slug(name), system.Logs, s.err)}
-	log, err := newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
+	p := &participant{agentOptions: o, streams: s, role: role, listener: l, lowMB: system.Disk.LowSpaceMB,
+		file: openAgentLog(o.data, role, role+"-"+membership.Slug(o.Name), system.Logs, s.err)}
+	o.Log, err = newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
 	if o.several {
-		log = log.With().Str("display_name", name).Logger()
+		o.Log = o.Log.With().Str("display_name", o.Name).Logger()
 	}
+	o.Endpoint = o.address.endpoint
 	if err == nil {
 		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca,
-			dialect: bridge.Options{Endpoint: o.address.endpoint}, log: log})
+			dialect: bridge.Options{Endpoint: o.Endpoint}, log: o.Log})
 	}
 	if err != nil {
 		p.release()
 		return nil, err
 	}
-	p.calls = transport.Logged(p.caller, log)
+	o.ID, o.Folder = cmp.Or(o.ID, usualID(role, o.Endpoint)), store.Folder(o.data)
+	o.Caller, o.Clock, o.Waiting = transport.Logged(p.caller, o.Log), protocol.SystemClock(), p.reportWaiting
 	return p, nil
-}
-
-// complete sets the options of the agent that the preset does not.
-func (p *participant) complete(o *membership.Options, id string) {
-	o.Name, o.ID, o.Endpoint, o.Manager = p.name, id, p.options.address.endpoint, p.options.manager
-	o.RegistrationCode = p.options.code
-	o.Waiting = p.reportWaiting
-	o.Folder, o.Caller, o.Clock, o.Log = store.Folder(p.options.data), p.calls, protocol.SystemClock(), p.log
 }
 
 // sender returns the sender that the agent puts into messages, "" before it runs.
@@ -227,22 +218,24 @@ func (p *participant) release() {
 // is told to stop, it lets running matches end, for stopPatience at most. An agent
 // that the manager no longer knows registers again; if the manager refuses that,
 // run returns the error.
-// health describes the agent, and describe makes the options of its MCP server.
-func (p *participant) run(ctx context.Context, a agent, c http.Config, health func() map[string]any,
-	describe func(mux *transport.Mux, name, version string) mcp.Options) error {
+// progress is a member of the agent's health, and describe makes the options of its MCP server.
+func (p *participant) run(ctx context.Context, a agent, c http.Config, progress func() (name string, value any),
+	describe func(mux *transport.Mux) mcp.Options) error {
 	p.agent.Store(a)
-	disk, unwatch := watchDisk(p.options.data, p.lowMB, p.log)
+	disk, unwatch := watchDisk(p.data, p.lowMB, p.Log)
 	defer unwatch()
-	c.Mounts = append(c.Mounts, http.Health(func() any { return disk.health(health()) }))
-	mux := transport.NewMux(p.log)
+	c.Mounts = append(c.Mounts, http.Health(func() any {
+		name, value := progress()
+		return disk.health(map[string]any{"status": "ok", "role": p.role, "agent_id": a.ID(), name: value})
+	}))
+	mux := transport.NewMux(p.Log)
 	a.Mount(mux)
 	if c.Identify == nil {
 		c.Identify = a.Identify
 	}
-	c.MCP = mcp.NewServer(describe(mux, p.name, p.options.version))
-	defer p.serve(&p.options.address, p.listener, mux, a.Stamp, c)()
-	p.log.Info().Str("endpoint", p.options.address.endpoint).Str("manager", p.options.manager).
-		Str("event_type", "LISTENING").Msg("listening")
+	c.MCP = mcp.NewServer(describe(mux))
+	defer p.serve(&p.address, p.listener, mux, a.Stamp, c)()
+	p.Log.Info().Str("endpoint", p.Endpoint).Str("manager", p.Manager).Str("event_type", "LISTENING").Msg("listening")
 	return p.takePart(ctx, a)
 }
 
@@ -273,7 +266,7 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 		case err = <-refused:
 			return fmt.Errorf("the manager at %s no longer knows this agent and refuses to register it again: %w. "+
 				"A manager drops agents that do not answer: make sure that it can reach %s, or set another URL with --endpoint",
-				p.options.manager, err, p.options.address.endpoint)
+				p.Manager, err, p.Endpoint)
 		case <-ctx.Done():
 			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 			defer cancel()
@@ -283,34 +276,34 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 	refused, isRefused := errors.AsType[*membership.RefusedError](err)
 	switch {
 	case ctx.Err() == nil && isRefused && refused.Code == "":
-		return fmt.Errorf("%w: this manager listens at %s; name another with --manager", err, p.options.manager)
+		return fmt.Errorf("%w: this manager listens at %s; name another with --manager", err, p.Manager)
 	case ctx.Err() == nil:
 		return err
 	case a.ID() == "":
 		return interrupted("This agent has not registered with a manager yet. Run the same command again to continue.")
-	case p.options.data == "":
+	case p.data == "":
 		return interrupted("The league continues without this agent. It has no data folder, so it cannot come back.")
 	}
 	return interrupted("The league continues. Run the same command again to come back as the same agent; its identity "+
-		"is in %s.", p.options.data)
+		"is in %s.", p.data)
 }
 
 // reportWaiting tells the user that no manager runs, and how to start one. Several players in one
 // process have the line in the log only.
 func (p *participant) reportWaiting(err error) {
-	if protocol.Unreachable(err) && !p.options.several {
-		_ = printLine(p.err, "No league manager listens at %s: waiting for one. Start it with 'evenodd manager', or name "+
-			"another with --manager.", p.options.manager)
+	if protocol.Unreachable(err) && !p.several {
+		p.note("No league manager listens at %s: waiting for one. Start it with 'evenodd manager', or name "+
+			"another with --manager.", p.Manager)
 	}
 }
 
 // reportAway logs that the manager does not answer, or answers again.
 func (p *participant) reportAway(away bool, err error) {
 	if away {
-		p.log.Warn().Err(err).Str("manager", p.options.manager).
+		p.Log.Warn().Err(err).Str("manager", p.Manager).
 			Str("event_type", "MANAGER_AWAY").Msg("the manager does not answer; waiting for it")
 		return
 	}
-	p.log.Info().Str("manager", p.options.manager).Str("event_type",
+	p.Log.Info().Str("manager", p.Manager).Str("event_type",
 		"THE_MANAGER_IS_BACK").Msg("the manager answers again")
 }

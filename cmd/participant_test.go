@@ -76,10 +76,10 @@ func TestDroppedAgentRegistersAgain(t *testing.T) {
 				Games: []string{"even_odd"}, Strategy: decide,
 			})
 			require.NoError(t, err)
-			o := &agentOptions{address: address{endpoint: "http://localhost:8101/mcp"}, manager: "http://localhost:8000/mcp"}
+			o := &agentOptions{Options: membership.Options{Endpoint: "http://localhost:8101/mcp", Manager: "http://localhost:8000/mcp"}}
 			ctx, cancel := context.WithCancel(t.Context())
 			time.AfterFunc(8*time.Second, cancel)
-			err = (&participant{node: &node{log: zerolog.Nop()}, options: o, calls: m}).takePart(ctx, p)
+			err = (&participant{agentOptions: o}).takePart(ctx, p)
 			assert.Equal(t, []string{"register_player", "league_query", "register_player", "register_player"}, m.heard[:4])
 			if !started {
 				assert.Equal(t, exitInterrupted, exitCode(err))
@@ -97,23 +97,20 @@ func TestDroppedAgentRegistersAgain(t *testing.T) {
 
 func TestAgentsAskForTheIDOfTheirPort(t *testing.T) {
 	for _, test := range []struct {
-		given, endpoint         string
-		wantPlayer, wantReferee string
+		endpoint, wantPlayer, wantReferee string
 	}{
-		{"", "http://localhost:8101/mcp", "P01", ""},
-		{"", "http://localhost:8199/mcp", "P99", ""},
-		{"", "https://10.1.2.3:8112/mcp", "P12", ""},
-		{"", "http://localhost:8100/mcp", "", ""},
-		{"", "http://localhost:8200/mcp", "", ""},
-		{"", "http://localhost:8001/mcp", "", "REF01"},
-		{"", "http://localhost:8099/mcp", "", "REF99"},
-		{"", "http://localhost:8000/mcp", "", ""},
-		{"", "http://localhost/mcp", "", ""},
-		{"P77", "http://localhost:8101/mcp", "P77", "P77"},
+		{"http://localhost:8101/mcp", "P01", ""},
+		{"http://localhost:8199/mcp", "P99", ""},
+		{"https://10.1.2.3:8112/mcp", "P12", ""},
+		{"http://localhost:8100/mcp", "", ""},
+		{"http://localhost:8200/mcp", "", ""},
+		{"http://localhost:8001/mcp", "", "REF01"},
+		{"http://localhost:8099/mcp", "", "REF99"},
+		{"http://localhost:8000/mcp", "", ""},
+		{"http://localhost/mcp", "", ""},
 	} {
-		o := &agentOptions{id: test.given, address: address{endpoint: test.endpoint}}
-		assert.Equal(t, test.wantPlayer, o.wantedID(8100, league.PlayerID), test.endpoint)
-		assert.Equal(t, test.wantReferee, o.wantedID(8000, league.RefereeID), test.endpoint)
+		assert.Equal(t, test.wantPlayer, usualID("player", test.endpoint))
+		assert.Equal(t, test.wantReferee, usualID("referee", test.endpoint))
 	}
 }
 

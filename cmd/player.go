@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/player"
@@ -26,7 +25,8 @@ import (
 
 type playerOptions struct {
 	agentOptions
-	player.Options
+
+	games    []string // types
 	strategy string
 	tools    external.Tools
 	prompt   string // --llm-prompt
@@ -66,7 +66,7 @@ identity and log file.`,
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
+			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
 			return runPlayer(c.Context(), s, data.loader, o)
 		},
 	}
@@ -84,38 +84,21 @@ identity and log file.`,
 	return c
 }
 
-func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOptions) error {
+func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOptions) (err error) {
 	if err := o.checkCount(); err != nil {
 		return err
 	}
-	var err error
-	if o.Games, err = o.preset(files, "player", &o.Options.Options); err != nil {
+	if o.games, err = o.preset(files, protocol.RolePlayer); err != nil {
 		return err
 	}
 	o.tools.Hosted = true
 	if err := completeTools(&o.tools, o.prompt); err != nil {
 		return err
 	}
-	if err := external.Check(o.strategy, o.tools, o.Games...); err != nil {
+	if err := external.Check(o.strategy, o.tools, o.games...); err != nil {
 		return asUsage(err)
 	}
-	if o.count > 1 {
-		return runPlayers(ctx, s, files, o)
-	}
-	l, err := o.listen(ctx)
-	if err != nil {
-		return err
-	}
-	r, err := o.play(ctx, s, files, l)
-	if err != nil {
-		return err
-	}
-	var text printout
-	text.line("%s. %s", r.summary(), championOf(r.Champion))
-	if r.account != "" {
-		text.line("%s", r.account)
-	}
-	return text.print(s.out)
+	return runPlayers(ctx, s, files, o)
 }
 
 // A played is the record of a player whose league is over.
@@ -129,45 +112,43 @@ type played struct {
 // with an error.
 func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loader, l net.Listener) (r played,
 	err error) {
-	process, err := o.open(s, files, "player", maxFromManager, l)
+	process, err := o.open(s, files, protocol.RolePlayer, maxFromManager, l)
+	r.name = o.Name
 	if err != nil {
-		return played{name: o.name}, err
+		return r, err
 	}
-	r.name = process.name
 	defer process.close()
-	o.tools.Log = process.log
+	o.tools.Log = o.Log
 	decide, err := external.Open(o.strategy, o.tools)
 	if err != nil {
 		return r, asUsage(err)
 	}
 	defer external.Close(decide)
-	process.complete(&o.Options.Options, o.wantedID(8100, league.PlayerID))
-	o.Strategy, o.StrictReferees = decide, o.verify == verifyStrict
-	o.Games = strategy.Playable(decide, o.Games)
+	options := player.Options{Options: o.Options, Strategy: decide, StrictReferees: o.verify == verifyStrict,
+		Games: strategy.Playable(decide, o.games)}
 	var p *player.Player
 	if o.seeded {
-		o.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
-		o.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
+		options.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
+		options.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
 	}
-	if p, err = player.New(o.Options); err != nil {
+	if p, err = player.New(options); err != nil {
 		return r, asUsage(err)
 	}
 	host, hosted := decide.(*external.Host)
 	access := newHostAccess(host)
 	if hosted {
-		_ = printLine(s.err, "Host token of %s: %s", o.called(process.name), access.token)
-	}
-	health := func() map[string]any {
-		return map[string]any{"status": "ok", "role": "player", "agent_id": p.ID(), "state": p.Record().State}
+		called := "this player"
+		if o.several {
+			called = o.Name
+		}
+		s.note("Host token of %s: %s", called, access.token)
 	}
 	config := http.Config{MaxBody: maxFromManager, Identify: access.identifyOr(p.Identify)}
-	err = process.run(ctx, p, config, health, func(mux *transport.Mux, name, version string) mcp.Options {
-		return playerMCP(mux, name, version, access, p.Token)
-	})
+	err = process.run(ctx, p, config, func() (string, any) { return "state", p.Record().State },
+		func(mux *transport.Mux) mcp.Options { return playerMCP(mux, o.Name, o.program, access, p.Token) })
 	if failed := p.Close(); failed != nil {
-		process.log.Error().Err(failed).
-			Str("event_type", "THE_HISTORY_IS_NOT_COMPLETE_ON_DISK").Msg("the history on disk is " +
-			"incomplete")
+		o.Log.Error().Err(failed).Str("event_type", "THE_HISTORY_IS_NOT_COMPLETE_ON_DISK").
+			Msg("the history on disk is incomplete")
 	}
 	r.Record, r.account = p.Record(), external.Account(decide)
 	return r, err

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 
@@ -24,14 +25,14 @@ func (o *playerOptions) checkCount() error {
 		return usage("--count %d: must be from 1 to %d", o.count, mostPlayers)
 	case o.count == 1:
 		return nil
-	case o.id != "" || o.address.endpoint != "" || o.code != "":
+	case o.ID != "" || o.address.endpoint != "" || o.RegistrationCode != "":
 		return usage("--id, --endpoint and --registration-code belong to one player: leave them out with --count %d",
 			o.count)
 	case first > 0 && last-first+1 < o.count:
 		return usage("--count %d: needs as many ports, and --port %s has %d: set a larger range, or 0 for any free ones",
 			o.count, &o.address.ports, last-first+1)
-	case o.name != "" && !protocol.ValidName(o.nameOf(o.count)):
-		return usage("--name %q: the name %s must have 1 to 50 characters and no control characters", o.name,
+	case o.Name != "" && !protocol.ValidName(o.nameOf(o.count)):
+		return usage("--name %q: the name %s must have 1 to 50 characters and no control characters", o.Name,
 			o.nameOf(o.count))
 	}
 	return nil
@@ -40,33 +41,27 @@ func (o *playerOptions) checkCount() error {
 // nameOf returns the display name of the player with a number from 1; "" for one after its
 // port.
 func (o *playerOptions) nameOf(number int) string {
-	if o.name == "" {
-		return ""
+	if o.Name == "" || o.count == 1 {
+		return o.Name
 	}
-	return fmt.Sprintf("%s-%d", o.name, number)
-}
-
-// called returns how messages on the screen call a player.
-func (o *playerOptions) called(name string) string {
-	if o.several {
-		return name
-	}
-	return "this player"
+	return fmt.Sprintf("%s-%d", o.Name, number)
 }
 
 // listenAll returns the options of each of --count players, and its open port.
 func (o *playerOptions) listenAll(ctx context.Context) ([]playerOptions, []net.Listener, error) {
-	all := make([]playerOptions, o.count)
+	all := slices.Repeat([]playerOptions{*o}, o.count)
 	listeners := make([]net.Listener, 0, o.count)
 	for i := range all {
-		all[i] = *o
-		all[i].name = o.nameOf(i + 1)
+		all[i].Name = o.nameOf(i + 1)
 		l, err := all[i].listen(ctx)
 		if err != nil {
 			for _, open := range listeners {
 				_ = open.Close()
 			}
-			return nil, nil, fmt.Errorf("player %d of %d: %w", i+1, o.count, err)
+			if o.several {
+				err = fmt.Errorf("player %d of %d: %w", i+1, o.count, err)
+			}
+			return nil, nil, err
 		}
 		listeners = append(listeners, l)
 	}
@@ -76,7 +71,7 @@ func (o *playerOptions) listenAll(ctx context.Context) ([]playerOptions, []net.L
 // runPlayers runs --count players until their league is over, and prints their records. A
 // player that fails stops no other. It opens all ports before the first player registers.
 func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerOptions) error {
-	o.several = true
+	o.several = o.count > 1
 	all, listeners, err := o.listenAll(ctx)
 	if err != nil {
 		return err
@@ -86,7 +81,7 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 	for i := range all {
 		playing.Go(func() {
 			records[i], problems[i] = all[i].play(ctx, s, files, listeners[i])
-			if problems[i] != nil && ctx.Err() == nil {
+			if o.several && problems[i] != nil && ctx.Err() == nil {
 				printError(s.err, fmt.Errorf("%s has failed: %w", records[i].name, problems[i]))
 			}
 		})
@@ -96,17 +91,23 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 	var failed []string
 	champion := ""
 	for i, err := range problems {
+		r := &records[i]
 		switch {
-		case err == nil:
-			champion = cmp.Or(champion, championOf(records[i].Champion))
-			text.line("%s: %s", records[i].name, records[i].summary())
-			if records[i].account != "" {
-				text.line("%s: %s", records[i].name, records[i].account)
-			}
-		case exitCode(err) == exitInterrupted:
+		case err != nil && (!o.several || exitCode(err) == exitInterrupted):
 			return err
+		case err != nil:
+			failed = append(failed, r.name)
+			continue
+		case o.several:
+			champion = cmp.Or(champion, championOf(r.Champion))
+			text.line("%s: %s", r.name, r.summary())
 		default:
-			failed = append(failed, records[i].name)
+			text.line("%s. %s", r.summary(), championOf(r.Champion))
+		}
+		if r.account != "" && o.several {
+			text.line("%s: %s", r.name, r.account)
+		} else if r.account != "" {
+			text.line("%s", r.account)
 		}
 	}
 	if champion != "" {

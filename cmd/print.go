@@ -105,6 +105,9 @@ func printLine(w io.Writer, format string, args ...any) error {
 	return styled(w, "", format, args...)
 }
 
+// note writes a line to standard error.
+func (s streams) note(format string, args ...any) { _ = printLine(s.err, format, args...) } // nobody is left to tell
+
 // styled is printLine with a text of this program in front, which may have a style.
 func styled(w io.Writer, front, format string, args ...any) error {
 	_, err := io.WriteString(w, front+protocol.Escape(fmt.Sprintf(format, args...))+"\n")

@@ -8,7 +8,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
-	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/referee"
@@ -19,8 +18,9 @@ import (
 
 type refereeOptions struct {
 	agentOptions
-	referee.Options
-	leagueID string
+
+	maxConcurrent int
+	leagueID      string
 }
 
 func newReferee(s streams, data *dataFolder) *cobra.Command {
@@ -39,22 +39,22 @@ over, prints its record and ends.`,
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.seeded, o.version = c.Flags().Lookup("seed").Changed, c.Root().Version
+			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
 			return runReferee(c.Context(), s, data.loader, o)
 		},
 	}
 	f := c.Flags()
 	o.flags(f, "referee-id", "REF01", "8001 to 8099")
 	f.StringVar(&o.leagueID, "league-id", "", "join only this league")
-	f.IntVar(&o.MaxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
+	f.IntVar(&o.maxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
 	return c
 }
 
 func runReferee(ctx context.Context, s streams, files *config.Loader, o *refereeOptions) error {
-	if o.MaxConcurrent < 1 || o.MaxConcurrent > protocol.MaxConcurrentMatches {
-		return usage("--max-concurrent %d: must be from 1 to %d", o.MaxConcurrent, protocol.MaxConcurrentMatches)
+	if o.maxConcurrent < 1 || o.maxConcurrent > protocol.MaxConcurrentMatches {
+		return usage("--max-concurrent %d: must be from 1 to %d", o.maxConcurrent, protocol.MaxConcurrentMatches)
 	}
-	types, err := o.preset(files, "referee", &o.Options.Options)
+	types, err := o.preset(files, protocol.RoleReferee)
 	if err != nil {
 		return err
 	}
@@ -66,38 +66,33 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return err
 	}
-	p, err := o.open(s, files, "referee", maxReply, l)
+	p, err := o.open(s, files, protocol.RoleReferee, maxReply, l)
 	if err != nil {
 		return err
 	}
 	defer p.close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
-	p.complete(&o.Options.Options, o.wantedID(8000, league.RefereeID))
-	o.Games, o.Stalls = gamesOf(types), stalls.Longest
 	if o.leagueID != "" {
 		o.Leagues = []string{o.leagueID}
 	}
 	calls := playerGuard(&o.address, defaults.AllowedEndpoints)
-	o.UsualNetworks = calls.networks
+	options := referee.Options{Options: o.Options, MaxConcurrent: o.maxConcurrent, Games: gamesOf(types),
+		Stalls: stalls.Longest, UsualNetworks: calls.networks}
 	if calls.set {
-		o.Networks = calls.networks
+		options.Networks = calls.networks
 	}
 	if o.seeded {
-		o.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
+		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
 	}
-	r, err := referee.New(o.Options)
+	r, err := referee.New(options)
 	if err != nil {
 		return asUsage(err)
 	}
 	defer r.Close()
-	health := func() map[string]any {
-		return map[string]any{"status": "ok", "role": "referee", "agent_id": r.ID(), "conducted": r.Record().Conducted}
-	}
-	describe := func(mux *transport.Mux, name, version string) mcp.Options {
-		return refereeMCP(mux, name, version, r)
-	}
-	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}, health,
+	progress := func() (string, any) { return "conducted", r.Record().Conducted }
+	describe := func(mux *transport.Mux) mcp.Options { return refereeMCP(mux, o.Name, o.program, r) }
+	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}, progress,
 		describe); err != nil {
 		return err
 	}

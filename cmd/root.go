@@ -92,7 +92,7 @@ variables, such as EVENODD_PORT, and keys of a settings file (--config).
 	data, flags := &dataFolder{}, map[string]*pflag.FlagSet{}
 	load := func() (*config.Settings, error) {
 		for _, name := range config.UnknownVariables(os.Environ(), flags, secretVariables()...) {
-			_ = printLine(s.err, unknownSetting, name)
+			s.note(unknownSetting, name)
 		}
 		return config.Load(file, flags)
 	}
@@ -109,7 +109,7 @@ variables, such as EVENODD_PORT, and keys of a settings file (--config).
 				return asUsage(err)
 			}
 			for _, member := range data.loader.Unknown() {
-				_ = printLine(s.err, unknownSetting, member)
+				s.note(unknownSetting, member)
 			}
 			return nil
 		}

@@ -72,7 +72,7 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 		return err
 	}
 	defer stop()
-	_ = printLine(s.err, "Watch league %s at %s until you interrupt this command.", o.leagueID, url)
+	s.note("Watch league %s at %s until you interrupt this command.", o.leagueID, url)
 	<-ctx.Done()
 	return nil
 }
@@ -91,7 +91,7 @@ func (o *serveOptions) findLeague(s streams, dir store.Folder) error {
 		return fmt.Errorf("there is no folder %s", dir)
 	}
 	if _, err := chooseLeague(dir, o.leagueID); err != nil {
-		_ = printLine(s.err, "There is no league %s in %s yet: the page shows it when it begins.", o.leagueID, dir)
+		s.note("There is no league %s in %s yet: the page shows it when it begins.", o.leagueID, dir)
 	}
 	return nil
 }

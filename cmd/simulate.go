@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -127,16 +128,17 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	case o.Faults != "" || len(o.urls) > 0:
 		o.logLevel = "error" // the user expects the faults: no warnings
 	}
+	screen := s.err
 	if o.quiet {
-		o.logLevel = "error"
+		o.logLevel, s.err = "error", io.Discard
 	}
 	system, err := files.System()
 	if err != nil {
 		return asUsage(err)
 	}
-	file := openSystemLog(o.data, system.Logs, s.err)
+	file := openSystemLog(o.data, system.Logs, screen)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	if o.Log, err = newLogger(s.err, o.logLevel, fileLevel, func() string { return "" }, file); err != nil {
+	if o.Log, err = newLogger(screen, o.logLevel, fileLevel, func() string { return "" }, file); err != nil {
 		return err
 	}
 	if err := o.complete(files); err != nil {
@@ -165,9 +167,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		return result.Unwritten
 	}
 	if o.page != "" {
-		if !o.quiet {
-			_ = printLine(s.err, "The league is over; its page stays at %s until you interrupt this command.", o.page)
-		}
+		s.note("The league is over; its page stays at %s until you interrupt this command.", o.page)
 		<-ctx.Done()
 	}
 	if o.strict {
@@ -182,12 +182,12 @@ func (o *simulateOptions) run(ctx context.Context, s streams, system *config.Sys
 	if o.Files, err = o.openFiles(s); err != nil {
 		return nil, err
 	}
-	defer func() { err = closeFiles(s, o.Files, err) }()
+	if o.Files != nil {
+		defer closeFiles(o.Files, &err)
+	}
 	if !o.given("seed") && !o.resume {
 		o.Seed = newSeed()
-		if !o.quiet {
-			_ = printLine(s.err, "Seed: %d", o.Seed)
-		}
+		s.note("Seed: %d", o.Seed)
 	}
 	_, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, o.Log)
 	result, err = o.play(ctx, s)
@@ -247,7 +247,7 @@ func (o *simulateOptions) interrupted() error {
 // play runs the league with a progress bar, and prints the time that it took.
 func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
 	defer collectLess()()
-	if !o.quiet && isTerminal(s.err) {
+	if isTerminal(s.err) {
 		bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(s.err),
 			progressbar.OptionSetDescription("matches"), progressbar.OptionShowCount(),
 			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
@@ -260,9 +260,9 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	o.Sealed = func(h manager.SignedHead) { head = h }
 	start := time.Now()
 	result, err := simulation.Run(ctx, o.Options)
-	if err == nil && ctx.Err() == nil && !o.quiet {
+	if err == nil && ctx.Err() == nil {
 		took := time.Since(start)
-		_ = printLine(s.err, "%s in %s, %.0f matches/s", protocol.Counted(len(result.Results), "match"),
+		s.note("%s in %s, %.0f matches/s", protocol.Counted(len(result.Results), "match"),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
 		printHead(s.err, head)
 	}
@@ -309,7 +309,7 @@ func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
 		err = usage("there is no league %s to resume in %s", o.LeagueID, o.data)
 	}
 	if err != nil {
-		return nil, closeFiles(s, stored, err)
+		return nil, errors.Join(err, stored.Close())
 	}
 	return stored, nil
 }

@@ -49,23 +49,19 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 		return nil, err
 	}
 	o.External.Caller = n.caller
-	if !o.quiet {
-		o.External.Note = func(text string) { _ = printLine(s.err, "%s", text) }
-	}
+	o.External.Note = s.note
 	l, err := o.meet.listen(ctx)
 	switch {
 	case errors.Is(err, errTaken) && !o.meet.given:
-		if !o.quiet {
-			_ = printLine(s.err, "%s is %v, so that external players cannot register themselves; the simulation registers "+
-				"them.", o.meet.at, errTaken)
-		}
+		s.note("%s is %v, so that external players cannot register themselves; the simulation registers them.", o.meet.at,
+			errTaken)
 		return n.client.Close, nil
 	case err != nil:
 		n.client.Close()
 		return nil, err
 	}
-	if !o.quiet && o.wait > 0 {
-		_ = printLine(s.err, "External players can register at %s for %s; --wait 0s skips this.", o.meet.urlOf(l), o.wait)
+	if o.wait > 0 {
+		s.note("External players can register at %s for %s; --wait 0s skips this.", o.meet.urlOf(l), o.wait)
 	}
 	o.External.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
 		return n.serve(&o.meet.address, l, mux, stamp,

@@ -29,9 +29,7 @@ func (o *simulateOptions) startPage(ctx context.Context, s streams) (stop func()
 		remove()
 		return nil, err
 	}
-	if !o.quiet {
-		_ = printLine(s.err, "%s%s", watchPage, o.page)
-	}
+	s.note("%s%s", watchPage, o.page)
 	return func() {
 		stopPage()
 		remove()

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"io"
 	"strings"
 	"sync"
 	"time"
@@ -20,9 +19,10 @@ import (
 // An upGroup is the processes of a league.
 type upGroup struct {
 	*upOptions
+	streams
+
 	program string        // path of this program
-	err     io.Writer     // gets a line for each event
-	brief   bool          // err is a terminal: lines of logs are only in the files
+	brief   bool          // standard error is a terminal: lines of logs are only in the files
 	listens chan struct{} // closed when the manager listens
 
 	mu      sync.Mutex
@@ -37,7 +37,7 @@ func newUpGroup(s streams, o *upOptions, entrants []config.Entrant) (*upGroup, e
 	if err != nil {
 		return nil, fmt.Errorf("the system does not tell the path of this program: %w", err)
 	}
-	g := &upGroup{upOptions: o, program: program, err: s.err, brief: isTerminal(s.err), listens: make(chan struct{})}
+	g := &upGroup{upOptions: o, streams: s, program: program, brief: isTerminal(s.err), listens: make(chan struct{})}
 	g.addMembers(entrants)
 	return g, nil
 }
@@ -191,6 +191,3 @@ func (g *upGroup) begun(ctx context.Context) (bool, error) {
 	}
 	return status.Matches > 0, err
 }
-
-// note prints a line.
-func (g *upGroup) note(format string, args ...any) { _ = printLine(g.err, format, args...) }

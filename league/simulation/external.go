@@ -24,9 +24,10 @@ type External struct {
 	// Serve answers calls at the default endpoint of a manager, where agents look for one,
 	// until stop is called. It is nil when another process uses that endpoint.
 	Serve    func(mux *transport.Mux, stamp func() *protocol.Stamp) (stop func())
-	Wait     time.Duration     // for the players to listen and to register by themselves
-	Patience time.Duration     // the limit of every call to them, if the rules allow more; 0: as the rules say
-	Note     func(text string) // tells the user what the simulation waits for; may be nil
+	Wait     time.Duration // for the players to listen and to register by themselves
+	Patience time.Duration // the limit of every call to them, if the rules allow more; 0: as the rules say
+	// Note tells the user what the simulation waits for.
+	Note func(format string, args ...any)
 }
 
 // ExternalStrategy is shown as the strategy of an external player.
@@ -65,12 +66,6 @@ func (e *External) shorten(t protocol.Timeouts) protocol.Timeouts {
 		t.GameOver, t.Generic = min(t.GameOver, most), min(t.Generic, most)
 	}
 	return t
-}
-
-func (e *External) note(format string, args ...any) {
-	if e.Note != nil {
-		e.Note(fmt.Sprintf(format, args...))
-	}
 }
 
 // An externalNetwork also reaches external players.
@@ -133,7 +128,7 @@ func (s *simulated) awaitExternal(ctx context.Context) error {
 			break
 		}
 		if _, err := s.ping(ctx, endpoint); protocol.Unreachable(err) {
-			e.note("Nobody listens at %s yet: waiting for it, %s at most.", endpoint, e.Wait)
+			e.Note("Nobody listens at %s yet: waiting for it, %s at most.", endpoint, e.Wait)
 		}
 	}
 	if e.Serve != nil {
@@ -214,7 +209,7 @@ func (s *simulated) registerItself(ctx context.Context, _ string,
 	}
 	if err := membership.Admitted(&r.Registration, r.PlayerID, r.AuthToken); err != nil {
 		refusal = err.Error()
-		s.options.External.note(
+		s.options.External.Note(
 			"The registration of %s under the name %q was refused: %s. The simulation registers it instead.",
 			endpoint, q.PlayerMeta.DisplayName, refusal)
 		return r, nil

@@ -3,6 +3,7 @@ package simulation_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -102,7 +103,7 @@ func (o externalAgents) with(players int, endpoints ...string) simulation.Option
 	options.Timeouts, options.RetryPolicy = protocol.DefaultTimeouts(), protocol.RetryPolicy{MaxRetries: 1}
 	options.SuspendAfter, options.ShutdownAfter = journal.DefaultSuspendAfter, journal.DefaultShutdownAfter
 	options.UniqueDisplayNames = true
-	options.External = &simulation.External{Players: endpoints, Caller: o}
+	options.External = &simulation.External{Players: endpoints, Caller: o, Note: func(string, ...any) {}}
 	return options
 }
 
@@ -270,7 +271,7 @@ func TestSimulationWaitsForALateExternalPlayer(t *testing.T) {
 	}}}
 	options := o.with(2, alpha)
 	options.External.Wait = time.Hour
-	options.External.Note = func(text string) { notes = append(notes, text) }
+	options.External.Note = func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
 	assert.Len(t, result.Results, 1)
@@ -385,7 +386,7 @@ func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T)
 	r := newRegistrationDesk()
 	options.External.Serve, options.External.Wait = r.serve, time.Hour
 	var notes []string
-	options.External.Note = func(text string) { notes = append(notes, text) }
+	options.External.Note = func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	finish := r.run(t, options)
 	assert.Equal(t, "P01", *r.register(t, "Player 03", "player:P01", alpha).PlayerID)
 	assert.Equal(t, "E024", r.register(t, "Player 03", "player:P02", beta).ErrorCode)
