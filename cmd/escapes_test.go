@@ -251,7 +251,7 @@ func registeredAt(t *testing.T, url string) string {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
 	require.NoError(t, store.WritePrivate(folder.Identity(protocol.RolePlayer, "Alpha at "+url), &store.Identity{
-		SchemaVersion: "1.0.0", Role: protocol.RolePlayer, DisplayName: "Alpha",
+		Header: store.NewHeader(""), Role: protocol.RolePlayer, DisplayName: "Alpha",
 		LeagueID: "cup", AgentID: "P01", AuthToken: "tok-p01-abcdefgh",
 	}))
 	return string(folder)

@@ -180,7 +180,7 @@ func (d *historyFile) write(name string, lines []any) error {
 		return nil
 	}
 	m := d.member
-	header := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: m.AgentID, DisplayName: name,
+	header := &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: m.AgentID, DisplayName: name,
 		LeagueID: m.LeagueID}
 	err := store.AppendHistory(store.HistoryLines(d.path), header, lines, &d.tail)
 	if own := ownPath(d.path, m.LeagueID); errors.Is(err, store.ErrOtherLeague) && own != d.path {

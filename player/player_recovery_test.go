@@ -103,7 +103,9 @@ func TestHistoryIsWrittenWhenAMatchEnds(t *testing.T) {
 		unwritten()
 		h := leaguetest.ReadHistory(t, folder, "P01")
 		assert.Equal(t, &store.History{
-			SchemaVersion: "1.0.0", LastUpdated: h.LastUpdated, PlayerID: "P01", DisplayName: "Agent P01", LeagueID: leaguetest.LeagueID,
+			HistoryHeader: store.HistoryHeader{
+				Header: store.NewHeader(h.LastUpdated), PlayerID: "P01", DisplayName: "Agent P01", LeagueID: leaguetest.LeagueID,
+			},
 			Stats: protocol.PlayerStats{TotalMatches: 1, Wins: 1},
 			Matches: []store.HistoryMatch{{
 				Attempt: 1, DrawCommitment: w.ScriptedReferee(p, "R1M1", 1).Commitment(), Entropy: h.Matches[0].Entropy,
@@ -202,10 +204,10 @@ func TestUnusableHistoryIsRenamed(t *testing.T) {
 			return os.WriteFile(path, []byte(`{"schema_version": "1.0.0", "matches": [`), 0o600)
 		},
 		"of another league": func(path string) error {
-			return store.AppendHistory(path, &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P01", LeagueID: "another"}, nil, new(int64))
+			return store.AppendHistory(path, &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P01", LeagueID: "another"}, nil, new(int64))
 		},
 		"of another player": func(path string) error {
-			return store.AppendHistory(path, &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P02", LeagueID: leaguetest.LeagueID}, nil, new(int64))
+			return store.AppendHistory(path, &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P02", LeagueID: leaguetest.LeagueID}, nil, new(int64))
 		},
 	} {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
@@ -326,7 +328,7 @@ func TestPlayersOfTwoLeaguesShareAFolder(t *testing.T) {
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
-		other := &store.HistoryHeader{SchemaVersion: store.SchemaVersion, PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another"}
+		other := &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another"}
 		usual := store.HistoryLines(folder.History("P01"))
 		require.NoError(t, store.AppendHistory(usual, other, nil, new(int64)))
 		before := readFile(t, usual)

@@ -31,8 +31,7 @@ func (r *Referee) hasFile(member *membership.Membership, matchID string) bool {
 func (m *match) document() *store.Match {
 	a := m.assignment
 	return &store.Match{
-		SchemaVersion: store.SchemaVersion,
-		LeagueID:      a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
+		Header: store.NewHeader(""), LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 		Attempt: a.Attempt, ConversationID: m.conversation,
 		RefereeID: m.member.AgentID, WrittenBy: store.WrittenByReferee,
 		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName,

@@ -218,7 +218,7 @@ func (w *fileWriter) write() {
 	m.mu.Lock()
 	at, _ := protocol.ParseTimestamp(cmp.Or(m.recordedAt, w.at)) // so that a manager which records nothing changes nothing
 	s, id, head, now := m.state, m.options.LeagueID, m.head(), protocol.FormatTimestamp(at)
-	header := store.DerivedHeader{SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: id, JournalHead: head}
+	header := store.DerivedHeader{Header: store.NewHeader(now), LeagueID: id, JournalHead: head}
 	agents := &store.Agents{DerivedHeader: header}
 	agents.Referees, agents.Players = s.AgentRecords()
 	completed, revised := s.CompletedRounds(), s.Revised

@@ -112,7 +112,7 @@ func (m *Manager) rebuilt(id league.MatchID, logs map[string]*store.LoggedMatche
 func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Match {
 	now := m.clock.Timestamp()
 	return &store.Match{
-		SchemaVersion: store.SchemaVersion, LastUpdated: now, LeagueID: m.options.LeagueID, RoundID: r.MatchID.Round,
+		Header: store.NewHeader(now), LeagueID: m.options.LeagueID, RoundID: r.MatchID.Round,
 		MatchID: r.MatchID.String(), GameType: m.options.GameType, Attempt: r.Number,
 		RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
 		PlayerA: store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},

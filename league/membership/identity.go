@@ -150,7 +150,7 @@ func (s *identityStore) Conversation(now string) (string, error) {
 	}
 	secret := s.ownSecret()
 	return s.conversation, store.WritePrivate(s.applying, &store.Application{
-		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: s.role, DisplayName: s.name,
+		Header: store.NewHeader(now), Role: s.role, DisplayName: s.name,
 		ConversationID: s.conversation,
 		Secret:         hex.EncodeToString(secret[:]),
 	})
@@ -166,7 +166,7 @@ func (s *identityStore) Save(m *Membership, r *protocol.Registration, now string
 		return nil
 	}
 	identity := &store.Identity{
-		SchemaVersion: store.SchemaVersion, LastUpdated: now, Role: s.role, DisplayName: s.name,
+		Header: store.NewHeader(now), Role: s.role, DisplayName: s.name,
 		LeagueID: m.LeagueID, AgentID: m.AgentID, AuthToken: m.Token, ManagerAuth: r.ManagerAuth, ManagerKey: m.ManagerKey,
 	}
 	s.identity, s.saved = identity, s.path == ""

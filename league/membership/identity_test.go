@@ -52,7 +52,7 @@ func TestIdentityIsRestoredFromItsFile(t *testing.T) {
 	again := storeOf(t, folder, protocol.RolePlayer, "Agent Alpha")
 	assert.Equal(t, secret, again.Secret())
 	assert.Equal(t, &store.Identity{
-		SchemaVersion: "1.0.0", LastUpdated: moment, Role: "player", DisplayName: "Agent Alpha", LeagueID: leagueID,
+		Header: store.NewHeader(moment), Role: "player", DisplayName: "Agent Alpha", LeagueID: leagueID,
 		AgentID: "P07", AuthToken: "tok-P07", ManagerAuth: "bearer", Secret: hex.EncodeToString(secret[:]),
 	}, again.Identity())
 }
@@ -90,7 +90,7 @@ func TestSimilarNamesAreDifferentAgents(t *testing.T) {
 
 func TestDamagedIdentityIsAnError(t *testing.T) {
 	good := store.Identity{
-		SchemaVersion: "1.0.0", Role: "player", DisplayName: "Alpha", LeagueID: leagueID, AgentID: "P01",
+		Header: store.NewHeader(""), Role: "player", DisplayName: "Alpha", LeagueID: leagueID, AgentID: "P01",
 		AuthToken: token, Secret: strings.Repeat("ab", 32),
 	}
 	with := func(change func(*store.Identity)) *store.Identity {

@@ -5,12 +5,23 @@ import (
 	"evenodd/league/protocol"
 )
 
+// A Header is the beginning of every file.
+type Header struct {
+	SchemaVersion string `json:"schema_version"`
+	LastUpdated   string `json:"last_updated,omitzero"` // "" in files of lines
+}
+
+// NewHeader is the header of a file that this program writes.
+func NewHeader(now string) Header { return Header{SchemaVersion, now} }
+
+// Stamp is the header of a document.
+func (h Header) Stamp() Header { return h }
+
 // A DerivedHeader is the beginning of a file that the manager derives from the journal.
 type DerivedHeader struct {
-	SchemaVersion string `json:"schema_version"`
-	LastUpdated   string `json:"last_updated"`
-	LeagueID      string `json:"league_id"`
-	JournalHead   string `json:"journal_head"` // hash of the journal's last event when this was written
+	Header
+	LeagueID    string `json:"league_id"`
+	JournalHead string `json:"journal_head"` // hash of the journal's last event when this was written
 }
 
 // Head is JournalHead.
@@ -89,8 +100,7 @@ const (
 
 // A Match is the file of one match (spec 003 §9.4.3).
 type Match struct {
-	SchemaVersion  string      `json:"schema_version"`
-	LastUpdated    string      `json:"last_updated"`
+	Header
 	LeagueID       string      `json:"league_id"`
 	RoundID        int         `json:"round_id"`
 	MatchID        string      `json:"match_id"`
@@ -142,13 +152,9 @@ type MatchResult struct {
 
 // A History is the file of a player's matches (spec 003 §9.4.4).
 type History struct {
-	SchemaVersion string               `json:"schema_version"`
-	LastUpdated   string               `json:"last_updated"`
-	PlayerID      string               `json:"player_id"`
-	DisplayName   string               `json:"display_name"`
-	LeagueID      string               `json:"league_id"`
-	Stats         protocol.PlayerStats `json:"stats"`
-	Matches       []HistoryMatch       `json:"matches"`
+	HistoryHeader
+	Stats   protocol.PlayerStats `json:"stats"`
+	Matches []HistoryMatch       `json:"matches"`
 
 	// Only history.jsonl has these.
 	Decisions []HistoryDecision `json:"-"`

@@ -28,33 +28,22 @@ func HistoryLines(history string) string { return history + "l" }
 // the earlier one, but has its part of the draw if it names none of the same attempt; decisions and heads replace
 // nothing.
 type HistoryHeader struct {
-	SchemaVersion string `json:"schema_version"`
-	PlayerID      string `json:"player_id"`
-	DisplayName   string `json:"display_name"`
-	LeagueID      string `json:"league_id"`
+	Header
+	PlayerID    string `json:"player_id"`
+	DisplayName string `json:"display_name"`
+	LeagueID    string `json:"league_id"`
 }
 
 // ReadHistoryLines reads history.jsonl. The history has no last_updated. lines are the
 // numbers of the lines of its matches. An incomplete last line, of torn bytes, does not
 // count. A file without a complete line is fs.ErrNotExist, too.
 func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, nil, 0, err
-	}
-	defer func() { _ = f.Close() }()
+	h = &History{Matches: []HistoryMatch{}}
 	index := map[string]int{}
-	_, torn, err = appendfile.Lines(f, func(number int, text []byte) error {
-		if err := appendfile.CheckSeal(number, text); err != nil {
-			return &LineError{Line: number, Err: err}
-		}
-		if number == 1 {
-			h, err = historyHeader(text)
-			return err
-		}
+	damage, torn, err := readLines(path, &h.HistoryHeader, func(number int, text []byte) error {
 		var l historyLine
 		if err := json.Unmarshal(text, &l); err != nil {
-			return &LineError{Line: number, Err: err}
+			return err
 		}
 		m := &l.HistoryMatch
 		switch {
@@ -79,8 +68,10 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 	})
 	switch {
 	case err != nil:
-		return nil, nil, 0, fmt.Errorf("%s: %w", path, err)
-	case h == nil:
+		return nil, nil, 0, err
+	case len(damage) > 0:
+		return nil, nil, 0, fmt.Errorf("%s: %w", path, damage[0])
+	case h.SchemaVersion == "":
 		return nil, nil, torn, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
 	h.Stats = StatsOf(h.Matches)
@@ -143,33 +134,6 @@ type SignedHead struct {
 	JournalHead          string `json:"journal_head"`
 	JournalHeadSignature string `json:"journal_head_signature"`
 	ManagerKey           string `json:"manager_key,omitzero"` // by the player's registration
-}
-
-// A LineError is an error in a line of a file.
-type LineError struct {
-	Line int
-	Err  error
-
-	Contradicts bool // the line is whole, but contradicts an earlier one
-}
-
-func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
-
-func (e *LineError) Unwrap() error { return e.Err }
-
-func historyHeader(line []byte) (*History, error) {
-	var h HistoryHeader
-	err := json.Unmarshal(line, &h)
-	if err == nil {
-		err = CheckSchema(h.SchemaVersion)
-	}
-	if err != nil {
-		return nil, &LineError{Line: 1, Err: err}
-	}
-	return &History{
-		SchemaVersion: h.SchemaVersion, PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: h.LeagueID,
-		Matches: []HistoryMatch{},
-	}, nil
 }
 
 // StatsOf counts the matches of a history.
@@ -259,7 +223,8 @@ func checkHistory(f *os.File, header *HistoryHeader, size int64) (int64, error) 
 	if err := appendfile.CheckSeal(1, first); err != nil {
 		return 0, err
 	}
-	if h, err := historyHeader(first); err != nil || h.LeagueID != header.LeagueID {
+	var there HistoryHeader
+	if err := readHeader(first, &there); err != nil || there.LeagueID != header.LeagueID {
 		return 0, errors.Join(err, ErrOtherLeague)
 	}
 	return int64(whole), nil

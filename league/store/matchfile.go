@@ -141,7 +141,9 @@ func (f Folder) WriteAttempt(m *Match) error {
 // KeepAttempt gives an attempt, as it was read from the file of the match, a file of its own, before
 // another one takes its place. It takes nothing away: another process may have done that
 // meanwhile.
-func (f Folder) KeepAttempt(m *Match) error { return AddMatch(f.Attempt(m.LeagueID, m.MatchID, m.Attempt), m) }
+func (f Folder) KeepAttempt(m *Match) error {
+	return AddMatch(f.Attempt(m.LeagueID, m.MatchID, m.Attempt), m)
+}
 
 // pathOf is the path at which the referee writes an attempt: that of the match for one that the
 // manager has acknowledged, unless the match has a later attempt. A file that is written again

@@ -34,9 +34,9 @@ func IsMatchLog(name string) bool { return strings.HasSuffix(name, logEnd) }
 
 // A LogHeader is the first line of a log.
 type LogHeader struct {
-	SchemaVersion string `json:"schema_version"`
-	LeagueID      string `json:"league_id"`
-	RefereeID     string `json:"referee_id"`
+	Header
+	LeagueID  string `json:"league_id"`
+	RefereeID string `json:"referee_id"`
 }
 
 // A logLine is any other line: an attempt, without the exchanges that its earlier lines have.
@@ -53,7 +53,7 @@ type LoggedMatch struct {
 
 // LoggedMatches are the attempts in a log.
 type LoggedMatches struct {
-	Header  *LogHeader // nil if the log is empty
+	Header  LogHeader // zero if the log is empty
 	Matches []*LoggedMatch
 	Damage  []*LineError // lines that have no attempt, or another result of one
 	Torn    int          // bytes of an incomplete last line
@@ -70,43 +70,14 @@ func logKey(matchID string, attempt int) string { return fmt.Sprintf("%s-a%d", m
 // ReadMatchLog reads a log. A damaged line is no error: see Damage. A log whose first line is
 // damaged is an error.
 func ReadMatchLog(path string) (*LoggedMatches, error) {
-	file, err := Open(path)
-	if err != nil {
-		return nil, err
-	}
 	l := &LoggedMatches{index: map[string]*LoggedMatch{}}
-	_, l.Torn, err = appendfile.Lines(file, l.line)
-	if err != nil {
-		err = fmt.Errorf("%s: %w", path, err)
-	}
-	return l, errors.Join(err, file.Close())
+	var err error
+	l.Damage, l.Torn, err = readLines(path, &l.Header, l.add)
+	return l, err
 }
 
-func (l *LoggedMatches) line(number int, text []byte) error {
-	err := appendfile.CheckSeal(number, text)
-	switch {
-	case number == 1 && err == nil:
-		l.Header = new(LogHeader)
-		if err = json.Unmarshal(text, l.Header); err == nil {
-			err = CheckSchema(l.Header.SchemaVersion)
-		}
-		fallthrough
-	case number == 1:
-		if err != nil {
-			err = &LineError{Line: number, Err: err}
-		}
-		return err
-	}
-	if err == nil {
-		err = l.add(number, text)
-	}
-	if err != nil {
-		l.Damage = append(l.Damage, &LineError{Line: number, Err: err, Contradicts: errors.Is(err, errContradiction)})
-	}
-	return nil
-}
-
-var errContradiction = errors.New("another result or nonce here than")
+// ErrContradiction is the error of a whole line that contradicts an earlier one.
+var ErrContradiction = errors.New("another result or nonce here than")
 
 // add adds the line of an attempt. A referee that was stopped may play an attempt again that had
 // no result: the last one counts.
@@ -127,7 +98,7 @@ func (l *LoggedMatches) add(number int, text []byte) error {
 	}
 	var err error
 	if known.Contradicts(next.Match) {
-		err = fmt.Errorf("attempt %d at %s has %w in line %d", next.Attempt, next.MatchID, errContradiction, known.Line)
+		err = fmt.Errorf("attempt %d at %s has %w in line %d", next.Attempt, next.MatchID, ErrContradiction, known.Line)
 	}
 	next.Transcript = append(known.Transcript[:next.After:next.After], next.Transcript...)
 	known.Match = next.Match
@@ -160,7 +131,7 @@ type MatchLog struct {
 func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *LoggedMatches, *appendfile.Torn, error) {
 	l := &MatchLog{
 		folder: folder, path: folder.MatchLog(leagueID, refereeID), open: map[string]int{}, written: map[string]bool{},
-		header: LogHeader{SchemaVersion: SchemaVersion, LeagueID: leagueID, RefereeID: refereeID},
+		header: LogHeader{Header: NewHeader(""), LeagueID: leagueID, RefereeID: refereeID},
 	}
 	read, err := ReadMatchLog(l.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -169,11 +140,12 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	if h := read.Header; h != nil && (h.LeagueID != leagueID || h.RefereeID != refereeID) {
+	empty := read.Header == LogHeader{}
+	if h := read.Header; !empty && (h.LeagueID != leagueID || h.RefereeID != refereeID) {
 		return nil, nil, nil, fmt.Errorf("%s: it is the log of referee %.64q in league %.64q", l.path, h.RefereeID,
 			h.LeagueID)
 	}
-	torn, err := l.reopen(read.Header == nil)
+	torn, err := l.reopen(empty)
 	if err != nil {
 		return nil, nil, torn, err
 	}

@@ -19,7 +19,7 @@ import (
 // played returns an attempt in a state, with the exchanges until then.
 func played(matchID string, attempt int, state string) *Match {
 	m := &Match{
-		SchemaVersion: SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: "cup", MatchID: matchID, Attempt: attempt,
+		Header: NewHeader("2026-01-01T00:00:00Z"), LeagueID: "cup", MatchID: matchID, Attempt: attempt,
 		RefereeID: "REF01", WrittenBy: WrittenByReferee, Lifecycle: Lifecycle{State: state, States: []StateEntry{{State: state}}},
 		Result:     &MatchResult{Result: league.Result{Status: league.StatusDraw, Choices: league.PerPlayer[*string]{}}, Score: league.PerPlayer[int]{}},
 		Digested:   2,

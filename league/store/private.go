@@ -24,15 +24,14 @@ import (
 // An Identity is what an agent needs to return to its league under the same id. It is
 // secret.
 type Identity struct {
-	SchemaVersion string `json:"schema_version"`
-	LastUpdated   string `json:"last_updated"`
-	Role          string `json:"role"` // player or referee
-	DisplayName   string `json:"display_name"`
-	LeagueID      string `json:"league_id"`
-	AgentID       string `json:"agent_id"`
-	AuthToken     string `json:"auth_token"`
-	ManagerAuth   string `json:"manager_auth,omitzero"`
-	ManagerKey    string `json:"manager_key,omitzero"` // the manager's public key; "" if it signs nothing
+	Header
+	Role        string `json:"role"` // player or referee
+	DisplayName string `json:"display_name"`
+	LeagueID    string `json:"league_id"`
+	AgentID     string `json:"agent_id"`
+	AuthToken   string `json:"auth_token"`
+	ManagerAuth string `json:"manager_auth,omitzero"`
+	ManagerKey  string `json:"manager_key,omitzero"` // the manager's public key; "" if it signs nothing
 	// 64 hexadecimal digits: the source of the agent's randomness and of its signing key
 	Secret string `json:"secret"`
 }
@@ -41,8 +40,7 @@ type Identity struct {
 // Repeated in the same conversation, with the same public key, it gets the same answer. It is
 // secret.
 type Application struct {
-	SchemaVersion  string `json:"schema_version"`
-	LastUpdated    string `json:"last_updated"`
+	Header
 	Role           string `json:"role"`
 	DisplayName    string `json:"display_name"`
 	ConversationID string `json:"conversation_id"`

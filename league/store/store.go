@@ -65,12 +65,6 @@ func (f Folder) History(playerID string) string {
 // not read it.
 func (f Folder) private(name string) string { return f.path("private", name) }
 
-// A header is the beginning of every file.
-type header struct {
-	SchemaVersion string `json:"schema_version"`
-	LastUpdated   string `json:"last_updated"`
-}
-
 // Read reads a file of the data layer into a T. A missing file is fs.ErrNotExist. Every
 // other error names the file and what is wrong.
 func Read[T any](path string) (*T, error) {
@@ -78,7 +72,7 @@ func Read[T any](path string) (*T, error) {
 	if err != nil {
 		return nil, err // it names the file
 	}
-	var h header
+	var h Header
 	if err := json.Unmarshal(raw, &h); err != nil {
 		return nil, fmt.Errorf("%s: not a whole JSON document: %w", path, err)
 	}

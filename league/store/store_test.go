@@ -19,7 +19,7 @@ import (
 
 func TestWrittenDocumentIsRead(t *testing.T) {
 	dir := store.Folder(t.TempDir())
-	want := &store.History{SchemaVersion: store.SchemaVersion, PlayerID: "P01", LeagueID: "L", Matches: []store.HistoryMatch{{Attempt: 2}}}
+	want := &store.History{HistoryHeader: store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P01", LeagueID: "L"}, Matches: []store.HistoryMatch{{Attempt: 2}}}
 	require.NoError(t, store.WriteDerived(dir.History("P01"), want))
 	got, err := store.Read[store.History](dir.History("P01"))
 	require.NoError(t, err)
@@ -31,8 +31,8 @@ func TestWrittenDocumentIsRead(t *testing.T) {
 
 func TestAddMatchKeepsExistingFile(t *testing.T) {
 	path := store.Folder(t.TempDir()).Match("L", "R1M1")
-	require.NoError(t, store.AddMatch(path, &store.Match{SchemaVersion: store.SchemaVersion, MatchID: "R1M1"}))
-	require.NoError(t, store.AddMatch(path, &store.Match{SchemaVersion: store.SchemaVersion, MatchID: "other"}))
+	require.NoError(t, store.AddMatch(path, &store.Match{Header: store.NewHeader(""), MatchID: "R1M1"}))
+	require.NoError(t, store.AddMatch(path, &store.Match{Header: store.NewHeader(""), MatchID: "other"}))
 	got, err := store.Read[store.Match](path)
 	require.NoError(t, err)
 	assert.Equal(t, "R1M1", got.MatchID)
@@ -90,7 +90,7 @@ func TestOnlyTheOwnerCanReadSecrets(t *testing.T) {
 	assert.NotEqual(t, first, other)
 
 	identity := dir.Identity("player", "Ann")
-	require.NoError(t, store.WritePrivate(identity, &store.Identity{SchemaVersion: store.SchemaVersion, AuthToken: "tok"}))
+	require.NoError(t, store.WritePrivate(identity, &store.Identity{Header: store.NewHeader(""), AuthToken: "tok"}))
 	unlock, err := dir.Lock("L")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, unlock()) }()
@@ -174,11 +174,11 @@ func TestArchiveMovesAllFilesOfLeague(t *testing.T) {
 	assert.Empty(t, into, "there was nothing")
 	assert.NoDirExists(t, filepath.Join(root, "archive"))
 
-	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{SchemaVersion: store.SchemaVersion}}))
-	require.NoError(t, store.WriteDerived(dir.Match("L", "R1M1"), &store.Match{SchemaVersion: store.SchemaVersion}))
-	require.NoError(t, store.WriteDerived(dir.Standings("M"), &store.Standings{DerivedHeader: store.DerivedHeader{SchemaVersion: store.SchemaVersion}}))
-	require.NoError(t, store.WriteDerived(dir.History("P01"), &store.History{SchemaVersion: store.SchemaVersion, LeagueID: "L"}))
-	require.NoError(t, store.WriteDerived(dir.History("P02"), &store.History{SchemaVersion: store.SchemaVersion, LeagueID: "M"}))
+	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("")}}))
+	require.NoError(t, store.WriteDerived(dir.Match("L", "R1M1"), &store.Match{Header: store.NewHeader("")}))
+	require.NoError(t, store.WriteDerived(dir.Standings("M"), &store.Standings{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("")}}))
+	require.NoError(t, store.WriteDerived(dir.History("P01"), &store.HistoryHeader{Header: store.NewHeader(""), LeagueID: "L"}))
+	require.NoError(t, store.WriteDerived(dir.History("P02"), &store.HistoryHeader{Header: store.NewHeader(""), LeagueID: "M"}))
 	_, err = dir.Secret("L", false)
 	require.NoError(t, err)
 	into, err = dir.Archive("L", "2026-01-01T12:00:00Z")
@@ -196,7 +196,7 @@ func TestArchiveMovesAllFilesOfLeague(t *testing.T) {
 	assert.FileExists(t, dir.Standings("M"), "other leagues stay")
 	assert.FileExists(t, dir.History("P02"), "of another league")
 
-	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{SchemaVersion: store.SchemaVersion}}))
+	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("")}}))
 	_, err = dir.Archive("L", "2026-01-01T12:00:00Z")
 	require.ErrorIs(t, err, fs.ErrExist, "an archive is never written over")
 	assert.FileExists(t, dir.Standings("L"))
@@ -212,7 +212,7 @@ func TestRoundsAreWrittenWithAMatchToALine(t *testing.T) {
 	}
 	for count, lines := range map[int]int{0: 9, 1: 12, 2: 13} {
 		path := filepath.Join(t.TempDir(), "league", "rounds.json")
-		want := &store.Rounds{DerivedHeader: store.DerivedHeader{SchemaVersion: store.SchemaVersion, LeagueID: "cup"}, TotalRounds: 3, Rounds: rounds[:count]}
+		want := &store.Rounds{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("2026-01-01T00:00:00Z"), LeagueID: "cup"}, TotalRounds: 3, Rounds: rounds[:count]}
 		require.NoError(t, store.WriteRounds(path, want, count, func(number int) (*store.Round, error) { return &rounds[number-1], nil }))
 		got, err := store.Read[store.Rounds](path)
 		require.NoError(t, err)

@@ -14,12 +14,18 @@ const writtenAgain = "; a manager that resumes the league writes it again"
 
 // A derived is a file that follows from the events of the journal up to the one that the file names.
 // The audit makes it again and compares.
-type derived[T interface{ Head() string }] struct {
+type derived[T stored] struct {
 	document[T]
 	rule  string
 	build func(want *T) // makes the members that follow from the present state
 	line  int           // of the event that the file names; 0 while it was not met
 	then  *T            // the file as of that event; nil if the journal cannot be folded up to it
+}
+
+// A stored file names the event up to which it derives from the journal.
+type stored interface {
+	stamped
+	Head() string
 }
 
 // A derivedFile is a *derived[T].
@@ -47,7 +53,7 @@ func (a *auditor) openDerived() {
 }
 
 // newDerived loads a file that derives from the journal. An incomplete one is only a note.
-func newDerived[T interface{ Head() string }](a *auditor, path, rule string, build func(want *T)) *derived[T] {
+func newDerived[T stored](a *auditor, path, rule string, build func(want *T)) *derived[T] {
 	d := &derived[T]{document: load[T](a.dir, path), rule: rule, build: build}
 	switch {
 	case d.value != nil || !d.exists:

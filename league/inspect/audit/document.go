@@ -14,15 +14,14 @@ import (
 )
 
 // A document is a JSON file of the data folder.
-type document[T any] struct {
+type document[T stamped] struct {
 	file        string // relative to the folder
 	exists      bool
 	raw         []byte
 	value       *T     // nil if the file is missing or unreadable
 	problem     string // why it is unreadable
 	problemLine int
-	lastUpdated string // as the file has it
-	unknown     error  // names a member that this program does not know; nil for none
+	unknown     error // names a member that this program does not know; nil for none
 }
 
 // line returns the line of a member; the line of the innermost one that exists, if
@@ -54,29 +53,24 @@ func lineAt(raw []byte, offset int64) int {
 	return 1 + bytes.Count(raw[:max(0, min(offset, int64(len(raw))))], []byte("\n"))
 }
 
-// A headed is a document with the members that the audit reads of all documents. In
-// JSON, they hide those of the document itself.
-type headed[T any] struct {
-	SchemaVersion string `json:"schema_version"`
-	LastUpdated   string `json:"last_updated"`
-	Document      T      `json:",embed"`
-}
+// A stamped is a document of package store.
+type stamped interface{ Stamp() store.Header }
 
 // load reads a document.
-func load[T any](dir store.Folder, path string) (d document[T]) {
+func load[T stamped](dir store.Folder, path string) (d document[T]) {
 	raw, err := store.ReadFile(path)
 	d = document[T]{file: relative(dir, path), exists: !errors.Is(err, fs.ErrNotExist), raw: raw}
 	if err != nil {
 		d.problem = "it cannot be read: " + cause(err)
 		return d
 	}
-	read := new(headed[T])
+	read := new(T)
 	if err = json.Unmarshal(raw, read, json.RejectUnknownMembers(true)); errors.Is(err, json.ErrUnknownName) {
-		d.unknown, read = err, new(headed[T])
+		d.unknown, read = err, new(T)
 		err = json.Unmarshal(raw, read)
 	}
-	switch version := store.CheckSchema(read.SchemaVersion); {
-	case version != nil && (err == nil || read.SchemaVersion != ""):
+	switch version := store.CheckSchema((*read).Stamp().SchemaVersion); {
+	case version != nil && (err == nil || (*read).Stamp().SchemaVersion != ""):
 		d.problem, d.problemLine = version.Error(), d.line("/schema_version")
 	case err != nil:
 		what := "a member has the wrong type"
@@ -85,7 +79,7 @@ func load[T any](dir store.Folder, path string) (d document[T]) {
 		}
 		d.problem, d.problemLine = what+": "+Reason(err), lineOf(raw, err)
 	default:
-		d.lastUpdated, d.value = read.LastUpdated, &read.Document
+		d.value = read
 	}
 	return d
 }
@@ -95,9 +89,9 @@ func (d *document[T]) unreadable() location { return location{file: d.file, line
 
 // checkHeader checks the members that all documents have: last_updated must be a
 // time. A member that this program does not know is a note.
-func checkHeader[T any](a *auditor, d *document[T], rule string, at location) {
+func checkHeader[T stamped](a *auditor, d *document[T], rule string, at location) {
 	at.file = d.file
-	if _, err := protocol.ParseTimestamp(d.lastUpdated); err != nil {
+	if _, err := protocol.ParseTimestamp((*d.value).Stamp().LastUpdated); err != nil {
 		a.find(rule, at.at(d.line("/last_updated")), "last_updated: %v", err)
 	}
 	if d.unknown != nil {

@@ -165,7 +165,7 @@ func (s events) written(t *testing.T) *savedLeague {
 func TestMatchFileOfAForfeitIsTheManagers(t *testing.T) {
 	w := begun(2, 4).lost(1, "E001").lost(2, "E009").suspended("P02").announced(3).forfeited(3).written(t)
 	doc := &store.Match{
-		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: 3, MatchID: "R3M1", GameType: evenodd.Type,
+		Header: store.NewHeader("2026-01-01T00:00:00Z"), LeagueID: leagueID, RoundID: 3, MatchID: "R3M1", GameType: evenodd.Type,
 		WrittenBy: store.WrittenByManager, PlayerA: store.MatchPlayer{PlayerID: "P01", DisplayName: "P01"}, PlayerB: store.MatchPlayer{PlayerID: "P02", DisplayName: "P02"},
 		Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAcknowledged)},
 		Transcript: []store.Exchange{}, Scoring: league.MatchPoints{Win: 3, Draw: 1},

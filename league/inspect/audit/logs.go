@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"errors"
 	"path/filepath"
 	"strings"
 
@@ -31,7 +32,7 @@ func (a *auditor) openLog(path string) {
 	}
 	for _, damage := range log.Damage {
 		rule := RuleSchema
-		if damage.Contradicts {
+		if errors.Is(damage, store.ErrContradiction) {
 			rule = RuleOneResult
 		}
 		a.find(rule, at(damage.Line), "%s", Reason(damage.Err))
@@ -41,7 +42,7 @@ func (a *auditor) openLog(path string) {
 			log.Torn)
 	}
 	id, _, _ := strings.Cut(filepath.Base(path), ".")
-	if h := log.Header; h != nil && (h.LeagueID != a.id || h.RefereeID != id) {
+	if h := &log.Header; *h != (store.LogHeader{}) && (h.LeagueID != a.id || h.RefereeID != id) {
 		a.find(RuleMatchFile, at(1), "it is the log of %s in league %s; by its name and folder it is that of %s in league %s",
 			quoted(&h.RefereeID), quoted(&h.LeagueID), id, a.id)
 		return

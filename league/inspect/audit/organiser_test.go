@@ -69,7 +69,7 @@ func (w *savedLeague) rematch() {
 func (w *savedLeague) managersFile(id league.MatchID) {
 	m, idA, idB, _ := w.state.Find(id)
 	require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, id.String()), &store.Match{
-		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: id.Round, MatchID: id.String(), GameType: evenodd.Type,
+		Header: store.NewHeader("2026-01-01T00:00:00Z"), LeagueID: leagueID, RoundID: id.Round, MatchID: id.String(), GameType: evenodd.Type,
 		WrittenBy: store.WrittenByManager, PlayerA: store.MatchPlayer{PlayerID: idA, DisplayName: "Player " + idA}, PlayerB: store.MatchPlayer{PlayerID: idB, DisplayName: "Player " + idB},
 		Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAcknowledged)},
 		Transcript: []store.Exchange{}, Scoring: league.MatchPoints{Win: 3, Draw: 1},

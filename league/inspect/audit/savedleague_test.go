@@ -137,7 +137,9 @@ func startLeague(t *testing.T) *savedLeague {
 			Registration: "c" + strconv.Itoa(i+1), Generation: 1,
 		})
 		w.histories[id] = &store.History{
-			SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", PlayerID: id, DisplayName: "Player " + id, LeagueID: leagueID,
+			HistoryHeader: store.HistoryHeader{
+				Header: store.NewHeader("2026-01-01T00:00:00Z"), PlayerID: id, DisplayName: "Player " + id, LeagueID: leagueID,
+			},
 			Matches: []store.HistoryMatch{},
 		}
 	}
@@ -279,7 +281,7 @@ func (w *savedLeague) documents() {
 }
 
 func (w *savedLeague) header() store.DerivedHeader {
-	return store.DerivedHeader{SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, JournalHead: w.head()}
+	return store.DerivedHeader{Header: store.NewHeader("2026-01-01T00:00:00Z"), LeagueID: leagueID, JournalHead: w.head()}
 }
 
 func (w *savedLeague) agentsFile() {
@@ -301,7 +303,7 @@ func (w *savedLeague) setHistory(h *store.History) {
 	require.NoError(w.t, os.RemoveAll(path))
 	lines := protocol.Each(h.Matches, func(m store.HistoryMatch) any { return &m })
 	require.NoError(w.t, store.AppendHistory(path, &store.HistoryHeader{
-		SchemaVersion: store.SchemaVersion, PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: leagueID,
+		Header: store.NewHeader(""), PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: leagueID,
 	}, lines, new(int64)))
 }
 
@@ -319,7 +321,7 @@ func newScript(w *savedLeague, attempt league.Attempt, idA, idB, commitment stri
 		return store.MatchPlayer{PlayerID: p, DisplayName: "Player " + p, EntropyCommitment: protocol.EntropyCommitment(id, p, secretOf(id+p))}
 	}
 	return &script{w: w, ids: [2]string{idA, idB}, commitment: commitment, doc: &store.Match{
-		SchemaVersion: store.SchemaVersion, LastUpdated: "2026-01-01T00:00:00Z", LeagueID: leagueID, RoundID: attempt.MatchID.Round, MatchID: id,
+		Header: store.NewHeader("2026-01-01T00:00:00Z"), LeagueID: leagueID, RoundID: attempt.MatchID.Round, MatchID: id,
 		GameType: evenodd.Type, Attempt: attempt.Number, ConversationID: protocol.ConversationOf(attempt), RefereeID: "REF01",
 		WrittenBy: store.WrittenByReferee, PlayerA: player(idA), PlayerB: player(idB), Scoring: league.MatchPoints{Win: 3, Draw: 1},
 		Lifecycle: store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAssigned, "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED", store.StateAcknowledged)},
