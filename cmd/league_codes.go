@@ -50,8 +50,8 @@ agent sends it by --registration-code.`,
 			if role != "" {
 				columns += " role"
 			}
-			rows := csvRows(columns, names, func(name string) []string {
-				return []string{name, crand.Text(), role}[:len(strings.Fields(columns))]
+			rows := csvRows(columns, names, func(name string) []any {
+				return []any{name, crand.Text(), role}[:len(strings.Fields(columns))]
 			})
 			return writeCSV(s.out, rows, protocol.Escape) // the manager compares the names
 		},

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -101,34 +100,36 @@ func (r *leagueRecord) agents() []exportedAgent {
 }
 
 // csvRows are the names of the columns, and a row for each element of a list.
-func csvRows[E any](columns string, list []E, row func(E) []string) [][]string {
-	return append([][]string{strings.Fields(columns)}, protocol.Each(list, row)...)
+func csvRows[E any](columns string, list []E, row func(E) []any) [][]string {
+	rows := [][]string{strings.Fields(columns)}
+	for _, one := range list {
+		rows = append(rows, protocol.Each(row(one), cellText))
+	}
+	return rows
 }
 
 func agentsCSV(agents []exportedAgent) [][]string {
 	const columns = "agent_id role display_name state reason failures registered_at endpoint"
-	return csvRows(columns, agents, func(a exportedAgent) []string {
-		failures := strconv.Itoa(a.Failures)
-		return []string{a.AgentID, a.Role, a.DisplayName, a.State, a.Reason, failures, a.RegisteredAt, a.Endpoint}
+	return csvRows(columns, agents, func(a exportedAgent) []any {
+		return []any{a.AgentID, a.Role, a.DisplayName, a.State, a.Reason, a.Failures, a.RegisteredAt, a.Endpoint}
 	})
 }
 
 func matchesCSV(matches []record.Match) [][]string {
 	const columns = "match_id round_id player_A_id player_B_id status winner_player_id " +
 		"drawn_number choice_A choice_B reason referee_id attempt reported_at remark grade"
-	return csvRows(columns, matches, func(m record.Match) []string {
+	return csvRows(columns, matches, func(m record.Match) []any {
 		choiceA, _ := m.Choices.Get(m.PlayerAID)
 		choiceB, _ := m.Choices.Get(m.PlayerBID)
-		return []string{
-			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerAID, m.PlayerBID, m.Status, textOr(m.WinnerPlayerID, ""),
-			textOr(m.DrawnNumber, ""), textOr(choiceA, ""), textOr(choiceB, ""), m.Reason, m.RefereeID,
-			textOr(protocol.NonZero(m.Attempt), ""), m.ReportedAt, matchRemark(&m), m.Grade,
+		return []any{
+			m.MatchID, m.RoundID, m.PlayerAID, m.PlayerBID, m.Status, m.WinnerPlayerID, m.DrawnNumber, choiceA, choiceB,
+			m.Reason, m.RefereeID, protocol.NonZero(m.Attempt), m.ReportedAt, matchRemark(&m), m.Grade,
 		}
 	})
 }
 
 func decisionsCSV(decisions []record.DecisionMade) [][]string {
-	return csvRows("event at type about by reason description", decisions, func(d record.DecisionMade) []string {
-		return []string{strconv.Itoa(d.Event), d.At, d.Type, d.Matter, d.By, d.Reason, strings.TrimSpace(d.About)}
+	return csvRows("event at type about by reason description", decisions, func(d record.DecisionMade) []any {
+		return []any{d.Event, d.At, d.Type, d.Matter, d.By, d.Reason, strings.TrimSpace(d.About)}
 	})
 }

@@ -192,7 +192,7 @@ func (s *leagueStatus) tables() []titledTable {
 			})},
 		{"Running matches:", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
 			protocol.Each(s.Running, func(m record.RunningMatch) []any {
-				attempt := textOr(protocol.NonZero(m.Attempt), "")
+				attempt := protocol.NonZero(m.Attempt)
 				return []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.RefereeID, attempt, shortTime(m.Since)}
 			})},
 		{"Agents that take no part, fail, or need a look:", []string{"Agent", "Name", "State", "Failures", "Reason"},

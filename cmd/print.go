@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strconv"
 	"strings"
 
@@ -144,10 +145,11 @@ func errorLines(problem error) []string {
 	return []string{problem.Error()}
 }
 
-// textOr returns a value that may be null, as text.
-func textOr[T any](value *T, otherwise string) string {
-	if value == nil {
-		return otherwise
+// cellText is a cell of a table as text: a string, a number, or a pointer to one; "" for nil.
+func cellText(cell any) string {
+	v := reflect.Indirect(reflect.ValueOf(cell))
+	if !v.IsValid() {
+		return ""
 	}
-	return fmt.Sprint(*value)
+	return fmt.Sprint(v)
 }

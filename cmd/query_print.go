@@ -39,8 +39,7 @@ func printSchedule(s streams, data jsontext.Value) error {
 			unknown = *d.KnownRounds + 1
 		}
 		return printMatches(s.out, protocol.Each(d.Matches, func(m protocol.ScheduledMatch) []any {
-			referee, winner := textOr(m.RefereeEndpoint, ""), textOr(m.WinnerPlayerID, "")
-			return []any{m.RoundID, m.MatchID, m.PlayerAID, m.PlayerBID, referee, m.Status, winner, ""}
+			return []any{m.RoundID, m.MatchID, m.PlayerAID, m.PlayerBID, m.RefereeEndpoint, m.Status, m.WinnerPlayerID, ""}
 		}), unknown)
 	})
 }

@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"strconv"
-
 	"evenodd/league"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
@@ -107,15 +105,15 @@ func writeMatchesCSV(s streams, r *simulation.Result) error {
 	if fallbacks {
 		columns += " fallbacks_A fallbacks_B"
 	}
-	return printCSV(s.out, csvRows(columns, r.Results, func(m manager.MatchRecord) []string {
-		row := []string{
-			m.MatchID, strconv.Itoa(m.RoundID), m.PlayerA, m.PlayerB, m.Status, m.Winner,
-			textOr(protocol.NonZero(m.Number), ""), m.ChoiceA, m.ChoiceB, m.Reason,
+	return printCSV(s.out, csvRows(columns, r.Results, func(m manager.MatchRecord) []any {
+		row := []any{
+			m.MatchID, m.RoundID, m.PlayerA, m.PlayerB, m.Status, m.Winner,
+			protocol.NonZero(m.Number), m.ChoiceA, m.ChoiceB, m.Reason,
 		}
 		if fallbacks {
 			a, _ := m.Fallbacks.Get(m.PlayerA)
 			b, _ := m.Fallbacks.Get(m.PlayerB)
-			row = append(row, strconv.Itoa(a), strconv.Itoa(b))
+			row = append(row, a, b)
 		}
 		return row
 	}))

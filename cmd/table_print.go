@@ -23,7 +23,7 @@ func printTable(w io.Writer, header []string, rows [][]any) error {
 			if n, ok := cell.(float64); ok {
 				return fmt.Sprintf("%.1f", n)
 			}
-			return protocol.Escape(fmt.Sprint(cell))
+			return protocol.Escape(cellText(cell))
 		})...)
 	}
 	t.StyleFunc(func(row, column int) lipgloss.Style {
