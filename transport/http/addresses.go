@@ -14,61 +14,67 @@ import (
 // forbidden are the networks that no client calls, whatever its caller allows: link-local
 // addresses, and the addresses at which clouds give a machine its metadata, which contain
 // its credentials. A service that has several addresses in one network is listed by it.
-var forbidden = [...]netip.Prefix{
-	netip.MustParsePrefix("169.254.0.0/16"), // IPv4 link-local: AWS, Azure, Google, Oracle and most others
-	netip.MustParsePrefix("fe80::/10"),      // IPv6 link-local: OpenStack
+var forbidden = networks(
+	"169.254.0.0/16", // IPv4 link-local: AWS, Azure, Google, Oracle and most others
+	"fe80::/10",      // IPv6 link-local: OpenStack
 
-	netip.MustParsePrefix("100.80.80.80/32"),    // UCloud
-	netip.MustParsePrefix("100.88.222.5/32"),    // Tencent, older regions
-	netip.MustParsePrefix("100.96.0.96/32"),     // Volcano Engine, BytePlus
-	netip.MustParsePrefix("100.100.100.200/32"), // Alibaba
-	netip.MustParsePrefix("168.63.129.16/32"),   // Azure WireServer
-	netip.MustParsePrefix("192.0.0.192/32"),     // Oracle Cloud Classic
-	netip.MustParsePrefix("192.80.8.124/32"),    // Equinix Metal, formerly Packet
+	"100.80.80.80/32",    // UCloud
+	"100.88.222.5/32",    // Tencent, older regions
+	"100.96.0.96/32",     // Volcano Engine, BytePlus
+	"100.100.100.200/32", // Alibaba
+	"168.63.129.16/32",   // Azure WireServer
+	"192.0.0.192/32",     // Oracle Cloud Classic
+	"192.80.8.124/32",    // Equinix Metal, formerly Packet
 
-	netip.MustParsePrefix("fd00:42::42/128"),        // Scaleway
-	netip.MustParsePrefix("fd00:100::100:200/128"),  // Alibaba
-	netip.MustParsePrefix("fd00:a9fe:a9fe::1/128"),  // Akamai, formerly Linode
-	netip.MustParsePrefix("fd00:c1::a9fe:a9fe/128"), // Oracle
-	netip.MustParsePrefix("fd00:ec2::/32"),          // AWS: instances, pods, DNS and time
-	netip.MustParsePrefix("fd20:ce::254/128"),       // Google
+	"fd00:42::42/128",        // Scaleway
+	"fd00:100::100:200/128",  // Alibaba
+	"fd00:a9fe:a9fe::1/128",  // Akamai, formerly Linode
+	"fd00:c1::a9fe:a9fe/128", // Oracle
+	"fd00:ec2::/32",          // AWS: instances, pods, DNS and time
+	"fd20:ce::254/128",       // Google
+)
+
+// networks reads networks in CIDR notation.
+func networks(texts ...string) (parsed []netip.Prefix) {
+	for _, text := range texts {
+		parsed = append(parsed, netip.MustParsePrefix(text))
+	}
+	return parsed
+}
+
+// within tells whether an address is in one of several networks.
+func within(networks []netip.Prefix, address netip.Addr) bool {
+	return slices.ContainsFunc(networks, func(n netip.Prefix) bool { return n.Contains(address) })
 }
 
 // An embedding is a form of IPv6 addresses that lead to an IPv4 address. Octets are the
-// positions of the IPv4 address in it.
+// positions of the IPv4 address in it; mask inverts them.
 type embedding struct {
-	network  netip.Prefix
+	networks []netip.Prefix
 	octets   [4]int
-	inverted bool
+	mask     byte
 }
 
 // localNAT64 contains the NAT64 prefixes that operators choose (RFC 8215), of any length
 // of RFC 6052 §2.2.
-var localNAT64 = netip.MustParsePrefix("64:ff9b:1::/48")
+const localNAT64 = "64:ff9b:1::/48"
 
 var embeddings = [...]embedding{
-	// IPv4-compatible (RFC 4291 §2.5.5.1)
-	{network: netip.MustParsePrefix("::/96"), octets: [4]int{12, 13, 14, 15}},
-	{network: netip.MustParsePrefix("::ffff:0:0:0/96"), octets: [4]int{12, 13, 14, 15}}, // IPv4-translated (RFC 2765)
-	{network: netip.MustParsePrefix("64:ff9b::/96"), octets: [4]int{12, 13, 14, 15}},    // NAT64 (RFC 6052)
-	{network: localNAT64, octets: [4]int{6, 7, 9, 10}},                                  // NAT64 with a prefix of 48 bits
-	{network: localNAT64, octets: [4]int{7, 9, 10, 11}},                                 // 56 bits
-	{network: localNAT64, octets: [4]int{9, 10, 11, 12}},                                // 64 bits
-	{network: localNAT64, octets: [4]int{12, 13, 14, 15}},                               // 96 bits
-	{network: netip.MustParsePrefix("2002::/16"), octets: [4]int{2, 3, 4, 5}},           // 6to4 (RFC 3056)
-	{network: netip.MustParsePrefix("2001::/32"), octets: [4]int{4, 5, 6, 7}},           // Teredo: the server (RFC 4380)
-
-	{network: netip.MustParsePrefix("2001::/32"), octets: [4]int{12, 13, 14, 15}, inverted: true}, // Teredo: the client
+	// IPv4-compatible (RFC 4291 §2.5.5.1), IPv4-translated (RFC 2765), NAT64 (RFC 6052), and with a prefix of 96 bits
+	{networks("::/96", "::ffff:0:0:0/96", "64:ff9b::/96", localNAT64), [4]int{12, 13, 14, 15}, 0},
+	{networks(localNAT64), [4]int{6, 7, 9, 10}, 0},        // NAT64 with a prefix of 48 bits
+	{networks(localNAT64), [4]int{7, 9, 10, 11}, 0},       // 56 bits
+	{networks(localNAT64), [4]int{9, 10, 11, 12}, 0},      // 64 bits
+	{networks("2002::/16"), [4]int{2, 3, 4, 5}, 0},        // 6to4 (RFC 3056)
+	{networks("2001::/32"), [4]int{4, 5, 6, 7}, 0},        // Teredo: the server (RFC 4380)
+	{networks("2001::/32"), [4]int{12, 13, 14, 15}, 0xff}, // Teredo: the client
 }
 
 // address returns the IPv4 address in an IPv6 address.
 func (e *embedding) address(in [16]byte) netip.Addr {
 	var out [4]byte
 	for i, octet := range e.octets {
-		out[i] = in[octet]
-		if e.inverted {
-			out[i] ^= 0xff
-		}
+		out[i] = in[octet] ^ e.mask
 	}
 	return netip.AddrFrom4(out)
 }
@@ -77,7 +83,7 @@ func (e *embedding) address(in [16]byte) netip.Addr {
 // recognises the address in all forms of IPv6 that lead to an IPv4 address.
 func Forbidden(address netip.Addr) bool {
 	address = address.Unmap().WithZone("")
-	if slices.ContainsFunc(forbidden[:], func(n netip.Prefix) bool { return n.Contains(address) }) {
+	if within(forbidden, address) {
 		return true
 	}
 	if !address.Is6() {
@@ -85,7 +91,7 @@ func Forbidden(address netip.Addr) bool {
 	}
 	octets := address.As16()
 	return slices.ContainsFunc(embeddings[:], func(e embedding) bool {
-		return e.network.Contains(address) && Forbidden(e.address(octets))
+		return within(e.networks, address) && Forbidden(e.address(octets))
 	})
 }
 
@@ -112,7 +118,7 @@ func NewDialer(allow func(netip.Addr) bool) Dialer {
 
 // mayCall tells whether an address is in the networks of the call.
 func (p *progress) mayCall(address netip.Addr) bool {
-	return p.networks == nil || slices.ContainsFunc(p.networks, func(n netip.Prefix) bool { return n.Contains(address) })
+	return p.networks == nil || within(p.networks, address)
 }
 
 // checkReused closes a connection that was made for another call to the same host, if this

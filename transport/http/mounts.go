@@ -6,14 +6,12 @@ import (
 )
 
 // A Mount is a handler that a server has beside Path. The guards of the server apply
-// to it: limits of connections, of calls and of the size of a request, names of hosts,
-// no requests by other sites' pages, and only JSON in bodies.
+// to it: limits of connections and of the size of a request, names of hosts, no requests by
+// other sites' pages, and only JSON in bodies.
 type Mount struct {
 	Pattern string // as http.ServeMux has it, such as "GET /healthz"
 	Handler http.Handler
-	// Unlimited exempts a cheap handler from the limits of calls (not of connections).
-	Unlimited bool
-	// Quota has the limits of the handler; nil for those of the calls of the agent.
+	// Quota has the limits of the handler; nil exempts a cheap one from limits of calls.
 	Quota  *Quota
 	Stream bool // an answer has no end: it is a stream of the quota
 }
@@ -34,19 +32,16 @@ func Health(status func() any) Mount {
 		}
 		write(w, http.StatusOK, append(body, '\n'))
 	}
-	return Mount{Pattern: "GET /healthz", Unlimited: true, Handler: http.HandlerFunc(handler)}
+	return Mount{Pattern: "GET /healthz", Handler: http.HandlerFunc(handler)}
 }
 
 // routes are the handlers of the server.
 func (s *Server) routes() http.Handler {
 	routes := http.NewServeMux()
 	for _, m := range s.config.Mounts {
-		handler := m.Handler
-		switch {
-		case m.Quota != nil:
-			handler = m.Quota.limited(s, &m)
-		case !m.Unlimited:
-			handler = s.limited(m.Handler)
+		handler := s.checked(m.Handler)
+		if m.Quota != nil {
+			handler = m.Quota.limited(handler, m.Stream)
 		}
 		routes.Handle(m.Pattern, handler)
 	}
@@ -96,19 +91,6 @@ func (w *statusWriter) WriteHeader(status int) {
 
 // Unwrap serves http.ResponseController.
 func (w *statusWriter) Unwrap() http.ResponseWriter { return w.ResponseWriter }
-
-// limited is a mounted handler with the limits of calls and the checks of a body.
-func (s *Server) limited(next http.Handler) http.Handler {
-	next = s.checked(next)
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		caller := s.enter(w, r, bearerOf(r), nil)
-		if caller == nil {
-			return
-		}
-		defer s.callers.leave(caller)
-		next.ServeHTTP(w, r)
-	})
-}
 
 // checked is a mounted handler with the checks of a body.
 func (s *Server) checked(next http.Handler) http.Handler {

@@ -16,26 +16,21 @@ func NewQuota(limits Limits, streams StreamLimits) *Quota {
 }
 
 // limited is the handler of a mount with the limits of its quota, which counts addresses only.
-func (q *Quota) limited(s *Server, m *Mount) http.Handler {
-	checked := s.checked(m.Handler)
+func (q *Quota) limited(next http.Handler, stream bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn := connOf(r.Context())
 		caller, wait := q.callers.enter(callerID{address: conn.from})
-		switch {
-		case caller == nil && wait > 0:
-			tooMany(w, wait)
-			return
-		case caller == nil:
-			unavailable(w)
+		if caller == nil {
+			refuse(w, wait, nil)
 			return
 		}
 		conn.call()
-		if m.Stream {
+		if stream {
 			q.callers.leave(caller)
-			q.streams.serve(w, r, checked)
+			q.streams.serve(w, r, next)
 			return
 		}
 		defer q.callers.leave(caller)
-		checked.ServeHTTP(w, r)
+		next.ServeHTTP(w, r)
 	})
 }

@@ -172,15 +172,26 @@ func (s *Server) enter(w http.ResponseWriter, r *http.Request, bearer string, bo
 			caller, wait = s.callers.enter(callerID{name: name})
 		}
 	}
-	switch {
-	case caller != nil:
-		conn.call()
-	case wait > 0:
-		s.rateLimited(w, wait)
-	default: // all callers together have too many
-		unavailable(w)
+	if caller == nil {
+		refuse(w, wait, s.config.RateLimited)
+		return nil
 	}
+	conn.call()
 	return caller
+}
+
+// refuse refuses a call of a caller that must wait, 0 if all callers together have too many calls. Limited
+// makes the error; nil for a plain text.
+func refuse(w http.ResponseWriter, wait time.Duration, limited func(wait time.Duration) error) {
+	switch {
+	case wait == 0:
+		unavailable(w)
+	case limited == nil:
+		w.Header().Set("Retry-After", retrySeconds(wait))
+		http.Error(w, "too many requests", http.StatusTooManyRequests)
+	default:
+		writeRetry(w, wait, transport.EncodeError(limited(wait)))
+	}
 }
 
 func unavailable(w http.ResponseWriter) {
@@ -338,19 +349,6 @@ func (s *Server) tooLarge(ctx context.Context, w http.ResponseWriter, limit int6
 		return
 	}
 	write(w, http.StatusRequestEntityTooLarge, transport.EncodeError(s.config.TooLarge(ctx, limit)))
-}
-
-func (s *Server) rateLimited(w http.ResponseWriter, wait time.Duration) {
-	if s.config.RateLimited == nil {
-		tooMany(w, wait)
-		return
-	}
-	writeRetry(w, wait, transport.EncodeError(s.config.RateLimited(wait)))
-}
-
-func tooMany(w http.ResponseWriter, wait time.Duration) {
-	w.Header().Set("Retry-After", retrySeconds(wait))
-	http.Error(w, "too many requests", http.StatusTooManyRequests)
 }
 
 // retrySeconds is a wait as Retry-After has it: in whole seconds, rounded up.
