@@ -58,12 +58,11 @@ func totalsOf(r *protocol.StandingRow) *protocol.PlayerStats {
 	return &protocol.PlayerStats{TotalMatches: r.Wins + r.Draws + r.Losses, Wins: r.Wins, Draws: r.Draws, Losses: r.Losses}
 }
 
-// A tally holds a player's counts in the table of a round, and those of its history at
-// that time.
+// A tally tells how many results more than its history at that time the table of a round has of a player.
 type tally struct {
-	known          bool // false if there was no such table
-	round          int
-	table, history protocol.PlayerStats
+	known bool // false if there was no such table
+	round int
+	more  protocol.PlayerStats
 }
 
 // infer adds a match whose GAME_OVER is missing or unreadable, with the result that
@@ -80,13 +79,12 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 	if p.totals != nil {
 		p.totals = totalsOf(&rows[i])
 	}
-	now := tally{true, round, *totalsOf(&rows[i]), p.history.stats}
-	before := p.tally
-	p.tally = now
+	before, table := p.tally, *totalsOf(&rows[i])
+	p.tally = tally{true, round, minus(table, p.history.stats)}
 	if !before.known || len(p.current) != 1 {
 		return
 	}
-	result := missing(&before, &now)
+	result := missing(minus(p.tally.more, before.more))
 	for matchID, m := range p.current {
 		if result == "" || m.round != round || before.round != round && before.round != round-1 {
 			return
@@ -97,7 +95,7 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 		if !p.add(&known) {
 			return
 		}
-		p.tally.history = p.history.stats
+		p.tally.more = minus(table, p.history.stats)
 		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type",
 			"RESULT_FROM_STANDINGS").Msg("no readable GAME_OVER: the result follows from the standings")
 		delete(p.current, matchID)
@@ -107,9 +105,8 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 
 // missing returns the result of the one match that the table has gained beyond the
 // history; "" unless it is exactly one.
-func missing(before, now *tally) string {
-	table, known := minus(now.table, before.table), minus(now.history, before.history)
-	switch minus(table, known) {
+func missing(gained protocol.PlayerStats) string {
+	switch gained {
 	case protocol.PlayerStats{TotalMatches: 1, Wins: 1}:
 		return resultWin
 	case protocol.PlayerStats{TotalMatches: 1, Draws: 1}:

@@ -32,14 +32,18 @@ func (m *match) decide() *league.Result {
 	return result
 }
 
-// fallbacks returns the number of fallbacks of each player that had any.
-func (m *match) fallbacks() (counts league.PerPlayer[int]) {
+// ofSides returns the values of both sides by player, without zero values.
+func ofSides[V comparable](m *match, value func(s *matchSide) V) (values league.PerPlayer[V]) {
 	for i := range m.sides {
-		if n := m.sides[i].fallbacks; n > 0 {
-			counts = append(counts, league.Member[int]{Name: m.players[i], Value: n})
+		if v := value(&m.sides[i]); v != *new(V) {
+			values = append(values, league.Member[V]{Name: m.players[i], Value: v})
 		}
 	}
-	return counts
+	return values
+}
+
+func (m *match) fallbacks() league.PerPlayer[int] {
+	return ofSides(m, func(s *matchSide) int { return s.fallbacks })
 }
 
 // technicalLoss makes the result of a match that one or both sides have lost
@@ -49,13 +53,10 @@ func (m *match) technicalLoss() *league.Result {
 		Status: league.StatusTechnicalLoss,
 		Choices: league.Both(
 			m.players[0], protocol.NonZero(m.sides[0].move), m.players[1], protocol.NonZero(m.sides[1].move)),
-		Fallbacks: m.fallbacks(),
+		Fallbacks: m.fallbacks(), Faults: ofSides(m, func(s *matchSide) string { return string(s.fault) }),
 	}
 	for i := range m.sides {
 		id, s, other := m.players[i], &m.sides[i], m.players[1-i]
-		if s.fault != "" {
-			result.Faults = append(result.Faults, league.Member[string]{Name: id, Value: string(s.fault)})
-		}
 		if s.lost != "" && m.sides[1-i].lost == "" {
 			result.WinnerPlayerID = &other
 			result.Reason = id + " " + s.lost + " - " + other + " wins by default"
@@ -71,7 +72,7 @@ func (m *match) technicalLoss() *league.Result {
 // false if another attempt has replaced this one.
 func (m *match) finish() bool {
 	doc, result := m.document(), m.decide()
-	doc.Result, doc.Evidence = &store.MatchResult{Result: *result, Score: m.score(result)}, m.evidence()
+	doc.Result, doc.Evidence = &store.MatchResult{Result: *result, Score: m.score(result)}, protocol.Evidence{Signatures: m.signatures(), Moves: m.moves}
 	report := m.reportOf(doc)
 	m.mu.Lock()
 	if m.abandoned.Load() {
@@ -102,15 +103,12 @@ func (m *match) reportOf(doc *store.Match) *protocol.MatchResultReport {
 
 // draw reveals the nonce and the entropies that the players revealed.
 func (m *match) draw() *protocol.Draw {
-	draw := &protocol.Draw{Commitment: m.commitment, Nonce: m.nonce.Hex()}
-	for i := range m.sides {
-		s := &m.sides[i]
-		if s.entropyText != "" {
-			draw.Entropies = append(draw.Entropies, league.Member[string]{Name: m.players[i], Value: s.entropyText})
-		}
-		if s.signed.Signature != "" {
-			draw.EntropyCommitments = m.commitments
-		}
+	draw := &protocol.Draw{
+		Commitment: m.commitment, Nonce: m.nonce.Hex(),
+		Entropies: ofSides(m, func(s *matchSide) string { return s.entropyText }),
+	}
+	if m.signatures() != nil {
+		draw.EntropyCommitments = m.commitments
 	}
 	return draw
 }

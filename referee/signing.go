@@ -26,13 +26,8 @@ func (m *match) signatureRequest(s *matchSide) protocol.SignatureRequest {
 
 // commitEntropies fixes the entropy commitments that the players are shown and sign.
 func (m *match) commitEntropies() {
-	if m.assignment.Started == "" {
-		return
-	}
-	for i := range m.sides {
-		if commitment := m.sides[i].entropyCommitment; commitment != "" {
-			m.commitments = append(m.commitments, league.Member[string]{Name: m.players[i], Value: commitment})
-		}
+	if m.assignment.Started != "" {
+		m.commitments = ofSides(m, func(s *matchSide) string { return s.entropyCommitment })
 	}
 }
 
@@ -84,13 +79,7 @@ func (m *match) collectMoves() {
 	m.moves = moves
 }
 
-// evidence returns what the result rests on: the last signature of each side, and the moves.
-func (m *match) evidence() (e protocol.Evidence) {
-	for i := range m.sides {
-		if signed := m.sides[i].signed; signed.Signature != "" {
-			e.Signatures = append(e.Signatures, league.Member[protocol.MoveSignature]{Name: m.players[i], Value: signed})
-		}
-	}
-	e.Moves = m.moves
-	return e
+// signatures returns the last signature of each side that signed.
+func (m *match) signatures() league.PerPlayer[protocol.MoveSignature] {
+	return ofSides(m, func(s *matchSide) protocol.MoveSignature { return s.signed })
 }
