@@ -22,15 +22,15 @@ const (
 
 // A builder makes a report.
 type builder struct {
-	*collector
+	*Report
 
-	l      *record.League
-	health *record.Health
-	faults []record.Fault
-	only   string // the agent whose transcripts the report has; "" for all
+	only     string // the agent whose transcripts the report has; "" for all
+	endpoint map[string]string
+	draws    map[league.Attempt]*protocol.Draw
+	failures []record.Fault // of referees
+	declined map[string]int // matches, by referee
 
 	serious, minor []Transcript
-	omitted        int
 }
 
 // Options select a report.
@@ -42,55 +42,51 @@ type Options struct {
 
 // Read makes the report of a league from its data folder.
 func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) {
-	leagueID := o.LeagueID
-	b := &builder{collector: newCollector(), l: record.NewLeague(), health: record.NewHealth(), only: o.AgentID}
-	source := record.NewFolder(folder, leagueID)
-	defer source.Close()
-	sealed, problem := store.Read[store.Standings](folder.Standings(leagueID)) // before the journal, which may grow
-	seal := Seal{State: SealMissing}
-	if problem == nil {
-		seal.SignedHead, seal.Signature = sealed.JournalHead, sealed.JournalHeadSignature
+	r := &Report{SchemaVersion: SchemaVersion, state: record.NewLeague(), health: record.NewHealth(),
+		history: map[string][]HistoryEntry{}}
+	b := &builder{Report: r, only: o.AgentID, endpoint: map[string]string{},
+		draws: map[league.Attempt]*protocol.Draw{}, declined: map[string]int{}}
+	source := record.NewFolder(folder, o.LeagueID)
+	sealed, err := store.Read[store.Standings](folder.Standings(o.LeagueID)) // before the journal, which may grow
+	if err == nil {
+		r.Seal.SignedHead, r.Seal.Signature = sealed.JournalHead, sealed.JournalHeadSignature
 	}
-	b.l.Hide = hideIn
-	if err := b.l.Update(ctx, source, func(e *journal.Event, _ string) {
+	r.state.Hide = hideIn
+	if err = r.state.Update(ctx, source, func(e *journal.Event, _ string) {
 		b.add(e)
-		if b.l.Head == seal.SignedHead {
-			seal.Covered = e.Seq
+		if r.state.Head == r.Seal.SignedHead {
+			r.Seal.Covered = e.Seq
 		}
 	}); err != nil {
 		return nil, err
 	}
-	if b.l.Created == nil {
-		return nil, record.NoEvent(leagueID)
+	if r.state.Created == nil {
+		return nil, record.NoEvent(o.LeagueID)
 	}
-	unreadable, err := source.Attempts(b.transcript)
-	if err != nil {
+	if r.Unreadable, err = source.Attempts(b.transcript); err != nil {
 		return nil, err
 	}
-	matches, err := b.matches()
-	if err != nil {
+	if err := b.addMatches(); err != nil {
 		return nil, err
 	}
-	results := b.l.Results(o.Games)
-	for i := range results.Players {
-		results.Players[i].Strategy = publicStrategy(results.Players[i].Strategy)
-	}
-	r := &Report{
-		SchemaVersion: SchemaVersion, League: b.describe(), Standings: b.l.Standings(), Progress: progress(b.l),
-		Matches: matches, Decisions: b.l.DecisionsMade(0), Unreadable: unreadable, Seal: b.seal(seal),
-		Evidence: decide.Evidence(b.l.State),
-		history:  b.history, state: b.l, health: b.health,
-	}
-	if b.l.Started != nil {
+	b.describe()
+	b.seal()
+	r.Standings, r.Decisions, r.Evidence = r.state.Standings(), r.state.DecisionsMade(0), decide.Evidence(r.state.State)
+	if r.state.Started != nil {
+		results := r.state.Results(o.Games)
+		for i := range results.Players {
+			results.Players[i].Strategy = publicStrategy(results.Players[i].Strategy)
+		}
 		r.Standings = results.Players // with the strategies
 		r.Statistics = results.Statistics()
 	}
-	r.CrossTable = crossTable(b.l, r.Standings)
-	r.Agents = b.agents(matches)
-	r.faults = b.allFaults()
+	b.addCrossTable()
+	b.addProgress()
+	b.addAgents()
+	b.completeFaults()
 	r.Faults = groups(r.faults, mostOccurrences, r.order())
 	r.Transcripts = slices.Concat(b.serious, b.minor[:min(len(b.minor), maxTranscripts-len(b.serious))])
-	r.Omitted = b.omitted + len(b.serious) + len(b.minor) - len(r.Transcripts)
+	r.Omitted += len(b.serious) + len(b.minor) - len(r.Transcripts)
 	return r, nil
 }
 
@@ -104,9 +100,9 @@ func (r *Report) order() map[string]int {
 }
 
 // describe completes the description of the league.
-func (b *builder) describe() League {
-	s, d, one := b.l.State, b.l.Created, b.league
-	one.Progress, one.Legs, one.At, one.CompletedRounds = b.l.Progress(), d.Legs, b.l.At, s.CompletedRounds()
+func (b *builder) describe() {
+	s, d, one := b.state, b.state.Created, &b.League
+	one.Progress, one.Legs, one.At, one.CompletedRounds = s.Progress(), d.Legs, s.At, s.CompletedRounds()
 	one.Scoring, one.Tiebreakers, one.Auth = d.Scoring, d.Tiebreakers, d.Auth
 	one.SuspendAfter, one.ShutdownAfter = d.SuspendAfter, d.ShutdownAfter
 	c := *s.Configuration
@@ -115,27 +111,26 @@ func (b *builder) describe() League {
 	if s.Completed != nil {
 		champion := s.Champion()
 		one.Champion, one.Simulation = &champion, publicSimulation(d.Simulation)
-		one.ChampionLine = b.l.ChampionLine()
+		one.ChampionLine = s.ChampionLine()
 	}
-	return one
 }
 
-// matches lists the matches of all known rounds.
-func (b *builder) matches() ([]record.Match, error) {
-	rows, err := b.l.Schedule(0)
-	for i := range rows {
-		m := &rows[i]
+// addMatches adds the matches of all known rounds.
+func (b *builder) addMatches() (err error) {
+	b.Matches, err = b.state.Schedule(0)
+	for i := range b.Matches {
+		m := &b.Matches[i]
 		id, _ := league.ParseMatchID(m.MatchID)
 		d := b.draws[league.Attempt{MatchID: id, Number: m.Attempt}] // none without a result
-		m.Draw = record.NewDraw(d, b.l.Created.LeagueID, m.MatchID, m.Attempt, m.RefereeID)
+		m.Draw = record.NewDraw(d, b.state.Created.LeagueID, m.MatchID, m.Attempt, m.RefereeID)
 	}
-	return rows, err
+	return err
 }
 
 // transcript reads the transcript of an attempt.
 func (b *builder) transcript(doc *store.Match) error {
 	id, ok := league.ParseMatchID(doc.MatchID)
-	m, _, _, known := b.l.Find(id)
+	m, _, _, known := b.state.Find(id)
 	if !ok || !known || m.Report == nil {
 		return nil // of a match that is being played, or is no match of this league
 	}
@@ -157,7 +152,7 @@ func (b *builder) transcript(doc *store.Match) error {
 	switch {
 	case len(why) == 0:
 	case len(*list) == maxTranscripts:
-		b.omitted++
+		b.Omitted++
 	default:
 		*list = append(*list, Transcript{conversation(doc), why})
 	}
@@ -198,21 +193,21 @@ type side struct {
 	agent string
 }
 
-// allFaults are the faults of all agents in order of matches; each technical loss is the
+// completeFaults puts the faults of all agents in order of matches; each technical loss is the
 // consequence of one of them.
-func (b *builder) allFaults() []record.Fault {
+func (b *builder) completeFaults() {
 	last := map[side]int{} // the last fault in an attempt that counts
 	for i := range b.faults {
 		f := &b.faults[i]
 		id, _ := league.ParseMatchID(f.MatchID)
-		if (f.Kind == kindAnswer || f.Kind == kindRefusal) && b.l.Match(id).Report.Number == f.Attempt {
+		if (f.Kind == kindAnswer || f.Kind == kindRefusal) && b.state.Match(id).Report.Number == f.Attempt {
 			last[side{f.MatchID, f.AgentID}] = i
 		}
 	}
 	b.addLosses(last)
 	for _, f := range b.failures {
 		id, _ := league.ParseMatchID(f.MatchID)
-		if m, _, _, ok := b.l.Find(id); ok && m.Report != nil {
+		if m, _, _, ok := b.state.Find(id); ok && m.Report != nil {
 			b.faults = append(b.faults, f)
 		}
 	}
@@ -221,15 +216,14 @@ func (b *builder) allFaults() []record.Fault {
 		idY, _ := league.ParseMatchID(y.MatchID)
 		return cmp.Or(idX.Compare(idY), x.Attempt-y.Attempt)
 	})
-	return b.faults
 }
 
 // addLosses marks the fault behind each technical loss, the last one of its side, or adds one that nobody saw.
 func (b *builder) addLosses(last map[side]int) {
-	for round := 1; round <= b.l.Round; round++ {
-		for number := range b.l.Pairings(round) {
+	for round := 1; round <= b.state.Round; round++ {
+		for number := range b.state.Pairings(round) {
 			id := league.MatchID{Round: round, Number: number + 1}
-			m, idA, idB, _ := b.l.Find(id)
+			m, idA, idB, _ := b.state.Find(id)
 			r := m.Report
 			if r == nil || r.Status != league.StatusTechnicalLoss || m.Ruled != nil {
 				continue
@@ -261,11 +255,11 @@ func unseen(id league.MatchID, m *journal.Match, loser string) record.Fault {
 	return f
 }
 
-// agents describes the agents, players first.
-func (b *builder) agents(matches []record.Match) []Agent {
+// addAgents describes the agents, players first.
+func (b *builder) addAgents() {
 	count := map[string]int{}
-	for i := range matches {
-		m := &matches[i]
+	for i := range b.Matches {
+		m := &b.Matches[i]
 		if !m.HasResult() {
 			continue
 		}
@@ -273,30 +267,29 @@ func (b *builder) agents(matches []record.Match) []Agent {
 			count[id]++
 		}
 	}
-	timeouts := b.l.Configuration.Timeouts
-	list := []Agent{}
-	for _, a := range b.l.SortedAgents() {
-		one := Agent{AgentStatus: b.l.Agent(a), Role: a.Role, Answered: a.Answered, Matches: count[a.AgentID],
+	b.Agents = []Agent{}
+	for _, a := range b.state.SortedAgents() {
+		one := Agent{AgentStatus: b.state.Agent(a), Role: a.Role, Answered: a.Answered, Matches: count[a.AgentID],
 			Declined: b.declined[a.AgentID]}
 		one.Reason = record.Public(one.Reason)
 		if a.Player {
 			health := b.health.Player(a.AgentID)
-			one.Latency, one.Warnings = health.Latency(timeouts), health.Deviations()
+			one.Latency, one.Warnings = health.Latency(b.state.Configuration.Timeouts), health.Deviations()
 		}
-		list = append(list, one)
+		b.Agents = append(b.Agents, one)
 	}
-	return list
 }
 
 // seal completes the seal of the journal.
-func (b *builder) seal(s Seal) Seal {
-	s.Events, s.Head, s.ManagerKey = b.l.Events, b.l.Head, b.l.Created.ManagerKey
+func (b *builder) seal() {
+	s := &b.Seal
+	s.Events, s.Head, s.ManagerKey = b.state.Events, b.state.Head, b.state.Created.ManagerKey
 	switch {
 	case s.ManagerKey == "":
-		return Seal{Events: s.Events, Head: s.Head, State: SealUnsigned}
+		*s = Seal{Events: s.Events, Head: s.Head, State: SealUnsigned}
 	case s.Signature == "":
-		return Seal{Events: s.Events, Head: s.Head, ManagerKey: s.ManagerKey, State: SealMissing}
-	case !protocol.VerifyHead(s.ManagerKey, s.Signature, b.l.Created.LeagueID, s.SignedHead):
+		*s = Seal{Events: s.Events, Head: s.Head, ManagerKey: s.ManagerKey, State: SealMissing}
+	case !protocol.VerifyHead(s.ManagerKey, s.Signature, b.state.Created.LeagueID, s.SignedHead):
 		s.State = SealInvalid
 	case s.Covered == s.Events:
 		s.State = SealValid
@@ -305,17 +298,14 @@ func (b *builder) seal(s Seal) Seal {
 	default:
 		s.State = SealUnknown
 	}
-	return s
 }
 
-// crossTable are the results that count by player and opponent.
-func crossTable(l *record.League, standings []league.Standing) []CrossRow {
-	sums := l.Meetings(l.Round, func(string, string) bool { return true })
-	list := protocol.Each(standings,
-		func(row league.Standing) CrossRow { return CrossRow{row.PlayerID, []record.HeadToHead{}} })
-	for i := range list {
-		row := &list[i]
-		for _, opponent := range standings {
+// addCrossTable adds the results that count by player and opponent.
+func (b *builder) addCrossTable() {
+	sums := b.state.Meetings(b.state.Round, func(string, string) bool { return true })
+	b.CrossTable = protocol.Each(b.Standings, func(player league.Standing) CrossRow {
+		row := CrossRow{player.PlayerID, []record.HeadToHead{}}
+		for _, opponent := range b.Standings {
 			if h := sums[[2]string{row.PlayerID, opponent.PlayerID}]; h != nil {
 				row.Against = append(row.Against, *h)
 			}
@@ -323,25 +313,21 @@ func crossTable(l *record.League, standings []league.Standing) []CrossRow {
 		slices.SortFunc(row.Against, func(a, b record.HeadToHead) int {
 			return league.CompareIDs(a.OpponentID, b.OpponentID)
 		})
-	}
-	return list
+		return row
+	})
 }
 
-// progress are the points after each completed round, those of byes included.
-func progress(l *record.League) []RoundPoints {
-	list := []RoundPoints{}
-	if l.Started == nil {
-		return list
+// addProgress adds the points after each completed round, those of byes included.
+func (b *builder) addProgress() {
+	b.Progress = []RoundPoints{}
+	if b.state.Started == nil {
+		return
 	}
-	for round, points := range l.Points()[:l.CompletedRounds()+1] {
-		if round == 0 {
-			continue
-		}
-		one := RoundPoints{RoundID: round}
-		for player, id := range l.Started.Players {
+	for i, points := range b.state.Points()[1 : b.state.CompletedRounds()+1] {
+		one := RoundPoints{RoundID: i + 1}
+		for player, id := range b.state.Started.Players {
 			one.Points = append(one.Points, league.Member[int]{Name: id, Value: points[player]})
 		}
-		list = append(list, one)
+		b.Progress = append(b.Progress, one)
 	}
-	return list
 }
