@@ -438,23 +438,20 @@ func Evidence(s *journal.State) (sentences []string) {
 // Results are all recorded results in schedule order.
 func Results(s *journal.State) []MatchRecord {
 	records := make([]MatchRecord, 0, s.Recorded)
-	for round := 1; round <= s.Round; round++ {
-		for i, p := range s.Pairings(round) {
-			r := s.Match(league.MatchID{Round: round, Number: i + 1}).Report
-			if r == nil {
-				continue
-			}
-			a, b := s.Started.Players[p.A], s.Started.Players[p.B]
-			choiceA, _ := r.Choices.Get(a)
-			choiceB, _ := r.Choices.Get(b)
-			records = append(records, MatchRecord{
-				MatchID: r.MatchID.String(), RoundID: round, PlayerA: a, PlayerB: b, RefereeID: r.RefereeID,
-				Status: r.Status, Grade: r.Grade, Winner: protocol.ValueOf(r.WinnerPlayerID),
-				Number:  protocol.ValueOf(r.DrawnNumber),
-				ChoiceA: protocol.ValueOf(choiceA), ChoiceB: protocol.ValueOf(choiceB), Reason: r.Reason,
-				Faults: r.Faults, Fallbacks: r.Fallbacks,
-			})
+	for id, m := range s.MatchesOf(1, s.Round) {
+		r := m.Report
+		if r == nil {
+			continue
 		}
+		p := s.Pairings(id.Round)[id.Number-1]
+		players := [2]string{s.Started.Players[p.A], s.Started.Players[p.B]}
+		moves := r.Result.Moves(players)
+		records = append(records, MatchRecord{
+			MatchID: id.String(), RoundID: id.Round, PlayerA: players[0], PlayerB: players[1], RefereeID: r.RefereeID,
+			Status: r.Status, Grade: r.Grade, Winner: protocol.ValueOf(r.WinnerPlayerID),
+			Number: protocol.ValueOf(r.DrawnNumber), ChoiceA: moves[0], ChoiceB: moves[1], Reason: r.Reason,
+			Faults: r.Faults, Fallbacks: r.Fallbacks,
+		})
 	}
 	return records
 }

@@ -168,9 +168,20 @@ func (s *State) Match(id league.MatchID) *Match {
 // Matches returns the matches of all announced rounds, in order.
 func (s *State) Matches() iter.Seq[*Match] {
 	return func(yield func(*Match) bool) {
-		for i := range s.Rounds {
-			for k := range s.Rounds[i].Pairings {
-				if !yield(s.Match(league.MatchID{Round: i + 1, Number: k + 1})) {
+		for _, m := range s.MatchesOf(1, s.Round) {
+			if !yield(m) {
+				return
+			}
+		}
+	}
+}
+
+// MatchesOf returns the matches of announced rounds from one to another, in order, with their ids.
+func (s *State) MatchesOf(first, last int) iter.Seq2[league.MatchID, *Match] {
+	return func(yield func(league.MatchID, *Match) bool) {
+		for round := first; round <= last; round++ {
+			for i := range s.Rounds[round-1].Pairings {
+				if id := (league.MatchID{Round: round, Number: i + 1}); !yield(id, s.Match(id)) {
 					return
 				}
 			}

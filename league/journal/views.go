@@ -41,15 +41,14 @@ func (s *State) StandingsAfter(round int) []league.Standing {
 		for _, player := range s.Rounds[n-1].Byes {
 			past.Table.RecordBye(player)
 		}
-		for i := range s.Rounds[n-1].Pairings {
-			report := s.Match(league.MatchID{Round: n, Number: i + 1}).Report
-			if report == nil {
+		for _, m := range s.MatchesOf(n, n) {
+			if m.Report == nil {
 				continue // it is played again
 			}
-			if r, err := s.TableResult(report); err == nil { // addResult has checked it
+			if r, err := s.TableResult(m.Report); err == nil { // addResult has checked it
 				_ = past.count(r)
 			}
-			past.countFallbacks(report, 1)
+			past.countFallbacks(m.Report, 1)
 		}
 	}
 	return past.Standings()

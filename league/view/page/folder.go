@@ -8,7 +8,6 @@ import (
 	"os"
 	"time"
 
-	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -18,18 +17,17 @@ import (
 // A Folder follows the journal of a league in a data folder by its size. The league may be
 // running or over, or not exist yet.
 type Folder struct {
-	folder store.Folder
-	id     string
-	clock  *protocol.Clock
-	lines  *record.Folder
-	read   os.FileInfo // of the journal that lines reads; nil for none
+	*record.Folder
+	path  string // of the journal
+	clock *protocol.Clock
+	read  os.FileInfo // of the journal that was read; nil for none
 }
 
 var _ Source = (*Folder)(nil)
 
 // NewFolder returns the records of a league in a data folder.
 func NewFolder(folder store.Folder, leagueID string) *Folder {
-	return &Folder{folder: folder, id: leagueID, clock: protocol.SystemClock(), lines: record.NewFolder(folder, leagueID)}
+	return &Folder{record.NewFolder(folder, leagueID), folder.Journal(leagueID), protocol.SystemClock(), nil}
 }
 
 // look is the pause between two looks at the journal.
@@ -37,19 +35,20 @@ const look = 250 * time.Millisecond
 
 // Events implements Source. A torn line at the end of the journal is no event yet.
 func (f *Folder) Events(ctx context.Context, from int) ([]*journal.Event, error) {
-	now, err := os.Stat(f.folder.Journal(f.id))
+	now, err := os.Stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, nil // not yet, or it moves to the archive
 	case err != nil:
 		return nil, err
 	case f.read != nil && !os.SameFile(now, f.read):
-		f.lines, f.read = record.NewFolder(f.folder, f.id), nil
+		f.Rewind()
+		f.read = nil
 		if from > 1 {
 			return nil, ErrReplaced
 		}
 	}
-	lines, err := f.lines.Lines(ctx, from)
+	lines, err := f.Lines(ctx, from)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -72,14 +71,9 @@ func (f *Folder) Wait(ctx context.Context, _ int) error {
 		if err := f.clock.Sleep(ctx, look); err != nil {
 			return err
 		}
-		now, err := os.Stat(f.folder.Journal(f.id))
+		now, err := os.Stat(f.path)
 		if err == nil && (f.read == nil || now.Size() != f.read.Size() || !os.SameFile(now, f.read)) {
 			return nil
 		}
 	}
-}
-
-// Transcript implements Source. It runs beside the other methods.
-func (f *Folder) Transcript(_ context.Context, at league.Attempt, _ string) (*store.Match, error) {
-	return f.folder.LoadAttempt(f.id, at.MatchID.String(), at.Number)
 }

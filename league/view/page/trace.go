@@ -40,16 +40,15 @@ func (b *Board) health(ctx context.Context) (found *record.Health, unread int) {
 // lastAttempts are the attempts of the last recorded matches that a referee conducted, the
 // latest first.
 func lastAttempts(l *record.League) (attempts []league.Attempt) {
-	for round := l.Round; round >= 1; round-- {
-		for i := range slices.Backward(l.Rounds[round-1].Pairings) {
-			report := l.Match(league.MatchID{Round: round, Number: i + 1}).Report
-			if report == nil || report.Number == 0 {
-				continue
-			}
-			if attempts = append(attempts, report.Attempt); len(attempts) == tracesMost {
-				return attempts
+	for round := l.Round; round >= 1 && len(attempts) < tracesMost; round-- {
+		var of []league.Attempt
+		for _, match := range l.MatchesOf(round, round) {
+			if match.Report != nil && match.Report.Number > 0 {
+				of = append(of, match.Report.Attempt)
 			}
 		}
+		slices.Reverse(of)
+		attempts = append(attempts, of...)
 	}
-	return attempts
+	return attempts[:min(len(attempts), tracesMost)]
 }

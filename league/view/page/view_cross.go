@@ -143,8 +143,8 @@ func (m *moment) bracket() []bracketRound {
 	rounds := []bracketRound{}
 	for round := 1; round <= m.last(); round++ {
 		column := bracketRound{Round: round}
-		for i := range m.Rounds[round-1].Pairings {
-			column.Matches = append(column.Matches, m.result(league.MatchID{Round: round, Number: i + 1}))
+		for id := range m.MatchesOf(round, round) {
+			column.Matches = append(column.Matches, m.result(id))
 		}
 		rounds = append(rounds, column)
 	}

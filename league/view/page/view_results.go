@@ -69,8 +69,8 @@ func (m *moment) results() *results {
 	list := &results{Title: "Latest results", Rows: []result{}, Query: m.query()}
 	var found []*journal.Match
 	for round := m.Round; round >= 1 && len(found) < resultsNow; round-- {
-		for i := range m.Rounds[round-1].Pairings {
-			if match := m.Match(league.MatchID{Round: round, Number: i + 1}); match.Report != nil {
+		for _, match := range m.MatchesOf(round, round) {
+			if match.Report != nil {
 				found = append(found, match)
 			}
 		}
@@ -89,10 +89,9 @@ func (m *moment) resultsOf(round int) *results {
 		list.Title = "Results"
 		return list
 	}
-	for i := range m.Rounds[round-1].Pairings {
-		id := league.MatchID{Round: round, Number: i + 1}
+	for id, match := range m.MatchesOf(round, round) {
 		switch {
-		case m.Match(id).Report == nil:
+		case match.Report == nil:
 		case len(list.Rows) == resultsOfRound:
 			list.Hidden++
 		default:

@@ -140,16 +140,13 @@ func (m *moment) form(wanted bool) [][]formMark {
 	if !wanted {
 		return form
 	}
-	for round := max(1, m.last()-formLength+1); round <= m.last(); round++ {
-		for i, pair := range m.Rounds[round-1].Pairings {
-			id := league.MatchID{Round: round, Number: i + 1}
-			report := m.Match(id).Report
-			if report == nil {
-				continue
-			}
-			for _, player := range [2]int{pair.A, pair.B} {
-				form[player] = append(form[player], formMark{markOf(&report.Result, m.Started.Players[player]), id.String()})
-			}
+	for id, match := range m.MatchesOf(max(1, m.last()-formLength+1), m.last()) {
+		if match.Report == nil {
+			continue
+		}
+		pair := m.Rounds[id.Round-1].Pairings[id.Number-1]
+		for _, player := range [2]int{pair.A, pair.B} {
+			form[player] = append(form[player], formMark{markOf(&match.Report.Result, m.Started.Players[player]), id.String()})
 		}
 	}
 	return form

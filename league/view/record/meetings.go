@@ -19,31 +19,22 @@ type HeadToHead struct {
 // are wanted. The results of an annulled player do not count.
 func (l *League) Meetings(last int, wanted func(player, opponent string) bool) map[[2]string]*HeadToHead {
 	sums := map[[2]string]*HeadToHead{}
-	for round := 1; round <= last; round++ {
-		for i, pair := range l.Pairings(round) {
-			ids := [2]string{l.Started.Players[pair.A], l.Started.Players[pair.B]}
-			r := l.Match(league.MatchID{Round: round, Number: i + 1}).Report
-			if r == nil || l.Agents[ids[0]].Annulled || l.Agents[ids[1]].Annulled {
+	for r, score := range l.counted(1, last) {
+		for side, player := range score {
+			key := [2]string{player.Name, score[1-side].Name}
+			if !wanted(key[0], key[1]) {
 				continue
 			}
-			score, _ := l.Score(r) // the journal has checked it
-			for side, player := range ids {
-				opponent := ids[1-side]
-				if !wanted(player, opponent) {
-					continue
-				}
-				key := [2]string{player, opponent}
-				if sums[key] == nil {
-					sums[key] = &HeadToHead{OpponentID: opponent}
-				}
-				var tally league.Tally
-				tally.Add(r.Outcome(player), 1)
-				sum := sums[key]
-				sum.Wins, sum.Draws, sum.Losses = sum.Wins+tally.Wins, sum.Draws+tally.Draws, sum.Losses+tally.Losses
-				sum.TechnicalLosses += tally.TechnicalLosses
-				sum.Points += score[side].Value
-				sum.MatchIDs = append(sum.MatchIDs, r.MatchID.String())
+			if sums[key] == nil {
+				sums[key] = &HeadToHead{OpponentID: key[1]}
 			}
+			var tally league.Tally
+			tally.Add(r.Outcome(player.Name), 1)
+			sum := sums[key]
+			sum.Wins, sum.Draws, sum.Losses = sum.Wins+tally.Wins, sum.Draws+tally.Draws, sum.Losses+tally.Losses
+			sum.TechnicalLosses += tally.TechnicalLosses
+			sum.Points += player.Value
+			sum.MatchIDs = append(sum.MatchIDs, r.MatchID.String())
 		}
 	}
 	return sums

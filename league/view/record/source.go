@@ -39,6 +39,9 @@ func NewFolder(folder store.Folder, leagueID string) *Folder {
 	return &Folder{folder: folder, leagueID: leagueID}
 }
 
+// Rewind has the next call of Lines begin with the first line, because the journal is another one.
+func (f *Folder) Rewind() { f.offset, f.lines = 0, 0 }
+
 // errEnough ends the reading of a file.
 var errEnough = errors.New("enough lines")
 

@@ -148,8 +148,8 @@ func (l *League) Running() []RunningMatch {
 		list = append(list, one)
 	}
 	if l.Open() {
-		for i := range l.Pairings(l.Round) {
-			add(league.MatchID{Round: l.Round, Number: i + 1})
+		for id := range l.MatchesOf(l.Round, l.Round) {
+			add(id)
 		}
 	}
 	for _, id := range l.Rematches {

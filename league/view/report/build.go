@@ -220,38 +220,34 @@ func (b *builder) completeFaults() {
 
 // addLosses marks the fault behind each technical loss, the last one of its side, or adds one that nobody saw.
 func (b *builder) addLosses(last map[side]int) {
-	for round := 1; round <= b.state.Round; round++ {
-		for number := range b.state.Pairings(round) {
-			id := league.MatchID{Round: round, Number: number + 1}
-			m, idA, idB, _ := b.state.Find(id)
-			r := m.Report
-			if r == nil || r.Status != league.StatusTechnicalLoss || m.Ruled != nil {
+	for i := range b.Matches {
+		row := &b.Matches[i]
+		if row.Status != league.StatusTechnicalLoss || row.Ruled != nil {
+			continue
+		}
+		for _, loser := range [...]string{row.PlayerAID, row.PlayerBID} {
+			if row.Winner() == loser {
 				continue
 			}
-			for _, loser := range [...]string{idA, idB} {
-				if r.WinnerPlayerID != nil && *r.WinnerPlayerID == loser {
-					continue
-				}
-				if i, known := last[side{id.String(), loser}]; known {
-					b.faults[i].Lost = true
-					continue
-				}
-				b.faults = append(b.faults, unseen(id, m, loser))
+			if i, known := last[side{row.MatchID, loser}]; known {
+				b.faults[i].Lost = true
+				continue
 			}
+			b.faults = append(b.faults, unseen(row, loser))
 		}
 	}
 }
 
 // unseen is the fault of a player that lost a match technically without a transcript that shows
 // why.
-func unseen(id league.MatchID, m *journal.Match, loser string) record.Fault {
-	f := record.Fault{Kind: kindAnswer, Lost: true, AgentID: loser, MatchID: id.String(), Attempt: m.Report.Number,
-		At: m.ReportedAt, Problem: cmp.Or(m.Report.Reason, "its referee did not say why")}
+func unseen(m *record.Match, loser string) record.Fault {
+	f := record.Fault{Kind: kindAnswer, Lost: true, AgentID: loser, MatchID: m.MatchID, Attempt: m.Attempt,
+		At: m.ReportedAt, Problem: cmp.Or(m.Reason, "its referee did not say why")}
 	if slices.Contains(m.Forfeited, loser) {
 		f.Kind = kindForfeit
 		return f
 	}
-	f.Code, _ = m.Report.Faults.Get(loser)
+	f.Code, _ = m.Faults.Get(loser)
 	return f
 }
 
