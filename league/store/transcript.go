@@ -24,7 +24,7 @@ const (
 // The bounds of a transcript. A match of our agents has some twenty exchanges of
 // a few hundred bytes; the bounds keep a player from filling the disk.
 const (
-	MaxExchanges      = 200
+	MaxExchanges      = 400      // a match of 42 moves has 260 if each is refused once
 	ReservedExchanges = 4        // of MaxExchanges: GAME_OVER to both players and its acknowledgements
 	MaxMessage        = 64 << 10 // bytes of one message
 	MaxMessageType    = 60       // bytes of Exchange.MessageType; a longer type is cut

@@ -168,7 +168,7 @@ func TestNotes(t *testing.T) {
 			require.NoError(w.t, err)
 			told := slices.Clone(d.Transcript[len(d.Transcript)-2:])
 			d.Transcript = d.Transcript[:len(d.Transcript)-2]
-			for len(d.Transcript) < 196 {
+			for len(d.Transcript) < store.MaxExchanges-store.ReservedExchanges {
 				d.Transcript = append(d.Transcript, store.Exchange{At: told[0].At, Direction: store.Received, PlayerID: "P01", Method: protocol.NotifyGameError.Name, Try: 1, Error: &store.ExchangeError{}})
 			}
 			d.Transcript = append(d.Transcript, told...)
