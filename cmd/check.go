@@ -205,7 +205,7 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*check.Report, error
 		return nil, usage("a league needs at least 2 players and 1 referee, not %d and %d", o.Players, o.Referees)
 	}
 	var err error
-	if o.Game, err = chosenGame(o.game); err != nil {
+	if o.Game, err = games().Game(o.game); err != nil {
 		return nil, err
 	}
 	if err := o.selection(); err != nil {

@@ -57,11 +57,3 @@ func gamesOf(types []string) rules.Registry {
 	}
 	return rules.NewRegistry(chosen...)
 }
-
-// chosenGame returns the game of --game.
-func chosenGame(gameType string) (rules.Game, error) {
-	if err := oneOf("game", gameType, games().Types()...); err != nil {
-		return nil, err
-	}
-	return games().Game(gameType)
-}

@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"fmt"
+	"maps"
 	"reflect"
 	"strings"
 
@@ -51,17 +52,37 @@ func resultSchema[T any]() map[string]any {
 	return members
 }
 
-// withArguments returns the call of a tool whose arguments have a Go type. Usual has the values of those that
-// are not given.
-func withArguments[A any](usual A, call func(ctx context.Context, bearer string, given *A) (any, error),
-	form ...json.Options) toolCall {
-	return func(ctx context.Context, bearer string, text []byte) (any, error) {
-		given := usual
-		if err := json.Unmarshal(text, &given, form...); err != nil {
-			return nil, protocol.Fault(protocol.ErrInvalidFieldType, "invalid arguments: %s", err)
+// withArguments returns a tool whose arguments have a Go type and fit its schema. Usual has the values of
+// those that are not given.
+func withArguments[A any](t mcp.Tool, usual A,
+	call func(ctx context.Context, bearer string, given *A) (any, error)) mcp.Tool {
+	text, _ := json.Marshal(t.Input) // maps, lists, texts and numbers
+	var schema jsonschema.Schema
+	err := json.Unmarshal(text, &schema)
+	var rules *jsonschema.Resolved
+	if err == nil {
+		rules, err = schema.Resolve(nil)
+	}
+	if err != nil {
+		panic(err) // the schema is wrong, which every test of the tool finds
+	}
+	t.Call = func(ctx context.Context, bearer string, text []byte) (any, error) {
+		given, members := usual, map[string]any{}
+		err := json.Unmarshal(text, &members)
+		maps.DeleteFunc(members, func(_ string, value any) bool { return value == nil }) // not given
+		if err == nil {
+			err = rules.Validate(members)
+		}
+		if err == nil {
+			err = json.Unmarshal(text, &given)
+		}
+		if err != nil {
+			why := strings.NewReplacer("validating root: ", "", "validating /properties/", "").Replace(err.Error())
+			return nil, protocol.Fault(protocol.ErrInvalidFieldType, "invalid arguments: %s", why)
 		}
 		return call(ctx, bearer, &given)
 	}
+	return t
 }
 
 // mcpTools returns the methods of an agent as MCP tools. Without admin it leaves out those

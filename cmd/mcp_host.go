@@ -54,29 +54,27 @@ func (a *hostAccess) tools() []mcp.Tool {
 	}
 	pending := resultSchema[pendingChoices]()
 	tools := []mcp.Tool{
-		{
+		withArguments(mcp.Tool{
 			Name: "wait_for_choice", Title: "Wait for a choice", ReadOnly: true,
 			Description: "Waits until a match asks this player for a choice, and returns the questions that wait for an " +
 				"answer. Returns an empty list after timeout_sec: call it again." + untrusted,
 			Input: objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait,
-				"default":     usualWait,
-				"description": "seconds to wait"}}),
-			Output: pending, Call: withArguments(waitRequest{usualWait}, a.wait),
-		},
+				"default": usualWait, "description": "seconds to wait"}}),
+			Output: pending,
+		}, waitRequest{usualWait}, a.wait),
 		{
 			Name: "list_pending_choices", Title: "List pending choices", ReadOnly: true,
 			Description: "Returns the questions that wait for an answer, without waiting." + untrusted,
 			Input:       objectSchema(properties{}), Output: pending,
 			Call: func(context.Context, string, []byte) (any, error) { return pendingChoices{a.host.Pending()}, nil },
 		},
-		{
+		withArguments(mcp.Tool{
 			Name: "answer_choice", Title: "Answer a choice", Once: true,
 			Description: "Answers a question with one of its valid_options, before its deadline. The answer is final.",
 			Input: objectSchema(properties{"choice_id": properties{"type": "string"}, "choice": properties{"type": "string",
 				"description": "one of the valid_options"}}, "choice_id", "choice"),
 			Output: resultSchema[answeredChoice](),
-			Call:   withArguments(choiceAnswer{}, a.answer),
-		},
+		}, choiceAnswer{}, a.answer),
 	}
 	for i := range tools {
 		tools[i].Call = a.guarded(tools[i].Call)
@@ -116,9 +114,6 @@ type waitRequest struct {
 }
 
 func (a *hostAccess) wait(ctx context.Context, _ string, given *waitRequest) (any, error) {
-	if given.Seconds < 0 || given.Seconds > maxWait {
-		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "timeout_sec: an integer from 0 to %d", maxWait)
-	}
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(given.Seconds)*time.Second)
 	defer cancel()
 	return pendingChoices{a.host.Wait(ctx)}, nil

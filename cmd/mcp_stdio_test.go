@@ -147,18 +147,18 @@ func TestDesktopToolsRefuseHarmfulArguments(t *testing.T) {
 		arguments  object
 		want       string
 	}{
-		{"a program as a strategy", "simulate_league", object{"strategies": []string{"exec:touch harm"}}, "strategies: must be at most 100 of random, "},
-		{"a language model as a strategy", "simulate_league", object{"strategies": []string{"llm"}}, "strategies: must be"},
-		{"too many players", "simulate_league", object{"players": 101}, "players 101: must be from 2 to 100"},
-		{"an unknown game", "simulate_league", object{"game": "chess"}, `"chess"`},
-		{"an unknown argument", "simulate_league", object{"data": data}, `unknown object member name "data"`},
+		{"a program as a strategy", "simulate_league", object{"strategies": []string{"exec:touch harm"}}, "enum: exec:touch harm does not equal any of: [random "},
+		{"a language model as a strategy", "simulate_league", object{"strategies": []string{"llm"}}, "enum: llm does not equal"},
+		{"too many players", "simulate_league", object{"players": 101}, "invalid arguments: players: maximum: 101/1 is greater than 100"},
+		{"an unknown game", "simulate_league", object{"game": "chess"}, "game: enum: chess does not equal any of: [connect_four "},
+		{"an unknown argument", "simulate_league", object{"data": data}, `unexpected additional properties ["data"]`},
 		{"another file as a match", "replay_match", object{"match_id": "../../secret"}, "matches are called R1M1, R1M2"},
 		{"another folder as a league", "replay_match", object{"match_id": "R1M1", "league_id": "../.."}, `there is no league "../.."`},
 		{"the metadata service of a cloud", "check_agent", object{"role": "player", "url": "http://169.254.169.254/latest"}, "169.254.169.254 has no address that this league may call"},
 		{"the manager", "check_agent", object{"role": "manager", "url": "localhost:1"}, "it is the endpoint of the league manager itself; a user can test it by 'evenodd check'"},
 		{"a password in a URL", "check_agent", object{"role": "player", "url": "http://a:b@localhost:2/"}, "must not contain a user name or a password"},
-		{"a test without end", "check_agent", object{"role": "player", "url": "localhost:2", "timeout_sec": 181}, "timeout_sec 181: must be from 5 to 180"},
-		{"no round", "schedule", object{"round": "next"}, `a round_id is a whole number or "all"`},
+		{"a test without end", "check_agent", object{"role": "player", "url": "localhost:2", "timeout_sec": 181}, "timeout_sec: maximum: 181/1 is greater than 180"},
+		{"no round", "schedule", object{"round": "next"}, `round: pattern: "next" does not match`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			text := d.mustFail(t, tt.tool, tt.arguments)

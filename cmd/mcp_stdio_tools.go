@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -34,59 +35,48 @@ func described(schema properties, description string) properties {
 // choiceOf returns the JSON Schema of one of some words.
 func choiceOf(words []string) properties { return properties{"type": "string", "enum": words} }
 
-// argumentsSchema returns the JSON Schema of the arguments of a tool, as withArguments
-// decodes them.
+// argumentsSchema returns the JSON Schema of the arguments of a tool that has no others.
 func argumentsSchema(p properties, required ...string) map[string]any {
 	s := objectSchema(p, required...)
 	s["additionalProperties"] = false
 	return s
 }
 
-// onlyKnown makes unknown arguments an error, as argumentsSchema says.
-var onlyKnown = json.RejectUnknownMembers(true)
-
 // queryTools returns a tool for each query.
 func (d *desktop) queryTools() []mcp.Tool {
 	round := properties{"description": "the round, or all (default: the current round)",
-		"anyOf": []any{properties{"type": "integer", "minimum": 1}, properties{"const": "all"}}}
+		"type": []string{"integer", "string"}, "minimum": 1, "pattern": "^all$"}
 	return []mcp.Tool{
-		{
-			Name: "standings", Title: "Standings", ReadOnly: true,
-			Description: "Returns the table of the running league." + untrusted,
-			Input:       argumentsSchema(properties{}),
-			Output:      resultSchema[protocol.StandingsData](),
-			Call:        queryCall[protocol.StandingsData](d, "standings", "standings"),
-		},
-		{
-			Name: "schedule", Title: "Schedule", ReadOnly: true,
-			Description: fmt.Sprintf("Returns the matches of a round or of all rounds of the running league, about %d at "+
-				"most.", maxItems) + untrusted,
-			Input:  argumentsSchema(properties{"round": round}),
-			Output: resultSchema[protocol.ScheduleData](),
-			Call:   queryCall[protocol.ScheduleData](d, "schedule", "matches"),
-		},
-		{
-			Name: "next_match", Title: "Next match", ReadOnly: true,
-			Description: "Returns the next match of a player in the running league; null if none is left." + untrusted,
+		queryTool[protocol.StandingsData](d, "standings", "standings", mcp.Tool{
+			Title: "Standings", Description: "Returns the table of the running league.", Input: argumentsSchema(properties{}),
+		}),
+		queryTool[protocol.ScheduleData](d, "schedule", "matches", mcp.Tool{
+			Title: "Schedule", Description: fmt.Sprintf("Returns the matches of a round or of all rounds of the running "+
+				"league, about %d at most.", maxItems),
+			Input: argumentsSchema(properties{"round": round}),
+		}),
+		queryTool[protocol.NextMatchData](d, "next-match", "next_match", mcp.Tool{
+			Title:       "Next match",
+			Description: "Returns the next match of a player in the running league; null if none is left.",
 			Input: argumentsSchema(properties{"player_id": described(textSchema,
 				"such as P01 (default: the agent whose token the server uses)")}),
-			Output: resultSchema[protocol.NextMatchData](),
-			Call:   queryCall[protocol.NextMatchData](d, "next-match", "next_match"),
-		},
+		}),
 	}
 }
 
-// queryCall returns the call of a tool that asks the manager. The data of the response
+// queryTool completes a tool that asks the manager a query. The data of the response
 // must have the member, and the form of T: managers of other programs could send others,
 // which the schema of the output does not allow.
-func queryCall[T any](d *desktop, name, member string) toolCall {
+func queryTool[T any](d *desktop, name, member string, t mcp.Tool) mcp.Tool {
+	t.Name, t.ReadOnly, t.Output = strings.ReplaceAll(name, "-", "_"), true, resultSchema[T]()
+	t.Description += untrusted
 	about := subjects()[name]
 	about.enough = maxItems
 	type query struct {
 		Round    protocol.QueryRound `json:"round"`
 		PlayerID string              `json:"player_id"`
 	}
-	return withArguments(query{}, func(ctx context.Context, _ string, given *query) (any, error) {
+	return withArguments(t, query{}, func(ctx context.Context, _ string, given *query) (any, error) {
 		q := d.query
 		q.subject, q.playerID = name, given.PlayerID
 		switch given.Round {
@@ -109,7 +99,7 @@ func queryCall[T any](d *desktop, name, member string) toolCall {
 				q.manager, name)
 		}
 		return result, nil
-	}, onlyKnown)
+	})
 }
 
 // replayTool returns the tool that shows a match. Only recorded matches have the file
@@ -119,7 +109,7 @@ func (d *desktop) replayTool() mcp.Tool {
 		MatchID  string `json:"match_id"`
 		LeagueID string `json:"league_id"`
 	}
-	return mcp.Tool{
+	return withArguments(mcp.Tool{
 		Name: "replay_match", Title: "Replay of a match", ReadOnly: true,
 		Description: "Returns a finished match from the data folder: each message with its time and a summary, the errors, " +
 			"the draw and the result." + untrusted,
@@ -128,13 +118,12 @@ func (d *desktop) replayTool() mcp.Tool {
 			"league_id": described(textSchema, "default: the only league in the folder"),
 		}, "match_id"),
 		Output: resultSchema[record.Conversation](),
-		Call: withArguments(match{}, func(_ context.Context, _ string, given *match) (any, error) {
-			o := &replayOptions{data: d.query.data, matchID: given.MatchID, leagueID: cmp.Or(given.LeagueID, d.query.leagueID)}
-			doc, err := o.read()
-			if err != nil {
-				return nil, err
-			}
-			return record.ConversationOf(doc), nil
-		}, onlyKnown),
-	}
+	}, match{}, func(_ context.Context, _ string, given *match) (any, error) {
+		o := &replayOptions{data: d.query.data, matchID: given.MatchID, leagueID: cmp.Or(given.LeagueID, d.query.leagueID)}
+		doc, err := o.read()
+		if err != nil {
+			return nil, err
+		}
+		return record.ConversationOf(doc), nil
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -45,7 +44,7 @@ type checkResult struct {
 // checkTool returns the tool that tests an agent. It is not read-only: the agent plays
 // matches, and the user should see which URL a model chose.
 func (d *desktop) checkTool() mcp.Tool {
-	return mcp.Tool{
+	return withArguments(mcp.Tool{
 		Name: "check_agent", Title: "Test of an agent", Once: true, OpenWorld: true,
 		Description: "Tests whether a running agent conforms to the protocol of the league, by calls and matches. Returns " +
 			"the requirements that it breaks, " +
@@ -59,8 +58,7 @@ func (d *desktop) checkTool() mcp.Tool {
 				"description": "longest time for the test"},
 		}, "role", "url"),
 		Output: resultSchema[checkResult](),
-		Call:   withArguments(checkRequest{Game: evenodd.Type, Seconds: usualCheck}, d.check, onlyKnown),
-	}
+	}, checkRequest{Game: evenodd.Type, Seconds: usualCheck}, d.check)
 }
 
 // A checkRequest holds the arguments of check_agent.
@@ -72,9 +70,6 @@ type checkRequest struct {
 }
 
 func (d *desktop) check(ctx context.Context, _ string, given *checkRequest) (any, error) {
-	if given.Seconds < minCheck || given.Seconds > maxCheck {
-		return nil, fmt.Errorf("timeout_sec %d: must be from %d to %d", given.Seconds, minCheck, maxCheck)
-	}
 	budget := time.Duration(given.Seconds) * time.Second
 	guard := d.guard(ctx)
 	o := &checkOptions{
@@ -133,7 +128,7 @@ const (
 
 // simulateTool returns the tool that simulates a league.
 func (d *desktop) simulateTool() mcp.Tool {
-	return mcp.Tool{
+	return withArguments(mcp.Tool{
 		Name: "simulate_league", Title: "Simulated league", ReadOnly: true,
 		Description: fmt.Sprintf("Plays a whole league of built-in strategies in this process and returns the table, and "+
 			"the results if there are at most %d matches. "+
@@ -148,13 +143,12 @@ func (d *desktop) simulateTool() mcp.Tool {
 				"description": "of a Swiss system (default: log2 of the players, rounded up)"},
 			"legs": properties{"type": "integer", "minimum": 1, "maximum": maxLegs, "default": 1,
 				"description": "matches of each pair of players in a round-robin"},
+			// others run programs or call servers
 			"strategies": properties{"type": "array", "items": choiceOf(strategy.Names()), "minItems": 1,
 				"maxItems": maxSimulated, "description": "of the players, in turn (default: random)"},
 		}),
 		Output: resultSchema[simulationJSON](),
-		Call: withArguments(simulationRequest{Players: usualPlayers, Game: evenodd.Type, Legs: 1}, d.simulate,
-			onlyKnown),
-	}
+	}, simulationRequest{Players: usualPlayers, Game: evenodd.Type, Legs: 1}, d.simulate)
 }
 
 // A simulationRequest holds the arguments of simulate_league.
@@ -168,18 +162,8 @@ type simulationRequest struct {
 	Strategies []string `json:"strategies"`
 }
 
-// options checks the arguments, and returns the options of the simulation. A strategy
-// must be a built-in one: others run programs or call servers.
+// options returns the options of the simulation.
 func (r *simulationRequest) options() (o simulation.Options, err error) {
-	external := func(name string) bool { return !slices.Contains(strategy.Names(), name) }
-	switch {
-	case r.Players < 2 || r.Players > maxSimulated:
-		return o, fmt.Errorf("players %d: must be from 2 to %d", r.Players, maxSimulated)
-	case r.Legs < 1 || r.Legs > maxLegs:
-		return o, fmt.Errorf("legs %d: must be from 1 to %d", r.Legs, maxLegs)
-	case len(r.Strategies) > maxSimulated || slices.ContainsFunc(r.Strategies, external):
-		return o, fmt.Errorf("strategies: must be at most %d of %s", maxSimulated, strings.Join(strategy.Names(), ", "))
-	}
 	o = simulation.Options{
 		Seed: newSeed(), Strategies: r.Strategies, Transport: simulation.Memory, Rules: simulation.Rules{Log: zerolog.Nop()},
 	}

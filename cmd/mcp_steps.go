@@ -26,10 +26,9 @@ type stepArguments struct {
 // stepTool is a tool that shows a step.
 func stepTool(name, title, about string, input map[string]any,
 	show func(ctx context.Context, bearer string, a *stepArguments) (any, error)) mcp.Tool {
-	return mcp.Tool{
+	return withArguments(mcp.Tool{
 		Name: name, Title: title, Description: about + " It changes nothing." + untrusted, ReadOnly: true, Input: input,
-		Call: withArguments(stepArguments{}, show),
-	}
+	}, stepArguments{}, show)
 }
 
 // A matchStep is the state of a step of a match. Only a match that is over has choices, number

@@ -160,9 +160,6 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	if l.pace < 0 {
 		return nil, usage("--pace %s: must not be negative", l.pace)
 	}
-	if _, err := chosenGame(o.GameType); err != nil {
-		return nil, err
-	}
 	r, err := files.Rules(o.LeagueID, o.GameType)
 	if err != nil {
 		return nil, asUsage(err)

@@ -50,9 +50,6 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 // seeding in the file of the league. Players is 0 if the number is not known yet.
 func (l *leagueSettings) tournament(players, legs int, listed []string) (*journal.Tournament, error) {
 	format := cmp.Or(l.format, journal.FormatRoundRobin)
-	if err := oneOf("tournament", format, journal.Formats()...); err != nil {
-		return nil, err
-	}
 	roundRobin, swiss := format == journal.FormatRoundRobin, format == journal.FormatSwiss
 	switch {
 	case l.rounds < 0:

@@ -100,13 +100,13 @@ func supervised(t *testing.T, s *script, until time.Duration) (State, string, ti
 		final = task.Run(ctx)
 		took = time.Since(s.begin)
 	})
-	return final, strings.Join(states, ", "), took
+	return final, strings.Join(states, " > "), took
 }
 
 func TestProcessThatDiesIsStartedAgain(t *testing.T) {
 	s := &script{runs: []run{{lasts: time.Second, exit: crash}, {lasts: 1, exit: Exit{-1, "no memory"}}, {lasts: time.Second, exit: done}}}
 	final, states, _ := supervised(t, s, time.Hour)
-	assert.Equal(t, "restarting, restarting, ended", states)
+	assert.Equal(t, "restarting > restarting > ended", states)
 	assert.Equal(t, State{Phase: PhaseEnded, Restarts: 2, Exit: done, Pause: 2 * time.Second}, final)
 	assert.Equal(t, []time.Duration{0, 2 * time.Second, 4*time.Second + 1}, s.started)
 }
@@ -135,7 +135,7 @@ func TestStoppedTaskLeavesNoProcess(t *testing.T) {
 		took   time.Duration
 	}{
 		{"the process runs", run{stopDelay: 9 * time.Second, exit: done}, "stopped", 14 * time.Second},
-		{"the task pauses", run{lasts: 4500 * time.Millisecond, exit: crash}, "restarting, stopped", 5 * time.Second},
+		{"the task pauses", run{lasts: 4500 * time.Millisecond, exit: crash}, "restarting > stopped", 5 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			s := &script{runs: []run{tt.run}}
