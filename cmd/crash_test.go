@@ -87,10 +87,9 @@ func TestKilledSimulationResumesWithTheSameOutput(t *testing.T) {
 	resume := []string{"simulate", "--data", data, "--resume", "--format", "json"}
 	args := append(slices.Clone(league), "--data", data)
 	for range 6 {
-		p := start(t, append(args, "--log-level", "info", "--pace", "250ms")...) // time to kill it, also on a busy machine
+		p := startProcess(t, append(args, "--log-level", "info", "--pace", "250ms")...) // time to kill it, also on a busy machine
 		p.await(t, `(?s)(result recorded.*?){40}`)
-		require.NoError(t, p.cmd.Process.Kill())
-		require.Equal(t, -1, p.awaitExit(t), "it was killed before its end")
+		p.kill(t)
 		args = slices.Clone(resume)
 	}
 	assert.Equal(t, hashOf(want), hashOf(output(t, resume...)))

@@ -191,7 +191,7 @@ func TestExampleBotsPlayInTheSandbox(t *testing.T) {
 		require.Contains(t, p.stderr.String(), "--exec-sandbox: ")
 		t.Skip("NOT TESTED: " + p.stderr.String())
 	}
-	require.Zero(t, p.cmd.ProcessState.ExitCode(), p.stderr.String())
+	require.Zero(t, p.code, p.stderr.String())
 	for _, transport := range []string{"wire", "http"} {
 		again := output(t, "simulate", "--players", "3", "--seed", "7", "--format", "csv", "--quiet", "--strategies", strategies, "--transport", transport)
 		assert.Equal(t, p.stdout.String(), again, "the same league without a sandbox, by %s", transport)

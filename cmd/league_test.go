@@ -31,7 +31,7 @@ var sevenProcesses = map[string][]string{
 
 // startSevenProcesses starts the processes in an order, and waits for their end. It
 // returns false if another program has taken the port meanwhile.
-func startSevenProcesses(t *testing.T, order []string) (map[string]*process, bool) {
+func startSevenProcesses(t *testing.T, order []string, start func(*testing.T, ...string) *process) (map[string]*process, bool) {
 	t.Helper()
 	port := freePort(t)
 	running := map[string]*process{}
@@ -57,20 +57,24 @@ func startSevenProcesses(t *testing.T, order []string) (map[string]*process, boo
 }
 
 func TestSevenProcessesInAnyOrder(t *testing.T) {
-	for _, order := range [][]string{
+	for i, order := range [][]string{
 		{"manager", "referee1", "referee2", "player1", "player2", "player3", "player4"},
 		{"player4", "player3", "player2", "player1", "referee2", "referee1", "manager"},
 		{"player1", "player2", "referee1", "manager", "player3", "referee2", "player4"},
 	} {
 		t.Run(strings.Join(order, " "), func(t *testing.T) {
 			t.Parallel()
-			running, ok := startSevenProcesses(t, order)
+			run := start
+			if i == 0 {
+				run = startProcess
+			}
+			running, ok := startSevenProcesses(t, order, run)
 			if !ok {
-				running, ok = startSevenProcesses(t, order)
+				running, ok = startSevenProcesses(t, order, run)
 			}
 			require.True(t, ok, "the port was taken twice")
 			for name, p := range running {
-				require.Zero(t, p.cmd.ProcessState.ExitCode(), "%s: %s", name, p.stderr.String())
+				require.Zero(t, p.code, "%s: %s", name, p.stderr.String())
 			}
 			checkSevenProcesses(t, running)
 		})
@@ -164,20 +168,22 @@ func TestInterruptedManagerReportsRecordedMatches(t *testing.T) {
 	t.Parallel()
 	t.Run("before the league begins", func(t *testing.T) {
 		t.Parallel()
-		m := startManager(t)
+		data := t.TempDir()
+		m := startManager(t, "--data", data)
 		m.interrupt(t)
 		assert.Equal(t, 130, m.awaitExit(t))
 		assert.Empty(t, m.stdout.String())
 		assert.True(t, strings.HasSuffix(m.stderr.String(),
-			"evenodd: interrupted. The league has not begun. Run the same command again to resume; the league is in SHARED.\n"), m.stderr.String())
+			"evenodd: interrupted. The league has not begun. Run the same command again to resume; the league is in "+data+".\n"), m.stderr.String())
 	})
 	t.Run("during the league", func(t *testing.T) {
 		t.Parallel()
 		// The other players play the match of the first round. The silent player
 		// is in the match of the second, and never joins it.
-		m := startManager(t, "--players", "3")
+		data := t.TempDir()
+		m := startManager(t, "--players", "3", "--data", data)
 		silent := m.joinScriptedPlayer(t, firstByeOfThree(t), true)
-		agents := []*process{m.join(t, "referee"), m.join(t, "player"), m.join(t, "player")}
+		agents := []*process{m.join(t, "referee", "--data", data), m.join(t, "player", "--data", data), m.join(t, "player", "--data", data)}
 		m.await(t, `"match_id":"R1M1".*"event_type":"RESULT_RECORDED"`)
 		<-silent.invited
 		assert.Regexp(t, `^{"agent_id":"REF01","conducted":\d,"role":"referee","status":"ok"}\n$`, agents[0].health(t))
@@ -191,12 +197,12 @@ func TestInterruptedManagerReportsRecordedMatches(t *testing.T) {
 		assert.Equal(t, 130, m.awaitExit(t))
 		assert.Empty(t, m.stdout.String(), "half a league has no table")
 		assert.True(t, strings.HasSuffix(m.stderr.String(),
-			"evenodd: interrupted. 1 of 3 matches were recorded. Run the same command again to resume; the league is in SHARED.\n"), m.stderr.String())
+			"evenodd: interrupted. 1 of 3 matches were recorded. Run the same command again to resume; the league is in "+data+".\n"), m.stderr.String())
 		for _, p := range agents {
 			assert.Equal(t, 130, p.awaitExit(t), p.name)
 			assert.Empty(t, p.stdout.String(), p.name)
 			assert.True(t, strings.HasSuffix(p.stderr.String(),
-				"evenodd: interrupted. The league continues. Run the same command again to come back as the same agent; its identity is in SHARED.\n"), p.stderr.String())
+				"evenodd: interrupted. The league continues. Run the same command again to come back as the same agent; its identity is in "+data+".\n"), p.stderr.String())
 		}
 	})
 }
@@ -327,12 +333,12 @@ func TestRejectedAgentPrintsTheReason(t *testing.T) {
 	t.Run("the league has started", func(t *testing.T) {
 		started := startManager(t, "--players", "2")
 		agents := []*process{started.join(t, "referee"), started.join(t, "player"), started.join(t, "player")}
-		for _, p := range agents {
-			p.await(t, `"event_type":"REGISTERED"`)
-		}
 		started.await(t, `"event_type":"THE_LEAGUE_BEGINS"`)
 		refused(t, started.join(t, "player"), "the league has started (E019 LATE_REGISTRATION)")
 		refused(t, started.join(t, "referee"), "the league has started (E019 LATE_REGISTRATION)")
+		for _, p := range agents {
+			assert.Zero(t, p.awaitExit(t), p.stderr.String())
+		}
 	})
 	t.Run("the manager does not answer in the protocol", func(t *testing.T) {
 		elsewhere := serveAgent(t, func(context.Context, string, object) object { return nil })

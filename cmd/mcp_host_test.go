@@ -229,7 +229,7 @@ func read(t *testing.T, client *sdk.ClientSession, uri string, into any) {
 // them, with and without a data folder.
 func TestListenerIsToldOfALeague(t *testing.T) {
 	t.Parallel()
-	for name, data := range map[string]string{"data folder": "data", "memory": ""} {
+	for name, data := range map[string]string{"data folder": t.TempDir(), "memory": ""} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			m := startManager(t, "--players", "2", "--league-id", "cup", "--data", data)
@@ -245,9 +245,7 @@ func TestListenerIsToldOfALeague(t *testing.T) {
 			_, err := client.ReadResource(t.Context(), &sdk.ReadResourceParams{URI: league + "matches/R1M1"})
 			require.ErrorContains(t, err, "not found", "it is not recorded yet")
 
-			m.join(t, "referee")
-			m.join(t, "player")
-			m.join(t, "player")
+			agents := []*process{m.join(t, "referee"), m.join(t, "player"), m.join(t, "player")}
 			for len(missing) > 0 {
 				select {
 				case uri := <-updates:
@@ -281,6 +279,9 @@ func TestListenerIsToldOfALeague(t *testing.T) {
 			assert.Len(t, page.Events, page.Last)
 			read(t, client, league+"journal?from=3", &page)
 			assert.Equal(t, 3, page.Events[0].Seq)
+			for _, p := range agents {
+				assert.Zero(t, p.awaitExit(t), p.stderr.String())
+			}
 		})
 	}
 }

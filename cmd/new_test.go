@@ -128,14 +128,13 @@ func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(roster, []byte(lines), 0o600))
 	// The manager of a long league dies. Another one at the same port begins a new league.
-	first := startManager(t, "--roster", roster, "--legs", "100")
+	first := awaitManager(t, startProcess(t, "manager", "--port", "0", "--roster", roster, "--legs", "100"))
 	var playing []*process
 	for i, a := range agents {
 		playing = append(playing, a.join(t, first.url, fmt.Sprintf("EVENODD_REGISTRATION_CODE=nightingale-%d", i)))
 	}
 	first.await(t, `"event_type":"ROUND_COMPLETED"`)
-	require.NoError(t, first.cmd.Process.Kill())
-	first.awaitExit(t)
+	first.kill(t)
 	at, err := url.Parse(first.url)
 	require.NoError(t, err)
 	data := filepath.Join(dir, "data")
@@ -353,8 +352,7 @@ func (a *starterAgent) resistHostilePlayers(t *testing.T) {
 		}
 	}
 	assert.Zero(t, trapped.Load(), "requests after a redirect")
-	require.NoError(t, p.cmd.Process.Kill())
-	p.awaitExit(t)
+	p.kill(t)
 }
 
 // assertRefusesNegativeLength sends a request whose body would have no end.

@@ -8,7 +8,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -47,7 +46,7 @@ func TestDecisionsOfAnOrganiserOutliveTheManagerProcess(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
 	args := []string{"--players", "3", "--data", data, "--pace", "1s", "--exit-when-done"}
-	m := startManager(t, args...)
+	m := awaitManager(t, startProcess(t, append([]string{"manager", "--port", "0"}, args...)...))
 	done := m.organise(t, "pause")["result"].(object)
 	assert.Equal(t, "DONE", done["status"])
 	assert.Equal(t, "the league paused by A. Smith: so decided. Running matches finish, and no round begins before the league is resumed.", done["about"])
@@ -63,8 +62,7 @@ func TestDecisionsOfAnOrganiserOutliveTheManagerProcess(t *testing.T) {
 	m.organise(t, "pause")
 	done = m.organise(t, "rematch", "match_id", "R1M1")["result"].(object)
 	assert.Contains(t, done["about"], "a rematch of R1M1 ordered by A. Smith")
-	require.NoError(t, m.cmd.Process.Kill())
-	<-m.done
+	m.kill(t)
 
 	u, err := url.Parse(m.url)
 	require.NoError(t, err)
@@ -146,7 +144,7 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 	_, health := fetch(t, http.MethodGet, strings.TrimSuffix(k.url, "/mcp")+"/healthz", nil)
 	assert.Contains(t, string(health), `"roster":{"players":2,"referees":1}`)
 
-	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))
+	m.interrupt(t)
 	require.Equal(t, 130, m.awaitExit(t), m.stderr.String())
 	again := k.manager(t, flags...)
 	again.await(t, `resumes: 1 players and 1 referees have registered`)

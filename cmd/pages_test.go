@@ -12,7 +12,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -219,7 +218,7 @@ func checkPage(t *testing.T, p *process) {
 	require.NoError(t, err)
 	_ = r.Body.Close()
 	assert.Equal(t, http.StatusOK, r.StatusCode)
-	require.NoError(t, p.cmd.Process.Signal(syscall.SIGINT))
+	p.interrupt(t)
 	assert.Zero(t, p.awaitExit(t), p.stderr.String())
 }
 

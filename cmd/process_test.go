@@ -16,6 +16,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -34,17 +35,36 @@ import (
 // patience is the longest time that a test waits for a process.
 const patience = 90 * time.Second
 
-// A process is a program that runs during a test. The end of the test kills it.
+// A process is evenodd or another program that runs beside a test. The end of the test stops it.
 type process struct {
 	name   string
-	cmd    *exec.Cmd
+	cmd    *exec.Cmd    // nil if evenodd runs in the process of the tests
+	stop   func()       // interrupts evenodd in the process of the tests, or kills the process
 	stdout bytes.Buffer // to be read once it has ended
 	stderr transcript
+	code   int           // the exit code, -1 if a signal killed it
 	done   chan struct{} // closed when it has ended
 }
 
-// start runs evenodd.
+// start runs evenodd with a data folder of its own in the process of the tests: the start of a process
+// costs more than most commands do.
 func start(t *testing.T, args ...string) *process {
+	t.Helper()
+	if slices.Contains([]string{"manager", "referee", "player"}, args[0]) && !slices.Contains(args, "--data") {
+		args = append(slices.Clone(args), "--data", filepath.Join(t.TempDir(), "SHARED"))
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	p := newProcess("evenodd", args, cancel)
+	go func() {
+		defer close(p.done)
+		p.code = cmd.Execute(ctx, "test", args, &p.stdout, &p.stderr)
+	}()
+	p.endWith(t)
+	return p
+}
+
+// startProcess runs evenodd in a process of its own, for a test that kills it.
+func startProcess(t *testing.T, args ...string) *process {
 	t.Helper()
 	return launch(t, t.TempDir(), nil, "evenodd", args...)
 }
@@ -52,39 +72,51 @@ func start(t *testing.T, args ...string) *process {
 // launch runs a program in a folder, with more environment variables.
 func launch(t *testing.T, dir string, env []string, program string, args ...string) *process {
 	t.Helper()
-	p, stop, err := launchProcess(t.Context(), dir, env, program, args...)
+	p, err := launchProcess(t.Context(), dir, env, program, args...)
 	require.NoError(t, err)
+	p.endWith(t)
+	return p
+}
+
+func newProcess(program string, args []string, stop func()) *process {
+	return &process{
+		name: program + " " + strings.Join(args, " "), stop: stop,
+		stderr: transcript{changed: make(chan struct{})}, done: make(chan struct{}),
+	}
+}
+
+// endWith lets the process end with the test at the latest.
+func (p *process) endWith(t *testing.T) {
 	t.Cleanup(func() {
-		stop()
+		p.stop()
+		<-p.done
 		errors := p.stderr.String()
 		for _, sign := range []string{"DATA RACE", "panic", "goroutine "} {
 			assert.NotContains(t, errors, sign, "%s broke", p.name)
 		}
 		if t.Failed() {
-			t.Logf("%s: %v\n%s%s", p.name, p.cmd.ProcessState, p.stdout.String(), errors)
+			t.Logf("%s: exit code %d\n%s%s", p.name, p.code, p.stdout.String(), errors)
 		}
 	})
-	return p
 }
 
-// launchProcess starts a program. stop kills it and waits for its end.
-func launchProcess(ctx context.Context, dir string, env []string, program string, args ...string) (p *process, stop func(), err error) {
+// launchProcess starts a program.
+func launchProcess(ctx context.Context, dir string, env []string, program string, args ...string) (*process, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
-	p = &process{
-		name: program + " " + strings.Join(args, " "), cmd: exec.CommandContext(ctx, program, args...),
-		stderr: transcript{changed: make(chan struct{})}, done: make(chan struct{}),
-	}
+	p := newProcess(program, args, cancel)
+	p.cmd = exec.CommandContext(ctx, program, args...)
 	p.cmd.Dir, p.cmd.Env = dir, append(os.Environ(), env...)
 	p.cmd.Stdout, p.cmd.Stderr, p.cmd.WaitDelay = &p.stdout, &p.stderr, 5*time.Second
 	if err := p.cmd.Start(); err != nil {
 		cancel()
-		return nil, nil, err
+		return nil, err
 	}
 	go func() {
 		defer close(p.done)
 		_ = p.cmd.Wait() // the state tells
+		p.code = p.cmd.ProcessState.ExitCode()
 	}()
-	return p, func() { cancel(); <-p.done }, nil
+	return p, nil
 }
 
 // await waits until the standard error of the process matches, and returns the
@@ -116,12 +148,23 @@ func (p *process) find(pattern string) []string {
 func (p *process) awaitExit(t *testing.T) int {
 	t.Helper()
 	<-p.done // patience ends it
-	return p.cmd.ProcessState.ExitCode()
+	return p.code
 }
 
 func (p *process) interrupt(t *testing.T) {
 	t.Helper()
+	if p.cmd == nil {
+		p.stop()
+		return
+	}
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
+}
+
+// kill kills the process and waits for its end.
+func (p *process) kill(t *testing.T) {
+	t.Helper()
+	require.NoError(t, p.cmd.Process.Kill())
+	require.Equal(t, -1, p.awaitExit(t), "it was killed before its end")
 }
 
 // A transcript is the text that a process has written so far.
@@ -150,7 +193,7 @@ func (s *transcript) String() string {
 	return text
 }
 
-// A manager is a league manager's process.
+// A manager is a league manager that runs.
 type manager struct {
 	*process
 	url   string // of its endpoint
@@ -160,7 +203,13 @@ type manager struct {
 // startManager runs a manager at a free port, and returns when it listens.
 func startManager(t *testing.T, args ...string) *manager {
 	t.Helper()
-	m := &manager{process: start(t, append([]string{"manager", "--port", "0"}, args...)...)}
+	return awaitManager(t, start(t, append([]string{"manager", "--port", "0"}, args...)...))
+}
+
+// awaitManager returns when a manager of a new league listens.
+func awaitManager(t *testing.T, p *process) *manager {
+	t.Helper()
+	m := &manager{process: p}
 	found := m.await(t, `(?s)^League \S+ at (http://\S+/mcp) waits.*Admin token for start_league: (adm-\S+)\n`)
 	m.url, m.admin = found[1], found[2]
 	return m

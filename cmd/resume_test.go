@@ -89,7 +89,7 @@ func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	t.Parallel()
 	k := newStoredLeague(t)
 	journal := k.data.Journal(crashLeague)
-	m := k.manager(t, "--pace", "1s") // the interrupt comes before the end of the league, also on a busy machine
+	m := startProcess(t, append(k.args, "--pace", "1s")...) // the interrupt comes before the end of the league, also on a busy machine
 	agents := k.agents(t)
 	m.await(t, `"round_id":1,.*"event_type":"ROUND_COMPLETED"`)
 	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))

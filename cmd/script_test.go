@@ -222,11 +222,12 @@ func (s *scriptProcesses) launch(ts *testscript.TestScript, neg bool, args []str
 			env = append(env, name+"="+value)
 		}
 	}
-	p, stop, err := launchProcess(context.Background(), ts.MkAbs("."), env, args[1], args[2:]...)
+	p, err := launchProcess(context.Background(), ts.MkAbs("."), env, args[1], args[2:]...)
 	ts.Check(err)
 	ts.Defer(func() {
-		stop()
-		ts.Logf("[%s: %v]\n%s", p.name, p.cmd.ProcessState, p.stderr.String())
+		p.stop()
+		<-p.done
+		ts.Logf("[%s: exit code %d]\n%s", p.name, p.code, p.stderr.String())
 	})
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -285,7 +286,7 @@ func (s *scriptProcesses) exited(ts *testscript.TestScript, neg bool, args []str
 	}
 	p := s.find(ts, args[0])
 	<-p.done // patience ends it
-	if code := strconv.Itoa(p.cmd.ProcessState.ExitCode()); code != args[1] {
+	if code := strconv.Itoa(p.code); code != args[1] {
 		ts.Fatalf("%s exited with code %s, not %s", p.name, code, args[1])
 	}
 }

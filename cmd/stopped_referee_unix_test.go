@@ -35,7 +35,7 @@ func TestStoppedRefereeRecordsNoLateAnswer(t *testing.T) {
 			t.Parallel()
 			data := dataFolder(t, map[string]string{"leagues/" + crashLeague + ".json": `{"timeouts": {"move_timeout_sec": 1}}`})
 			m := startManager(t, "--data", data, "--players", "2", "--legs", strconv.Itoa(stopMatches), "--exit-when-done")
-			referee := m.join(t, "referee", "--data", data)
+			referee := startProcess(t, "referee", "--port", "0", "--manager", m.url, "--data", data)
 			s := &refereeStopper{referee: referee.cmd.Process, asked: map[string]bool{}}
 			s.join(t, m, "P01")
 			s.join(t, m, "P02") // the league begins

@@ -59,8 +59,7 @@ func TestKilledUpLeavesNoProcess(t *testing.T) {
 	t.Parallel()
 	p := startUp(t, t.TempDir(), fourPlayers, "--pace", "1h")
 	all := p.watchAll(t)
-	require.NoError(t, p.cmd.Process.Kill())
-	p.awaitExit(t)
+	p.kill(t)
 	for _, h := range all {
 		assert.True(t, h.ended(t, patience))
 	}

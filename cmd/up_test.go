@@ -114,8 +114,7 @@ func TestUpResumesAfterItWasKilled(t *testing.T) {
 	entrants := "entrants:\n  - {name: Slow, exec: ./bot.sh}\n  - {name: Quick, strategy: odd}\n"
 	first := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s")
 	awaitFile(t, first, filepath.Join(dir, "asked"))
-	require.NoError(t, first.cmd.Process.Kill())
-	first.awaitExit(t)
+	first.kill(t)
 
 	again := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s")
 	again.await(t, `(?m)^Another manager runs league league_2025_even_odd in \S+/SHARED\. If it is of an 'evenodd up' that was killed, it ends by itself: waiting for that, 20s at most\.$`)
