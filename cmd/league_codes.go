@@ -2,13 +2,12 @@ package cmd
 
 import (
 	crand "crypto/rand"
-	"fmt"
 	"io"
 	"strings"
 
 	"github.com/spf13/cobra"
 
-	"evenodd/config/userfile"
+	"evenodd/config"
 	"evenodd/league/protocol"
 )
 
@@ -30,19 +29,7 @@ agent sends it by --registration-code.`,
 		),
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			var text []byte
-			var err error
-			path := "standard input"
-			if args[0] == "-" {
-				text, err = io.ReadAll(c.InOrStdin())
-			} else {
-				path = args[0]
-				text, err = userfile.ReadText(path, maxNamesFile)
-			}
-			if err != nil {
-				return fmt.Errorf("%s: %w", path, err)
-			}
-			names, err := readNames(text, path)
+			names, err := readNames(c, args[0])
 			if err != nil {
 				return err
 			}
@@ -61,29 +48,13 @@ agent sends it by --registration-code.`,
 	return c
 }
 
-// maxNamesFile is the largest size of a file of names in bytes.
-const maxNamesFile = 4 << 20
-
-// readNames reads a display name from each line; empty lines count for nothing.
-func readNames(text []byte, path string) (names []string, err error) {
-	lines := map[string]int{}
-	for i, line := range strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n") {
-		name := strings.TrimSpace(line)
-		key := protocol.NameKey(name)
-		switch before := lines[key]; {
-		case name == "":
-			continue
-		case !protocol.ValidName(name):
-			return nil, fmt.Errorf("%s line %d: %.60q is no name: 1 to 50 characters without control characters", path,
-				i+1, name)
-		case before > 0:
-			return nil, fmt.Errorf("%s line %d: %.60q equals the name of line %d", path, i+1, name, before)
-		}
-		lines[key] = i + 1
-		names = append(names, name)
+func readNames(c *cobra.Command, path string) ([]string, error) {
+	if path != "-" {
+		return config.ReadNames(path)
 	}
-	if len(names) == 0 {
-		return nil, fmt.Errorf("%s has no names", path)
+	text, err := io.ReadAll(c.InOrStdin())
+	if err != nil {
+		return nil, err
 	}
-	return names, nil
+	return config.ParseNames(text, "standard input")
 }

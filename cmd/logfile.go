@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -16,6 +15,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/config"
+	"evenodd/config/userfile"
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -162,10 +162,8 @@ func (f *logFile) append(line []byte) {
 func (f *logFile) fail(err error) {
 	f.ended = true
 	_ = f.file.Close() // the log has failed already
-	if at, ok := errors.AsType[*fs.PathError](err); ok {
-		err = at.Err // the message has the path
-	}
-	_ = printLine(f.screen, "evenodd: cannot write the log %s: %v; continuing without it", f.path, err)
+	_ = printLine(f.screen, "evenodd: cannot write the log %s: %v; continuing without it", f.path,
+		userfile.Reason(err))
 }
 
 // Close writes the waiting lines. It drops later ones.

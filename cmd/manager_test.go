@@ -51,7 +51,7 @@ func TestSeedingFileIsUTF8AndOfLimitedSize(t *testing.T) {
 	for _, tt := range []struct{ name, text, problem string }{
 		{"byte order mark and CRLF", "\ufeffJörg\r\n\r\n Ann B \r\n", ""},
 		{"Latin-1", "J\xf6rg\nAnn B\n", ": the file is not in UTF-8: save it as UTF-8"},
-		{"too large", strings.Repeat("a\n", maxNamesFile), ": the file has more than 4194304 bytes"},
+		{"too large", strings.Repeat("a\n", 4<<20), ": the file has more than 4194304 bytes"},
 	} {
 		require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
 		chosen, err := (&leagueSettings{format: "swiss", seeding: path}).tournament(2, 1, nil)

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"evenodd/config/userfile"
+	"evenodd/config"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
@@ -74,11 +74,8 @@ func (l *leagueSettings) tournament(players, legs int, listed []string) (*journa
 		}
 	}
 	if l.seeding != "" {
-		text, err := userfile.ReadText(l.seeding, maxNamesFile)
-		if err != nil {
-			return nil, usage("--seeding: %s: %w", l.seeding, err)
-		}
-		if t.Seeding, err = readNames(text, l.seeding); err != nil {
+		var err error
+		if t.Seeding, err = config.ReadNames(l.seeding); err != nil {
 			return nil, usage("--seeding: %w", err)
 		}
 	}

@@ -96,7 +96,7 @@ func LoadEntrants(path string) ([]Entrant, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &entrantsFile{path: path, folder: folder, lines: map[string]int{}}
+	f := &entrantsFile{path: path, folder: folder, lines: nameLines{}}
 	var document, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&document); err != nil {
@@ -123,7 +123,7 @@ func ReadPrompt(path string) (string, error) {
 type entrantsFile struct {
 	path, folder string
 	entrants     []Entrant
-	lines        map[string]int // of the entrants, by the key of their name
+	lines        nameLines
 	problems     []error
 }
 
@@ -217,9 +217,8 @@ func (f *entrantsFile) httpURL(n *yaml.Node, text, example string) {
 	if text == "" {
 		return
 	}
-	u, err := url.Parse(text)
-	switch {
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	switch u, _ := url.Parse(text); {
+	case !protocol.ValidHTTP(text):
 		f.refuse(n, "url: must be a URL such as %s", example)
 	case u.User != nil:
 		f.refuse(n, "url: must not contain a user or a password")
@@ -251,16 +250,10 @@ func (f *entrantsFile) add(m map[string]*yaml.Node, e Entrant) {
 
 // name adds an entrant if its name is valid and new.
 func (f *entrantsFile) name(n *yaml.Node, e Entrant) {
-	key := protocol.NameKey(e.Name)
-	if !protocol.ValidName(e.Name) || protocol.CheckDisplayName(e.Name) != nil {
-		f.refuse(n, "name %q: a display name has 1 to 50 visible characters", protocol.Clip(e.Name, 60))
+	if err := f.lines.add("", e.Name, n.Line); err != nil {
+		f.refuse(n, "%s", err)
 		return
 	}
-	if line := f.lines[key]; line > 0 {
-		f.refuse(n, "name %q: line %d has this name already, or one that looks like it", e.Name, line)
-		return
-	}
-	f.lines[key] = n.Line
 	f.entrants = append(f.entrants, e)
 }
 

@@ -109,7 +109,7 @@ func TestEntrantsFileListsAllItsProblemsWithTheirLines(t *testing.T) {
 		"line 15: count must be a whole number from 1 to 10000",
 		"line 16: count must be a whole number from 1 to 10000",
 		`line 18: name "SAME": line 17 has this name already, or one that looks like it`,
-		`line 19: name "a\tb": a display name has 1 to 50 visible characters`,
+		`line 19: name "a\tb": must have 1 to 50 characters without control characters`,
 		"line 20: name is given twice",
 		"line 21: strategy: llm: use the member llm",
 		"line 22: strategy: exec:./bot: use the member exec",

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
 )
@@ -40,7 +41,7 @@ func Init(dir string, known Known, now time.Time) ([]Written, error) {
 		created, err := create(l.Path(f), f, now)
 		if err != nil {
 			return done, fmt.Errorf("%s: cannot be written: %w; choose a folder in which you may write", l.Path(f),
-				withoutPath(err))
+				userfile.Reason(err))
 		}
 		done = append(done, Written{l.Path(f), created})
 	}

@@ -20,6 +20,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 )
 
@@ -215,7 +216,7 @@ func (l *Loader) read(f File) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("%s: cannot be read: %w; make it a readable file, or remove it to use the built-in values",
-			where, withoutPath(err))
+			where, userfile.Reason(err))
 	}
 	f.head().path = where
 	return l.parse(f, where, text)
@@ -250,12 +251,4 @@ func unreadable(where string, text []byte, err error) error {
 	}
 	return fmt.Errorf("%s: line %d: not JSON: %w; correct it, or remove the file to use the built-in values", where, line,
 		err)
-}
-
-// withoutPath returns the reason of a file error: the message names the path already.
-func withoutPath(err error) error {
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return failed.Err
-	}
-	return err
 }

@@ -52,7 +52,7 @@ func ParseRoster(text []byte) ([]RosterEntry, error) {
 	if err != nil && !errors.Is(err, io.EOF) {
 		return nil, err
 	}
-	r := roster{names: map[string]int{}, codes: map[string]int{}}
+	r := roster{names: nameLines{}, codes: map[string]int{}}
 	if err := r.readHeader(header); err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func ParseRoster(text []byte) ([]RosterEntry, error) {
 type roster struct {
 	columns  []string
 	entries  []RosterEntry
-	names    map[string]int // lines, by role and protocol.NameKey
+	names    nameLines
 	codes    map[string]int // lines
 	problems []error
 }
@@ -120,24 +120,19 @@ func (r *roster) add(fields []string, line int) error {
 			e.Role = strings.ToLower(value)
 		}
 	}
-	key := e.Role + " " + protocol.NameKey(e.Name)
-	switch before := r.names[key]; {
+	switch {
 	case e.Role != protocol.RolePlayer && e.Role != protocol.RoleReferee:
 		return fmt.Errorf("role %s: must be player or referee", quoted(e.Role))
-	case !protocol.ValidName(e.Name):
-		return errors.New("name: must have 1 to 50 characters without control characters")
-	case before > 0:
-		return fmt.Errorf("the name %s is in line %d already, or looks like the one there", quoted(e.Name), before)
 	case r.codes[e.Code] > 0:
 		return fmt.Errorf("the code is in line %d already: each agent needs its own", r.codes[e.Code])
-	}
-	if err := protocol.AsError(protocol.CheckDisplayName(e.Name)); err != nil {
-		return fmt.Errorf("name: %s", err.Detail)
 	}
 	if err := protocol.CheckRegistrationCode(e.Code); err != nil {
 		return fmt.Errorf("code: %w", err)
 	}
-	r.names[key], r.codes[e.Code] = line, line
+	if err := r.names.add(e.Role, e.Name, line); err != nil {
+		return err
+	}
+	r.codes[e.Code] = line
 	r.entries = append(r.entries, e)
 	return nil
 }

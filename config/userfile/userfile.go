@@ -21,13 +21,21 @@ func Read(path string, limit int64) ([]byte, error) {
 		text, err = io.ReadAll(io.LimitReader(f, limit+1))
 		err = errors.Join(err, f.Close())
 	}
-	if failed, ok := errors.AsType[*fs.PathError](err); ok {
-		return nil, failed.Err
+	if err != nil {
+		return nil, Reason(err)
 	}
-	if err == nil && int64(len(text)) > limit {
+	if int64(len(text)) > limit {
 		return nil, fmt.Errorf("the file has more than %d bytes", limit)
 	}
-	return text, err
+	return text, nil
+}
+
+// Reason returns an error of a file without its path, for a message that names the path.
+func Reason(err error) error {
+	if failed, ok := errors.AsType[*fs.PathError](err); ok {
+		return failed.Err
+	}
+	return err
 }
 
 // ReadText is Read for a file in UTF-8.

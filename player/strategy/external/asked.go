@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"sync"
@@ -16,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -32,14 +32,13 @@ type MCP struct {
 }
 
 func (o *MCP) check(programs *Programs) error {
-	u, err := url.Parse(o.URL)
 	switch {
 	case (o.Command == "") == (o.URL == ""):
 		return errors.New("strategy mcp: set --mcp-command or --mcp-url")
 	case o.Command != "":
 		_, _, err := programs.find(commandFlag, o.Command)
 		return err
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	case !protocol.ValidHTTP(o.URL):
 		return errors.New("--mcp-url: must be a URL such as http://localhost:3000/mcp")
 	}
 	return nil
@@ -237,7 +236,7 @@ func choiceFrom(r *mcp.CallToolResult, options []string) (string, error) {
 	}
 	choice, _, err := choiceIn(text, options)
 	if errors.Is(err, errChatter) {
-		return "", wrong("the tool answered %q, which is not a choice; the legal choices are %s", clip(text, 200),
+		return "", wrong("the tool answered %q, which is not a choice; the legal choices are %s", protocol.Clip(text, 200),
 			strings.Join(options, ", "))
 	}
 	return choice, err

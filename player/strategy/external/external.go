@@ -112,11 +112,3 @@ func Account(s strategy.Strategy) string {
 	}
 	return ""
 }
-
-// clip shortens an untrusted text for the log.
-func clip(text string, length int) string {
-	if len(text) <= length {
-		return text
-	}
-	return strings.ToValidUTF8(text[:length], "") + "…"
-}

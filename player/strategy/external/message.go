@@ -122,7 +122,7 @@ func choiceIn(line string, options []string) (choice, reason string, err error) 
 		return "", "", err
 	}
 	if !slices.Contains(options, choice) {
-		return "", "", wrong("answered %q, which is not a legal choice; the legal choices are %s", clip(choice, 60),
+		return "", "", wrong("answered %q, which is not a legal choice; the legal choices are %s", protocol.Clip(choice, 60),
 			strings.Join(options, ", "))
 	}
 	return choice, reason, nil
@@ -136,7 +136,7 @@ func choiceOf(text string) (choice, reason string, err error) {
 		Reason jsontext.Value `json:"reason"`
 	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return "", "", wrong("answered with invalid JSON: %q; an answer is one line", clip(text, 200))
+		return "", "", wrong("answered with invalid JSON: %q; an answer is one line", protocol.Clip(text, 200))
 	}
 	switch a.Choice.Kind() {
 	case '"':
@@ -144,10 +144,10 @@ func choiceOf(text string) (choice, reason string, err error) {
 	case '0':
 		choice = string(a.Choice)
 	default:
-		return "", "", wrong(`answered without a "choice" that is a string: %q`, clip(text, 200))
+		return "", "", wrong(`answered without a "choice" that is a string: %q`, protocol.Clip(text, 200))
 	}
 	if a.Reason.Kind() == '"' {
 		_ = json.Unmarshal(a.Reason, &reason)
 	}
-	return choice, clip(reason, maxReason), nil
+	return choice, protocol.Clip(reason, maxReason), nil
 }

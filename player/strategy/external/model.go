@@ -13,6 +13,7 @@ import (
 
 	"github.com/sashabaranov/go-openai"
 
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
 
@@ -28,11 +29,10 @@ type LLM struct {
 }
 
 func (l *LLM) check() error {
-	u, err := url.Parse(l.URL)
-	switch {
+	switch u, _ := url.Parse(l.URL); {
 	case l.URL == "" || l.Model == "":
 		return errors.New("strategy llm: set --llm-url and --llm-model, for example http://localhost:11434/v1 and llama3.2")
-	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+	case !protocol.ValidHTTP(l.URL):
 		return errors.New("--llm-url: must be a URL such as http://localhost:11434/v1")
 	case u.User != nil:
 		return errors.New(
@@ -111,7 +111,7 @@ func (m *model) withoutKey(err error) string {
 	if m.llm.Key != "" {
 		text = strings.ReplaceAll(text, m.llm.Key, "(the key)")
 	}
-	return clip(strings.ToValidUTF8(text, "�"), 500)
+	return protocol.Clip(strings.ToValidUTF8(text, "�"), 500)
 }
 
 // ask sends the question. It retries once after a temporary failure, if there is time.
@@ -157,12 +157,7 @@ func wait(ctx context.Context, pause time.Duration) error {
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) <= pause {
 		return context.DeadlineExceeded
 	}
-	select {
-	case <-time.After(pause):
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
+	return protocol.SystemClock().Sleep(ctx, pause)
 }
 
 // Close closes the connections.

@@ -13,6 +13,8 @@ import (
 
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
+
+	"evenodd/league/protocol"
 )
 
 // exitDelay is the time that a program may take to exit after the end of its output.
@@ -115,7 +117,7 @@ func (o *output) log(level zerolog.Level, stream, line, event, message string) {
 		o.omitted.Add(1)
 		return
 	}
-	e := o.logger.WithLevel(level).Str(stream, clip(strings.ToValidUTF8(line, "�"), maxLogged))
+	e := o.logger.WithLevel(level).Str(stream, protocol.Clip(strings.ToValidUTF8(line, "�"), maxLogged))
 	if n := o.omitted.Swap(0); n > 0 {
 		e.Int64("not_logged", n)
 	}
@@ -168,7 +170,7 @@ func (p *process) ask(question []byte, options []string, until time.Time, closed
 				return choice, reason, err
 			}
 			p.chatter(line)
-			chatter = clip(line, 60)
+			chatter = protocol.Clip(line, 60)
 			if said += len(line) + 1; said > maxLine {
 				return "", "", fmt.Errorf("printed %d KB and no answer, last %q", maxLine>>10, chatter)
 			}

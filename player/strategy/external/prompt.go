@@ -91,7 +91,7 @@ func chosen(answer string, options []string) (string, error) {
 	if len(optionsIn(answer, options)) == 0 {
 		number = "no option"
 	}
-	return "", fmt.Errorf("the model named %s: %q", number, clip(strings.TrimSpace(answer), 200))
+	return "", fmt.Errorf("the model named %s: %q", number, protocol.Clip(strings.TrimSpace(answer), 200))
 }
 
 // inWord is the pattern of the characters of words, between brackets.

@@ -64,7 +64,7 @@ func (t *timely) choose(ctx context.Context, v strategy.View,
 	}
 	v.FellBack()
 	choice, failed := t.fallback.Choose(ctx, v)
-	t.log.Warn().Str("error", clip(strings.ToValidUTF8(err.Error(), "�"), 500)).Str("match_id",
+	t.log.Warn().Str("error", protocol.Clip(strings.ToValidUTF8(err.Error(), "�"), 500)).Str("match_id",
 		v.MatchID).Str("fallback", t.fallback.Name()).
 		Str("choice", choice).Str("event_type", t.failed).Msg(t.asked + " did not choose, the fallback strategy did")
 	return choice, failed
