@@ -6,13 +6,10 @@ import (
 
 // A HeadToHead sums the results of a player against an opponent.
 type HeadToHead struct {
-	OpponentID      string   `json:"opponent_id"`
-	Wins            int      `json:"wins"`
-	Draws           int      `json:"draws"`
-	Losses          int      `json:"losses"`
-	TechnicalLosses int      `json:"technical_losses,omitzero"`
-	Points          int      `json:"points"`
-	MatchIDs        []string `json:"match_ids"`
+	OpponentID string `json:"opponent_id"`
+	league.Tally
+	Points   int      `json:"points"`
+	MatchIDs []string `json:"match_ids"`
 }
 
 // Meetings sums the results of the rounds up to one by player and opponent, for the pairs that
@@ -28,11 +25,8 @@ func (l *League) Meetings(last int, wanted func(player, opponent string) bool) m
 			if sums[key] == nil {
 				sums[key] = &HeadToHead{OpponentID: key[1]}
 			}
-			var tally league.Tally
-			tally.Add(r.Outcome(player.Name), 1)
 			sum := sums[key]
-			sum.Wins, sum.Draws, sum.Losses = sum.Wins+tally.Wins, sum.Draws+tally.Draws, sum.Losses+tally.Losses
-			sum.TechnicalLosses += tally.TechnicalLosses
+			sum.Add(r.Outcome(player.Name), 1)
 			sum.Points += player.Value
 			sum.MatchIDs = append(sum.MatchIDs, r.MatchID.String())
 		}

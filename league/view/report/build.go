@@ -52,7 +52,7 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 		r.Seal.SignedHead, r.Seal.Signature = sealed.JournalHead, sealed.JournalHeadSignature
 	}
 	r.state.Hide = hideIn
-	if err = r.state.Update(ctx, source, func(e *journal.Event, _ string) {
+	if err := r.state.Update(ctx, source, func(e *journal.Event, _ string) {
 		b.add(e)
 		if r.state.Head == r.Seal.SignedHead {
 			r.Seal.Covered = e.Seq
