@@ -78,10 +78,7 @@ func (s *managerSource) Transcript(ctx context.Context, at league.Attempt, _ str
 	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrMatchNotFound {
 		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)
 	}
-	if err != nil {
-		return nil, err
-	}
-	return found, nil
+	return found, err
 }
 
 // pageURL is the URL of the page of a server for browsers on this machine.

@@ -129,7 +129,7 @@ func (b *Board) follow(ctx context.Context) {
 		events, err := b.source.Events(ctx, from)
 		switch {
 		case errors.Is(err, ErrReplaced):
-			b.replace()
+			b.change(func() { b.league, b.version = record.NewLeague(), b.version+1 })
 			continue
 		case err == nil && len(events) > 0:
 			err = b.fold(events)
@@ -138,45 +138,31 @@ func (b *Board) follow(ctx context.Context) {
 			err = b.source.Wait(ctx, from)
 		}
 		if err != nil && ctx.Err() == nil {
-			b.fail(err)
+			b.change(func() { b.failed = err })
 			return
 		}
 	}
 }
 
 // fold folds events, without what pages must not show.
-func (b *Board) fold(events []*journal.Event) error {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.change()
-	for _, e := range events {
-		journal.Hide(e.Data)
-		if err := b.league.Fold(e); err != nil {
-			return err
+func (b *Board) fold(events []*journal.Event) (err error) {
+	b.change(func() {
+		for _, e := range events {
+			journal.Hide(e.Data)
+			if err = b.league.Fold(e); err != nil {
+				return
+			}
+			b.version++
 		}
-		b.version++
-	}
-	return nil
+	})
+	return err
 }
 
-// replace begins with another league.
-func (b *Board) replace() {
+// change changes the board, and tells waiting streams.
+func (b *Board) change(do func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	defer b.change()
-	b.league = record.NewLeague()
-	b.version++
-}
-
-func (b *Board) fail(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	defer b.change()
-	b.failed = err
-}
-
-// change tells waiting streams of a change. The lock is held.
-func (b *Board) change() {
+	do()
 	close(b.changed)
 	b.changed = make(chan struct{})
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -110,11 +109,10 @@ func movesOf(c *record.Conversation) (moves []matchMove) {
 	several := false
 	for i := range c.Lines {
 		u := &c.Lines[i]
-		raw, _ := u.Message.(jsontext.Value)
 		if u.MessageType != protocol.TypeGameMoveResponse || u.Error != nil || u.Void != "" || u.To != c.RefereeID {
 			continue
 		}
-		choice := protocol.ParseObject(raw).Object("move_data").Text("choice")
+		choice := protocol.ParseObject(u.Message).Object("move_data").Text("choice")
 		made[u.From]++
 		several = several || made[u.From] > 1
 		moves = append(moves, matchMove{len(moves) + 1, shown(u.From), shown(choice)})
@@ -151,15 +149,8 @@ func laneOf(c *record.Conversation, id string) string {
 const longestRaw = 6000
 
 // rawOf is a message as indented JSON, without tokens and addresses; "" for none.
-func rawOf(message any) string {
-	if message == nil {
-		return ""
-	}
-	raw, ok := message.(jsontext.Value)
-	if !ok {
-		raw, _ = json.Marshal(message) // none: it came from JSON
-	}
-	raw = jsontext.Value(string(raw))
+func rawOf(message jsontext.Value) string {
+	raw := message.Clone()
 	if raw.Indent(jsontext.WithIndent("  ")) != nil {
 		return ""
 	}

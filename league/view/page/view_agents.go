@@ -23,7 +23,6 @@ func (*health) title() string { return "Agents" }
 // An agentHealth is the state of one agent.
 type agentHealth struct {
 	ref
-	Player   bool
 	State    string
 	Kind     string // active, waiting, suspended, out or finished: the class of CSS
 	Failures int    // in a row
@@ -32,7 +31,6 @@ type agentHealth struct {
 	Matches  int // with a result
 	Running  int // matches of a referee now
 
-	Answers       int // behind the percentiles
 	P50, P90, P99 string
 	Slow          bool // p99 takes more than half of the time that the league gives
 	Warnings      []warning
@@ -51,7 +49,7 @@ func agentsOf(l *record.League, found *record.Health, unread int) *health {
 	v := &health{Recorded: l.Recorded, Read: found.Attempts, Unread: unread}
 	lost, played, fallbacks := m.countsOfAgents()
 	for _, a := range l.SortedAgents() {
-		one := agentHealth{ref: m.agent(a.AgentID), Player: a.Player, State: stateWords(l, a), Kind: kindOf(l, a),
+		one := agentHealth{ref: m.agent(a.AgentID), State: stateWords(l, a), Kind: kindOf(l, a),
 			Failures: a.Failures, Lost: lost[a.AgentID], Matches: played[a.AgentID],
 			Fallback: fallbacks[a.AgentID]}
 		one.measure(found.Player(a.AgentID), l.Configuration.Timeouts)
@@ -114,7 +112,6 @@ func (h *agentHealth) measure(p *record.PlayerHealth, limits protocol.Timeouts) 
 		if took.Method != protocol.ChooseParity.Name && took.Method != protocol.MakeMove.Name {
 			continue // a league asks for moves by one of the two
 		}
-		h.Answers = took.Answers
 		h.P50, h.P90, h.P99 = record.Milliseconds(took.P50), record.Milliseconds(took.P90), record.Milliseconds(took.P99)
 		h.Slow = took.Deadline > 0 && took.P99 > 1000*took.Deadline/2
 	}

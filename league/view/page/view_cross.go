@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"html/template"
 
 	"evenodd/league"
 	"evenodd/league/protocol"
@@ -14,7 +13,6 @@ type cross struct {
 	Round    int
 	Timeline *timeline
 	Caption  string
-	Query    template.URL
 
 	Bracket []bracketRound // of a knockout; nil else
 
@@ -53,7 +51,7 @@ const crossWidth = 40
 // rank on and the columns from another.
 func crossOf(l *record.League, round, from, against int) *cross {
 	m := at(l, round)
-	c := &cross{Round: m.round, Timeline: m.timeline("/cross"), Query: m.query()}
+	c := &cross{Round: m.round, Timeline: m.timeline("/cross")}
 	if l.Created.Tournament.IsKnockout() {
 		c.Caption, c.Bracket = "Bracket "+m.name(), m.bracket()
 		return c

@@ -1,10 +1,7 @@
 package page
 
 import (
-	"cmp"
 	"fmt"
-	"html/template"
-	"slices"
 	"strings"
 
 	"evenodd/league"
@@ -23,7 +20,6 @@ type overview struct {
 	Results   *results
 	Chart     *chart
 	Decisions []made
-	Query     template.URL
 }
 
 // overviewOf is the overview of a league, now or after a completed round.
@@ -32,7 +28,6 @@ func overviewOf(l *record.League, round int) *overview {
 	return &overview{
 		League: leagueName(l), Round: m.round, Progress: m.progress(), Timeline: m.timeline("/"), Standings: m.standings(),
 		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(decisionsShown),
-		Query: m.query(),
 	}
 }
 
@@ -169,7 +164,7 @@ func (m *moment) awaited() *awaited {
 
 // Facts are the facts about the league in one line.
 func (p *progress) Facts() string {
-	return strings.Join(slices.DeleteFunc([]string{
+	return strings.Join([]string{
 		p.Game, p.Format, protocol.Counted(p.Players, "player"), protocol.Counted(p.Referees, "referee"),
-	}, func(s string) bool { return cmp.Or(s, "") == "" }), " · ")
+	}, " · ")
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"html/template"
 	"slices"
 
 	"evenodd/league"
@@ -26,7 +25,6 @@ type player struct {
 	Heads   []head
 	Faults  []faultCount
 	Next    []nextMatch
-	Query   template.URL
 
 	Rating *ratingRow // nil for none
 }

@@ -2,7 +2,6 @@ package page
 
 import (
 	"fmt"
-	"html/template"
 	"slices"
 	"strings"
 
@@ -16,8 +15,8 @@ import (
 type results struct {
 	Title  string
 	Rows   []result
+	Round  int // 0 for the last results
 	Hidden int // results of the round that the list leaves out
-	Query  template.URL
 }
 
 // A result is a match, with its result if it has one.
@@ -66,7 +65,7 @@ func (m *moment) results() *results {
 	if m.round != live {
 		return m.resultsOf(m.round)
 	}
-	list := &results{Title: "Latest results", Rows: []result{}, Query: m.query()}
+	list := &results{Title: "Latest results", Rows: []result{}}
 	var found []*journal.Match
 	for round := m.Round; round >= 1 && len(found) < resultsNow; round-- {
 		for _, match := range m.MatchesOf(round, round) {
@@ -84,7 +83,7 @@ func (m *moment) results() *results {
 
 // resultsOf are the results of a round.
 func (m *moment) resultsOf(round int) *results {
-	list := &results{Title: fmt.Sprintf("Results of round %d", round), Rows: []result{}, Query: m.query()}
+	list := &results{Title: fmt.Sprintf("Results of round %d", round), Rows: []result{}, Round: round}
 	if round == 0 {
 		list.Title = "Results"
 		return list

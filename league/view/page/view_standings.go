@@ -1,7 +1,6 @@
 package page
 
 import (
-	"html/template"
 	"slices"
 
 	"evenodd/league"
@@ -14,7 +13,6 @@ import (
 type standings struct {
 	Caption string
 	Rows    []standingsRow
-	Query   template.URL
 
 	Ranked   bool // the league has begun
 	Moves    bool // a round before has standings to compare with
@@ -35,14 +33,8 @@ type standingsRow struct {
 
 	Cells    []string // of the Columns
 	Decider  string   // the tie-break that separated the player from the row above
-	Form     []formMark
-	Inactive string // why the player gets no matches now; "" if it does
-}
-
-// A formMark is a recent result of a player.
-type formMark struct {
-	Mark  mark
-	Match string // its id
+	Form     []mark   // recent results
+	Inactive string   // why the player gets no matches now; "" if it does
 }
 
 // The limits of the column of recent results: how many it has, and in how large a league.
@@ -58,7 +50,7 @@ func (m *moment) standings() *standings {
 		rows = m.StandingsAfter(m.round)
 	}
 	s := &standings{
-		Caption: "Standings " + m.name(), Query: m.query(), Ranked: m.Started != nil,
+		Caption: "Standings " + m.name(), Ranked: m.Started != nil,
 		Rows: make([]standingsRow, len(rows)),
 	}
 	if m.round == live {
@@ -132,11 +124,11 @@ func move(before, now int) (places int, words string) {
 }
 
 // form are the last results by player, the latest last. It has no marks unless wanted.
-func (m *moment) form(wanted bool) [][]formMark {
+func (m *moment) form(wanted bool) [][]mark {
 	if m.Started == nil {
 		return nil
 	}
-	form := make([][]formMark, len(m.Started.Players))
+	form := make([][]mark, len(m.Started.Players))
 	if !wanted {
 		return form
 	}
@@ -146,7 +138,7 @@ func (m *moment) form(wanted bool) [][]formMark {
 		}
 		pair := m.Rounds[id.Round-1].Pairings[id.Number-1]
 		for _, player := range [2]int{pair.A, pair.B} {
-			form[player] = append(form[player], formMark{markOf(&match.Report.Result, m.Started.Players[player]), id.String()})
+			form[player] = append(form[player], markOf(&match.Report.Result, m.Started.Players[player]))
 		}
 	}
 	return form

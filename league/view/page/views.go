@@ -3,7 +3,6 @@ package page
 import (
 	"cmp"
 	"fmt"
-	"html/template"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,14 +45,6 @@ func (m *moment) last() int {
 		return m.Round
 	}
 	return m.round
-}
-
-// query is what links to other pages add to stay at the moment.
-func (m *moment) query() template.URL {
-	if m.round == live {
-		return ""
-	}
-	return template.URL("?round=" + strconv.Itoa(m.round)) //nolint:gosec // a number
 }
 
 // name is how pages call the moment: "after round 3 of 7".
@@ -150,8 +141,9 @@ func (m *moment) decisions(most int) []made {
 			continue
 		}
 		one := made{About: shown(d.About), At: d.At}
-		if id, ok := league.ParseMatchID(d.Matter); ok && m.hasMatch(id) {
-			one.Match = id.String()
+		id, _ := league.ParseMatchID(d.Matter)
+		if _, _, _, ok := m.Find(id); ok {
+			one.Match = d.Matter
 		} else if a := m.Agents[d.Matter]; a != nil && a.Player {
 			one.Player = d.Matter
 		}
@@ -160,11 +152,6 @@ func (m *moment) decisions(most int) []made {
 		}
 	}
 	return list
-}
-
-func (m *moment) hasMatch(id league.MatchID) bool {
-	_, _, _, ok := m.Find(id)
-	return ok
 }
 
 // when is a time of the journal for people: "2026-11-22 09:30:05 UTC". The page's script shows it

@@ -3,7 +3,6 @@ package page
 import (
 	"context"
 	"fmt"
-	"html/template"
 	"path/filepath"
 	"testing"
 
@@ -202,7 +201,7 @@ func TestRoundOfAPage(t *testing.T) {
 	assert.Equal(t, live, v.Round, "the last round of a league that is over is its end")
 	assert.Equal(t, "End", v.Timeline.Label)
 	assert.Equal(t, 3, v.Timeline.Max)
-	assert.Equal(t, template.URL("?round=2"), overviewOf(s.l, 2).Query)
+	assert.Equal(t, 2, overviewOf(s.l, 2).Results.Round)
 }
 
 func TestPastRoundHasItsStandingsAndResults(t *testing.T) {

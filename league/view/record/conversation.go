@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
+
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -44,7 +46,7 @@ type Line struct {
 	Trouble     string               `json:"trouble,omitzero"` // what kind of failure it is
 	Void        string               `json:"void,omitzero"`    // why the try does not count
 	Answer      string               `json:"answer,omitzero"`  // the beginning of a wrong response as it arrived
-	Message     any                  `json:"message,omitzero"`
+	Message     jsontext.Value       `json:"message,omitzero"`
 
 	time  time.Time // of At; zero if it is not valid
 	order int       // among lines of one time: the try; the assignment is first, the report last
@@ -93,13 +95,11 @@ func ConversationOf(doc *store.Match) *Conversation {
 func lineOf(doc *store.Match, e *store.Exchange) Line {
 	u := Line{
 		At: e.At, From: doc.RefereeID, To: e.PlayerID, Method: e.Method, MessageType: e.MessageType, Try: e.Try,
-		Says: sentence(e), Error: e.Error, Trouble: troubleOf(e), Void: e.Void, Answer: e.Answer, order: e.Try,
+		Says: sentence(e), Error: e.Error, Trouble: troubleOf(e), Void: e.Void, Answer: e.Answer,
+		Message: e.Message, order: e.Try,
 	}
 	if e.Direction == store.Received {
 		u.From, u.To = u.To, u.From
-	}
-	if len(e.Message) > 0 {
-		u.Message = e.Message
 	}
 	return u
 }

@@ -61,10 +61,7 @@ func NewHealth() *Health { return &Health{players: map[string]*PlayerHealth{}} }
 
 // Player returns the health of a player. It changes nothing.
 func (h *Health) Player(id string) *PlayerHealth {
-	if p := h.players[id]; p != nil {
-		return p
-	}
-	return &PlayerHealth{}
+	return cmp.Or(h.players[id], &PlayerHealth{})
 }
 
 // player returns the health of a player, to change it.

@@ -36,8 +36,8 @@ func conversation(doc *store.Match) *record.Conversation {
 			shown.Detail = record.Public(shown.Detail)
 			line.Error = &shown
 		}
-		if raw, ok := line.Message.(jsontext.Value); ok {
-			line.Message = jsontext.Value(record.Public(string(raw)))
+		if line.Message != nil {
+			line.Message = jsontext.Value(record.Public(string(line.Message)))
 		}
 	}
 	return c
