@@ -201,7 +201,7 @@ func (c *managerClient) Log(ctx context.Context, agentID string, offset int64) (
 }
 
 // Transcript implements record.Source.
-func (c *managerClient) Transcript(ctx context.Context, at league.Attempt, _ string) (doc *store.Match, err error) {
+func (c *managerClient) Transcript(ctx context.Context, at league.Attempt) (doc *store.Match, err error) {
 	var text jsontext.Value
 	err = c.patiently(ctx, func() error {
 		q := &protocol.ToolRequest{Envelope: c.envelope(""), LeagueID: c.leagueID, MatchID: at.MatchID.String(),

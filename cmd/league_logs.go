@@ -188,14 +188,13 @@ func (a *agentArchive) writeLog(ctx context.Context, from record.Source, z *zip.
 func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, z *zip.Writer,
 	row *record.Match) (missing []string, err error) {
 	id, _ := league.ParseMatchID(row.MatchID)
-	attempts := a.Match(id).Attempts
 	wanted := append(protocol.Each(row.Annulled, func(o record.AnnulledOutcome) int { return o.Attempt }), row.Attempt)
 	slices.Sort(wanted)
 	for _, attempt := range slices.Compact(wanted) {
-		if attempt < 1 || attempt > len(attempts) {
+		if attempt < 1 || attempt > len(a.Match(id).Attempts) {
 			continue // nobody played
 		}
-		doc, err := from.Transcript(ctx, league.Attempt{MatchID: id, Number: attempt}, attempts[attempt-1].Referee)
+		doc, err := from.Transcript(ctx, league.Attempt{MatchID: id, Number: attempt})
 		if ctx.Err() != nil {
 			return nil, interrupted("No archive was written.")
 		}

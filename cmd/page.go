@@ -73,7 +73,7 @@ func (s *managerSource) Wait(ctx context.Context, from int) error {
 }
 
 // Transcript implements web.Source.
-func (s *managerSource) Transcript(ctx context.Context, at league.Attempt, _ string) (*store.Match, error) {
+func (s *managerSource) Transcript(ctx context.Context, at league.Attempt) (*store.Match, error) {
 	found, err := s.manager.ViewTranscript(ctx, at)
 	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrMatchNotFound {
 		return nil, fmt.Errorf("%w: %w", fs.ErrNotExist, err)

@@ -149,7 +149,7 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 		if diff.member == "/draw_commitment" {
 			rule = RuleCommitment
 		}
-		t.findAt(rule, s.id, e.pointer()+"/message"+diff.member, "%s in the %s to %s is %s; in %s it is %s",
+		t.findAt(rule, s.id, e.at+"/message"+diff.member, "%s in the %s to %s is %s; in %s it is %s",
 			name(diff.member), e.method.request, s.id, diff.got, t.match.id, diff.want)
 	}
 	switch e.method.phase {

@@ -54,7 +54,7 @@ func (t *transcriptCheck) noteOmitted(e *exchange) {
 	if e.method.phase == phaseMove && t.severalTurns() {
 		t.position = nil
 	}
-	t.note(RuleTranscript, t.location(e.pointer(), e.side.id),
+	t.note(RuleTranscript, t.location(e.at, e.side.id),
 		"the file omits this answer of %s: the result of %s cannot be compared with it", e.side.id, t.match.id)
 }
 
@@ -64,7 +64,7 @@ func (t *transcriptCheck) checkFailure(e *exchange) {
 	if !e.method.phase.asks() {
 		return // a player that does not acknowledge the end has played all the same
 	}
-	s.failed, s.failedAt, s.fault = true, e.index, e.Error.ErrorCode
+	s.failedAt, s.fault = e.at, e.Error.ErrorCode
 	if e.read.err != nil || e.method.phase != phaseMove {
 		return
 	}
@@ -135,7 +135,10 @@ func (t *transcriptCheck) checkAnswer(e *exchange) {
 	}
 	if e.method.phase == phaseJoin {
 		s.joined = m.Accept != nil && *m.Accept
-		s.failed, s.failedAt, s.fault = !s.joined, e.index, ""
+		s.failedAt, s.fault = "", ""
+		if !s.joined {
+			s.failedAt = e.at
+		}
 		s.commitment = m.EntropyCommitment
 		return
 	}
@@ -148,7 +151,7 @@ func (t *transcriptCheck) checkAnswer(e *exchange) {
 // checkMove checks a move that counts.
 func (t *transcriptCheck) checkMove(e *exchange) {
 	s, move := e.side, e.message.move()
-	s.failed, s.entropy, s.last = false, "", move
+	s.failedAt, s.entropy, s.last = "", "", move
 	if string(e.message.Fallback) == "true" {
 		s.fallbacks++
 	}
@@ -168,7 +171,7 @@ func (t *transcriptCheck) checkMove(e *exchange) {
 	case t.keepsCommitment(e):
 		s.entropy = e.message.Entropy
 	default:
-		t.findAt(RuleCommitment, s.id, e.pointer()+"/message/entropy",
+		t.findAt(RuleCommitment, s.id, e.at+"/message/entropy",
 			"the entropy that %s revealed in %s is not what it committed to", s.id, t.match.id)
 	}
 }
@@ -179,7 +182,7 @@ func (t *transcriptCheck) rememberBreach(e *exchange) {
 	breach := protocol.RecordedBreach(e.Method, e.Message,
 		protocol.ReplyTo{ConversationID: t.doc.ConversationID, PlayerID: e.side.id})
 	if breach != nil {
-		t.breaches.add(e.side.id, t.location(e.pointer(), e.side.id), breach.Detail)
+		t.breaches.add(e.side.id, t.location(e.at, e.side.id), breach.Detail)
 	}
 }
 

@@ -28,14 +28,13 @@ type playerSide struct {
 	unreported *store.Exchange      // its last failure, until a GAME_ERROR reports it
 	unknown    bool                 // the file omits a response
 	joined     bool
-	failed     bool   // its last response was none, wrong or a refusal
-	failedAt   int    // the index of that exchange
-	fault      string // the code of that failure; "" for a refusal
-	commitment string // its entropy_commitment
-	entropy    string // that it revealed
-	last       string // its last move that counts
-	fallbacks  int    // of moves
-	overs      int    // how often GAME_OVER was sent to it
+	failedAt   jsontext.Pointer // its last response, if that was none, wrong or a refusal
+	fault      string           // the code of that failure; "" for a refusal
+	commitment string           // its entropy_commitment
+	entropy    string           // that it revealed
+	last       string           // its last move that counts
+	fallbacks  int              // of moves
+	overs      int              // how often GAME_OVER was sent to it
 }
 
 // A question is what a player was asked last by one method.
@@ -68,6 +67,7 @@ type transcriptCheck struct {
 type exchange struct {
 	*store.Exchange
 	index    int
+	at       jsontext.Pointer // in the file
 	side     *playerSide
 	method   matchMethod
 	question *question
@@ -79,15 +79,7 @@ type exchange struct {
 
 // find reports a finding at a member of an exchange.
 func (t *transcriptCheck) find(e *exchange, member jsontext.Pointer, format string, args ...any) {
-	t.findAt(RuleTranscript, e.side.id, e.pointer()+member, format, args...)
-}
-
-func (e *exchange) pointer() jsontext.Pointer {
-	return exchangeAt(e.index)
-}
-
-func exchangeAt(index int) jsontext.Pointer {
-	return jsontext.Pointer(fmt.Sprintf("/transcript/%d", index))
+	t.findAt(RuleTranscript, e.side.id, e.at+member, format, args...)
 }
 
 // findAt reports a finding at a member of the file.
@@ -149,7 +141,7 @@ func (a *auditor) checkTranscript(f *matchFile) {
 		t.game, t.position = a.reports.Game, a.reports.Game.Start()
 	}
 	for i := range t.sides {
-		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), questions: map[string]*question{}, failedAt: -1}
+		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), questions: map[string]*question{}}
 	}
 	f.moves = nil
 	for i := range d.Transcript {
@@ -179,11 +171,12 @@ func (a *auditor) checkTranscript(f *matchFile) {
 
 // walk makes all checks of one exchange.
 func (t *transcriptCheck) walk(i int) {
-	e := &exchange{Exchange: &t.doc.Transcript[i], index: i, read: t.file.messages[i]}
+	e := &exchange{Exchange: &t.doc.Transcript[i], index: i, read: t.file.messages[i],
+		at: jsontext.Pointer(fmt.Sprintf("/transcript/%d", i))}
 	e.message, _ = e.read.typed.(*message)
 	side := slices.Index(t.match.players[:], e.PlayerID)
 	if side < 0 {
-		t.findAt(RuleTranscript, e.PlayerID, e.pointer()+"/player_id", "%s does not play %s", quoted(&e.PlayerID), t.match.id)
+		t.findAt(RuleTranscript, e.PlayerID, e.at+"/player_id", "%s does not play %s", quoted(&e.PlayerID), t.match.id)
 		return
 	}
 	e.side, e.method = &t.sides[side], methods[e.Method]
@@ -221,7 +214,7 @@ func (t *transcriptCheck) checkTime(e *exchange) {
 	}
 	if at.Add(clockTolerance).Before(t.at) && !t.wentBack {
 		t.wentBack = true
-		t.note(RuleTime, t.location(e.pointer()+"/at", e.side.id),
+		t.note(RuleTime, t.location(e.at+"/at", e.side.id),
 			"this exchange is %s earlier than the one before: the clock was set back, or exchanges were moved", t.at.Sub(at))
 	}
 	t.at = at
@@ -319,13 +312,13 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 	find := func(at jsontext.Pointer, format string, args ...any) {
 		t.findAt(RuleTranscript, s.id, at, format, args...)
 	}
-	lost := result.Outcome(s.id) == league.TechnicalLoss
+	lost, failed := result.Outcome(s.id) == league.TechnicalLoss, s.failedAt != ""
 	switch {
-	case lost && !s.failed:
+	case lost && !failed:
 		find("/result/status",
 			"%s is said to have failed in %s, but the transcript does not end with a failure of it", s.id, id)
-	case !lost && s.failed:
-		find(exchangeAt(s.failedAt),
+	case !lost && failed:
+		find(s.failedAt,
 			"%s failed here and did not correct it, but the result of %s does not say so", s.id, id)
 	case !lost && !s.joined:
 		find("/transcript", "%s is said to have played %s, but never joined it", s.id, id)
@@ -345,7 +338,7 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 		differs    bool
 	}{
 		{RuleTranscript, "error code", "/result/faults/" + player, orNone(fault), orNone(s.fault),
-			lost && s.failed && fault != s.fault},
+			lost && failed && fault != s.fault},
 		{RuleTranscript, "choice", "/result/choices/" + player, orNone(protocol.ValueOf(choice)), orNone(s.last),
 			(choice != nil) != (s.last != "") || protocol.ValueOf(choice) != s.last},
 		{RuleTranscript, "number of fallbacks", "/result/fallbacks/" + player, strconv.Itoa(fallbacks),

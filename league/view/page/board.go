@@ -67,14 +67,12 @@ const readersMost = 2
 // Transcript returns an attempt at a match with its transcript. It returns ErrNotRecorded
 // for a match without a recorded result.
 func (b *Board) Transcript(ctx context.Context, at league.Attempt) (*store.Match, error) {
-	referee := ""
+	recorded := false
 	b.View(func(l *record.League) {
 		m, _, _, ok := l.Find(at.MatchID)
-		if ok && m.Report != nil && at.Number >= 1 && at.Number <= len(m.Attempts) {
-			referee = m.Attempts[at.Number-1].Referee
-		}
+		recorded = ok && m.Report != nil && at.Number >= 1 && at.Number <= len(m.Attempts)
 	})
-	if referee == "" {
+	if !recorded {
 		return nil, ErrNotRecorded
 	}
 	select {
@@ -83,7 +81,7 @@ func (b *Board) Transcript(ctx context.Context, at league.Attempt) (*store.Match
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return b.source.Transcript(ctx, at, referee)
+	return b.source.Transcript(ctx, at)
 }
 
 // ErrNotRecorded is the error of a transcript that must not be shown.

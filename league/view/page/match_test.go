@@ -55,9 +55,9 @@ func (c *changedSource) Events(ctx context.Context, from int) ([]*journal.Event,
 	return events, err
 }
 
-func (c *changedSource) Transcript(ctx context.Context, at league.Attempt, referee string) (*store.Match, error) {
+func (c *changedSource) Transcript(ctx context.Context, at league.Attempt) (*store.Match, error) {
 	c.read++
-	doc, err := c.Source.Transcript(ctx, at, referee)
+	doc, err := c.Source.Transcript(ctx, at)
 	if err == nil && c.change != nil {
 		c.change(doc)
 	}

@@ -55,7 +55,7 @@ func (s *leakyTape) Events(ctx context.Context, from int) ([]*journal.Event, err
 }
 
 // Transcript must not be called for a match without a recorded result.
-func (s *leakyTape) Transcript(_ context.Context, at league.Attempt, _ string) (*store.Match, error) {
+func (s *leakyTape) Transcript(_ context.Context, at league.Attempt) (*store.Match, error) {
 	assert.True(s.t, s.recorded[at.MatchID], "a page asks for the transcript of %v", at)
 	return nil, page.ErrNotRecorded
 }
@@ -152,7 +152,7 @@ func (s *changer) Events(ctx context.Context, from int) ([]*journal.Event, error
 	return events, err
 }
 
-func (s *changer) Transcript(_ context.Context, at league.Attempt, _ string) (*store.Match, error) {
+func (s *changer) Transcript(_ context.Context, at league.Attempt) (*store.Match, error) {
 	s.read = append(s.read, at)
 	return &store.Match{}, nil
 }
@@ -224,7 +224,7 @@ type slowSource struct {
 	next    chan struct{}
 }
 
-func (s *slowSource) Transcript(context.Context, league.Attempt, string) (*store.Match, error) {
+func (s *slowSource) Transcript(context.Context, league.Attempt) (*store.Match, error) {
 	s.mu.Lock()
 	s.reading++
 	s.most = max(s.most, s.reading)

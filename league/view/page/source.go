@@ -20,7 +20,7 @@ type Source interface {
 	Wait(ctx context.Context, from int) error
 	// Transcript returns an attempt with its transcript. The attempt belongs to a match that
 	// has a recorded result.
-	Transcript(ctx context.Context, at league.Attempt, refereeID string) (*store.Match, error)
+	Transcript(ctx context.Context, at league.Attempt) (*store.Match, error)
 }
 
 // ErrReplaced is the error of a source whose journal was replaced by that of a new league. The

@@ -87,7 +87,7 @@ func (s *tape) Wait(ctx context.Context, from int) error {
 	}
 }
 
-func (*tape) Transcript(context.Context, league.Attempt, string) (*store.Match, error) {
+func (*tape) Transcript(context.Context, league.Attempt) (*store.Match, error) {
 	return nil, page.ErrNotRecorded
 }
 

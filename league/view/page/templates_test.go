@@ -25,7 +25,7 @@ import (
 // noFiles is the source of a league without files.
 type noFiles struct{ Source }
 
-func (noFiles) Transcript(context.Context, league.Attempt, string) (*store.Match, error) {
+func (noFiles) Transcript(context.Context, league.Attempt) (*store.Match, error) {
 	return nil, fs.ErrNotExist
 }
 

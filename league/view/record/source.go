@@ -20,7 +20,7 @@ type Source interface {
 	// Log returns a part of the log of an agent, as store.Folder.AgentLog does.
 	Log(ctx context.Context, agentID string, offset int64) (lines []string, next int64, err error)
 	// Transcript returns an attempt at a match with its transcript.
-	Transcript(ctx context.Context, at league.Attempt, refereeID string) (*store.Match, error)
+	Transcript(ctx context.Context, at league.Attempt) (*store.Match, error)
 	Close()
 }
 
@@ -89,7 +89,7 @@ func (f *Folder) Log(_ context.Context, agentID string, offset int64) (lines []s
 }
 
 // Transcript implements Source. Unlike the other methods it is safe for concurrent use.
-func (f *Folder) Transcript(_ context.Context, at league.Attempt, _ string) (*store.Match, error) {
+func (f *Folder) Transcript(_ context.Context, at league.Attempt) (*store.Match, error) {
 	return f.folder.LoadAttempt(f.leagueID, at.MatchID.String(), at.Number)
 }
 
