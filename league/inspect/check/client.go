@@ -269,17 +269,14 @@ func (b *breach) about() string {
 	return "with " + string(encoded(map[string]any{b.member: b.value}))
 }
 
-// A change changes a request. The result is nil if the form of the agent has no such request.
-type change func(request members) []byte
-
 // send sends a message once, in the form that the agent under examination has understood before from this
-// one, and with a change.
-func (a *fakeAgent) send(ctx context.Context, message map[string]any, change ...change) *reply {
+// one, and with changes.
+func (a *fakeAgent) send(ctx context.Context, message map[string]any, changes ...func(request members)) *reply {
 	q := a.inForm(ctx, message)
-	for _, c := range change {
-		if q.body = c(objectOf(q.body)); q.body == nil {
-			return notSent(q, "the agent takes messages without JSON-RPC")
-		}
+	for _, change := range changes {
+		request := objectOf(q.body)
+		change(request)
+		q.body = encoded(request)
 	}
 	return a.exam.deliver(ctx, q)
 }

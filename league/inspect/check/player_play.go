@@ -237,11 +237,10 @@ func (x *playerExam) useWire(ctx context.Context) {
 	m := x.newMatch()
 	x.invite(ctx, m)
 	x.examineWire(ctx, x.invitation(m))
-	r := x.host.send(ctx, x.invitation(m), func(request members) []byte {
-		body := bytes.ReplaceAll(encoded(request), []byte(`"match_id"`), []byte(` "m\u0061tch_id" `))
-		return bytes.ReplaceAll(body, []byte(`"method":`), []byte("\r\n\t\"method\": "))
-	})
-	x.show("wire/spelling", r)
+	q := x.host.inForm(ctx, x.invitation(m))
+	q.body = bytes.ReplaceAll(q.body, []byte(`"match_id"`), []byte(` "m\u0061tch_id" `))
+	q.body = bytes.ReplaceAll(q.body, []byte(`"method":`), []byte("\r\n\t\"method\": "))
+	x.show("wire/spelling", x.deliver(ctx, q))
 	x.over(ctx, m)
 }
 
@@ -261,31 +260,24 @@ func (x *playerExam) sendBroken(ctx context.Context) {
 		breach{timestamp, "timestamp", "2025-01-15T10:30:00", protocol.ErrInvalidTimestamp},
 		breach{timestamp, "timestamp", "yesterday", protocol.ErrInvalidTimestamp},
 		breach{"broken/protocol", "protocol", "league.v1", protocol.ErrProtocolVersion})
-	changed := func(name, about string, q map[string]any, change func(request members)) {
-		r := x.host.send(ctx, q, func(request members) []byte {
-			change(request)
-			return encoded(request)
-		})
-		x.record(name, &fact{about: about, reply: r})
-	}
 	for _, params := range []string{`["R1M1", "P01"]`, `"R1M1"`} {
-		changed("broken/type", "params "+params, x.invitation(m),
-			func(request members) {
-				if request["jsonrpc"] == nil { // the message stands alone
-					clear(request)
-				}
-				request["params"] = jsontext.Value(params)
-			})
+		r := x.host.send(ctx, x.invitation(m), func(request members) {
+			if request["jsonrpc"] == nil { // the message stands alone
+				clear(request)
+			}
+			request["params"] = jsontext.Value(params)
+		})
+		x.record("broken/type", &fact{about: "params " + params, reply: r})
 	}
 	q := x.invitation(m)
 	q["comment"], q["future_field"], q["x"] = "added later", map[string]any{"deep": []any{1, nil, true}}, nil
-	changed("broken/unknown members", "", q, func(members) {})
-	changed("broken/unknown members", "", x.invitation(m), func(request members) {
+	x.show("broken/unknown members", x.host.send(ctx, q))
+	x.show("broken/unknown members", x.host.send(ctx, x.invitation(m), func(request members) {
 		request["trace"], request["meta"] = jsontext.Value(`"abc"`), jsontext.Value("{}")
-	})
+	}))
 	q = x.invitation(m)
 	q["comment"] = strings.Repeat("long ", max(0, maxMessage-len(x.host.inForm(ctx, q).body))/5)
-	changed("broken/10 KB", "", q, func(members) {})
+	x.show("broken/10 KB", x.host.send(ctx, q))
 	x.over(ctx, m)
 }
 

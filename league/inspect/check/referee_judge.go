@@ -106,25 +106,13 @@ func (p *fakePlayer) ending() *ending {
 	return e
 }
 
-// losers returns the players that must lose. If players move in turn, the match ends with
-// the first that fails.
-func (m *refereedMatch) losers() (losers []*fakePlayer) {
-	for _, p := range m.players {
-		if m.loses && p.deviation != nil && (m.exam.simultaneous() || len(losers) == 0) {
-			losers = append(losers, p)
-		}
-	}
-	return losers
-}
-
 // The tests below, up to inTurn, are conditions of others: they return undecided if a fact
 // shows nothing about the requirement.
 
 // mayAsk wants a match in which the player is to choose. If players move in turn, the match
 // ends with the first that fails. A referee may require the envelope.
 func (x *refereeExam) mayAsk(f *fact) string {
-	first := f.of.players[rules.SideA]
-	ended := !x.simultaneous() && f.player != first && slices.Contains(f.of.losers(), first)
+	ended := !x.simultaneous() && f.player.side != rules.SideA && f.of.loses && f.of.by == rules.SideA
 	return when(f.of.unplayed() || ended || f.of.name == noEnvelope, undecided)
 }
 
@@ -132,7 +120,7 @@ func (x *refereeExam) mayAsk(f *fact) string {
 func hasEnded(f *fact) string { return when(!f.of.over && f.of.slow(), undecided) }
 
 // mustLose wants a match that a player must lose.
-func mustLose(f *fact) string { return when(len(f.of.losers()) == 0, undecided) }
+func mustLose(f *fact) string { return when(!f.of.loses, undecided) }
 
 // rightChoices wants the choices that the players have made.
 func rightChoices(f *fact) string {
@@ -152,10 +140,9 @@ func isTechnicalLoss(f *fact) string {
 // isPlayed wants the end of a match that was played. A technical loss that should not be, and
 // a choice that is not allowed and not asked for again, are failures of other requirements.
 func isPlayed(f *fact) string {
-	playable := f.of.name == choosesLate || f.of.name == choosesMaybe
 	askedOnce := f.of.name == choosesMaybe && len(f.of.players[0].received(f.of.exam.asking().Request)) < 2
-	lost := playable && f.player.ending().status == league.StatusTechnicalLoss
-	return when(lost || askedOnce || f.of.name == noEnvelope || mustLose(f) == "", undecided)
+	lost := f.of.once && f.player.ending().status == league.StatusTechnicalLoss
+	return when(lost || askedOnce || f.of.name == noEnvelope || f.of.loses, undecided)
 }
 
 // inTurn skips requirements about simultaneous choices in other games.
@@ -201,7 +188,7 @@ func rightScore(f *fact) string {
 		switch {
 		case winner == p.name:
 			want = 3
-		case winner == "" && len(f.of.losers()) == 0:
+		case winner == "" && !f.of.loses:
 			want = 1
 		}
 		if points, _ := score.integer(p.name); points != want {
@@ -261,11 +248,7 @@ func unreported(f *fact) string {
 // rightWinner returns that a report has not the winner that must win because its opponent
 // fails.
 func rightWinner(f *fact) string {
-	want := ""
-	if losers := f.of.losers(); len(losers) == 1 {
-		want = f.of.players[losers[0].side.Other()].name
-	}
-	got := winnerOf(f.reported())
+	want, got := f.of.players[f.of.by.Other()].name, winnerOf(f.reported())
 	return when(got != want, "the winner is %s, not %s", quoted(got), quoted(want))
 }
 

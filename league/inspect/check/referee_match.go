@@ -66,7 +66,7 @@ func unready(r *reply) bool {
 }
 
 // unplayed tells whether a player does not join the match.
-func (m *refereedMatch) unplayed() bool { return m.name == refusesToPlay || m.name == neverJoins }
+func (m *refereedMatch) unplayed() bool { return m.loses && m.kind == protocol.TypeGameInvitation }
 
 func (m *refereedMatch) invited() bool { return len(m.received(protocol.TypeGameInvitation)) > 0 }
 
@@ -96,21 +96,12 @@ func (m *refereedMatch) slow() bool {
 // A fakePlayer is a player of a refereedMatch.
 type fakePlayer struct {
 	*fakeAgent
-	*deviation
 
 	match  *refereedMatch
 	name   string
 	side   rules.Side
 	choice string       // that it prefers
 	times  atomic.Int64 // calls to which it deviates
-}
-
-// A deviation tells how a player differs from a good player.
-type deviation struct {
-	kind   string            // of the calls that it answers in another way; "" for all
-	once   bool              // it deviates only for the first of them
-	waits  time.Duration     // at most, until the other player has answered a question
-	change func(r *response) // changes the response of a good player
 }
 
 // newMatch makes a match with two players.
@@ -123,7 +114,7 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	}
 	start := x.options.Game.Start()
 	for i := range m.players {
-		p := &fakePlayer{match: m, name: league.PlayerID(i + 1), side: rules.Side(i), deviation: row.deviations[i]}
+		p := &fakePlayer{match: m, name: league.PlayerID(i + 1), side: rules.Side(i)}
 		if choices := options(x.options.Game, start, p.side); len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
@@ -137,20 +128,17 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	return m
 }
 
+// answer answers as a player should, or deviates.
 func (p *fakePlayer) answer(c *call) response {
-	r := p.behave(c)
-	if p.deviation == nil || p.kind != "" && p.kind != c.kind || p.times.Add(1) > 1 && p.once {
+	r, m := p.behave(c), p.match
+	if m.change == nil || m.by != p.side || m.kind != "" && m.kind != c.kind || p.times.Add(1) > 1 && m.once {
 		return r
 	}
-	if p.waits > 0 {
-		p.exam.await(p.exam.life, p.waits, func() bool {
-			other := p.match.players[p.side.Other()]
-			return slices.ContainsFunc(other.received(p.match.exam.asking().Request), func(c *call) bool { return c.answered })
-		})
-	}
-	if p.change != nil {
-		p.change(&r)
-	}
+	p.exam.await(p.exam.life, m.waits, func() bool {
+		return slices.ContainsFunc(m.players[p.side.Other()].received(m.exam.asking().Request),
+			func(c *call) bool { return c.answered })
+	})
+	m.change(&r)
 	return r
 }
 
@@ -241,35 +229,28 @@ const (
 )
 
 // A matchCase is a row of the table of matches. Its name is a scenario of the table of
-// requirements.
+// requirements. One player may differ from a good player.
 type matchCase struct {
-	name       string
-	deviations [2]*deviation // of the players, by side
-	loses      bool          // a player that deviates loses
-	code       protocol.Code // of the GAME_ERROR that it is sent; "" for none, or any
-	short      bool          // a player does not answer: the referee is told short timeouts
-	long       bool          // a referee retries after a pause, when a connection breaks
+	name   string
+	by     rules.Side        // the player that deviates
+	kind   string            // of the calls that it answers in another way; "" for all
+	once   bool              // it deviates only for the first of them
+	waits  time.Duration     // at most, until the other player has answered a question
+	change func(r *response) // changes the response of a good player; nil for two good players
+	loses  bool              // it loses
+	code   protocol.Code     // of the GAME_ERROR that it is sent; "" for none, or any
+	short  bool              // it does not answer: the referee is told short timeouts
+	long   bool              // a referee retries after a pause, when a connection breaks
 }
 
 // matchCases returns all matches, the first of which shows the form in which the referee
 // takes matches.
 func (x *refereeExam) matchCases() []matchCase {
-	const a, b = rules.SideA, rules.SideB
-	by := func(side rules.Side, d *deviation) (both [2]*deviation) {
-		both[side] = d
-		return both
-	}
-	question, invitation := x.asking().Request, protocol.TypeGameInvitation
-	instead := func(kind string, r response) *deviation {
-		return &deviation{kind: kind, change: func(good *response) { *good = r }}
-	}
-	maybe := &deviation{kind: question, change: func(r *response) { x.setChoice(r.result, "maybe") }}
-	maybeOnce := &deviation{kind: question, once: true, waits: forOther, change: maybe.change}
-	refuses := &deviation{kind: invitation, change: func(r *response) { r.result["accept"] = false }}
-	otherMatch := &deviation{kind: question, change: func(r *response) { r.result["match_id"] = "R99M99" }}
-	bare := &deviation{change: func(r *response) {
-		maps.DeleteFunc(r.result, func(name string, _ any) bool { return isEnvelope(name) })
-	}}
+	const a, b, invitation = rules.SideA, rules.SideB, protocol.TypeGameInvitation
+	question := x.asking().Request
+	instead := func(r response) func(*response) { return func(good *response) { *good = r } }
+	silent := instead(response{after: maxHolding})
+	maybe := func(r *response) { x.setChoice(r.result, "maybe") }
 	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, protocol.ErrIllegalMove
 	if x.evenOdd() {
 		illegal = protocol.ErrInvalidParityChoice
@@ -277,24 +258,24 @@ func (x *refereeExam) matchCases() []matchCase {
 	return []matchCase{
 		{name: wellPlayed},
 		{name: sameChoice},
-		{name: refusesToPlay, deviations: by(b, refuses), loses: true},
-		{name: neverJoins, deviations: by(a, instead(invitation, response{after: maxHolding})), loses: true, code: late,
-			short: true},
-		{name: neverChooses, deviations: by(b, instead(question, response{after: maxHolding})), loses: true, code: late,
-			short: true},
-		{name: choosesMaybe, deviations: by(a, maybeOnce), code: illegal},
-		{name: alwaysMaybe, deviations: by(b, maybe), loses: true, code: illegal},
-		{name: choosesLate, deviations: by(a,
-			&deviation{kind: question, once: true, change: func(r *response) { r.after = 3 * shortTime }}), code: late,
-			short: true},
-		{name: otherMatchOnly, deviations: by(b, otherMatch), loses: true},
-		{name: answersErrors, deviations: by(a, instead(question, refuse(-32000, "the player has no choice"))),
+		{name: refusesToPlay, by: b, kind: invitation, change: func(r *response) { r.result["accept"] = false },
 			loses: true},
-		{name: answersNonsense, deviations: by(b, instead(question,
-			response{status: http.StatusOK, body: []byte("<html>not what you asked for</html>")})), loses: true, code: lost,
-			long: true},
-		{name: hangsUp, deviations: by(b, instead(question, response{})), loses: true, code: lost, long: true},
-		{name: noEnvelope, deviations: by(b, bare)},
+		{name: neverJoins, by: a, kind: invitation, change: silent, loses: true, code: late, short: true},
+		{name: neverChooses, by: b, kind: question, change: silent, loses: true, code: late, short: true},
+		{name: choosesMaybe, by: a, kind: question, once: true, waits: forOther, change: maybe, code: illegal},
+		{name: alwaysMaybe, by: b, kind: question, change: maybe, loses: true, code: illegal},
+		{name: choosesLate, by: a, kind: question, once: true, change: func(r *response) { r.after = 3 * shortTime },
+			code: late, short: true},
+		{name: otherMatchOnly, by: b, kind: question, change: func(r *response) { r.result["match_id"] = "R99M99" },
+			loses: true},
+		{name: answersErrors, by: a, kind: question, change: instead(refuse(-32000, "the player has no choice")),
+			loses: true},
+		{name: answersNonsense, by: b, kind: question, loses: true, code: lost, long: true,
+			change: instead(response{status: http.StatusOK, body: []byte("<html>not what you asked for</html>")})},
+		{name: hangsUp, by: b, kind: question, change: instead(response{}), loses: true, code: lost, long: true},
+		{name: noEnvelope, by: b, change: func(r *response) {
+			maps.DeleteFunc(r.result, func(name string, _ any) bool { return isEnvelope(name) })
+		}},
 		{name: lostReport, long: true},
 	}
 }

@@ -100,33 +100,20 @@ func (x *exam) examineServer(ctx context.Context) {
 // examineWire examines JSON-RPC itself: ids, notifications, and unknown methods. It repeats one message,
 // which an agent always answers in the same way.
 func (x *exam) examineWire(ctx context.Context, message map[string]any) {
-	for _, id := range []string{
-		`"req-007"`, `"אבג 🎲 \"quoted\" \\ /"`, `""`, `0`, `-7`, `4294967297`, `9007199254740993`, `1.5`, `null`,
-	} {
-		x.host.send(ctx, message, withID(jsontext.Value(id)))
-	}
 	if form := x.host.inForm(ctx, message); objectOf(form.body)["jsonrpc"] == nil {
 		return
 	}
-	r := x.host.send(ctx, message, withID(nil))
+	for _, id := range []string{
+		`"req-007"`, `"אבג 🎲 \"quoted\" \\ /"`, `""`, `0`, `-7`, `4294967297`, `9007199254740993`, `1.5`, `null`,
+	} {
+		x.host.send(ctx, message, func(request members) { request["id"] = jsontext.Value(id) })
+	}
+	r := x.host.send(ctx, message, func(request members) { delete(request, "id") })
 	x.record("wire/notification", &fact{reply: r, about: "a notification of " + r.method})
 	r = x.alive(ctx)
 	x.show("wire/unknown method", r)
 	if r.fault != nil && r.fault.code == codeUnknownMethod {
 		x.understood.Store(true)
-	}
-}
-
-// withID changes the id of a request; nil makes it a notification.
-func withID(id jsontext.Value) change {
-	return func(request members) []byte {
-		if request["jsonrpc"] == nil {
-			return nil
-		}
-		if request["id"] = id; id == nil {
-			delete(request, "id")
-		}
-		return encoded(request)
 	}
 }
 
