@@ -146,11 +146,10 @@ func acknowledge(c *call, to membership, id string) response {
 		return answerPing(c, to.role)
 	}
 	result := map[string]any{"status": protocol.StatusAcknowledged, to.id: id}
-	if match := c.match(); match != "" {
-		result["match_id"] = match
-	}
-	if round, ok := c.params.integer("round_id"); ok {
-		result["round_id"] = round
+	for _, name := range []string{"match_id", "round_id"} {
+		if c.params[name] != nil {
+			result[name] = c.params[name]
+		}
 	}
 	return c.answer(to.sender(id), result)
 }

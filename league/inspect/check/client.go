@@ -65,14 +65,7 @@ func (x *exam) post(ctx context.Context, q request, patience time.Duration) *rep
 
 // rest pauses, and tells whether ctx has not ended.
 func rest(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
+	return protocol.SystemClock().Sleep(ctx, d) == nil
 }
 
 // exchange is post without retries.

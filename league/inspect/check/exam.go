@@ -99,7 +99,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		options: &o, life: bound, end: cancel, hostname: hostOf(o.Listener), game: o.Game.Info().Type,
 		changed: make(chan struct{}), findings: map[string]*Finding{},
 		hung: map[string]bool{}, times: map[string][]time.Duration{}, as: membershipOf(o.Role),
-		token: "tok-" + strings.ToLower(membershipOf(o.Role).first) + "-" + rand.Text(),
+		token: "tok-" + strings.ToLower(membershipOf(o.Role).nth(1)) + "-" + rand.Text(),
 	}
 	failed := x.examine(bound, begin(x))
 	if err := cmp.Or(ctx.Err(), failed); err != nil {

@@ -23,18 +23,18 @@ const (
 type membership struct {
 	protocol.MethodRow
 
-	role, letter string
-	meta, id     string // the names of members
-	first        string // id
-	parse        func(id string) (number int, ok bool)
+	role     string
+	meta, id string // the names of members
+	nth      func(number int) (id string)
+	parse    func(id string) (number int, ok bool)
 }
 
 func membershipOf(role string) membership {
 	if role == Referee {
-		return membership{protocol.RegisterReferee.MethodRow, role, "R", "referee_meta", "referee_id", checkReferee,
+		return membership{protocol.RegisterReferee.MethodRow, role, "referee_meta", "referee_id", league.RefereeID,
 			league.ParseRefereeID}
 	}
-	return membership{protocol.RegisterPlayer.MethodRow, role, "P", "player_meta", "player_id", league.PlayerID(1),
+	return membership{protocol.RegisterPlayer.MethodRow, role, "player_meta", "player_id", league.PlayerID,
 		league.ParsePlayerID}
 }
 
@@ -68,7 +68,7 @@ func (x *exam) admit(c *call) response {
 	}
 	id := protocol.AgentOf(c.params.text("sender"))
 	if _, ok := x.as.parse(id); !ok {
-		id = x.as.first
+		id = x.as.nth(1)
 	}
 	c.to.become(id)
 	return c.answer(protocol.ManagerSender, map[string]any{
@@ -152,7 +152,7 @@ func (x *exam) recordRegistration() {
 // registrationRules are those of the registration of players and referees.
 func (x *exam) registrationRules(role string) []rule {
 	m := membershipOf(role)
-	id := func(n int) string { return fmt.Sprintf("%s-REG-%02d", m.letter, n) }
+	id := func(n int) string { return fmt.Sprintf("%.1s-REG-%02d", strings.ToUpper(role), n) }
 	see := m.Request + ", 003 §2.4"
 	rules := []rule{
 		should(id(1), see, "It registers by a JSON-RPC 2.0 request with the method "+m.Name+".",

@@ -113,8 +113,7 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "the request cannot be read", http.StatusRequestEntityTooLarge)
 		return
 	}
-	calls, status, answer := a.translate(r, body)
-	a.answered(calls, status, answer)
+	status, answer := a.translate(r, body)
 	if status == 0 {
 		panic(http.ErrAbortHandler)
 	}
@@ -125,19 +124,20 @@ func (a *fakeAgent) serve(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write(answer) //nolint:gosec // JSON for an agent, no page; the caller may be gone
 }
 
-// translate answers the calls in a body by the dialect of the agent, or by a response that
+// translate answers the call in a body by the dialect of the agent, or by a response that
 // is sent as it is. Status 0 closes the connection.
-func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, status int, answer []byte) {
+func (a *fakeAgent) translate(r *http.Request, body []byte) (status int, answer []byte) {
+	var c *call
 	var raw *response
 	from, _ := netip.ParseAddrPort(r.RemoteAddr)
 	status, translated := a.dialect.Serve(r.Context(), from.Addr().Unmap(), r.URL.Path, body,
 		func(ctx context.Context, canonical []byte) (none transport.Answer) {
-			c := a.read(body, canonical)
-			if c.object == nil {
-				return answerOf(c.wrap(refuse(codeParse, "Parse error")))
+			got := a.read(body, canonical)
+			if got.object == nil {
+				return answerOf(got.wrap(refuse(codeParse, "Parse error")))
 			}
-			calls = append(calls, c)
-			a.exam.keep(c, len(body))
+			c = got
+			a.exam.keep(c)
 			p := refuse(codeInvalidRequest, "Invalid Request")
 			if c.method != "" || c.kind != "" {
 				p = a.answer(c)
@@ -158,17 +158,19 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (calls []*call, stat
 	answer = translated.Body
 	switch {
 	case raw != nil:
-		return calls, raw.status, raw.body
-	case status == http.StatusNotFound && len(calls) == 0:
-		c := a.read(body, body)
+		status, answer = raw.status, raw.body
+	case status == http.StatusNotFound && c == nil:
+		c = a.read(body, body)
 		path := plain(r.URL.Path)
 		c.To, c.kind, c.form = strings.TrimSuffix(a.url, pathOfAgent)+path, "", "POST "+path+" instead of POST "+pathOfAgent
-		a.exam.keep(c, len(body))
-		calls = append(calls, c)
+		a.exam.keep(c)
 	case len(answer) == 0: // a notification
 		status = http.StatusNoContent
 	}
-	return calls, status, answer
+	if c != nil {
+		a.answered(c, status, answer)
+	}
+	return status, answer
 }
 
 // answerOf is the text of a response as the answer of an agent.
@@ -194,13 +196,13 @@ func (a *fakeAgent) identity() string {
 	return a.id
 }
 
-// keep adds a call of so many bytes to the record, unless the record is full.
-func (x *exam) keep(c *call, size int) {
+// keep adds a call to the record, unless the record is full.
+func (x *exam) keep(c *call) {
 	defer x.update()()
 	c.searching = c.form != "" && c.kind != "" && slices.ContainsFunc(x.calls, func(k *call) bool {
 		return k.To == c.To && k.kind == c.kind && k.form == ""
 	})
-	if x.size += size + 1<<10; x.size <= maxRecord { // with what is kept beside the bytes
+	if x.size += len(c.request) + 1<<10; x.size <= maxRecord { // with what is kept beside the bytes
 		x.calls = append(x.calls, c)
 	}
 }
@@ -262,13 +264,11 @@ func (x *exam) await(ctx context.Context, most time.Duration, done func() bool) 
 	}
 }
 
-// answered notes the answer to calls.
-func (a *fakeAgent) answered(calls []*call, status int, body []byte) {
+// answered notes the answer to a call.
+func (a *fakeAgent) answered(c *call, status int, body []byte) {
 	defer a.exam.update()()
-	for _, c := range calls {
-		c.Status, c.response, c.answered, c.TookMS = status, body, true, time.Since(c.at).Milliseconds()
-		if status == 0 {
-			c.Error = "the kit closed the connection"
-		}
+	c.Status, c.response, c.answered, c.TookMS = status, body, true, time.Since(c.at).Milliseconds()
+	if status == 0 {
+		c.Error = "the kit closed the connection"
 	}
 }

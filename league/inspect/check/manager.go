@@ -155,11 +155,9 @@ func (x *managerExam) startWithoutRight(ctx context.Context) {
 		"": protocol.ErrTokenMissing, strings.Repeat("0", 43): protocol.ErrTokenInvalid,
 		x.players[0].token: protocol.ErrTokenInvalid,
 	} {
-		f := &fact{reply: x.start(ctx, token), code: code}
-		if f.reply.fault != nil && f.reply.fault.code == codeUnknownMethod {
-			f.skip = "it has no start_league"
-		}
-		x.record("begin/without right", f)
+		r := x.start(ctx, token)
+		x.record("begin/without right", &fact{reply: r, code: code,
+			skip: when(r.hasCode(codeUnknownMethod), "it has no start_league")})
 	}
 }
 

@@ -164,7 +164,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 		x.reportWrongly(ctx, m)
 	}
 	r := m.referee.ask(ctx, x.report(m))
-	problem := cmp.Or(r.trouble(), when(notRefused(r) == "", "refused"))
+	problem := declined(r)
 	x.show("report", r, problem)
 	if problem != "" {
 		return
@@ -177,6 +177,9 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 		x.reportAgain(ctx, m)
 	}
 }
+
+// declined returns why an answer to a report does not accept it.
+func declined(r *reply) string { return cmp.Or(r.trouble(), when(notRefused(r) == "", "refused")) }
 
 // reportEarly reports a match before the league begins.
 func (x *managerExam) reportEarly(ctx context.Context) {
@@ -221,8 +224,7 @@ func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
 		x.miss("the manager has ended with its league", "report again")
 		return
 	}
-	problem := cmp.Or(r.trouble(), when(notRefused(r) == "", "refused"))
-	x.show("report again", r, when(refusedWith(r, duplicate) != "", "%s", problem))
+	x.show("report again", r, when(refusedWith(r, duplicate) != "", "%s", declined(r)))
 	another := x.report(m) // a possible result: the other player has won
 	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB))
 	if r = m.referee.send(ctx, another); r.Status != 0 || !x.over() {

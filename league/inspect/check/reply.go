@@ -116,6 +116,9 @@ func (r *reply) trouble() string {
 	return fmt.Sprintf("answered with HTTP status %d and neither result nor error", r.Status)
 }
 
+// hasCode tells whether the answer is the error of JSON-RPC with this code.
+func (r *reply) hasCode(code int) bool { return r.fault != nil && r.fault.code == code }
+
 // timedOut tells whether the agent had its whole time, and gave no answer.
 func (r *reply) timedOut() bool { return strings.HasPrefix(r.Error, "no answer within") }
 

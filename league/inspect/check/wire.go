@@ -55,8 +55,7 @@ func (x *exam) inspect(r *reply) *reply {
 // failsWith wants an answer to be the error with this code.
 func failsWith(code int) test {
 	return func(f *fact) string {
-		wrong := f.reply.fault != nil && f.reply.fault.code != code
-		return cmp.Or(notFailed(f), when(wrong, "%s, not %d", f.reply.trouble(), code))
+		return cmp.Or(notFailed(f), when(!f.reply.hasCode(code), "%s, not %d", f.reply.trouble(), code))
 	}
 }
 
@@ -112,7 +111,7 @@ func (x *exam) examineWire(ctx context.Context, message map[string]any) {
 	x.record("wire/notification", &fact{reply: r, about: "a notification of " + r.method})
 	r = x.alive(ctx)
 	x.show("wire/unknown method", r)
-	if r.fault != nil && r.fault.code == codeUnknownMethod {
+	if r.hasCode(codeUnknownMethod) {
 		x.understood.Store(true)
 	}
 }
