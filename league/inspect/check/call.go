@@ -124,11 +124,16 @@ func encoded(v any) []byte {
 	return b
 }
 
-// answer answers a call with a result of these members. The row of the method gives its
-// message type.
-func (c *call) answer(sender string, result map[string]any) response {
+// answer answers a call with a result of these members, and of those in the call that have these names.
+// The row of the method gives its message type.
+func (c *call) answer(sender string, result map[string]any, same ...string) response {
 	m := message(methodOf(c.kind).Result, sender, cmp.Or(c.params.text("conversation_id"), "conv-check"), "")
 	maps.Copy(m, result)
+	for _, name := range same {
+		if value := c.params[name]; value != nil {
+			m[name] = value
+		}
+	}
 	return response{result: m}
 }
 
@@ -145,13 +150,7 @@ func acknowledge(c *call, to membership, id string) response {
 	if !methodOf(c.kind).Notice {
 		return answerPing(c, to.role)
 	}
-	result := map[string]any{"status": protocol.StatusAcknowledged, to.id: id}
-	for _, name := range []string{"match_id", "round_id"} {
-		if c.params[name] != nil {
-			result[name] = c.params[name]
-		}
-	}
-	return c.answer(to.sender(id), result)
+	return c.answer(to.sender(id), map[string]any{"status": protocol.StatusAcknowledged, to.id: id}, "match_id", "round_id")
 }
 
 // match is the match that a call is about.

@@ -242,6 +242,14 @@ type breach struct {
 	code   protocol.Code // of the refusal; "" for any
 }
 
+// breachesOfTime are timestamps that are not UTC.
+func breachesOfTime(fact string) []breach {
+	return []breach{
+		{fact, "timestamp", "2025-01-15T10:30:00+02:00", protocol.ErrInvalidTimestamp},
+		{fact, "timestamp", "2025-01-15T10:30:00", protocol.ErrInvalidTimestamp},
+	}
+}
+
 // in puts the breach into a message, or into its player_meta or referee_meta.
 func (b *breach) in(message, meta map[string]any) map[string]any {
 	in := message

@@ -142,7 +142,7 @@ func (x *exam) recordRegistration() {
 		x.record("registration/endpoint", &fact{call: first, problem: fmt.Sprintf(
 			"contact_endpoint is %s, but %s is examined", quoted(x.endpointIn(first)), x.options.URL)})
 		x.record("registration/count", &fact{call: first,
-			skip: "it registered with another contact_endpoint, and was REJECTED"})
+			problem: skipped("it registered with another contact_endpoint, and was REJECTED")})
 		return
 	}
 	x.record("registration/count", &fact{call: own[len(own)-1],

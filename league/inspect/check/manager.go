@@ -157,7 +157,7 @@ func (x *managerExam) startWithoutRight(ctx context.Context) {
 	} {
 		r := x.start(ctx, token)
 		x.record("begin/without right", &fact{reply: r, code: code,
-			skip: when(r.hasCode(codeUnknownMethod), "it has no start_league")})
+			problem: when(r.hasCode(codeUnknownMethod), "%s", skipped("it has no start_league"))})
 	}
 }
 

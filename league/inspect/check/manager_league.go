@@ -28,26 +28,19 @@ type assignedMatch struct {
 	accepted bool // the report was accepted
 }
 
-// playerOf reads a player of an assignment.
-func playerOf(m members, name string) (id, endpoint string) {
-	player := objectOf(m[name])
-	return player.text("player_id"), player.text("endpoint")
-}
-
 // assigned takes a match and answers at once. A goroutine conducts the match.
 func (x *managerExam) assigned(c *call) response {
 	m := &assignedMatch{id: c.match(), round: roundOf(c), call: c}
 	m.attempt, _ = c.params.integer("attempt")
-	m.players[0], m.endpoints[0] = playerOf(c.params, "player_A")
-	m.players[1], m.endpoints[1] = playerOf(c.params, "player_B")
+	for side, name := range sides {
+		player := objectOf(c.params[name])
+		m.players[side], m.endpoints[side] = player.text("player_id"), player.text("endpoint")
+	}
 	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
 	x.take(m)
 	id := c.to.identity()
-	ack := map[string]any{"status": protocol.StatusAccepted, "match_id": m.id, "referee_id": id}
-	if m.attempt > 0 {
-		ack["attempt"] = m.attempt
-	}
-	return c.answer(protocol.RefereeSender(id), ack)
+	ack := map[string]any{"status": protocol.StatusAccepted, "referee_id": id}
+	return c.answer(protocol.RefereeSender(id), ack, "match_id", "attempt")
 }
 
 // playerProblem returns what is wrong with a player of an assignment.
@@ -101,14 +94,12 @@ func (x *managerExam) take(m *assignedMatch) {
 
 // decide decides a match by choices that make every kind of result in turn.
 func (x *managerExam) decide(m *assignedMatch, n int) {
-	results := []rules.Side{rules.SideA, rules.SideB, rules.NoSide, rules.SideA}
-	winner := results[n%len(results)]
-	m.verdict, m.status = x.verdictFor(winner), league.StatusWin
-	switch {
-	case winner == rules.NoSide:
-		m.status = league.StatusDraw
-	case n%len(results) == 3:
-		m.status, m.verdict.Moves[rules.SideB], m.verdict.Number = league.StatusTechnicalLoss, "", 0
+	winners := []rules.Side{rules.SideA, rules.SideB, rules.NoSide, rules.SideA}
+	n %= len(winners)
+	m.verdict = x.verdictFor(winners[n])
+	m.status = []string{league.StatusWin, league.StatusWin, league.StatusDraw, league.StatusTechnicalLoss}[n]
+	if m.status == league.StatusTechnicalLoss {
+		m.verdict.Moves[rules.SideB], m.verdict.Number = "", 0
 	}
 }
 
@@ -132,22 +123,14 @@ func resultOf(players [2]string, status string, v rules.Verdict) map[string]any 
 	} else {
 		score[players[v.Winner]] = 3
 	}
-	return map[string]any{"winner": orNull(v.WinnerOf(players)), "score": score, "details": map[string]any{
-		"drawn_number": orNull(v.Number), "choices": choicesOf(players, v), "status": status,
+	return map[string]any{"winner": protocol.NonZero(v.WinnerOf(players)), "score": score, "details": map[string]any{
+		"drawn_number": protocol.NonZero(v.Number), "choices": choicesOf(players, v), "status": status,
 	}}
 }
 
 // choicesOf are the last choices of both players.
 func choicesOf(players [2]string, v rules.Verdict) map[string]any {
-	return map[string]any{players[0]: orNull(v.Moves[0]), players[1]: orNull(v.Moves[1])}
-}
-
-// orNull is nil for the zero value.
-func orNull[T comparable](v T) any {
-	if v == *new(T) {
-		return nil
-	}
-	return v
+	return map[string]any{players[0]: protocol.NonZero(v.Moves[0]), players[1]: protocol.NonZero(v.Moves[1])}
 }
 
 // conduct reports a match. Before the first report it sends queries and wrong reports.

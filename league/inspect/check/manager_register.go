@@ -118,19 +118,16 @@ func (x *managerExam) registerFurther(ctx context.Context) {
 
 // breaches returns the breaches of a registration.
 func (x *managerExam) breaches(as membership) []breach {
-	const missing, wrongType, wrongName, timestamp = "refusal/missing field", "refusal/type", "refusal/name",
-		"refusal/timestamp"
-	all := []breach{
+	const missing, wrongType, wrongName = "refusal/missing field", "refusal/type", "refusal/name"
+	all := append(breachesOfTime("refusal/timestamp"), []breach{
 		{wrongName, "display_name", "", ""}, {wrongName, "display_name", strings.Repeat("n", 51), ""},
 		{"refusal/protocol", "protocol", "league.v1", protocol.ErrProtocolVersion},
 		{"refusal/protocol", "protocol_version", "1.0.0", protocol.ErrProtocolVersion},
-		{timestamp, "timestamp", "2025-01-15T10:30:00+02:00", protocol.ErrInvalidTimestamp},
-		{timestamp, "timestamp", "2025-01-15T10:30:00", protocol.ErrInvalidTimestamp},
 		{"refusal/endpoint", "contact_endpoint", "localhost:8101/mcp", protocol.ErrInvalidEndpoint},
 		{"refusal/endpoint", "contact_endpoint", "http://localhost:99999/mcp", protocol.ErrInvalidEndpoint},
 		{wrongType, "game_types", []any{1, 2}, protocol.ErrInvalidFieldType},
 		{"refusal/game", "game_types", []any{"chess"}, protocol.ErrUnsupportedGame},
-	}
+	}...)
 	for _, name := range []string{"protocol", "sender", "timestamp", "conversation_id"} {
 		all = append(all, breach{missing, name, nil, protocol.ErrMissingField})
 	}
@@ -153,7 +150,7 @@ func (x *managerExam) applyWrongly(ctx context.Context) {
 		for _, b := range x.breaches(as.membership) {
 			f := &fact{about: "a " + as.role + " " + b.about(), code: b.code}
 			if players := x.options.Players; len(x.players) >= players-1 && players != 2 {
-				f.skip = "the manager has accepted wrong registrations, and one more would begin the league"
+				f.problem = skipped("the manager has accepted wrong registrations, and one more would begin the league")
 				x.record(b.fact, f)
 				continue
 			}

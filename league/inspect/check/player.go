@@ -146,8 +146,8 @@ func (x *playerExam) endingAs(m *match, status string, v rules.Verdict) map[stri
 	q := x.envelope(protocol.TypeGameOver, m)
 	q["game_type"] = x.game
 	q["game_result"] = map[string]any{
-		"status": status, "winner_player_id": orNull(v.WinnerOf(ids)), "drawn_number": orNull(v.Number),
-		"number_parity": orNull(v.Parity),
+		"status": status, "winner_player_id": protocol.NonZero(v.WinnerOf(ids)), "drawn_number": protocol.NonZero(v.Number),
+		"number_parity": protocol.NonZero(v.Parity),
 		"choices":       choicesOf(ids, v), "reason": v.Reason(ids),
 	}
 	return q

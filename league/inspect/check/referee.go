@@ -73,7 +73,7 @@ func (x *refereeExam) answer(c *call) response {
 		return response{}
 	}
 	return c.answer(protocol.ManagerSender,
-		map[string]any{"status": protocol.StatusAccepted, "match_id": c.match(), "league_id": checkLeague})
+		map[string]any{"status": protocol.StatusAccepted, "league_id": checkLeague}, "match_id")
 }
 
 // finish tells the referee that round and league are over. The referee may end then.
@@ -132,7 +132,7 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (problem stri
 	}
 	if x.unlistened != "" {
 		problem += ", but it may call players at the addresses of a file of its own: " + x.unlistened
-		x.record("conducted", &fact{skip: problem, reply: shown})
+		x.record("conducted", &fact{problem: skipped(problem), reply: shown})
 		return problem
 	}
 	x.show("conducted", shown, problem)

@@ -145,7 +145,7 @@ func (p *fakePlayer) answer(c *call) response {
 // behave answers as a player should.
 func (p *fakePlayer) behave(c *call) response {
 	x := p.match.exam
-	result := map[string]any{"match_id": c.match(), "player_id": p.name, "auth_token": protocol.NoToken}
+	result := map[string]any{"player_id": p.name, "auth_token": protocol.NoToken}
 	switch c.kind {
 	case protocol.TypeGameInvitation:
 		result["accept"], result["arrival_timestamp"] = true, protocol.FormatTimestamp(time.Now())
@@ -156,7 +156,7 @@ func (p *fakePlayer) behave(c *call) response {
 	default:
 		return acknowledge(c, membershipOf(Player), p.name)
 	}
-	return c.answer(protocol.PlayerSender(p.name), result)
+	return c.answer(protocol.PlayerSender(p.name), result, "match_id")
 }
 
 // prefer returns the player's choice among those that are allowed.
@@ -180,6 +180,9 @@ func (m *refereedMatch) verdict(number int) rules.Verdict {
 	return position.Judge(rules.Chance{})
 }
 
+// sides are the members of an assignment that have its players.
+var sides = [2]string{"player_A", "player_B"}
+
 // assignment is MATCH_ASSIGNMENT of a match.
 func (x *refereeExam) assignment(m *refereedMatch) map[string]any {
 	q := notice(protocol.TypeMatchAssignment, map[string]any{
@@ -187,7 +190,7 @@ func (x *refereeExam) assignment(m *refereedMatch) map[string]any {
 		"attempt": m.attempt, "game_type": x.game, "referee_id": x.host.identity(),
 		"retry_policy": map[string]any{"max_retries": 3, "delay_sec": 0.1, "backoff_strategy": "fixed"},
 	})
-	for i, name := range []string{"player_A", "player_B"} {
+	for i, name := range sides {
 		q[name] = map[string]any{
 			"player_id": m.players[i].name, "endpoint": m.players[i].url, "display_name": "Check Player " + m.players[i].name,
 			"standings": map[string]any{"wins": 0, "losses": 0, "draws": 0, "points": 0},

@@ -1,19 +1,24 @@
 package check
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 
 	"evenodd/league/protocol"
 )
 
-// remedies name the requirement that an agent breaks by a failure in a match: the first row
-// that fits. An empty method or code fits all.
-var remedies = []struct {
+type remedy struct {
 	method string
 	code   protocol.Code
 	id     string
-}{
+}
+
+// remedies name the requirement that an agent breaks by a failure in a match: the first row
+// that fits. An empty method or code fits all.
+var remedies = []remedy{
+	{"", unreadableAnswer, "P-RPC-15"},
+	{protocol.Invite.Name, refusal, "P-INV-04"},
 	{"", protocol.ErrConnection, "P-HTTP-01"},
 	{"", protocol.ErrRateLimited, "P-LOAD-01"},
 	{"", protocol.ErrMessageTooLarge, "P-HTTP-08"},
@@ -34,11 +39,10 @@ var remedies = []struct {
 	{"", "", "P-CHO-01"},
 }
 
-// The requirements that a player breaks by the refusal of an invitation, and by an answer that is
-// no valid JSON.
+// The failures without a code of their own in the catalogue.
 const (
-	refusal     = "P-INV-04"
-	validAnswer = "P-RPC-15"
+	refusal          protocol.Code = "refusal"
+	unreadableAnswer protocol.Code = "unreadable"
 )
 
 var requirements = sync.OnceValue(func() map[string]Requirement {
@@ -53,16 +57,12 @@ var requirements = sync.OnceValue(func() map[string]Requirement {
 // tells how to mend it. No code is the refusal of an invitation. Unreadable tells that there was
 // an answer, which could not be read: an answer and none have the same code.
 func Remedy(method string, code protocol.Code, unreadable bool) Requirement {
-	switch {
-	case method == protocol.Invite.Name && code == "":
-		return requirements()[refusal]
-	case unreadable && code == protocol.ErrConnection:
-		return requirements()[validAnswer]
+	if unreadable && code == protocol.ErrConnection {
+		code = unreadableAnswer
 	}
-	for _, r := range remedies {
-		if (r.method == "" || r.method == method) && (r.code == "" || r.code == code) {
-			return requirements()[r.id]
-		}
-	}
-	return Requirement{} // the last row fits all
+	code = cmp.Or(code, refusal)
+	i := slices.IndexFunc(remedies, func(r remedy) bool {
+		return (r.method == "" || r.method == method) && (r.code == "" || r.code == code)
+	})
+	return requirements()[remedies[i].id] // the last row fits all
 }

@@ -11,6 +11,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
 )
 
 // members are the members of a JSON object, as received.
@@ -102,18 +104,14 @@ func (r *reply) trouble() string {
 		return r.Error
 	case r.result != nil && r.fault == nil:
 		return ""
-	case r.fault != nil && r.fault.code == 0:
-		return "answered with the error " + quoted(r.fault.message)
 	case r.fault != nil:
-		return fmt.Sprintf("answered with the error %d %s", r.fault.code, quoted(r.fault.message))
-	case len(r.response) == 0:
-		return fmt.Sprintf("answered with HTTP status %d and no body", r.Status)
-	case r.object == nil:
-		return fmt.Sprintf("answered with HTTP status %d and a body that is no JSON object", r.Status)
+		return "answered with the error " + when(r.fault.code != 0, "%d ", r.fault.code) + quoted(r.fault.message)
 	case r.object["result"] != nil:
 		return "answered with a result that is " + jsonKind(r.object["result"]) + ", not an object"
 	}
-	return fmt.Sprintf("answered with HTTP status %d and neither result nor error", r.Status)
+	body := cmp.Or(when(len(r.response) == 0, "no body"), when(r.object == nil, "a body that is no JSON object"),
+		"neither result nor error")
+	return fmt.Sprintf("answered with HTTP status %d and %s", r.Status, body)
 }
 
 // hasCode tells whether the answer is the error of JSON-RPC with this code.
@@ -202,8 +200,7 @@ func shown(text string) string {
 // that reads a number as a float loses some.
 func sameJSON(a, b jsontext.Value) bool {
 	if a.Kind() == '"' && b.Kind() == '"' {
-		var x, y string
-		return json.Unmarshal(a, &x) == nil && json.Unmarshal(b, &y) == nil && x == y
+		return protocol.Unquote(a) == protocol.Unquote(b)
 	}
 	return bytes.Equal(bytes.TrimSpace(a), bytes.TrimSpace(b))
 }

@@ -234,39 +234,31 @@ func causesOf(findings []Finding) []Cause {
 	groups := map[string][]*Finding{}
 	var keys []string
 	for i := range findings {
-		f := &findings[i]
-		if f.Verdict != Fail && f.Verdict != Warn {
+		if f := &findings[i]; f.Verdict == Fail || f.Verdict == Warn {
+			key := cmp.Or(f.defect, f.ID)
+			keys, groups[key] = append(keys, key), append(groups[key], f)
+		}
+	}
+	causes := []Cause{}
+	for _, key := range keys {
+		group := groups[key]
+		delete(groups, key)
+		if group == nil { // the key came before
 			continue
 		}
-		key := cmp.Or(f.defect, f.ID)
-		if groups[key] == nil {
-			keys = append(keys, key)
+		first := group[max(0, slices.IndexFunc(group, func(f *Finding) bool { return f.Level == Must }))]
+		c := Cause{ID: first.ID, Level: first.Level, Text: cmp.Or(first.Detail, first.Text)}
+		if len(group) > 1 {
+			c.Text = first.defect
 		}
-		groups[key] = append(groups[key], f)
-	}
-	causes := make([]Cause, 0, len(keys))
-	for _, key := range keys {
-		causes = append(causes, causeOf(groups[key]))
+		for _, f := range group {
+			f.Cause = c.ID
+			c.Requirements = append(c.Requirements, f.ID)
+		}
+		causes = append(causes, c)
 	}
 	slices.SortStableFunc(causes, func(a, b Cause) int { return strings.Compare(string(a.Level), string(b.Level)) })
 	return causes
-}
-
-// causeOf is the cause of findings that share a defect.
-func causeOf(group []*Finding) Cause {
-	first := group[0]
-	if i := slices.IndexFunc(group, func(f *Finding) bool { return f.Level == Must }); i > 0 {
-		first = group[i]
-	}
-	c := Cause{ID: first.ID, Level: first.Level, Text: cmp.Or(first.Detail, first.Text)}
-	if len(group) > 1 {
-		c.Text = first.defect
-	}
-	for _, f := range group {
-		f.Cause = c.ID
-		c.Requirements = append(c.Requirements, f.ID)
-	}
-	return c
 }
 
 // tokens finds the tokens of a message by the names of their members. In the result of an MCP tool

@@ -27,8 +27,7 @@ type judge struct {
 // ("repeat/join"), or has no scenario if several show it ("join").
 type fact struct {
 	about          string // the case; the detail of a failure begins with it
-	skip           string // why the fact could not be observed: its requirements are skipped
-	problem        string // a problem that the scenario itself observed
+	problem        string // a problem that the scenario itself observed, or skipped
 	note           string // the detail of a pass
 	defect         string // that failures have in common
 	reply, earlier *reply
@@ -221,7 +220,7 @@ func (x *exam) show(name string, r *reply, problems ...string) {
 // miss records why facts could not be observed. It replaces no finding.
 func (x *exam) miss(why string, names ...string) {
 	for _, name := range names {
-		x.record(name, &fact{skip: why})
+		x.show(name, nil, skipped(why))
 	}
 }
 
@@ -238,20 +237,18 @@ func (x *exam) record(name string, f *fact) {
 
 // find decides a requirement by a fact, and keeps the finding. The first failure stands.
 func (x *exam) find(id string, f *fact, decide test) {
-	finding := &Finding{Verdict: Skipped, Detail: f.skip}
-	if f.skip == "" {
-		problem := decide(f)
-		why, skip := strings.CutPrefix(problem, undecided)
-		switch {
-		case skip && why == "":
-			return
-		case skip:
-			finding.Detail = why
-		case problem == "":
-			finding = &Finding{Verdict: Pass, Detail: f.note}
-		default:
-			finding = &Finding{Verdict: Fail, Detail: when(f.about != "", "%s: ", f.about) + problem, defect: f.defect}
-		}
+	problem := f.problem
+	if !strings.HasPrefix(problem, undecided) {
+		problem = decide(f)
+	}
+	finding := &Finding{Verdict: Pass, Detail: f.note}
+	switch why, skip := strings.CutPrefix(problem, undecided); {
+	case skip && why == "":
+		return
+	case skip:
+		finding = &Finding{Verdict: Skipped, Detail: why}
+	case problem != "":
+		finding = &Finding{Verdict: Fail, Detail: when(f.about != "", "%s: ", f.about) + problem, defect: f.defect}
 	}
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -85,6 +85,6 @@ func TestEachRemedyNamesARequirementWithAHint(t *testing.T) {
 	for _, r := range remedies {
 		assert.NotEmpty(t, requirements()[r.id].Hint, r.id)
 	}
-	assert.NotEmpty(t, requirements()[refusal].Hint)
-	assert.Equal(t, requirements()[validAnswer], Remedy("choose_parity", protocol.ErrConnection, true))
+	assert.Equal(t, requirements()["P-INV-04"], Remedy("handle_game_invitation", "", false))
+	assert.Equal(t, requirements()["P-RPC-15"], Remedy("choose_parity", protocol.ErrConnection, true))
 }
