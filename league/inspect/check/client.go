@@ -157,11 +157,11 @@ func (x *exam) timed(r *reply) {
 // examination rejects that, in the other forms that a league knows. The dialect remembers the form that
 // it understands. The reply has the message with the names of the specification, and the bytes in the form
 // that was understood; if none was, it is the answer that tells most about the reason.
-func (a *fakeAgent) ask(ctx context.Context, message map[string]any) *reply {
+func (a *fakeAgent) ask(message map[string]any) *reply {
 	x := a.exam
 	q := x.request(message)
 	limit := x.limitOf(q.method)
-	ctx, cancel := context.WithTimeout(ctx, limit)
+	ctx, cancel := context.WithTimeout(x.life, limit)
 	defer cancel()
 	var attempts []*reply
 	status, translated, arrived, err := a.dialect.Call(ctx, q.url, "", q.method, q.body,
@@ -272,33 +272,33 @@ func (b *breach) about() string {
 
 // send sends a message once, in the form that the agent under examination has understood before from this
 // one, and with changes.
-func (a *fakeAgent) send(ctx context.Context, message map[string]any, changes ...func(request members)) *reply {
-	q := a.inForm(ctx, message)
+func (a *fakeAgent) send(message map[string]any, changes ...func(request members)) *reply {
+	q := a.inForm(message)
 	for _, change := range changes {
 		request := objectOf(q.body)
 		change(request)
 		q.body = encoded(request)
 	}
-	return a.exam.deliver(ctx, q)
+	return a.exam.deliver(q)
 }
 
 // sendBroken sends copies of a message, each with a breach.
-func (a *fakeAgent) sendBroken(ctx context.Context, message map[string]any, breaches ...breach) {
+func (a *fakeAgent) sendBroken(message map[string]any, breaches ...breach) {
 	for _, b := range breaches {
-		r := a.send(ctx, b.in(maps.Clone(message), nil))
+		r := a.send(b.in(maps.Clone(message), nil))
 		about := fmt.Sprint(message["message_type"], " ", b.about())
 		a.exam.record(b.fact, &fact{about: about, reply: r, code: b.code})
 	}
 }
 
 // sendBody posts a request as it is. The method is "" for a body that is no call.
-func (x *exam) sendBody(ctx context.Context, method string, body []byte) *reply {
-	return x.deliver(ctx, request{method: method, url: x.options.URL, body: body})
+func (x *exam) sendBody(method string, body []byte) *reply {
+	return x.deliver(request{method: method, url: x.options.URL, body: body})
 }
 
 // deliver makes a call, translates the answer as a league does, and inspects it.
-func (x *exam) deliver(ctx context.Context, q request) *reply {
-	r := x.post(ctx, q, x.limitOf(q.method))
+func (x *exam) deliver(q request) *reply {
+	r := x.post(x.life, q, x.limitOf(q.method))
 	x.timed(r)
 	if m := dialect.MethodOf(q.method); m != nil && r.Error == "" {
 		read := m.ReadReply(jsontext.Value("1"), r.Status, r.response)
@@ -308,9 +308,9 @@ func (x *exam) deliver(ctx context.Context, q request) *reply {
 }
 
 // inForm returns a request in the form that the agent under examination has understood before from this one.
-func (a *fakeAgent) inForm(ctx context.Context, message map[string]any) request {
+func (a *fakeAgent) inForm(message map[string]any) request {
 	q, formed := a.exam.request(message), false
-	_, _, _, _ = a.dialect.Call(ctx, q.url, "", q.method, q.body,
+	_, _, _, _ = a.dialect.Call(a.exam.life, q.url, "", q.method, q.body,
 		func(_ context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
 			if !formed {
 				q.url, q.header, q.body, formed = url, header, body, true

@@ -101,7 +101,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 		hung: map[string]bool{}, times: map[string][]time.Duration{}, as: membershipOf(o.Role),
 		token: "tok-" + strings.ToLower(membershipOf(o.Role).nth(1)) + "-" + rand.Text(),
 	}
-	failed := x.examine(bound, begin(x))
+	failed := x.examine(begin(x))
 	if err := cmp.Or(ctx.Err(), failed); err != nil {
 		return nil, err
 	}
@@ -117,33 +117,33 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 // An examiner examines the agents of a role. The kit plays all other roles.
 type examiner interface {
 	table() []rule
-	answer(*call) response     // to a call of the agent to the kit's agent at the listener
-	meet(context.Context) bool // makes the first call, and tells whether the examination goes on
-	scenarios() []scenario     // requests that the agent may not survive come last
+	answer(*call) response // to a call of the agent to the kit's agent at the listener
+	meet() bool            // makes the first call, and tells whether the examination goes on
+	scenarios() []scenario // requests that the agent may not survive come last
 }
 
 // A scenario makes calls, and records facts about the answers.
 type scenario struct {
 	names []string // scenarios of the table, of which a selected requirement needs one; nil is always needed
-	run   func(context.Context)
+	run   func()
 }
 
 // examine runs the scenarios that the selected requirements need. Only those of JSON-RPC run
 // for an agent that takes no part in the league.
-func (x *exam) examine(ctx context.Context, role examiner) error {
+func (x *exam) examine(role examiner) error {
 	x.rules = role.table()
 	defer x.close()
 	x.host = x.open(x.options.Listener, role.answer)
-	if err := x.awaitListener(ctx); err != nil {
+	if err := x.awaitListener(); err != nil {
 		return err
 	}
 	defer x.recordAll()
-	if !role.meet(ctx) {
+	if !role.meet() {
 		return nil
 	}
 	for _, s := range role.scenarios() {
 		if (x.absent == "" || slices.Contains(s.names, "wire")) && (s.names == nil || x.needs(s.names...)) {
-			s.run(ctx)
+			s.run()
 		}
 	}
 	if x.absent != "" {
@@ -154,12 +154,12 @@ func (x *exam) examine(ctx context.Context, role examiner) error {
 
 // awaitListener waits until a server listens at the URL of the agent. It returns an error if none does,
 // and if the agent has not called the kit: some agents register, and do not listen then.
-func (x *exam) awaitListener(ctx context.Context) error {
+func (x *exam) awaitListener() error {
 	u, err := url.Parse(x.options.URL)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(ctx, max(x.options.Wait, time.Second))
+	ctx, cancel := context.WithTimeout(x.life, max(x.options.Wait, time.Second))
 	defer cancel()
 	for {
 		attempt, stop := context.WithTimeout(ctx, 5*time.Second)

@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net"
 	"net/url"
@@ -42,8 +41,8 @@ func membershipOf(role string) membership {
 func (m *membership) sender(id string) string { return m.role + ":" + id }
 
 // awaitRegistration waits for the agent to register with the kit's manager, and tells whether it did.
-func (x *exam) awaitRegistration(ctx context.Context) bool {
-	return x.await(ctx, x.options.Wait, func() bool { return x.host.identity() != "" })
+func (x *exam) awaitRegistration() bool {
+	return x.await(x.options.Wait, func() bool { return x.host.identity() != "" })
 }
 
 // answer answers a call to the kit's manager. The manager registers the agent under examination, and

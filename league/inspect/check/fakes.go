@@ -245,9 +245,9 @@ func (x *exam) of(kind string, to ...*fakeAgent) []*call {
 // received returns the calls of a kind to an agent.
 func (a *fakeAgent) received(kind string) []*call { return a.exam.of(kind, a) }
 
-// await waits until done holds; false if most or ctx ends before.
-func (x *exam) await(ctx context.Context, most time.Duration, done func() bool) bool {
-	ctx, cancel := context.WithTimeout(ctx, most)
+// await waits until done holds; false if most or the examination ends before.
+func (x *exam) await(most time.Duration, done func() bool) bool {
+	ctx, cancel := context.WithTimeout(x.life, most)
 	defer cancel()
 	for {
 		x.mu.Lock()

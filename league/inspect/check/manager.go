@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -52,30 +51,30 @@ func (x *managerExam) scenarios() []scenario {
 
 // register registers the agents of the kit, all but the last, and sends registrations and
 // queries that the manager must refuse.
-func (x *managerExam) register(ctx context.Context) {
-	if !x.registerFirst(ctx) {
+func (x *managerExam) register() {
+	if !x.registerFirst() {
 		x.absent = "the manager registers no agents: examine it with a fresh league, that waits for players and referees"
 		return
 	}
 	if x.needs("refusal") {
-		x.applyWrongly(ctx)
+		x.applyWrongly()
 	}
-	x.registerFurther(ctx)
-	x.query(ctx)
+	x.registerFurther()
+	x.query()
 }
 
 // run runs the league from its start to its end.
-func (x *managerExam) run(ctx context.Context) {
-	if !x.begin(ctx) {
+func (x *managerExam) run() {
+	if !x.begin() {
 		return
 	}
-	x.registerLate(ctx)
-	x.follow(ctx)
-	if ctx.Err() != nil && !x.over() {
+	x.registerLate()
+	x.follow()
+	if x.life.Err() != nil && !x.over() {
 		return // the rest of the league is unknown
 	}
 	// The answers to the last reports may come after the end of the league.
-	x.await(ctx, otherLimit, func() bool { return x.playing.Load() == 0 })
+	x.await(otherLimit, func() bool { return x.playing.Load() == 0 })
 	x.recordLeague()
 }
 
@@ -90,28 +89,28 @@ func (x *managerExam) answer(c *call) response {
 }
 
 // begin begins the league, and tells whether it began.
-func (x *managerExam) begin(ctx context.Context) bool {
-	x.reportEarly(ctx)
-	x.startWithoutRight(ctx)
-	complete := len(x.players) >= x.options.Players || x.announced() || x.registerPlayer(ctx)
+func (x *managerExam) begin() bool {
+	x.reportEarly()
+	x.startWithoutRight()
+	complete := len(x.players) >= x.options.Players || x.announced() || x.registerPlayer()
 	close(x.complete)
 	if !complete {
 		return false
 	}
 	if x.options.Admin != "" {
-		x.awaitPings(ctx)
-		r := x.start(ctx, x.options.Admin)
+		x.awaitPings()
+		r := x.start(x.options.Admin)
 		if problem := r.trouble(); problem != "" && !x.announced() {
 			x.record("begin/league", &fact{reply: r, about: "start_league", problem: problem})
 			x.giveUp("the league did not begin: " + problem)
 			return false
 		}
 	}
-	if x.await(ctx, x.options.Wait, x.announced) {
+	if x.await(x.options.Wait, x.announced) {
 		x.show("begin/league", nil)
 		return true
 	}
-	if ctx.Err() == nil {
+	if x.life.Err() == nil {
 		x.giveUp(fmt.Sprintf("the league did not begin: no round and no match within %s of %d players and %d referees "+
 			"registering; say how many it waits for, or give the examination the admin token", x.options.Wait, len(x.players),
 			len(x.referees)))
@@ -120,8 +119,8 @@ func (x *managerExam) begin(ctx context.Context) bool {
 }
 
 // start calls start_league with a token; "" is none.
-func (x *managerExam) start(ctx context.Context, token string) *reply {
-	return x.host.ask(ctx, message("START_LEAGUE", protocol.ManagerSender, "conv-check-start", token))
+func (x *managerExam) start(token string) *reply {
+	return x.host.ask(message("START_LEAGUE", protocol.ManagerSender, "conv-check-start", token))
 }
 
 // maxPinging is the time to wait for the manager to ping its agents before the kit starts
@@ -130,11 +129,10 @@ func (x *managerExam) start(ctx context.Context, token string) *reply {
 const maxPinging = 2 * time.Second
 
 // awaitPings waits until the manager awaits no agent any more by GET_STATUS.
-func (x *managerExam) awaitPings(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, maxPinging)
-	defer cancel()
-	for p := x.players[0]; rest(ctx, 20*time.Millisecond); {
-		awaited := objectOf(p.ask(ctx, x.question(p, protocol.QueryStatus, nil)).result["data"])["awaited"]
+func (x *managerExam) awaitPings() {
+	end := time.Now().Add(maxPinging)
+	for p := x.players[0]; time.Now().Before(end) && rest(x.life, 20*time.Millisecond); {
+		awaited := objectOf(p.ask(x.question(p, protocol.QueryStatus, nil)).result["data"])["awaited"]
 		if awaited.Kind() != '[' || len(awaited) == len("[]") {
 			return
 		}
@@ -150,12 +148,12 @@ func (x *managerExam) announced() bool {
 }
 
 // startWithoutRight tries to begin the league without the admin token.
-func (x *managerExam) startWithoutRight(ctx context.Context) {
+func (x *managerExam) startWithoutRight() {
 	for token, code := range map[string]protocol.Code{
 		"": protocol.ErrTokenMissing, strings.Repeat("0", 43): protocol.ErrTokenInvalid,
 		x.players[0].token: protocol.ErrTokenInvalid,
 	} {
-		r := x.start(ctx, token)
+		r := x.start(token)
 		x.record("begin/without right", &fact{reply: r, code: code,
 			problem: when(r.hasCode(codeUnknownMethod), "%s", skipped("it has no start_league"))})
 	}
@@ -165,11 +163,11 @@ func (x *managerExam) startWithoutRight(ctx context.Context) {
 const maxStill = 15 * time.Second
 
 // follow waits for the league to end.
-func (x *managerExam) follow(ctx context.Context) {
+func (x *managerExam) follow() {
 	calls := func() int { return len(x.received(func(*call) bool { return true })) }
 	for moving := true; moving && !x.over(); {
 		seen := calls()
-		moving = x.await(ctx, maxStill, func() bool { return x.over() || calls() > seen })
+		moving = x.await(maxStill, func() bool { return x.over() || calls() > seen })
 	}
 }
 
@@ -200,10 +198,10 @@ func notAnswered(r *reply) string {
 
 // query sends queries that the manager answers before the league begins, and queries that
 // it must refuse.
-func (x *managerExam) query(ctx context.Context) {
+func (x *managerExam) query() {
 	p := x.players[0]
 	q := x.question(p, protocol.QueryStandings, nil)
-	r := p.ask(ctx, q)
+	r := p.ask(q)
 	standings := objectOf(r.result["data"])["standings"]
 	problem := cmp.Or(notAnswered(r), when(standings.Kind() != '[', "data.standings is %s", jsonKind(standings)))
 	if refusedWith(r, protocol.ErrLeagueNotStarted) != "" {
@@ -212,35 +210,35 @@ func (x *managerExam) query(ctx context.Context) {
 	if problem == "" {
 		x.recordReply(r)
 	}
-	p.sendBroken(ctx, q,
+	p.sendBroken(q,
 		breach{"query/refusal", "query_type", "GET_THE_MOON", protocol.ErrInvalidQueryType},
 		breach{"query/refusal", "league_id", "league_of_nobody", protocol.ErrLeagueNotFound},
 		breach{"token/missing", "auth_token", nil, protocol.ErrTokenMissing},
 		breach{"token/wrong", "auth_token", p.token + "x", protocol.ErrTokenInvalid},
 		breach{"token/wrong", "auth_token", "§ no token", protocol.ErrTokenInvalid})
-	p.sendBroken(ctx, x.question(p, protocol.QueryPlayerStats, nil), breach{"query/refusal", "query_params",
+	p.sendBroken(x.question(p, protocol.QueryPlayerStats, nil), breach{"query/refusal", "query_params",
 		map[string]any{"player_id": "P9999"}, protocol.ErrPlayerNotRegistered})
 	if len(x.players) < 2 {
 		x.miss("the league has one player alone before it begins", "token/of another")
 		return
 	}
-	p.sendBroken(ctx, q, breach{"token/of another", "auth_token", x.players[1].token, protocol.ErrNotAuthorized})
+	p.sendBroken(q, breach{"token/of another", "auth_token", x.players[1].token, protocol.ErrNotAuthorized})
 }
 
 // queryRunning sends queries that only a league in progress can answer, during the first
 // match.
-func (x *managerExam) queryRunning(ctx context.Context, m *assignedMatch) {
+func (x *managerExam) queryRunning(m *assignedMatch) {
 	p := x.member(func(p *member) bool { return p.id == m.players[0] })
 	if p == nil {
 		return
 	}
-	r := p.ask(ctx, x.question(p, protocol.QuerySchedule, map[string]any{"round_id": m.round}))
+	r := p.ask(x.question(p, protocol.QuerySchedule, map[string]any{"round_id": m.round}))
 	missing := !strings.Contains(string(r.result["data"]), m.id)
 	x.show("query/schedule", r, notAnswered(r), when(missing, "match %s of round %d is not in data", m.id, m.round))
-	r = p.ask(ctx, x.question(p, protocol.QueryNextMatch, map[string]any{"player_id": p.id}))
+	r = p.ask(x.question(p, protocol.QueryNextMatch, map[string]any{"player_id": p.id}))
 	next := objectOf(objectOf(r.result["data"])["next_match"])
 	x.show("query/next match", r, notAnswered(r), next.filled("match_id"), next.has("opponent_id", m.players[1]),
 		when(next["round_id"] == nil, "round_id is missing"))
-	r = p.ask(ctx, x.question(p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}))
+	r = p.ask(x.question(p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}))
 	x.show("query/statistics", r, notAnswered(r))
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -86,7 +85,7 @@ func (x *managerExam) take(m *assignedMatch) {
 	}
 	x.playing.Add(1)
 	x.conducting.Go(func() {
-		x.conduct(x.life, m)
+		x.conduct(m)
 		x.playing.Add(-1)
 		x.wake()
 	})
@@ -134,19 +133,19 @@ func choicesOf(players [2]string, v rules.Verdict) map[string]any {
 }
 
 // conduct reports a match. Before the first report it sends queries and wrong reports.
-func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
+func (x *managerExam) conduct(m *assignedMatch) {
 	select {
 	case <-x.complete:
-	case <-ctx.Done():
+	case <-x.life.Done():
 		return
 	}
 	x.record("assignment", &fact{call: m.call,
 		problem: cmp.Or(x.playerProblem(m.players[0], m.endpoints[0]), x.playerProblem(m.players[1], m.endpoints[1]))})
 	if m.first {
-		x.queryRunning(ctx, m)
-		x.reportWrongly(ctx, m)
+		x.queryRunning(m)
+		x.reportWrongly(m)
 	}
-	r := m.referee.ask(ctx, x.report(m))
+	r := m.referee.ask(x.report(m))
 	problem := declined(r)
 	x.show("report", r, problem)
 	if problem != "" {
@@ -157,7 +156,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 	x.mu.Unlock()
 	x.recordReply(r)
 	if m.first {
-		x.reportAgain(ctx, m)
+		x.reportAgain(m)
 	}
 }
 
@@ -165,7 +164,7 @@ func (x *managerExam) conduct(ctx context.Context, m *assignedMatch) {
 func declined(r *reply) string { return cmp.Or(r.trouble(), when(notRefused(r) == "", "refused")) }
 
 // reportEarly reports a match before the league begins.
-func (x *managerExam) reportEarly(ctx context.Context) {
+func (x *managerExam) reportEarly() {
 	if x.announced() || len(x.players) == 0 {
 		return
 	}
@@ -174,13 +173,13 @@ func (x *managerExam) reportEarly(ctx context.Context) {
 		referee: x.referees[0]}
 	x.decide(m, 0)
 	x.record("wrong report", &fact{about: "before the league begins",
-		reply: m.referee.send(ctx, x.report(m)), code: protocol.ErrLeagueNotStarted})
+		reply: m.referee.send(x.report(m)), code: protocol.ErrLeagueNotStarted})
 }
 
 // reportWrongly sends reports of a match in progress that must not count.
-func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
+func (x *managerExam) reportWrongly(m *assignedMatch) {
 	const wrong, withoutRight = "wrong report", "report without right"
-	send := func(q map[string]any, breaches ...breach) { m.referee.sendBroken(ctx, q, breaches...) }
+	send := func(q map[string]any, breaches ...breach) { m.referee.sendBroken(q, breaches...) }
 	report, elsewhere := x.report(m), x.report(m)
 	elsewhere["round_id"] = 99
 	send(elsewhere, breach{wrong, "match_id", "R99M99", protocol.ErrMatchNotFound})
@@ -200,9 +199,9 @@ func (x *managerExam) reportWrongly(ctx context.Context, m *assignedMatch) {
 }
 
 // reportAgain repeats a report, and sends a different one of the same match.
-func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
+func (x *managerExam) reportAgain(m *assignedMatch) {
 	const duplicate = protocol.ErrDuplicateReport
-	r := m.referee.send(ctx, x.report(m))
+	r := m.referee.send(x.report(m))
 	if r.Status == 0 && x.over() {
 		x.miss("the manager has ended with its league", "report again")
 		return
@@ -210,7 +209,7 @@ func (x *managerExam) reportAgain(ctx context.Context, m *assignedMatch) {
 	x.show("report again", r, when(refusedWith(r, duplicate) != "", "%s", declined(r)))
 	another := x.report(m) // a possible result: the other player has won
 	another["result"] = resultOf(m.players, m.status, x.verdictFor(rules.SideB))
-	if r = m.referee.send(ctx, another); r.Status != 0 || !x.over() {
+	if r = m.referee.send(another); r.Status != 0 || !x.over() {
 		x.record("different report", &fact{reply: r, code: duplicate})
 	}
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"strings"
 
@@ -30,18 +29,18 @@ func (x *managerExam) registration(as membership, endpoint string) map[string]an
 }
 
 // registerFirst registers the referees and one player, so that there is a league.
-func (x *managerExam) registerFirst(ctx context.Context) bool {
+func (x *managerExam) registerFirst() bool {
 	for i := range x.options.Referees {
 		referee := x.host
 		if i > 0 {
 			referee = x.open(nil, x.answer)
 		}
-		if !x.registerAgent(ctx, membershipOf(Referee), referee) {
+		if !x.registerAgent(membershipOf(Referee), referee) {
 			return false
 		}
 	}
 	x.openSpare()
-	return x.registerPlayer(ctx)
+	return x.registerPlayer()
 }
 
 // openSpare opens the endpoint of applicants. It answers as a referee, because a referee
@@ -49,14 +48,14 @@ func (x *managerExam) registerFirst(ctx context.Context) bool {
 func (x *managerExam) openSpare() { x.spare = x.open(nil, x.answer) }
 
 // registerPlayer registers one more player; false if that failed.
-func (x *managerExam) registerPlayer(ctx context.Context) bool {
-	return x.registerAgent(ctx, membershipOf(Player), x.open(nil, answerPlayer))
+func (x *managerExam) registerPlayer() bool {
+	return x.registerAgent(membershipOf(Player), x.open(nil, answerPlayer))
 }
 
 // registerAgent registers an agent; false if that failed.
-func (x *managerExam) registerAgent(ctx context.Context, as membership, a *fakeAgent) bool {
+func (x *managerExam) registerAgent(as membership, a *fakeAgent) bool {
 	q := x.registration(as, a.url)
-	r := a.ask(ctx, q)
+	r := a.ask(q)
 	problem := admission(r, as)
 	x.show("register/"+as.role, r, problem)
 	if problem != "" {
@@ -100,14 +99,14 @@ func (x *managerExam) adopt(r *reply, as membership, a *fakeAgent) *member {
 
 // registerFurther registers the players but the last, which would begin the league. It repeats a
 // registration, as an agent does after a lost answer.
-func (x *managerExam) registerFurther(ctx context.Context) {
+func (x *managerExam) registerFurther() {
 	for len(x.players)+1 < x.options.Players && x.givenUp() == "" {
-		if !x.registerPlayer(ctx) {
+		if !x.registerPlayer() {
 			return
 		}
 	}
 	first := x.players[0]
-	r := first.ask(ctx, first.registration)
+	r := first.ask(first.registration)
 	id, problem := r.result.text("player_id"), admission(r, first.membership)
 	x.show("register/again", r, problem,
 		when(id != first.id, "it got the id %s, and before %s", quoted(id), quoted(first.id)))
@@ -145,7 +144,7 @@ func (x *managerExam) breaches(as membership) []breach {
 
 // applyWrongly sends all wrong registrations. If the manager accepts one, the applicant is
 // in the league; one that would begin the league does not apply.
-func (x *managerExam) applyWrongly(ctx context.Context) {
+func (x *managerExam) applyWrongly() {
 	for _, as := range []*member{x.players[0], x.referees[0]} {
 		for _, b := range x.breaches(as.membership) {
 			f := &fact{about: "a " + as.role + " " + b.about(), code: b.code}
@@ -156,7 +155,7 @@ func (x *managerExam) applyWrongly(ctx context.Context) {
 			}
 			q := x.registration(as.membership, x.spare.url)
 			meta, _ := q[as.meta].(map[string]any)
-			f.reply = as.send(ctx, b.in(q, meta))
+			f.reply = as.send(b.in(q, meta))
 			x.record(b.fact, f)
 			if admission(f.reply, as.membership) == "" {
 				x.adopt(f.reply, as.membership, x.spare)
@@ -167,9 +166,9 @@ func (x *managerExam) applyWrongly(ctx context.Context) {
 }
 
 // registerLate registers a player after the beginning of the league.
-func (x *managerExam) registerLate(ctx context.Context) {
+func (x *managerExam) registerLate() {
 	as := membershipOf(Player)
-	r := x.players[0].send(ctx, x.registration(as, x.spare.url))
+	r := x.players[0].send(x.registration(as, x.spare.url))
 	f := &fact{reply: r, code: protocol.ErrLateRegistration}
 	if refusedWith(r, protocol.ErrLeagueFull) == "" {
 		f.code = protocol.ErrLeagueFull

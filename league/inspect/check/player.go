@@ -1,7 +1,6 @@
 package check
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -37,21 +36,21 @@ func (x *playerExam) scenarios() []scenario {
 
 // meet makes the first call, an invitation, and tells whether the examination can continue. A player that
 // has just registered may not know yet that it is in the league.
-func (x *playerExam) meet(ctx context.Context) bool {
-	if x.needs("registration") && x.awaitRegistration(ctx) {
+func (x *playerExam) meet() bool {
+	if x.needs("registration") && x.awaitRegistration() {
 		x.registered, x.player = true, x.host.identity()
 	}
 	m := x.newMatch()
-	r := x.host.ask(ctx, x.invitation(m))
+	r := x.host.ask(x.invitation(m))
 	for attempt := 1; attempt < maxSilent-1 && x.registered && !r.timedOut() && r.trouble() != ""; attempt++ {
-		rest(ctx, 100*time.Millisecond)
-		r = x.host.ask(ctx, x.invitation(m))
+		rest(x.life, 100*time.Millisecond)
+		r = x.host.ask(x.invitation(m))
 	}
 	if r.timedOut() {
 		x.record("join", &fact{reply: r})
 	}
 	if r.trouble() == "" {
-		x.over(ctx, m)
+		x.over(m)
 	}
 	return x.met(r, when(r.Status == 404 && r.trouble() != "", "POST is answered with HTTP status 404"))
 }

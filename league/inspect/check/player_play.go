@@ -3,7 +3,6 @@ package check
 import (
 	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -18,8 +17,8 @@ import (
 )
 
 // invite invites the player to a match.
-func (x *playerExam) invite(ctx context.Context, m *match) *reply {
-	r := x.host.ask(ctx, x.invitation(m))
+func (x *playerExam) invite(m *match) *reply {
+	r := x.host.ask(x.invitation(m))
 	x.show("join", r)
 	if r.trouble() == "" {
 		x.show(protocol.TypeGameJoinAck, r)
@@ -29,8 +28,8 @@ func (x *playerExam) invite(ctx context.Context, m *match) *reply {
 }
 
 // choose asks for a choice; "" if there is no allowed one.
-func (x *playerExam) choose(ctx context.Context, m *match) (string, *reply) {
-	r := x.host.ask(ctx, x.question(m))
+func (x *playerExam) choose(m *match) (string, *reply) {
+	r := x.host.ask(x.question(m))
 	choice, problem := x.choiceIn(r, m)
 	x.show("choice", r, problem)
 	x.recordReply(r)
@@ -38,23 +37,23 @@ func (x *playerExam) choose(ctx context.Context, m *match) (string, *reply) {
 }
 
 // over tells the player that a match has ended.
-func (x *playerExam) over(ctx context.Context, m *match) {
-	x.show("over", x.host.ask(ctx, x.ending(m)))
+func (x *playerExam) over(m *match) {
+	x.show("over", x.host.ask(x.ending(m)))
 }
 
 // playMatches plays as a league does, on both sides, against opponents with any id.
-func (x *playerExam) playMatches(ctx context.Context) {
+func (x *playerExam) playMatches() {
 	for range 2 {
 		m := x.newMatch()
-		x.invite(ctx, m)
+		x.invite(m)
 		for x.turn(m) {
-			choice, _ := x.choose(ctx, m)
+			choice, _ := x.choose(m)
 			if choice == "" {
 				break
 			}
 			x.advance(m, choice)
 		}
-		x.over(ctx, m)
+		x.over(m)
 	}
 	if x.givenUp() == "" && !x.understood.Load() {
 		x.giveUp("the agent has understood no message of a league")
@@ -63,72 +62,72 @@ func (x *playerExam) playMatches(ctx context.Context) {
 	for _, opponent := range []string{"P999", "P100000"} {
 		m := x.newMatch()
 		m.opponent, m.side = opponent, rules.SideB
-		x.playOnce(ctx, "side B", "as PLAYER_B against "+quoted(opponent), m, x.question(m))
+		x.playOnce("side B", "as PLAYER_B against "+quoted(opponent), m, x.question(m))
 	}
-	x.playUnwon(ctx)
-	x.playLate(ctx)
+	x.playUnwon()
+	x.playLate()
 }
 
 // playOnce plays a match with this question, in the form that the player has understood before. The fact is
 // that the player joins and chooses.
-func (x *playerExam) playOnce(ctx context.Context, name, about string, m *match, question map[string]any) {
-	join, reply := x.host.send(ctx, x.invitation(m)), x.host.send(ctx, question)
+func (x *playerExam) playOnce(name, about string, m *match, question map[string]any) {
+	join, reply := x.host.send(x.invitation(m)), x.host.send(question)
 	x.recordReply(join)
-	x.host.ask(ctx, x.ending(m))
+	x.host.ask(x.ending(m))
 	_, problem := x.choiceIn(reply, m)
 	x.record(name, &fact{about: about, reply: reply, earlier: join, problem: cmp.Or(join.trouble(), problem)})
 }
 
 // playUnwon ends a match with a draw, and one with technical losses.
-func (x *playerExam) playUnwon(ctx context.Context) {
+func (x *playerExam) playUnwon() {
 	drawn := x.newMatch()
-	x.invite(ctx, drawn)
+	x.invite(drawn)
 	if x.turn(drawn) {
-		x.choose(ctx, drawn)
+		x.choose(drawn)
 	}
 	q := x.endingAs(drawn, league.StatusDraw, x.verdictFor(rules.NoSide))
-	x.show("no winner", x.host.ask(ctx, q))
+	x.show("no winner", x.host.ask(q))
 
 	lost := x.newMatch()
-	x.invite(ctx, lost)
-	x.show("error", x.host.ask(ctx, notice(protocol.TypeGameError, map[string]any{
+	x.invite(lost)
+	x.show("error", x.host.ask(notice(protocol.TypeGameError, map[string]any{
 		"conversation_id": lost.conversation, "match_id": lost.id, "auth_token": checkToken, "player_id": x.player,
 		"affected_player": x.player, "action_required": x.asking().Result,
 	})))
 	q = x.endingAs(lost, league.StatusTechnicalLoss, rules.Verdict{
 		Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "neither player chose in time" },
 	})
-	x.show("no winner", x.host.ask(ctx, q))
+	x.show("no winner", x.host.ask(q))
 }
 
 // playLate asks a question with a deadline that has passed when the player reads it.
-func (x *playerExam) playLate(ctx context.Context) {
+func (x *playerExam) playLate() {
 	m := x.newMatch()
-	x.invite(ctx, m)
+	x.invite(m)
 	q := x.question(m)
 	q["deadline"] = protocol.FormatTimestamp(time.Now())
-	r := x.host.send(ctx, q)
+	r := x.host.send(q)
 	_, problem := x.choiceIn(r, m)
 	x.show("late question", r, problem)
-	x.over(ctx, m)
+	x.over(m)
 }
 
 // repeat repeats calls, as a referee does after a lost answer, and asks questions that a
 // player must reject.
-func (x *playerExam) repeat(ctx context.Context) {
+func (x *playerExam) repeat() {
 	m := x.newMatch()
-	first := x.invite(ctx, m)
-	x.record("repeat/join", &fact{reply: x.host.send(ctx, x.invitation(m)), earlier: first})
-	x.repeatChoice(ctx, m)
-	x.over(ctx, m)
-	x.show("repeat/over", x.host.send(ctx, x.ending(m)))
-	x.record("repeat/no match", &fact{about: "after GAME_OVER", reply: x.host.send(ctx, x.question(m))})
-	x.record("repeat/no match", &fact{about: "without an invitation", reply: x.host.send(ctx, x.question(x.newMatch()))})
+	first := x.invite(m)
+	x.record("repeat/join", &fact{reply: x.host.send(x.invitation(m)), earlier: first})
+	x.repeatChoice(m)
+	x.over(m)
+	x.show("repeat/over", x.host.send(x.ending(m)))
+	x.record("repeat/no match", &fact{about: "after GAME_OVER", reply: x.host.send(x.question(m))})
+	x.record("repeat/no match", &fact{about: "without an invitation", reply: x.host.send(x.question(x.newMatch()))})
 
 	again := x.newMatch()
-	x.invite(ctx, again)
+	x.invite(again)
 	again.attempt, again.conversation = 2, protocol.MatchConversation(again.id, 2)
-	x.playOnce(ctx, "repeat/match", "as attempt 2", again, x.question(again))
+	x.playOnce("repeat/match", "as attempt 2", again, x.question(again))
 }
 
 // maxAsked is the number of times that one question is asked: a choice between two that
@@ -136,15 +135,15 @@ func (x *playerExam) repeat(ctx context.Context) {
 const maxAsked = 8
 
 // repeatChoice asks the same question again and again.
-func (x *playerExam) repeatChoice(ctx context.Context, m *match) {
+func (x *playerExam) repeatChoice(m *match) {
 	x.turn(m)
-	choice, first := x.choose(ctx, m)
+	choice, first := x.choose(m)
 	if choice == "" {
 		x.miss("it made no choice that could stay the same", "repeat/choice")
 		return
 	}
 	for range maxAsked - 1 {
-		r := x.host.send(ctx, x.question(m))
+		r := x.host.send(x.question(m))
 		again, _ := x.choiceIn(r, m)
 		x.record("repeat/choice", &fact{reply: r, earlier: first,
 			problem: cmp.Or(r.trouble(), when(again != choice, "it chose %q, and asked again %q", choice, again))})
@@ -159,7 +158,7 @@ const concurrentMatches = 20
 
 // playAtOnce plays many matches: it invites to all of them, asks all questions, asks them
 // again in reverse order, and ends all matches.
-func (x *playerExam) playAtOnce(ctx context.Context) {
+func (x *playerExam) playAtOnce() {
 	x.concurrent.Store(true)
 	defer x.concurrent.Store(false)
 	about := fmt.Sprintf("with %d matches at once", concurrentMatches)
@@ -174,7 +173,7 @@ func (x *playerExam) playAtOnce(ctx context.Context) {
 		replies := make([]*reply, len(matches))
 		var wait sync.WaitGroup
 		for i, m := range matches {
-			wait.Go(func() { replies[i] = x.host.send(ctx, message(m)) })
+			wait.Go(func() { replies[i] = x.host.send(message(m)) })
 		}
 		wait.Wait()
 		for _, r := range replies {
@@ -197,15 +196,15 @@ func (x *playerExam) playAtOnce(ctx context.Context) {
 }
 
 // announce announces the first round, and the standings before it.
-func (x *playerExam) announce(ctx context.Context) {
+func (x *playerExam) announce() {
 	opponent := x.matchOf(1, 1).opponent
-	x.show("announce/round", x.host.ask(ctx, notice(protocol.TypeRoundAnnouncement, map[string]any{"matches": []any{
+	x.show("announce/round", x.host.ask(notice(protocol.TypeRoundAnnouncement, map[string]any{"matches": []any{
 		map[string]any{
 			"match_id": "R1M1", "game_type": x.game, "player_A_id": x.player, "player_B_id": opponent,
 			"referee_endpoint": "http://localhost:8001/mcp", "referee_id": checkReferee,
 		},
 	}})))
-	r := x.host.ask(ctx, standingsUpdate([]any{standingsRow(1, x.player, "Agent under examination", 2),
+	r := x.host.ask(standingsUpdate([]any{standingsRow(1, x.player, "Agent under examination", 2),
 		standingsRow(2, opponent, "Opponent", 2)}))
 	x.show("announce/standings", r)
 	x.takesStandings = r.trouble() == ""
@@ -217,41 +216,41 @@ func standingsUpdate(rows []any) map[string]any {
 
 // finish ends the round, plays one more match, and ends the league. A player that has not
 // registered with the kit may be in another league, so the kit does not end that.
-func (x *playerExam) finish(ctx context.Context) {
-	x.show("end/round", x.host.ask(ctx, notice(protocol.TypeRoundCompleted, map[string]any{"next_round_id": nil})))
+func (x *playerExam) finish() {
+	x.show("end/round", x.host.ask(notice(protocol.TypeRoundCompleted, map[string]any{"next_round_id": nil})))
 	last := x.newMatch()
-	x.playOnce(ctx, "end/match", "", last, x.question(last))
+	x.playOnce("end/match", "", last, x.question(last))
 	const end = "P-NOT-04"
 	switch {
 	case !x.options.Selection.Wants(Requirement{ID: end, Level: Should}): // the user wants to go on with the agent
 	case !x.registered:
 		x.miss("the agent did not register with this examination, so the examination must not end its league", "end/league")
 	default:
-		x.show("end/league", x.host.ask(ctx, leagueCompleted(x.player, last.opponent)))
+		x.show("end/league", x.host.ask(leagueCompleted(x.player, last.opponent)))
 	}
 }
 
 // useWire repeats one invitation, which a player always answers in the same way. One of the requests is
 // spelled in an unusual way that means the same in JSON.
-func (x *playerExam) useWire(ctx context.Context) {
+func (x *playerExam) useWire() {
 	m := x.newMatch()
-	x.invite(ctx, m)
-	x.examineWire(ctx, x.invitation(m))
-	q := x.host.inForm(ctx, x.invitation(m))
+	x.invite(m)
+	x.examineWire(x.invitation(m))
+	q := x.host.inForm(x.invitation(m))
 	q.body = bytes.ReplaceAll(q.body, []byte(`"match_id"`), []byte(` "m\u0061tch_id" `))
 	q.body = bytes.ReplaceAll(q.body, []byte(`"method":`), []byte("\r\n\t\"method\": "))
-	x.show("wire/spelling", x.deliver(ctx, q))
-	x.over(ctx, m)
+	x.show("wire/spelling", x.deliver(q))
+	x.over(m)
 }
 
 const maxMessage = 10<<10 - 64 // bytes of a request that is nearly as large as allowed
 
 // sendBroken sends invalid requests, and valid ones with unknown members.
-func (x *playerExam) sendBroken(ctx context.Context) {
+func (x *playerExam) sendBroken() {
 	m := x.newMatch()
-	x.invite(ctx, m)
+	x.invite(m)
 	const missing, timestamp = "broken/no match_id", "broken/timestamp"
-	x.host.sendBroken(ctx, x.invitation(m), append(breachesOfTime(timestamp),
+	x.host.sendBroken(x.invitation(m), append(breachesOfTime(timestamp),
 		breach{missing, "match_id", nil, protocol.ErrMissingField},
 		breach{missing, "match_id", jsontext.Value("null"), protocol.ErrMissingField},
 		breach{"broken/type", "match_id", 42, ""},
@@ -259,7 +258,7 @@ func (x *playerExam) sendBroken(ctx context.Context) {
 		breach{timestamp, "timestamp", "yesterday", protocol.ErrInvalidTimestamp},
 		breach{"broken/protocol", "protocol", "league.v1", protocol.ErrProtocolVersion})...)
 	for _, params := range []string{`["R1M1", "P01"]`, `"R1M1"`} {
-		r := x.host.send(ctx, x.invitation(m), func(request members) {
+		r := x.host.send(x.invitation(m), func(request members) {
 			if request["jsonrpc"] == nil { // the message stands alone
 				clear(request)
 			}
@@ -269,14 +268,14 @@ func (x *playerExam) sendBroken(ctx context.Context) {
 	}
 	q := x.invitation(m)
 	q["comment"], q["future_field"], q["x"] = "added later", map[string]any{"deep": []any{1, nil, true}}, nil
-	x.show("broken/unknown members", x.host.send(ctx, q))
-	x.show("broken/unknown members", x.host.send(ctx, x.invitation(m), func(request members) {
+	x.show("broken/unknown members", x.host.send(q))
+	x.show("broken/unknown members", x.host.send(x.invitation(m), func(request members) {
 		request["trace"], request["meta"] = jsontext.Value(`"abc"`), jsontext.Value("{}")
 	}))
 	q = x.invitation(m)
-	q["comment"] = strings.Repeat("long ", max(0, maxMessage-len(x.host.inForm(ctx, q).body))/5)
-	x.show("broken/10 KB", x.host.send(ctx, q))
-	x.over(ctx, m)
+	q["comment"] = strings.Repeat("long ", max(0, maxMessage-len(x.host.inForm(q).body))/5)
+	x.show("broken/10 KB", x.host.send(q))
+	x.over(m)
 }
 
 // scripts are names that programs get wrong: characters beyond 16 bits, right to left,
@@ -294,7 +293,7 @@ func fifty(name string) string {
 
 // sendScripts sends text in many scripts: in a question, in a conversation_id that must come back, and in
 // the names of large standings.
-func (x *playerExam) sendScripts(ctx context.Context) {
+func (x *playerExam) sendScripts() {
 	m := x.newMatch()
 	m.conversation = "conv-שלום-e\u0301-🎲-" + strings.ToLower(m.id)
 	q := x.question(m)
@@ -304,13 +303,13 @@ func (x *playerExam) sendScripts(ctx context.Context) {
 	}
 	context, _ := in["context"].(map[string]any)
 	context["opponent_name"], context["motto"] = fifty(scripts[0]), strings.Join(scripts[:], " ")
-	x.playOnce(ctx, "scripts/question", "", m, q)
+	x.playOnce("scripts/question", "", m, q)
 
 	rows := []any{standingsRow(1, x.player, scripts[0], 2)}
 	for i := 2; i <= protocol.MaxStandings; i++ {
 		rows = append(rows, standingsRow(i, league.PlayerID(i+100), fifty(scripts[i%len(scripts)]), 2))
 	}
-	r := x.host.send(ctx, standingsUpdate(rows))
+	r := x.host.send(standingsUpdate(rows))
 	x.record("scripts/standings", &fact{about: "standings of many rows", reply: r,
 		problem: cmp.Or(r.Error, when(x.takesStandings, "%s", r.trouble()))})
 }

@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net"
 	"net/http"
@@ -43,9 +42,9 @@ func (x *refereeExam) scenarios() []scenario {
 // play waits for the referee to register, and has it conduct the matches that show the
 // selected requirements. All matches are conducted before they are judged, so that the report
 // does not depend on their order.
-func (x *refereeExam) play(ctx context.Context) {
-	if !x.awaitRegistration(ctx) {
-		if ctx.Err() == nil {
+func (x *refereeExam) play() {
+	if !x.awaitRegistration() {
+		if x.life.Err() == nil {
 			x.show("registration/arrival", nil, fmt.Sprintf("it did not register within %s at %s%s", x.options.Wait,
 				x.host.url, x.misdirected()))
 		}
@@ -54,7 +53,7 @@ func (x *refereeExam) play(ctx context.Context) {
 	}
 	x.show("registration/arrival", nil)
 	matches := x.matches()
-	if x.absent = x.playAll(ctx, matches); x.absent != "" {
+	if x.absent = x.playAll(matches); x.absent != "" {
 		return
 	}
 	for _, m := range matches {
@@ -77,9 +76,9 @@ func (x *refereeExam) answer(c *call) response {
 }
 
 // finish tells the referee that round and league are over. The referee may end then.
-func (x *refereeExam) finish(ctx context.Context) {
-	x.show("end/notice", x.host.ask(ctx, notice(protocol.TypeRoundCompleted, nil)))
-	x.show("end/notice", x.host.ask(ctx, leagueCompleted("P01", "P02")))
+func (x *refereeExam) finish() {
+	x.show("end/notice", x.host.ask(notice(protocol.TypeRoundCompleted, nil)))
+	x.show("end/notice", x.host.ask(leagueCompleted("P01", "P02")))
 }
 
 // The most that a referee may cost that takes matches, and conducts none.
@@ -93,27 +92,27 @@ const (
 // hand hands a match to the referee as a league does. It returns when the referee has
 // answered, or has invited a player: some referees answer when the match is over. It
 // retries while the referee is busy, or has perhaps not read the answer to its registration yet.
-func (x *refereeExam) hand(ctx context.Context, m *refereedMatch) {
+func (x *refereeExam) hand(m *refereedMatch) {
 	m.started.Store(nil)
 	m.handing.Go(func() {
-		r := x.host.ask(ctx, x.assignment(m))
-		for n := 0; (busy(r) && n < 50 || unready(r) && n < 10) && rest(ctx, 100*time.Millisecond); n++ {
-			r = x.host.ask(ctx, x.assignment(m))
+		r := x.host.ask(x.assignment(m))
+		for n := 0; (busy(r) && n < 50 || unready(r) && n < 10) && rest(x.life, 100*time.Millisecond); n++ {
+			r = x.host.ask(x.assignment(m))
 		}
 		m.started.Store(r)
 		x.wake()
 	})
-	x.await(ctx, otherLimit, func() bool { return m.start() != nil || m.invited() })
+	x.await(otherLimit, func() bool { return m.start() != nil || m.invited() })
 }
 
 // begin starts the first match, and learns in which form the referee takes matches. A
 // referee that takes a match and invites nobody is asked in the next form. The problem is
 // why it conducts none; "" if it does, or if the time was over.
-func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (problem string) {
+func (x *refereeExam) begin(m *refereedMatch) (problem string) {
 	var shown *reply
 	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
-		x.hand(ctx, m)
-		if x.await(ctx, untilInvited, func() bool { return m.invited() || m.refusal() != "" }) &&
+		x.hand(m)
+		if x.await(untilInvited, func() bool { return m.invited() || m.refusal() != "" }) &&
 			m.invited() {
 			x.understood.Store(true)
 			x.show("conducted", nil)
@@ -123,11 +122,11 @@ func (x *refereeExam) begin(ctx context.Context, m *refereedMatch) (problem stri
 		if problem == "" {
 			problem, shown = cmp.Or(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.start()
 		}
-		if refusal != "" || ctx.Err() != nil { // no form was understood
+		if refusal != "" || x.life.Err() != nil { // no form was understood
 			break
 		}
 	}
-	if m.cut = ctx.Err() != nil || x.givenUp() != ""; m.cut {
+	if m.cut = x.life.Err() != nil || x.givenUp() != ""; m.cut {
 		return ""
 	}
 	if x.unlistened != "" {
@@ -174,15 +173,15 @@ func (x *refereeExam) openPlayers() {
 const maxUnreported = 2
 
 // awaitEnd waits for a match to be over: reported, and both players told.
-func (x *refereeExam) awaitEnd(ctx context.Context, m *refereedMatch) {
+func (x *refereeExam) awaitEnd(m *refereedMatch) {
 	limit := m.limit
 	if x.unreported.Load() >= maxUnreported {
 		limit = min(limit, time.Second)
 	}
-	m.over = x.await(ctx, limit, func() bool {
+	m.over = x.await(limit, func() bool {
 		return slices.ContainsFunc(m.reports(), func(c *call) bool { return c.Status == http.StatusOK })
 	})
-	m.cut = !m.over && ctx.Err() != nil
+	m.cut = !m.over && x.life.Err() != nil
 	if !m.over {
 		x.unfinished.Store(true)
 		if !m.cut && !m.slow() {
@@ -192,21 +191,21 @@ func (x *refereeExam) awaitEnd(ctx context.Context, m *refereedMatch) {
 	}
 	x.unreported.Store(0)
 	told := func() bool { return m.players[0].ending() != nil && m.players[1].ending() != nil }
-	x.await(ctx, 2*time.Second, told) // some report before they tell the players
+	x.await(2*time.Second, told) // some report before they tell the players
 }
 
 // playAll plays the first match alone, and then up to four at the same time, if the
 // referee conducts as many. It returns why none could be played.
-func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (gaveUp string) {
+func (x *refereeExam) playAll(matches []*refereedMatch) (gaveUp string) {
 	first := matches[0]
 	x.openPlayers()
-	if problem := x.begin(ctx, first); problem != "" || first.cut {
+	if problem := x.begin(first); problem != "" || first.cut {
 		return problem
 	}
 	if x.needs(wellPlayed) {
-		x.startAgain(ctx, first)
+		x.startAgain(first)
 	}
-	x.awaitEnd(ctx, first)
+	x.awaitEnd(first)
 	own := x.received(x.isOwn)[0]
 	capacity, _ := objectOf(own.params[x.as.meta]).integer("max_concurrent_matches")
 	atOnce := min(max(capacity, 1), 4)
@@ -224,8 +223,8 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 		slots <- struct{}{}
 		playing.Go(func() {
 			defer func() { <-slots }()
-			if x.hand(ctx, m); m.refusal() == "" {
-				x.awaitEnd(ctx, m)
+			if x.hand(m); m.refusal() == "" {
+				x.awaitEnd(m)
 			}
 			m.handing.Wait()
 			m.cut = m.cut || m.start() != nil && m.start().unasked
@@ -236,9 +235,9 @@ func (x *refereeExam) playAll(ctx context.Context, matches []*refereedMatch) (ga
 }
 
 // startAgain sends the start of a match once more.
-func (x *refereeExam) startAgain(ctx context.Context, m *refereedMatch) {
-	x.await(ctx, untilStarted, func() bool { return m.start() != nil })
+func (x *refereeExam) startAgain(m *refereedMatch) {
+	x.await(untilStarted, func() bool { return m.start() != nil })
 	if r := m.start(); r != nil && r.Error == "" {
-		m.again = x.deliver(ctx, request{method: r.method, asked: r.asked, url: r.To, body: r.request})
+		m.again = x.deliver(request{method: r.method, asked: r.asked, url: r.To, body: r.request})
 	}
 }

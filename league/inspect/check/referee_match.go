@@ -134,7 +134,7 @@ func (p *fakePlayer) answer(c *call) response {
 	if m.change == nil || m.by != p.side || m.kind != "" && m.kind != c.kind || p.times.Add(1) > 1 && m.once {
 		return r
 	}
-	p.exam.await(p.exam.life, m.waits, func() bool {
+	p.exam.await(m.waits, func() bool {
 		return slices.ContainsFunc(m.players[p.side.Other()].received(m.exam.asking().Request),
 			func(c *call) bool { return c.answered })
 	})

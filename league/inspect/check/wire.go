@@ -2,7 +2,6 @@ package check
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"strconv"
 	"strings"
@@ -68,8 +67,8 @@ func notFailed(f *fact) string {
 }
 
 // meet makes the first call, and tells whether the agent answers.
-func (x *exam) meet(ctx context.Context) bool {
-	return x.met(x.exchange(ctx, request{url: x.options.URL, body: x.unknownCall()}, otherLimit), "")
+func (x *exam) meet() bool {
+	return x.met(x.exchange(x.life, request{url: x.options.URL, body: x.unknownCall()}, otherLimit), "")
 }
 
 // met records the answer to the first call, and a problem with it, and tells whether there is an answer.
@@ -90,26 +89,26 @@ func (x *exam) met(r *reply, problem string) bool {
 }
 
 // examineServer examines JSON-RPC itself by calls that change nothing.
-func (x *exam) examineServer(ctx context.Context) {
-	x.examineWire(ctx, map[string]any{})
+func (x *exam) examineServer() {
+	x.examineWire(map[string]any{})
 	ping := encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": x.nextID()})
-	x.show("wire/ping", x.sendBody(ctx, protocol.Ping.Name, ping))
+	x.show("wire/ping", x.sendBody(protocol.Ping.Name, ping))
 }
 
 // examineWire examines JSON-RPC itself: ids, notifications, and unknown methods. It repeats one message,
 // which an agent always answers in the same way.
-func (x *exam) examineWire(ctx context.Context, message map[string]any) {
-	if form := x.host.inForm(ctx, message); objectOf(form.body)["jsonrpc"] == nil {
+func (x *exam) examineWire(message map[string]any) {
+	if form := x.host.inForm(message); objectOf(form.body)["jsonrpc"] == nil {
 		return
 	}
 	for _, id := range []string{
 		`"req-007"`, `"אבג 🎲 \"quoted\" \\ /"`, `""`, `0`, `-7`, `4294967297`, `9007199254740993`, `1.5`, `null`,
 	} {
-		x.host.send(ctx, message, func(request members) { request["id"] = jsontext.Value(id) })
+		x.host.send(message, func(request members) { request["id"] = jsontext.Value(id) })
 	}
-	r := x.host.send(ctx, message, func(request members) { delete(request, "id") })
+	r := x.host.send(message, func(request members) { delete(request, "id") })
 	x.record("wire/notification", &fact{reply: r, about: "a notification of " + r.method})
-	r = x.alive(ctx)
+	r = x.alive()
 	x.show("wire/unknown method", r)
 	if r.hasCode(codeUnknownMethod) {
 		x.understood.Store(true)
@@ -117,7 +116,7 @@ func (x *exam) examineWire(ctx context.Context, message map[string]any) {
 }
 
 // misuse sends requests that an agent must survive, and need not understand.
-func (x *exam) misuse(ctx context.Context) {
+func (x *exam) misuse() {
 	const noJSON, noRequest = "misuse/no JSON", "misuse/no request"
 	for _, p := range []struct{ fact, body string }{
 		{noJSON, `{"jsonrpc": "2.0", "method": "ping", "params": {`}, {noJSON, `jsonrpc=2.0&method=ping`}, {noJSON, ""},
@@ -127,17 +126,17 @@ func (x *exam) misuse(ctx context.Context) {
 		{noRequest, `{"method": "ping", "id": 1, "params": {}}`}, {noRequest, `"ping"`}, {noRequest, `17`},
 		{noRequest, `null`},
 	} {
-		r, about := x.sendBody(ctx, "", []byte(p.body)), "the body "+quoted(p.body)
+		r, about := x.sendBody("", []byte(p.body)), "the body "+quoted(p.body)
 		x.record(p.fact, &fact{reply: r, about: about})
-		if !x.survives(ctx, r, about) {
+		if !x.survives(r, about) {
 			return
 		}
 	}
 }
 
 // survives tells whether the agent still answers after a broken request.
-func (x *exam) survives(ctx context.Context, broken *reply, what string) bool {
-	r := x.alive(ctx)
+func (x *exam) survives(broken *reply, what string) bool {
+	r := x.alive()
 	if r.unasked { // nobody knows
 		return false
 	}
@@ -150,8 +149,8 @@ func (x *exam) survives(ctx context.Context, broken *reply, what string) bool {
 }
 
 // alive makes a call that changes nothing.
-func (x *exam) alive(ctx context.Context) *reply {
-	return x.sendBody(ctx, unknownMethod, x.unknownCall())
+func (x *exam) alive() *reply {
+	return x.sendBody(unknownMethod, x.unknownCall())
 }
 
 // unknownCall is a call of a method that no agent has.
