@@ -204,7 +204,7 @@ func member(t *testing.T, id string) *membership.Agent {
 	accept := func(context.Context) (*membership.Answer, error) {
 		return &membership.Answer{AgentID: &id, Token: "t", Registration: &protocol.Registration{Status: protocol.StatusAccepted}}, nil
 	}
-	apply := func(*store.Identity, string) func(context.Context) (*membership.Answer, error) { return accept }
+	apply := func(protocol.Envelope, string) func(context.Context) (*membership.Answer, error) { return accept }
 	require.NoError(t, a.Register(t.Context(), apply, nil))
 	return a
 }

@@ -192,28 +192,18 @@ func (p *Player) Register(ctx context.Context) error {
 	return nil
 }
 
-// apply prepares a registration request, with the known identity if there is one.
-func (p *Player) apply(known *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
+// apply prepares a registration.
+func (p *Player) apply(e protocol.Envelope, code string) func(context.Context) (*membership.Answer, error) {
 	o := &p.options
-	request := &protocol.LeagueRegisterRequest{
-		Envelope: p.Stamp().Envelope(protocol.TypeLeagueRegisterRequest, conversation),
-		PlayerMeta: protocol.PlayerMeta{
-			AgentMeta: protocol.AgentMeta{
-				DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
-				GameTypes: o.Games, ContactEndpoint: o.Endpoint,
-			},
-			PublicKey: p.PublicKey(),
-		},
+	if e.MessageType = protocol.TypeLeagueRegisterRequest; e.AuthToken == "" {
+		e.Sender = p.applicant
 	}
-	request.Sender, request.RegistrationCode = p.applicant, o.RegistrationCode
-	if known != nil {
-		request.RegistrationCode = ""
-		request.Sender, request.AuthToken = protocol.PlayerSender(known.AgentID), known.AuthToken
-	}
-	return membership.Send(&o.Options, &protocol.RegisterPlayer, request,
-		func(a *protocol.LeagueRegisterResponse) *membership.Answer {
-			return &membership.Answer{AgentID: a.PlayerID, Token: a.AuthToken, Registration: &a.Registration}
-		})
+	return membership.Send(&o.Options, &protocol.RegisterPlayer, &protocol.LeagueRegisterRequest{
+		Envelope: e, RegistrationCode: code,
+		PlayerMeta: protocol.PlayerMeta{AgentMeta: o.Meta(o.Games), PublicKey: p.PublicKey()},
+	}, func(a *protocol.LeagueRegisterResponse) *membership.Answer {
+		return &membership.Answer{AgentID: a.PlayerID, Token: a.AuthToken, Registration: &a.Registration}
+	})
 }
 
 // joined processes a new membership. A returning player continues with its matches and

@@ -50,13 +50,13 @@ func (m *match) judgeJoin(s *matchSide, a *protocol.GameJoinAck) error {
 		return err
 	}
 	if f, broken := a.BrokenField("accept"); broken {
-		return protocol.Fault(protocol.ErrInvalidFieldType, "accept must be true or false, got %s", f.Got)
+		return invalid("accept must be true or false, got %s", f.Got)
 	}
 	if a.Accept == nil {
 		return protocol.Fault(protocol.ErrMissingField, "accept must be true or false")
 	}
 	if _, digest := protocol.ParseSecret(a.EntropyCommitment); a.EntropyCommitment != "" && !digest {
-		return protocol.Fault(protocol.ErrInvalidFieldType, "entropy_commitment must be 64 hexadecimal digits")
+		return invalid("entropy_commitment must be 64 hexadecimal digits")
 	}
 	if !*a.Accept {
 		s.lost = "refused the invitation"
@@ -146,7 +146,7 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 	if s.entropyCommitment != "" {
 		entropy, ok := protocol.ParseSecret(a.Entropy)
 		if !ok || !protocol.OpensEntropy(s.entropyCommitment, m.assignment.MatchID, s.committer, entropy) {
-			return protocol.Fault(protocol.ErrInvalidFieldType, "entropy does not match entropy_commitment")
+			return invalid("entropy does not match entropy_commitment")
 		}
 		s.entropy, s.entropyText = entropy, a.Entropy // a secret has only one text
 	}
@@ -162,14 +162,19 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 	return nil
 }
 
+// invalid returns the error for an answer with a wrong member.
+func invalid(format string, args ...any) *protocol.Error {
+	return protocol.Fault(protocol.ErrInvalidFieldType, format, args...)
+}
+
 // sameMatch returns an error for an answer with the type of another message (E002) or about another
 // match (E015). A type that the protocol does not have is a deviation of the form alone.
 func (m *match) sameMatch(e *protocol.Envelope, messageType, matchID string) error {
 	if e.MessageType != messageType && protocol.IsMessageType(e.MessageType) {
-		return protocol.Fault(protocol.ErrInvalidFieldType, "message_type must be %s, got %.60q", messageType, e.MessageType)
+		return invalid("message_type must be %s, got %.60q", messageType, e.MessageType)
 	}
 	if f, broken := e.BrokenField("match_id"); broken {
-		return protocol.Fault(protocol.ErrInvalidFieldType, "match_id must be a string, got %s", f.Got)
+		return invalid("match_id must be a string, got %s", f.Got)
 	}
 	if matchID != "" && matchID != m.assignment.MatchID {
 		return protocol.Fault(protocol.ErrMatchIDMismatch, "the answer is about match %.60q, not %s", matchID,

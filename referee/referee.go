@@ -125,32 +125,21 @@ func (r *Referee) Register(ctx context.Context) error {
 	})
 }
 
-// apply prepares a registration: of the stored identity, or of a new referee.
-func (r *Referee) apply(kept *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
-	o := &r.options
-	request := &protocol.RefereeRegisterRequest{
-		Envelope:    r.Stamp().Envelope(protocol.TypeRefereeRegisterRequest, conversation),
-		RefereeMeta: r.meta(),
-		RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: o.RegistrationCode,
-	}
-	if kept != nil {
-		request.RegistrationCode = ""
-		request.Sender, request.AuthToken = protocol.RefereeSender(kept.AgentID), kept.AuthToken
-	}
-	return membership.Send(&o.Options, &protocol.RegisterReferee, request,
-		func(a *protocol.RefereeRegisterResponse) *membership.Answer {
-			return &membership.Answer{AgentID: a.RefereeID, Token: a.AuthToken, Registration: &a.Registration}
-		})
+// apply prepares a registration.
+func (r *Referee) apply(e protocol.Envelope, code string) func(context.Context) (*membership.Answer, error) {
+	e.MessageType = protocol.TypeRefereeRegisterRequest
+	return membership.Send(&r.options.Options, &protocol.RegisterReferee, &protocol.RefereeRegisterRequest{
+		Envelope: e, RefereeMeta: r.meta(), RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: code,
+	}, func(a *protocol.RefereeRegisterResponse) *membership.Answer {
+		return &membership.Answer{AgentID: a.RefereeID, Token: a.AuthToken, Registration: &a.Registration}
+	})
 }
 
 // meta describes the referee in its registration.
 func (r *Referee) meta() protocol.RefereeMeta {
 	o := &r.options
 	return protocol.RefereeMeta{
-		AgentMeta: protocol.AgentMeta{
-			DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version,
-			GameTypes: o.Games.Types(), ContactEndpoint: o.Endpoint,
-		},
+		AgentMeta:            o.Meta(o.Games.Types()),
 		MaxConcurrentMatches: o.MaxConcurrent, PublicKey: r.PublicKey(), RelaysSignatures: true,
 	}
 }

@@ -38,7 +38,7 @@ func (m *match) checkSignature(s *matchSide, a *move) error {
 		return nil
 	}
 	if f, broken := a.envelope.BrokenField("signature"); broken {
-		return protocol.Fault(protocol.ErrInvalidFieldType, "signature must be a string of 128 hexadecimal digits, got %s",
+		return invalid("signature must be a string of 128 hexadecimal digits, got %s",
 			f.Got)
 	}
 	statement := &protocol.MoveStatement{
@@ -56,10 +56,9 @@ func (m *match) checkSignature(s *matchSide, a *move) error {
 	}
 	switch {
 	case a.Signature == "":
-		return protocol.Fault(protocol.ErrInvalidFieldType, "signature is missing, although the question asks for one")
+		return invalid("signature is missing, although the question asks for one")
 	case !statement.Verify(s.player.PublicKey, a.Signature):
-		return protocol.Fault(protocol.ErrInvalidFieldType,
-			"signature does not match the question, the move and the player's public key")
+		return invalid("signature does not match the question, the move and the player's public key")
 	}
 	s.signed = protocol.MoveSignature{Turn: m.turn, Signature: a.Signature}
 	return nil

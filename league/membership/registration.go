@@ -22,10 +22,18 @@ type Answer struct {
 	*protocol.Registration
 }
 
-// Apply prepares the request of a registration: with the id and token of the known
-// identity, or for a new agent if known is nil. The returned function sends the same
+// Apply prepares the request of a registration, with an envelope that has a token if the agent
+// registers again, else with a registration code. The returned function sends the same
 // message each time, so that the manager recognizes a repetition after a lost response.
-type Apply func(known *store.Identity, conversation string) func(context.Context) (*Answer, error)
+type Apply func(e protocol.Envelope, code string) func(context.Context) (*Answer, error)
+
+// Meta describes the agent in its registration.
+func (o *Options) Meta(games []string) protocol.AgentMeta {
+	return protocol.AgentMeta{
+		DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version, GameTypes: games,
+		ContactEndpoint: o.Endpoint,
+	}
+}
 
 // Send returns a function that sends a request of registration, for Apply. Answer reads the response.
 func Send[Q, R any](o *Options, method *protocol.Method[Q, R], request *Q,
@@ -80,7 +88,11 @@ func (a *Agent) apply(ctx context.Context, request Apply, joined func(*Membershi
 	if err != nil {
 		return err
 	}
-	call := request(known, conversation)
+	e, code := a.stamp.Envelope("", conversation), a.options.RegistrationCode
+	if known != nil {
+		e.Sender, e.AuthToken, code = a.identities.role+":"+known.AgentID, known.AuthToken, ""
+	}
+	call := request(e, code)
 	last := ""    // the reason of the last failure
 	sent := false // a request may have reached the manager
 	if known == nil {

@@ -27,13 +27,13 @@ type scriptedManager struct {
 	calls    []string // tokens of the calls
 }
 
-func (d *scriptedManager) apply(known *store.Identity, conversation string) func(context.Context) (*membership.Answer, error) {
+func (d *scriptedManager) apply(e protocol.Envelope, _ string) func(context.Context) (*membership.Answer, error) {
 	shown := "none"
-	if known != nil {
-		shown = known.AgentID + " " + known.AuthToken
+	if e.AuthToken != "" {
+		shown = protocol.AgentOf(e.Sender) + " " + e.AuthToken
 	}
 	d.prepared = append(d.prepared, shown)
-	d.talks = append(d.talks, conversation)
+	d.talks = append(d.talks, e.ConversationID)
 	return func(context.Context) (*membership.Answer, error) {
 		n := len(d.calls)
 		d.calls = append(d.calls, shown)

@@ -14,29 +14,24 @@ type Claim struct {
 
 // ClaimOf reads the claim of a request. It has no other member if it has no token.
 func ClaimOf(body []byte) (c Claim) {
-	if c.Token = first(claimedToken, body); c.Token != "" {
-		c.Sender, c.MatchID = first(claimedSender, body), first(claimedMatch, body)
-		c.ConversationID = first(claimedConversation, body)
+	members := [...]*string{&c.Token, &c.Sender, &c.MatchID, &c.ConversationID}
+	for i, member := range claimed {
+		if found := member.FindSubmatch(body); found != nil {
+			*members[i] = string(found[1])
+		}
+		if c.Token == "" {
+			break
+		}
 	}
 	return c
 }
 
-var (
-	claimedToken        = textMember("auth_token")
-	claimedSender       = textMember("sender")
-	claimedMatch        = textMember("match_id")
-	claimedConversation = textMember("conversation_id")
-)
+// claimed are the members of a claim.
+var claimed = [...]*regexp.Regexp{
+	textMember("auth_token"), textMember("sender"), textMember("match_id"), textMember("conversation_id"),
+}
 
 // textMember matches a member whose value is a string without escapes, at any depth.
 func textMember(name string) *regexp.Regexp {
 	return regexp.MustCompile(`"` + name + `"[ \t\r\n]*:[ \t\r\n]*"([^"\\]*)"`)
-}
-
-// first returns the value of the first member; "" for none.
-func first(member *regexp.Regexp, body []byte) string {
-	if found := member.FindSubmatch(body); found != nil {
-		return string(found[1])
-	}
-	return ""
 }

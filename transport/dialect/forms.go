@@ -18,7 +18,6 @@ type Form struct {
 	path      string // where it is posted on the endpoint's host; "" for the endpoint itself
 	Nested    bool   // the message has the members that Nest adds
 	Announces bool   // the message is a ROUND_ANNOUNCEMENT that starts a match
-	Position  int    // among the forms of the method, less than 64
 }
 
 // A wrapping is the structure around a message in a request, and around its answer.
@@ -69,15 +68,12 @@ var formsOf = func() map[string][]Form {
 		for j := range shapes {
 			forms = append(forms, shapes[j].forms(&methods[i])...)
 		}
-		for position := range forms {
-			forms[position].Position = position
-		}
 		all[methods[i].Name] = forms
 	}
 	return all
 }()
 
-// Forms returns the forms of the method, likeliest first. There are at most 64.
+// Forms returns the forms of the method, likeliest first.
 func (m *Method) Forms() []Form { return formsOf[m.Name] }
 
 // forms combines a row with a method. A match is started by its assignment, or by the

@@ -92,7 +92,7 @@ func (c *call) send(ctx context.Context) (r reply, err error) {
 	}
 	r, err = c.attempt(ctx, r.form)
 	if err == nil && r.understood() {
-		c.learn(r.form, 0)
+		c.learn(r.form, nil)
 	}
 	return r, err
 }

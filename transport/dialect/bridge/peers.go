@@ -28,19 +28,18 @@ type peer struct {
 	lastID   atomic.Int64        // of a request to the server
 }
 
-// A route is what is known about the forms of one method at one agent. A set of forms has a
-// bit for each position.
+// A route is what is known about the forms of one method at one agent.
 type route struct {
-	form     dialect.Form // the next call begins with it; the zero value for the likeliest form
-	learned  bool         // the agent understood form
-	proven   bool         // form starts matches: a report followed
-	late     bool         // form was not answered in time
-	excluded uint64       // forms that it rejected, and those in which it accepted matches without a report
-	refused  time.Time    // when the agent had rejected all forms; zero for never
-	loggedAs [2]int       // HTTP status and JSON-RPC code of the rejection in the log
+	form     dialect.Form   // the next call begins with it; the zero value for the likeliest form
+	learned  bool           // the agent understood form
+	proven   bool           // form starts matches: a report followed
+	late     bool           // form was not answered in time
+	excluded []dialect.Form // forms that it rejected, and those in which it accepted matches without a report
+	refused  time.Time      // when the agent had rejected all forms; zero for never
+	loggedAs [2]int         // HTTP status and JSON-RPC code of the rejection in the log
 }
 
-func (r *route) excludes(f dialect.Form) bool { return r.excluded>>f.Position&1 == 1 }
+func (r *route) excludes(f dialect.Form) bool { return slices.Contains(r.excluded, f) }
 
 // find returns what is known about an endpoint. B.mu is held.
 func (b *Bridge) find(endpoint string) *peer {
@@ -103,7 +102,7 @@ func (c *call) plan() (forms []dialect.Form, learned, alone bool) {
 		if left := slices.DeleteFunc(slices.Clone(forms), known.excludes); len(left) > 0 {
 			forms = left
 		} else {
-			known.excluded = 0 // from the beginning
+			known.excluded = nil // from the beginning
 		}
 	}
 	begin := forms[max(slices.Index(forms, known.form), 0)]
@@ -114,8 +113,8 @@ func (c *call) plan() (forms []dialect.Form, learned, alone bool) {
 // A search holds the results of the forms that were tried.
 type search struct {
 	*call
-	rejected uint64 // a set of forms
-	best     reply  // the most informative rejection
+	rejected []dialect.Form
+	best     reply // the most informative rejection
 }
 
 // search tries one form after the other until the agent understands one, in half of the
@@ -162,7 +161,7 @@ func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, 
 	}
 	failed := s.match != nil && r.Status >= httpInternalError // perhaps in the match that it started
 	if r.first = first || failed; !failed {
-		s.rejected |= 1 << f.Position
+		s.rejected = append(s.rejected, f)
 	}
 	if r.rank() > s.best.rank() {
 		s.best = r
@@ -173,24 +172,24 @@ func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, 
 // interrupt remembers the results of a search that ends with a form that is not rejected.
 func (s *search) interrupt(f dialect.Form, first bool, err error) {
 	late := errors.Is(err, context.DeadlineExceeded)
-	if s.rejected == 0 && !late {
+	if s.rejected == nil && !late {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	known := s.remember(s.endpoint).route(s.method.Name)
-	known.excluded |= s.rejected
+	known.excluded = append(known.excluded, s.rejected...)
 	switch {
 	case late && !first:
 		known.form, known.late = f, true
 	case late && known.late: // also with all of the window
 		known.form, known.late = dialect.Form{}, false
-		known.excluded |= 1 << f.Position
+		known.excluded = append(known.excluded, f)
 	}
 }
 
 // learn remembers the form that the endpoint understood, after it rejected others.
-func (c *call) learn(f dialect.Form, rejected uint64) {
+func (c *call) learn(f dialect.Form, rejected []dialect.Form) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	isSpecForm := f == dialect.SpecForm(c.method.Name)
@@ -203,7 +202,7 @@ func (c *call) learn(f dialect.Form, rejected uint64) {
 	known, logged := route{form: f, learned: true}, &at.logged
 	if c.match != nil {
 		known.proven, logged = before.proven && before.form == f, &at.loggedStart
-		known.excluded = before.excluded | rejected
+		known.excluded = append(before.excluded, rejected...)
 	} else {
 		at.last = &f
 	}
@@ -224,9 +223,9 @@ func (s *search) fail(exhausted, alone bool) reply {
 	switch {
 	case alone:
 	case exhausted:
-		known.refused, known.excluded = s.options.Clock.Now(), 0
+		known.refused, known.excluded = s.options.Clock.Now(), nil
 	default:
-		known.refused, known.excluded = time.Time{}, known.excluded|s.rejected
+		known.refused, known.excluded = time.Time{}, append(known.excluded, s.rejected...)
 	}
 	if best.rank() >= telling {
 		known.form, known.late = best.form, false
@@ -257,7 +256,7 @@ func (b *Bridge) noteStart(endpoint string, f dialect.Form, reported bool) {
 		known.proven = true
 	case !known.proven:
 		known.form, known.learned = dialect.Form{}, false
-		known.excluded |= 1 << f.Position
+		known.excluded = append(known.excluded, f)
 	}
 }
 
