@@ -67,17 +67,14 @@ func (o *organiserOptions) connect(ctx context.Context) (*managerClient, error) 
 		return nil, err
 	}
 	c := &managerClient{node: n, url: address, leagueID: o.leagueID, token: token}
-	if err := c.meet(ctx); err != nil {
+	if err = c.meet(ctx); err == nil && token == "" {
+		c.token, err = tokenOf(folder, c.leagueID)
+	}
+	if err != nil {
 		n.client.Close()
 		return nil, err
 	}
 	o.leagueID = c.leagueID
-	if token == "" {
-		if c.token, err = tokenOf(folder, c.leagueID); err != nil {
-			n.client.Close()
-			return nil, err
-		}
-	}
 	return c, nil
 }
 

@@ -84,12 +84,11 @@ func (r *leagueRecord) status() *leagueStatus {
 	}
 	for _, id := range r.Rematches {
 		m := r.Match(id)
-		if m.RematchOrdered != nil {
-			s.Rematches = append(s.Rematches, orderedRematch{id.String(), "ordered", *m.RematchOrdered})
-		} else {
-			s.Rematches = append(s.Rematches, orderedRematch{id.String(), "begun",
-				m.Annulled[len(m.Annulled)-1].By})
+		rematch := orderedRematch{id.String(), "ordered", protocol.ValueOf(m.RematchOrdered)}
+		if m.RematchOrdered == nil {
+			rematch.State, rematch.Made = "begun", m.Annulled[len(m.Annulled)-1].By
 		}
+		s.Rematches = append(s.Rematches, rematch)
 	}
 	if r.Completed != nil {
 		champion := r.Champion()
@@ -139,7 +138,8 @@ func (s *leagueStatus) print(w io.Writer) error {
 		}
 		text.line("Planned start: %s%s", p.StartAt, by)
 	}
-	text.line("Players: %s. Referees: %s.", s.of(s.Players, true), s.of(s.Referees, false))
+	expected := protocol.ValueOf(s.Expected)
+	text.line("Players: %s. Referees: %s.", outOf(s.Players, expected.Players), outOf(s.Referees, expected.Referees))
 	if s.Rounds > 0 {
 		most := atMost(s.Tournament, s.State)
 		text.line("Round %d of %s%d. Results: %d of %s%d matches.", s.Round, most, s.Rounds, s.Recorded, most, s.Matches)
@@ -159,16 +159,8 @@ func (s *leagueStatus) print(w io.Writer) error {
 	return text.print(w)
 }
 
-// of is a number of players or referees, and how many the league waits for if it does.
-func (s *leagueStatus) of(registered int, players bool) string {
-	expected := 0
-	switch {
-	case s.Expected == nil:
-	case players:
-		expected = s.Expected.Players
-	default:
-		expected = s.Expected.Referees
-	}
+// outOf is a number of agents, and how many the league waits for if it does.
+func outOf(registered, expected int) string {
 	if expected == 0 {
 		return strconv.Itoa(registered)
 	}

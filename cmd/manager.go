@@ -260,8 +260,7 @@ func (p *managerProcess) introduce(s streams, status manager.Status, resumed boo
 func (p *managerProcess) tell(m *manager.Manager, server *mcp.Server) (stop func()) {
 	return background(func(ctx context.Context) {
 		if err := tellChanges(ctx, m, p.LeagueID, server.Changed); ctx.Err() == nil {
-			p.log.Error().Err(err).Str("event_type", "UPDATES_STOPPED").Msg("MCP clients get no more updates of " +
-				"resources")
+			p.log.Error().Err(err).Str("event_type", "UPDATES_STOPPED").Msg("MCP clients get no more updates of resources")
 		}
 	})
 }

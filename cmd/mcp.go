@@ -31,7 +31,7 @@ func objectSchema(p properties, required ...string) map[string]any {
 }
 
 // resultSchema returns the JSON Schema of the results of a tool, which are values of a Go type.
-func resultSchema[T any]() map[string]any {
+func resultSchema[T any]() *jsonschema.Schema {
 	perPlayer := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} } // by player
 	schema, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[protocol.QueryRound]():       {Types: []string{"integer", "string"}}, // a number or all
@@ -39,17 +39,10 @@ func resultSchema[T any]() map[string]any {
 		reflect.TypeFor[league.PerPlayer[string]]():  perPlayer(),
 		reflect.TypeFor[league.PerPlayer[*string]](): perPlayer(),
 	}})
-	var members map[string]any
-	if err == nil {
-		var text []byte
-		if text, err = json.Marshal(schema); err == nil {
-			err = json.Unmarshal(text, &members)
-		}
-	}
 	if err != nil {
 		panic(err) // the type has no schema, which every test of the tool finds
 	}
-	return members
+	return schema
 }
 
 // withArguments returns a tool whose arguments have a Go type and fit its schema. Usual has the values of
@@ -138,9 +131,8 @@ func managerMCP(mux *transport.Mux, m *manager.Manager, leagueID string, game ru
 	return mcp.Options{
 		Name: "evenodd-manager", Title: "Manager of league " + leagueID, Version: version,
 		Instructions: "This server manages a league of agents. register_player registers a player; the auth_token of its " +
-			"response is the " +
-			"bearer credential of all later requests. The standings, the schedule, the recorded matches and the journal are " +
-			"resources." + untrusted,
+			"response is the bearer credential of all later requests. The standings, the schedule, the recorded matches and " +
+			"the journal are resources." + untrusted,
 		Tools:     append(mcpTools(mux, admin), scheduleTool(m)),
 		Resources: leagueResources(m, leagueID),
 		Prompts: []mcp.Prompt{{
@@ -210,9 +202,8 @@ func playerMCP(mux *transport.Mux, name, version string, access *hostAccess, own
 		"needs the player's own token."
 	if access.host != nil {
 		instructions = "You decide for this player of a league. Call wait_for_choice again and again, and answer each " +
-			"question by " +
-			"answer_choice before its deadline; after it, a fallback strategy chooses. The other tools are for the referee of " +
-			"a match."
+			"question by answer_choice before its deadline; after it, a fallback strategy chooses. The other tools are for " +
+			"the referee of a match."
 	}
 	return mcp.Options{
 		Name: "evenodd-player", Title: name, Version: version, Instructions: instructions + untrusted,

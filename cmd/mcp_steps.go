@@ -98,8 +98,7 @@ func scheduleTool(m *manager.Manager) mcp.Tool {
 		"offset": properties{"type": "integer", "minimum": 0, "description": "number of the first match to return, from 0"},
 	}, "players")
 	const about = "Returns the matches that the league's format makes of players, in the given order: all rounds of a " +
-		"round-robin, 400 matches at most " +
-		"from offset on, else the first round. It needs the token of a registered agent."
+		"round-robin, 400 matches at most from offset on, else the first round. It needs the token of a registered agent."
 	return stepTool("create_schedule", "Pair players", about, input,
 		func(ctx context.Context, bearer string, a *stepArguments) (any, error) {
 			rules, err := m.Read(ctx, bearer, func(v *decide.View) (any, error) { return v.State.Created, nil })

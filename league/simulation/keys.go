@@ -1,13 +1,13 @@
 package simulation
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/faults"
 )
 
 // Each random decision has its own source, derived from the seed and the key of the
@@ -43,16 +43,8 @@ func (s *simulated) key(decision string) string {
 	return decision
 }
 
-// derive is SHA-256 of a label, the kind of the decision, the seed and the two parts of
-// its key, each part after its length. No kind may be a prefix of another.
+// derive derives a secret from the seed, the kind of a decision and the two parts of its key. No kind may be a
+// prefix of another.
 func derive(seed uint64, kind, a, b string) protocol.Secret {
-	var buffer [160]byte
-	text := append(buffer[:0], "evenodd-simulation-v1/"...)
-	text = append(text, kind...)
-	text = binary.BigEndian.AppendUint64(text, seed)
-	for _, part := range [...]string{a, b} {
-		text = binary.BigEndian.AppendUint16(text, uint16(len(part))) //nolint:gosec // ids are short
-		text = append(text, part...)
-	}
-	return sha256.Sum256(text)
+	return faults.Digest("evenodd-simulation-v1/"+kind, []uint64{seed}, a, b)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 	"sync"
 
 	"github.com/go-json-experiment/json"
@@ -81,8 +80,7 @@ func (c *observedCaller) Call(ctx context.Context, r protocol.CallRequest) (any,
 	case *protocol.GameError:
 		detail, _ := q.Context["detail"].(string)
 		c.observer.observe(q.MatchID, r.Endpoint, func(s *observation) {
-			s.failures, s.detail = s.failures+1,
-				redact(detail)
+			s.failures, s.detail = s.failures+1, redact(detail)
 		})
 	case *protocol.GameOver:
 		if q.GameResult.Status != league.StatusTechnicalLoss {
@@ -147,11 +145,7 @@ func summary(answer any, err error) string {
 
 // redact is a text for users: shortened, without tokens.
 func redact(text string) string {
-	text = string(protocol.HideTokens([]byte(text)))
-	if len(text) > maxSummary {
-		text = text[:maxSummary] + "…"
-	}
-	return strings.ToValidUTF8(text, "\uFFFD")
+	return protocol.Clip(string(protocol.HideTokens([]byte(text))), maxSummary)
 }
 
 // warned counts a breach. Problem has no text of the player, so there are few different ones.

@@ -32,7 +32,8 @@ type Tool struct {
 	OpenWorld                bool // a call reaches an address that its arguments name
 	// Input and Output are JSON Schemas of objects, of the arguments and of the result.
 	// A nil Output makes no promise.
-	Input, Output map[string]any
+	Input  map[string]any
+	Output any
 	// Call makes a call with arguments, one JSON object, which the server has not
 	// checked. Bearer is the caller's credential; "" for none.
 	Call func(ctx context.Context, bearer string, arguments []byte) (result any, err error)
@@ -174,16 +175,12 @@ func onlyAdmitted(admit func(ctx context.Context, bearer string) error) mcp.Midd
 
 func (t *Tool) describe() *mcp.Tool {
 	no := false
-	tool := &mcp.Tool{
-		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input,
+	return &mcp.Tool{
+		Name: t.Name, Title: t.Title, Description: t.Description, InputSchema: t.Input, OutputSchema: t.Output,
 		Annotations: &mcp.ToolAnnotations{
 			Title: t.Title, ReadOnlyHint: t.ReadOnly, IdempotentHint: !t.Once, DestructiveHint: &no, OpenWorldHint: &t.OpenWorld,
 		},
 	}
-	if t.Output != nil {
-		tool.OutputSchema = t.Output
-	}
-	return tool
 }
 
 // handle answers a call of the tool. An error of the tool is a result with isError, as

@@ -114,18 +114,25 @@ func DeathIn(seed uint64, matchID string) Death {
 
 // draws are four numbers in [0, 1) for one decision.
 func draws(seed uint64, kind, caller, receiver, method, about string, repetition uint64) (at [4]float64) {
-	var buffer [256]byte
-	text := append(buffer[:0], "evenodd-faults-v1/"...)
-	text = binary.BigEndian.AppendUint64(text, seed)
-	text = binary.BigEndian.AppendUint64(text, repetition)
-	for _, part := range [...]string{kind, caller, receiver, method, about} {
-		text = binary.BigEndian.AppendUint16(text, uint16(len(part))) //nolint:gosec // ids are short
-		text = append(text, part...)
-	}
-	sum := sha256.Sum256(text)
+	sum := Digest("evenodd-faults-v1/", []uint64{seed, repetition}, kind, caller, receiver, method, about)
 	for i := range at {
 		const bits = 53 // those of a float64's fraction
 		at[i] = float64(binary.BigEndian.Uint64(sum[8*i:])>>(64-bits)) / (1 << bits)
 	}
 	return at
+}
+
+// Digest is SHA-256 of a label, numbers, and texts, each after its length. It derives a random decision from
+// its key. No label may be a prefix of another.
+func Digest(label string, numbers []uint64, texts ...string) [sha256.Size]byte {
+	var buffer [256]byte
+	key := append(buffer[:0], label...)
+	for _, n := range numbers {
+		key = binary.BigEndian.AppendUint64(key, n)
+	}
+	for _, text := range texts {
+		key = binary.BigEndian.AppendUint16(key, uint16(len(text))) //nolint:gosec // ids are short
+		key = append(key, text...)
+	}
+	return sha256.Sum256(key)
 }
