@@ -126,7 +126,7 @@ func encoded(v any) []byte {
 
 // answer answers a call with a result of these members, and of those in the call that have these names.
 // The row of the method gives its message type.
-func (c *call) answer(sender string, result map[string]any, same ...string) response {
+func (c *call) answer(sender string, result object, same ...string) response {
 	m := message(methodOf(c.kind).Result, sender, cmp.Or(c.params.text("conversation_id"), "conv-check"), "")
 	maps.Copy(m, result)
 	for _, name := range same {
@@ -142,7 +142,7 @@ func answerPing(c *call, role string) response {
 	if c.method != protocol.Ping.Name {
 		return refuse(codeUnknownMethod, "Method not found")
 	}
-	return c.answer(role+":check", map[string]any{"message_type": protocol.Ping.Result, "status": "ok", "role": role})
+	return c.answer(role+":check", object{"message_type": protocol.Ping.Result, "status": "ok", "role": role})
 }
 
 // acknowledge answers the notices to an agent with an id in a role, and its pings.
@@ -150,7 +150,7 @@ func acknowledge(c *call, to membership, id string) response {
 	if !methodOf(c.kind).Notice {
 		return answerPing(c, to.role)
 	}
-	return c.answer(to.sender(id), map[string]any{"status": protocol.StatusAcknowledged, to.id: id}, "match_id", "round_id")
+	return c.answer(to.sender(id), object{"status": protocol.StatusAcknowledged, to.id: id}, "match_id", "round_id")
 }
 
 // match is the match that a call is about.
@@ -198,7 +198,7 @@ func (x *exam) recordMessages() {
 
 // unread returns the calls to the kit's manager that no manager can read: of another path or method.
 func (x *exam) unread() []*call {
-	if x.options.Role == Manager {
+	if x.Role == Manager {
 		return nil
 	}
 	return x.received(func(c *call) bool { return c.to == x.host && c.kind == "" && c.form != "" })

@@ -37,12 +37,12 @@ type request struct {
 
 // request is a request with a message, in the form of the specification. A tool has the name of its
 // message type, and no agent has a method for a message without a type.
-func (x *exam) request(message map[string]any) request {
+func (x *exam) request(message object) request {
 	params := encoded(message)
 	asked := objectOf(params)
 	messageType := asked.text("message_type")
 	method := cmp.Or(methodOf(messageType).Name, strings.ToLower(messageType), unknownMethod)
-	return request{method: method, asked: asked, url: x.options.URL, body: dialect.CallBody(method, params, x.nextID())}
+	return request{method: method, asked: asked, url: x.URL, body: dialect.CallBody(method, params, x.nextID())}
 }
 
 // maxHeld is the number of times that a call is made again to an agent that limits the rate of calls:
@@ -108,7 +108,7 @@ func (x *exam) roundTrip(ctx context.Context, r *reply, q request) error {
 	for name, value := range q.header {
 		sent.Header.Set(name, value)
 	}
-	response, err := x.options.client.Do(sent)
+	response, err := x.client.Do(sent)
 	if err != nil {
 		return err
 	}
@@ -157,7 +157,7 @@ func (x *exam) timed(r *reply) {
 // examination rejects that, in the other forms that a league knows. The dialect remembers the form that
 // it understands. The reply has the message with the names of the specification, and the bytes in the form
 // that was understood; if none was, it is the answer that tells most about the reason.
-func (a *fakeAgent) ask(message map[string]any) *reply {
+func (a *fakeAgent) ask(message object) *reply {
 	x := a.exam
 	q := x.request(message)
 	limit := x.limitOf(q.method)
@@ -251,7 +251,7 @@ func breachesOfTime(fact string) []breach {
 }
 
 // in puts the breach into a message, or into its player_meta or referee_meta.
-func (b *breach) in(message, meta map[string]any) map[string]any {
+func (b *breach) in(message, meta object) object {
 	in := message
 	if meta[b.member] != nil {
 		in = meta
@@ -267,12 +267,12 @@ func (b *breach) about() string {
 	if b.value == nil {
 		return "without " + b.member
 	}
-	return "with " + string(encoded(map[string]any{b.member: b.value}))
+	return "with " + string(encoded(object{b.member: b.value}))
 }
 
 // send sends a message once, in the form that the agent under examination has understood before from this
 // one, and with changes.
-func (a *fakeAgent) send(message map[string]any, changes ...func(request members)) *reply {
+func (a *fakeAgent) send(message object, changes ...func(request members)) *reply {
 	q := a.inForm(message)
 	for _, change := range changes {
 		request := objectOf(q.body)
@@ -283,7 +283,7 @@ func (a *fakeAgent) send(message map[string]any, changes ...func(request members
 }
 
 // sendBroken sends copies of a message, each with a breach.
-func (a *fakeAgent) sendBroken(message map[string]any, breaches ...breach) {
+func (a *fakeAgent) sendBroken(message object, breaches ...breach) {
 	for _, b := range breaches {
 		r := a.send(b.in(maps.Clone(message), nil))
 		about := fmt.Sprint(message["message_type"], " ", b.about())
@@ -293,7 +293,7 @@ func (a *fakeAgent) sendBroken(message map[string]any, breaches ...breach) {
 
 // sendBody posts a request as it is. The method is "" for a body that is no call.
 func (x *exam) sendBody(method string, body []byte) *reply {
-	return x.deliver(request{method: method, url: x.options.URL, body: body})
+	return x.deliver(request{method: method, url: x.URL, body: body})
 }
 
 // deliver makes a call, translates the answer as a league does, and inspects it.
@@ -308,7 +308,7 @@ func (x *exam) deliver(q request) *reply {
 }
 
 // inForm returns a request in the form that the agent under examination has understood before from this one.
-func (a *fakeAgent) inForm(message map[string]any) request {
+func (a *fakeAgent) inForm(message object) request {
 	q, formed := a.exam.request(message), false
 	_, _, _, _ = a.dialect.Call(a.exam.life, q.url, "", q.method, q.body,
 		func(_ context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {

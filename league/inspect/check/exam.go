@@ -96,7 +96,7 @@ func Check(ctx context.Context, o Options) (*Report, error) {
 	started := time.Now()
 	bound, cancel := context.WithTimeout(ctx, o.Budget)
 	x := &exam{
-		options: &o, life: bound, end: cancel, hostname: hostOf(o.Listener), game: o.Game.Info().Type,
+		Options: o, life: bound, end: cancel, hostname: hostOf(o.Listener), game: o.Game.Info().Type,
 		changed: make(chan struct{}), findings: map[string]*Finding{},
 		hung: map[string]bool{}, times: map[string][]time.Duration{}, as: membershipOf(o.Role),
 		token: "tok-" + strings.ToLower(membershipOf(o.Role).nth(1)) + "-" + rand.Text(),
@@ -133,7 +133,7 @@ type scenario struct {
 func (x *exam) examine(role examiner) error {
 	x.rules = role.table()
 	defer x.close()
-	x.host = x.open(x.options.Listener, role.answer)
+	x.host = x.open(x.Listener, role.answer)
 	if err := x.awaitListener(); err != nil {
 		return err
 	}
@@ -155,15 +155,15 @@ func (x *exam) examine(role examiner) error {
 // awaitListener waits until a server listens at the URL of the agent. It returns an error if none does,
 // and if the agent has not called the kit: some agents register, and do not listen then.
 func (x *exam) awaitListener() error {
-	u, err := url.Parse(x.options.URL)
+	u, err := url.Parse(x.URL)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(x.life, max(x.options.Wait, time.Second))
+	ctx, cancel := context.WithTimeout(x.life, max(x.Wait, time.Second))
 	defer cancel()
 	for {
 		attempt, stop := context.WithTimeout(ctx, 5*time.Second)
-		c, failed := x.options.Dial(attempt, "tcp", protocol.HostPort(u))
+		c, failed := x.Dial(attempt, "tcp", protocol.HostPort(u))
 		stop()
 		if failed == nil {
 			return c.Close()
@@ -176,9 +176,9 @@ func (x *exam) awaitListener() error {
 		case x.received(func(*call) bool { return true }) != nil:
 			return nil
 		case protocol.Forbidden(err):
-			return fmt.Errorf("%s cannot be tested: %w", x.options.URL, err)
+			return fmt.Errorf("%s cannot be tested: %w", x.URL, err)
 		default:
-			return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", x.options.URL, err)
+			return fmt.Errorf("no server listens at %s: start the agent, and check its port (%w)", x.URL, err)
 		}
 	}
 }
@@ -186,7 +186,7 @@ func (x *exam) awaitListener() error {
 // recordAll records what all scenarios have shown.
 func (x *exam) recordAll() {
 	x.recordTimes()
-	if x.options.Role != Manager {
+	if x.Role != Manager {
 		x.recordRegistration()
 	}
 	x.recordMessages()
@@ -195,7 +195,8 @@ func (x *exam) recordAll() {
 // An exam is the examination of one agent: it calls the agent, plays the other agents, records facts, and
 // keeps the findings. Safe for concurrent use.
 type exam struct {
-	options    *Options
+	Options
+
 	life       context.Context    //nolint:containedctx // of the examination; a call may have less time
 	end        context.CancelFunc // ends life
 	game       string             // its type
@@ -258,9 +259,12 @@ func (x *exam) countSilence(r *reply) {
 	}
 }
 
+// An object is a message of the kit, or a part of one.
+type object = map[string]any
+
 // message begins a message of the kit.
-func message(messageType, sender, conversation, token string) map[string]any {
-	m := map[string]any{
+func message(messageType, sender, conversation, token string) object {
+	m := object{
 		"protocol": protocol.Name, "message_type": messageType, "sender": sender,
 		"timestamp": protocol.FormatTimestamp(time.Now()), "conversation_id": conversation,
 	}
@@ -271,9 +275,9 @@ func message(messageType, sender, conversation, token string) map[string]any {
 }
 
 // notice is a notice of the kit's manager or referee: the example of the protocol with these members.
-func notice(messageType string, with map[string]any) map[string]any {
+func notice(messageType string, with object) object {
 	example, _ := protocol.Example(messageType)
-	q := map[string]any{}
+	q := object{}
 	_ = json.Unmarshal(example, &q) // it is an object
 	q["timestamp"] = protocol.FormatTimestamp(time.Now())
 	if q["league_id"] != nil {
@@ -284,9 +288,9 @@ func notice(messageType string, with map[string]any) map[string]any {
 }
 
 // leagueCompleted says that a league of two players is over.
-func leagueCompleted(champion, second string) map[string]any {
-	return notice(protocol.TypeLeagueCompleted, map[string]any{
-		"champion":        map[string]any{"player_id": champion, "display_name": "Check Champion", "points": 6},
+func leagueCompleted(champion, second string) object {
+	return notice(protocol.TypeLeagueCompleted, object{
+		"champion":        object{"player_id": champion, "display_name": "Check Champion", "points": 6},
 		"final_standings": []any{standingsRow(1, champion, "Check Champion", 2), standingsRow(2, second, "Check Player", 0)},
 	})
 }
@@ -302,7 +306,7 @@ func (x *exam) recordReply(r *reply) {
 func (x *exam) recordCall(c *call) { x.recordEnvelope(&fact{call: c, message: c.sent}) }
 
 func (x *exam) recordEnvelope(f *fact) {
-	switch x.options.Role {
+	switch x.Role {
 	case Player:
 		f.sender = "player:"
 	case Referee:

@@ -42,7 +42,7 @@ func (m *membership) sender(id string) string { return m.role + ":" + id }
 
 // awaitRegistration waits for the agent to register with the kit's manager, and tells whether it did.
 func (x *exam) awaitRegistration() bool {
-	return x.await(x.options.Wait, func() bool { return x.host.identity() != "" })
+	return x.await(x.Wait, func() bool { return x.host.identity() != "" })
 }
 
 // answer answers a call to the kit's manager. The manager registers the agent under examination, and
@@ -62,15 +62,15 @@ func (x *exam) answer(c *call) response {
 // well formed.
 func (x *exam) admit(c *call) response {
 	if !x.isOwn(c) {
-		return c.answer(protocol.ManagerSender, map[string]any{"league_id": checkLeague, "status": protocol.StatusRejected,
-			"reason": "another agent is examined here: the " + x.as.role + " at " + x.options.URL})
+		return c.answer(protocol.ManagerSender, object{"league_id": checkLeague, "status": protocol.StatusRejected,
+			"reason": "another agent is examined here: the " + x.as.role + " at " + x.URL})
 	}
 	id := protocol.AgentOf(c.params.text("sender"))
 	if _, ok := x.as.parse(id); !ok {
 		id = x.as.nth(1)
 	}
 	c.to.become(id)
-	return c.answer(protocol.ManagerSender, map[string]any{
+	return c.answer(protocol.ManagerSender, object{
 		"league_id": checkLeague, "status": protocol.StatusAccepted, "reason": nil, x.as.id: c.to.identity(),
 		"auth_token": x.token,
 	})
@@ -79,16 +79,16 @@ func (x *exam) admit(c *call) response {
 // answerQuery answers a LEAGUE_QUERY. The data answer any query.
 func answerQuery(c *call) response {
 	id := c.to.identity()
-	return c.answer(protocol.ManagerSender, map[string]any{
-		"query_type": c.params.text("query_type"), "success": true, "league_id": checkLeague, "data": map[string]any{
+	return c.answer(protocol.ManagerSender, object{
+		"query_type": c.params.text("query_type"), "success": true, "league_id": checkLeague, "data": object{
 			"standings": []any{standingsRow(1, id, id, 0)}, "matches": []any{}, "next_match": nil,
 			"stats": standingsRow(1, id, id, 0), "current_round": 0,
 		}})
 }
 
 // standingsRow is a row of standings, of a player that has won this number of matches.
-func standingsRow(rank int, player, name string, wins int) map[string]any {
-	return map[string]any{
+func standingsRow(rank int, player, name string, wins int) object {
+	return object{
 		"rank": rank, "player_id": player, "display_name": name, "played": wins, "wins": wins, "draws": 0, "losses": 0,
 		"points": 3 * wins,
 	}
@@ -101,7 +101,7 @@ func (x *exam) endpointIn(c *call) string {
 
 // isOwn tells whether a call is a registration of the agent under examination.
 func (x *exam) isOwn(c *call) bool {
-	return c.kind == x.as.Request && sameEndpoint(x.endpointIn(c), x.options.URL)
+	return c.kind == x.as.Request && sameEndpoint(x.endpointIn(c), x.URL)
 }
 
 // misdirected records the first call that the manager could not read as the form of a registration that did
@@ -127,7 +127,7 @@ func (x *exam) recordRegistration() {
 	own := x.received(x.isOwn)
 	first := cmp.Or(firstCall(own), firstCall(x.host.received(x.as.Request)))
 	if first == nil {
-		x.miss(fmt.Sprintf("it did not register with the manager of this examination within %s%s", x.options.Wait,
+		x.miss(fmt.Sprintf("it did not register with the manager of this examination within %s%s", x.Wait,
 			x.misdirected()), "registration/form", "registration/request", "registration/count", "form of call")
 		return
 	}
@@ -139,7 +139,7 @@ func (x *exam) recordRegistration() {
 	x.record("registration/request", f)
 	if own == nil {
 		x.record("registration/endpoint", &fact{call: first, problem: fmt.Sprintf(
-			"contact_endpoint is %s, but %s is examined", quoted(x.endpointIn(first)), x.options.URL)})
+			"contact_endpoint is %s, but %s is examined", quoted(x.endpointIn(first)), x.URL)})
 		x.record("registration/count", &fact{call: first,
 			problem: skipped("it registered with another contact_endpoint, and was REJECTED")})
 		return

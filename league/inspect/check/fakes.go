@@ -33,7 +33,7 @@ const (
 
 // A response is the answer of a fake agent to a call. The zero value closes the connection.
 type response struct {
-	result  map[string]any   // a message; wrapped as the call was
+	result  object           // a message; wrapped as the call was
 	failure *dialect.Failure // instead; wrapped likewise
 	status  int              // of HTTP, with a body
 	body    []byte           // sent as it is, instead of a result or failure
@@ -76,7 +76,7 @@ func (x *exam) close() {
 func (x *exam) open(l net.Listener, answer func(*call) response) *fakeAgent {
 	if l == nil {
 		var err error
-		if l, err = x.options.Listen(x.life, "tcp", net.JoinHostPort(x.hostname, "0")); err != nil {
+		if l, err = x.Listen(x.life, "tcp", net.JoinHostPort(x.hostname, "0")); err != nil {
 			x.giveUp(fmt.Sprintf("no port for an agent of the kit: %v", err))
 			return &fakeAgent{exam: x, dialect: x.host.dialect}
 		}

@@ -40,18 +40,18 @@ func (x *exam) choiceOf(m members) (choice, value string) {
 }
 
 // setChoice puts a choice into a reply to a question.
-func (x *exam) setChoice(m map[string]any, choice string) {
+func (x *exam) setChoice(m object, choice string) {
 	if x.evenOdd() {
 		m["parity_choice"] = choice
 		return
 	}
 	m["game_type"], m["move_data"] = x.game,
-		map[string]any{"move_type": x.options.Game.Info().MoveTypes[0], "choice": choice}
+		object{"move_type": x.Game.Info().MoveTypes[0], "choice": choice}
 }
 
 // simultaneous tells whether both players choose at once, and neither knows the choice of
 // the other.
-func (x *exam) simultaneous() bool { return len(x.options.Game.Start().ToMove()) == 2 }
+func (x *exam) simultaneous() bool { return len(x.Game.Start().ToMove()) == 2 }
 
 // options are the choices of a side in a position that the rules allow.
 func options(game rules.Game, position rules.Position, side rules.Side) []string {
@@ -64,19 +64,19 @@ func options(game rules.Game, position rules.Position, side rules.Side) []string
 }
 
 // pose fills a question of a position into a message.
-func (x *exam) pose(q map[string]any, position rules.Position, side rules.Side, opponent string, round int) {
+func (x *exam) pose(q object, position rules.Position, side rules.Side, opponent string, round int) {
 	q["game_type"] = x.game
 	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(x.asking().Timeout))
-	context := map[string]any{"opponent_id": opponent, "round_id": round}
+	context := object{"opponent_id": opponent, "round_id": round}
 	if x.evenOdd() {
-		context["your_standings"] = map[string]any{"wins": 2, "losses": 1, "draws": 0, "points": 6}
+		context["your_standings"] = object{"wins": 2, "losses": 1, "draws": 0, "points": 6}
 		q["context"] = context
 		return
 	}
 	question := position.Ask(side)
 	maps.Copy(context, question.Context)
-	q["move_request"] = map[string]any{"move_type": question.MoveType,
-		"valid_options": options(x.options.Game, position, side), "context": context}
+	q["move_request"] = object{"move_type": question.MoveType,
+		"valid_options": options(x.Game, position, side), "context": context}
 }
 
 // playOut plays a match, and returns its last position and the last moves. Choose makes the choices.
@@ -97,7 +97,7 @@ func playOut(game rules.Game, choose func(side rules.Side, allowed []string) str
 func (x *exam) verdictFor(winner rules.Side) (verdict rules.Verdict) {
 	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // no secret
 	for range 100_000 {
-		last, _ := playOut(x.options.Game, func(_ rules.Side, allowed []string) string {
+		last, _ := playOut(x.Game, func(_ rules.Side, allowed []string) string {
 			return allowed[random.IntN(len(allowed))]
 		})
 		if verdict = last.Judge(rules.Chance{}); verdict.Winner == winner {

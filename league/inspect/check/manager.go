@@ -36,7 +36,7 @@ type member struct {
 	*fakeAgent
 	membership
 	id, token    string
-	registration map[string]any // the message; nil if it must not be repeated
+	registration object // the message; nil if it must not be repeated
 }
 
 // scenarios send requests that the manager must refuse before the last registration, which
@@ -92,27 +92,27 @@ func (x *managerExam) answer(c *call) response {
 func (x *managerExam) begin() bool {
 	x.reportEarly()
 	x.startWithoutRight()
-	complete := len(x.players) >= x.options.Players || x.announced() || x.registerPlayer()
+	complete := len(x.players) >= x.Players || x.announced() || x.registerPlayer()
 	close(x.complete)
 	if !complete {
 		return false
 	}
-	if x.options.Admin != "" {
+	if x.Admin != "" {
 		x.awaitPings()
-		r := x.start(x.options.Admin)
+		r := x.start(x.Admin)
 		if problem := r.trouble(); problem != "" && !x.announced() {
 			x.record("begin/league", &fact{reply: r, about: "start_league", problem: problem})
 			x.giveUp("the league did not begin: " + problem)
 			return false
 		}
 	}
-	if x.await(x.options.Wait, x.announced) {
+	if x.await(x.Wait, x.announced) {
 		x.show("begin/league", nil)
 		return true
 	}
 	if x.life.Err() == nil {
 		x.giveUp(fmt.Sprintf("the league did not begin: no round and no match within %s of %d players and %d referees "+
-			"registering; say how many it waits for, or give the examination the admin token", x.options.Wait, len(x.players),
+			"registering; say how many it waits for, or give the examination the admin token", x.Wait, len(x.players),
 			len(x.referees)))
 	}
 	return false
@@ -180,7 +180,7 @@ func (x *managerExam) over() bool {
 }
 
 // question is a LEAGUE_QUERY of a member.
-func (x *managerExam) question(m *member, kind string, params map[string]any) map[string]any {
+func (x *managerExam) question(m *member, kind string, params object) object {
 	q := message(protocol.TypeLeagueQuery, m.sender(m.id), "conv-check-"+strings.ToLower(kind), m.token)
 	q["league_id"], q["query_type"] = x.league, kind
 	if params != nil {
@@ -217,7 +217,7 @@ func (x *managerExam) query() {
 		breach{"token/wrong", "auth_token", p.token + "x", protocol.ErrTokenInvalid},
 		breach{"token/wrong", "auth_token", "§ no token", protocol.ErrTokenInvalid})
 	p.sendBroken(x.question(p, protocol.QueryPlayerStats, nil), breach{"query/refusal", "query_params",
-		map[string]any{"player_id": "P9999"}, protocol.ErrPlayerNotRegistered})
+		object{"player_id": "P9999"}, protocol.ErrPlayerNotRegistered})
 	if len(x.players) < 2 {
 		x.miss("the league has one player alone before it begins", "token/of another")
 		return
@@ -232,13 +232,13 @@ func (x *managerExam) queryRunning(m *assignedMatch) {
 	if p == nil {
 		return
 	}
-	r := p.ask(x.question(p, protocol.QuerySchedule, map[string]any{"round_id": m.round}))
+	r := p.ask(x.question(p, protocol.QuerySchedule, object{"round_id": m.round}))
 	missing := !strings.Contains(string(r.result["data"]), m.id)
 	x.show("query/schedule", r, notAnswered(r), when(missing, "match %s of round %d is not in data", m.id, m.round))
-	r = p.ask(x.question(p, protocol.QueryNextMatch, map[string]any{"player_id": p.id}))
+	r = p.ask(x.question(p, protocol.QueryNextMatch, object{"player_id": p.id}))
 	next := objectOf(objectOf(r.result["data"])["next_match"])
 	x.show("query/next match", r, notAnswered(r), next.filled("match_id"), next.has("opponent_id", m.players[1]),
 		when(next["round_id"] == nil, "round_id is missing"))
-	r = p.ask(x.question(p, protocol.QueryPlayerStats, map[string]any{"player_id": p.id}))
+	r = p.ask(x.question(p, protocol.QueryPlayerStats, object{"player_id": p.id}))
 	x.show("query/statistics", r, notAnswered(r))
 }

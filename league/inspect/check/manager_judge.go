@@ -104,7 +104,7 @@ func (x *managerExam) recordLeague() {
 		x.recordTold("announced", p, protocol.TypeRoundAnnouncement, rounds, nil)
 		x.recordTold("ends of rounds", p, protocol.TypeRoundCompleted, rounds, nil)
 		x.recordStandings(x.recordTold("standings updates", p, protocol.TypeStandingsUpdate, rounds, nil))
-		want := map[string]any{"total_rounds": rounds, "total_matches": len(assigned)}
+		want := object{"total_rounds": rounds, "total_matches": len(assigned)}
 		for _, c := range x.recordTold("end told", p, protocol.TypeLeagueCompleted, 1, want) {
 			x.recordCall(c)
 			rows := rowsOf(c.params["final_standings"])
@@ -125,7 +125,7 @@ func (x *managerExam) recordLeague() {
 
 // recordTold records whether an agent got as many notices of a kind as it should, and the notices. It
 // returns them.
-func (x *managerExam) recordTold(name string, m *member, kind string, count int, want map[string]any) []*call {
+func (x *managerExam) recordTold(name string, m *member, kind string, count int, want object) []*call {
 	got := m.received(kind)
 	x.show(name, nil, when(len(got) < count, "%s got %d of %d %s", m.id, len(got), count, kind))
 	for _, c := range got {

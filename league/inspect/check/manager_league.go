@@ -38,7 +38,7 @@ func (x *managerExam) assigned(c *call) response {
 	x.record("assignment", &fact{call: c, problem: when(m.id == "", "match_id is missing")})
 	x.take(m)
 	id := c.to.identity()
-	ack := map[string]any{"status": protocol.StatusAccepted, "referee_id": id}
+	ack := object{"status": protocol.StatusAccepted, "referee_id": id}
 	return c.answer(protocol.RefereeSender(id), ack, "match_id", "attempt")
 }
 
@@ -103,7 +103,7 @@ func (x *managerExam) decide(m *assignedMatch, n int) {
 }
 
 // report is MATCH_RESULT_REPORT of a match.
-func (x *managerExam) report(m *assignedMatch) map[string]any {
+func (x *managerExam) report(m *assignedMatch) object {
 	q := message(protocol.TypeMatchResultReport, protocol.RefereeSender(m.referee.id), "conv-check-report-"+m.id,
 		m.referee.token)
 	q["league_id"], q["round_id"], q["match_id"], q["game_type"] = x.league, m.round, m.id, x.game
@@ -115,21 +115,21 @@ func (x *managerExam) report(m *assignedMatch) map[string]any {
 }
 
 // resultOf is the result in a report; 0 and "" are null.
-func resultOf(players [2]string, status string, v rules.Verdict) map[string]any {
-	score := map[string]any{players[0]: 0, players[1]: 0}
+func resultOf(players [2]string, status string, v rules.Verdict) object {
+	score := object{players[0]: 0, players[1]: 0}
 	if v.Winner == rules.NoSide {
-		score = map[string]any{players[0]: 1, players[1]: 1}
+		score = object{players[0]: 1, players[1]: 1}
 	} else {
 		score[players[v.Winner]] = 3
 	}
-	return map[string]any{"winner": protocol.NonZero(v.WinnerOf(players)), "score": score, "details": map[string]any{
+	return object{"winner": protocol.NonZero(v.WinnerOf(players)), "score": score, "details": object{
 		"drawn_number": protocol.NonZero(v.Number), "choices": choicesOf(players, v), "status": status,
 	}}
 }
 
 // choicesOf are the last choices of both players.
-func choicesOf(players [2]string, v rules.Verdict) map[string]any {
-	return map[string]any{players[0]: protocol.NonZero(v.Moves[0]), players[1]: protocol.NonZero(v.Moves[1])}
+func choicesOf(players [2]string, v rules.Verdict) object {
+	return object{players[0]: protocol.NonZero(v.Moves[0]), players[1]: protocol.NonZero(v.Moves[1])}
 }
 
 // conduct reports a match. Before the first report it sends queries and wrong reports.
@@ -179,7 +179,7 @@ func (x *managerExam) reportEarly() {
 // reportWrongly sends reports of a match in progress that must not count.
 func (x *managerExam) reportWrongly(m *assignedMatch) {
 	const wrong, withoutRight = "wrong report", "report without right"
-	send := func(q map[string]any, breaches ...breach) { m.referee.sendBroken(q, breaches...) }
+	send := func(q object, breaches ...breach) { m.referee.sendBroken(q, breaches...) }
 	report, elsewhere := x.report(m), x.report(m)
 	elsewhere["round_id"] = 99
 	send(elsewhere, breach{wrong, "match_id", "R99M99", protocol.ErrMatchNotFound})
@@ -193,7 +193,7 @@ func (x *managerExam) reportWrongly(m *assignedMatch) {
 		own["auth_token"] = p.token
 		send(own, breach{withoutRight, "sender", p.sender(p.id), protocol.ErrRefereeNotRegistered})
 	}
-	result, _ := elsewhere["result"].(map[string]any)
+	result, _ := elsewhere["result"].(object)
 	result["winner"] = "P9999"
 	send(report, breach{"report of another winner", "result", result, ""})
 }

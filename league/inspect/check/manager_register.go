@@ -12,11 +12,11 @@ import (
 )
 
 // registration returns the registration of an agent of the kit.
-func (x *managerExam) registration(as membership, endpoint string) map[string]any {
+func (x *managerExam) registration(as membership, endpoint string) object {
 	x.applicants++
 	name := fmt.Sprintf("Check %s %d", as.role, x.applicants)
 	id := league.PlayerID(len(x.players) + 1)
-	meta := map[string]any{
+	meta := object{
 		"display_name": name, "version": "1.0.0", "protocol_version": protocol.Version,
 		"game_types": []any{x.game}, "contact_endpoint": endpoint,
 	}
@@ -30,7 +30,7 @@ func (x *managerExam) registration(as membership, endpoint string) map[string]an
 
 // registerFirst registers the referees and one player, so that there is a league.
 func (x *managerExam) registerFirst() bool {
-	for i := range x.options.Referees {
+	for i := range x.Referees {
 		referee := x.host
 		if i > 0 {
 			referee = x.open(nil, x.answer)
@@ -100,7 +100,7 @@ func (x *managerExam) adopt(r *reply, as membership, a *fakeAgent) *member {
 // registerFurther registers the players but the last, which would begin the league. It repeats a
 // registration, as an agent does after a lost answer.
 func (x *managerExam) registerFurther() {
-	for len(x.players)+1 < x.options.Players && x.givenUp() == "" {
+	for len(x.players)+1 < x.Players && x.givenUp() == "" {
 		if !x.registerPlayer() {
 			return
 		}
@@ -131,13 +131,13 @@ func (x *managerExam) breaches(as membership) []breach {
 		all = append(all, breach{missing, name, nil, protocol.ErrMissingField})
 	}
 	if as.role == Player {
-		meta, _ := x.players[0].registration[as.meta].(map[string]any)
+		meta, _ := x.players[0].registration[as.meta].(object)
 		all = append(all, breach{"refusal/duplicate name", "display_name", meta["display_name"], protocol.ErrDuplicateName})
 	}
 	for _, name := range required(as.Request, as.meta) {
 		all = append(all, breach{missing, name, nil, protocol.ErrMissingField},
 			breach{missing, name, jsontext.Value("null"), protocol.ErrMissingField},
-			breach{wrongType, name, map[string]any{}, protocol.ErrInvalidFieldType})
+			breach{wrongType, name, object{}, protocol.ErrInvalidFieldType})
 	}
 	return all
 }
@@ -148,13 +148,13 @@ func (x *managerExam) applyWrongly() {
 	for _, as := range []*member{x.players[0], x.referees[0]} {
 		for _, b := range x.breaches(as.membership) {
 			f := &fact{about: "a " + as.role + " " + b.about(), code: b.code}
-			if players := x.options.Players; len(x.players) >= players-1 && players != 2 {
+			if players := x.Players; len(x.players) >= players-1 && players != 2 {
 				f.problem = skipped("the manager has accepted wrong registrations, and one more would begin the league")
 				x.record(b.fact, f)
 				continue
 			}
 			q := x.registration(as.membership, x.spare.url)
-			meta, _ := q[as.meta].(map[string]any)
+			meta, _ := q[as.meta].(object)
 			f.reply = as.send(b.in(q, meta))
 			x.record(b.fact, f)
 			if admission(f.reply, as.membership) == "" {

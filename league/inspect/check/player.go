@@ -77,7 +77,7 @@ func (x *playerExam) matchOf(round, number int) *match {
 	}
 	return &match{
 		round: round, id: id, conversation: protocol.MatchConversation(id, 1),
-		opponent: opponent, side: rules.SideA, attempt: 1, position: x.options.Game.Start(),
+		opponent: opponent, side: rules.SideA, attempt: 1, position: x.Game.Start(),
 	}
 }
 
@@ -86,7 +86,7 @@ func (x *playerExam) advance(m *match, choice string) {
 	var moves [2]string
 	moves[m.side] = choice
 	if other := m.side.Other(); slices.Contains(m.position.ToMove(), other) {
-		moves[other] = options(x.options.Game, m.position, other)[0]
+		moves[other] = options(x.Game, m.position, other)[0]
 	}
 	m.position = m.position.Play(moves)
 }
@@ -103,13 +103,13 @@ func (x *playerExam) turn(m *match) bool {
 }
 
 // envelope begins a message of the kit's referee about a match.
-func (x *playerExam) envelope(messageType string, m *match) map[string]any {
+func (x *playerExam) envelope(messageType string, m *match) object {
 	q := message(messageType, protocol.RefereeSender(checkReferee), m.conversation, checkToken)
 	q["match_id"] = m.id
 	return q
 }
 
-func (x *playerExam) invitation(m *match) map[string]any {
+func (x *playerExam) invitation(m *match) object {
 	q := x.envelope(protocol.TypeGameInvitation, m)
 	q["league_id"], q["round_id"], q["game_type"], q["opponent_id"] = checkLeague, m.round, x.game, m.opponent
 	q["role_in_match"] = roleOf(m.side)
@@ -125,7 +125,7 @@ func roleOf(side rules.Side) string {
 }
 
 // question asks for the player's choice in the position of a match.
-func (x *playerExam) question(m *match) map[string]any {
+func (x *playerExam) question(m *match) object {
 	x.turn(m)
 	q := x.envelope(x.asking().Request, m)
 	q["player_id"] = x.player
@@ -134,17 +134,17 @@ func (x *playerExam) question(m *match) map[string]any {
 }
 
 // ending is GAME_OVER of a match that the player wins.
-func (x *playerExam) ending(m *match) map[string]any {
+func (x *playerExam) ending(m *match) object {
 	return x.endingAs(m, league.StatusWin, x.verdictFor(m.side))
 }
 
 // endingAs is GAME_OVER with a result; 0 and "" are null.
-func (x *playerExam) endingAs(m *match, status string, v rules.Verdict) map[string]any {
+func (x *playerExam) endingAs(m *match, status string, v rules.Verdict) object {
 	ids := [2]string{m.opponent, m.opponent}
 	ids[m.side] = x.player
 	q := x.envelope(protocol.TypeGameOver, m)
 	q["game_type"] = x.game
-	q["game_result"] = map[string]any{
+	q["game_result"] = object{
 		"status": status, "winner_player_id": protocol.NonZero(v.WinnerOf(ids)), "drawn_number": protocol.NonZero(v.Number),
 		"number_parity": protocol.NonZero(v.Parity),
 		"choices":       choicesOf(ids, v), "reason": v.Reason(ids),

@@ -16,15 +16,16 @@ import (
 	"evenodd/rules"
 )
 
-// invite invites the player to a match.
-func (x *playerExam) invite(m *match) *reply {
+// invite invites the player to a new match.
+func (x *playerExam) invite() (*match, *reply) {
+	m := x.newMatch()
 	r := x.host.ask(x.invitation(m))
 	x.show("join", r)
 	if r.trouble() == "" {
 		x.show(protocol.TypeGameJoinAck, r)
 	}
 	x.recordReply(r)
-	return r
+	return m, r
 }
 
 // choose asks for a choice; "" if there is no allowed one.
@@ -44,8 +45,7 @@ func (x *playerExam) over(m *match) {
 // playMatches plays as a league does, on both sides, against opponents with any id.
 func (x *playerExam) playMatches() {
 	for range 2 {
-		m := x.newMatch()
-		x.invite(m)
+		m, _ := x.invite()
 		for x.turn(m) {
 			choice, _ := x.choose(m)
 			if choice == "" {
@@ -70,7 +70,7 @@ func (x *playerExam) playMatches() {
 
 // playOnce plays a match with this question, in the form that the player has understood before. The fact is
 // that the player joins and chooses.
-func (x *playerExam) playOnce(name, about string, m *match, question map[string]any) {
+func (x *playerExam) playOnce(name, about string, m *match, question object) {
 	join, reply := x.host.send(x.invitation(m)), x.host.send(question)
 	x.recordReply(join)
 	x.host.ask(x.ending(m))
@@ -80,17 +80,15 @@ func (x *playerExam) playOnce(name, about string, m *match, question map[string]
 
 // playUnwon ends a match with a draw, and one with technical losses.
 func (x *playerExam) playUnwon() {
-	drawn := x.newMatch()
-	x.invite(drawn)
+	drawn, _ := x.invite()
 	if x.turn(drawn) {
 		x.choose(drawn)
 	}
 	q := x.endingAs(drawn, league.StatusDraw, x.verdictFor(rules.NoSide))
 	x.show("no winner", x.host.ask(q))
 
-	lost := x.newMatch()
-	x.invite(lost)
-	x.show("error", x.host.ask(notice(protocol.TypeGameError, map[string]any{
+	lost, _ := x.invite()
+	x.show("error", x.host.ask(notice(protocol.TypeGameError, object{
 		"conversation_id": lost.conversation, "match_id": lost.id, "auth_token": checkToken, "player_id": x.player,
 		"affected_player": x.player, "action_required": x.asking().Result,
 	})))
@@ -102,8 +100,7 @@ func (x *playerExam) playUnwon() {
 
 // playLate asks a question with a deadline that has passed when the player reads it.
 func (x *playerExam) playLate() {
-	m := x.newMatch()
-	x.invite(m)
+	m, _ := x.invite()
 	q := x.question(m)
 	q["deadline"] = protocol.FormatTimestamp(time.Now())
 	r := x.host.send(q)
@@ -115,8 +112,7 @@ func (x *playerExam) playLate() {
 // repeat repeats calls, as a referee does after a lost answer, and asks questions that a
 // player must reject.
 func (x *playerExam) repeat() {
-	m := x.newMatch()
-	first := x.invite(m)
+	m, first := x.invite()
 	x.record("repeat/join", &fact{reply: x.host.send(x.invitation(m)), earlier: first})
 	x.repeatChoice(m)
 	x.over(m)
@@ -124,8 +120,7 @@ func (x *playerExam) repeat() {
 	x.record("repeat/no match", &fact{about: "after GAME_OVER", reply: x.host.send(x.question(m))})
 	x.record("repeat/no match", &fact{about: "without an invitation", reply: x.host.send(x.question(x.newMatch()))})
 
-	again := x.newMatch()
-	x.invite(again)
+	again, _ := x.invite()
 	again.attempt, again.conversation = 2, protocol.MatchConversation(again.id, 2)
 	x.playOnce("repeat/match", "as attempt 2", again, x.question(again))
 }
@@ -169,7 +164,7 @@ func (x *playerExam) playAtOnce() {
 		matches[i].opponent = league.PlayerID(200 + i)
 		x.turn(matches[i])
 	}
-	all := func(message func(*match) map[string]any) []*reply {
+	all := func(message func(*match) object) []*reply {
 		replies := make([]*reply, len(matches))
 		var wait sync.WaitGroup
 		for i, m := range matches {
@@ -198,8 +193,8 @@ func (x *playerExam) playAtOnce() {
 // announce announces the first round, and the standings before it.
 func (x *playerExam) announce() {
 	opponent := x.matchOf(1, 1).opponent
-	x.show("announce/round", x.host.ask(notice(protocol.TypeRoundAnnouncement, map[string]any{"matches": []any{
-		map[string]any{
+	x.show("announce/round", x.host.ask(notice(protocol.TypeRoundAnnouncement, object{"matches": []any{
+		object{
 			"match_id": "R1M1", "game_type": x.game, "player_A_id": x.player, "player_B_id": opponent,
 			"referee_endpoint": "http://localhost:8001/mcp", "referee_id": checkReferee,
 		},
@@ -210,19 +205,19 @@ func (x *playerExam) announce() {
 	x.takesStandings = r.trouble() == ""
 }
 
-func standingsUpdate(rows []any) map[string]any {
-	return notice(protocol.TypeStandingsUpdate, map[string]any{"standings": rows, "total_players": len(rows)})
+func standingsUpdate(rows []any) object {
+	return notice(protocol.TypeStandingsUpdate, object{"standings": rows, "total_players": len(rows)})
 }
 
 // finish ends the round, plays one more match, and ends the league. A player that has not
 // registered with the kit may be in another league, so the kit does not end that.
 func (x *playerExam) finish() {
-	x.show("end/round", x.host.ask(notice(protocol.TypeRoundCompleted, map[string]any{"next_round_id": nil})))
+	x.show("end/round", x.host.ask(notice(protocol.TypeRoundCompleted, object{"next_round_id": nil})))
 	last := x.newMatch()
 	x.playOnce("end/match", "", last, x.question(last))
 	const end = "P-NOT-04"
 	switch {
-	case !x.options.Selection.Wants(Requirement{ID: end, Level: Should}): // the user wants to go on with the agent
+	case !x.Selection.Wants(Requirement{ID: end, Level: Should}): // the user wants to go on with the agent
 	case !x.registered:
 		x.miss("the agent did not register with this examination, so the examination must not end its league", "end/league")
 	default:
@@ -233,8 +228,7 @@ func (x *playerExam) finish() {
 // useWire repeats one invitation, which a player always answers in the same way. One of the requests is
 // spelled in an unusual way that means the same in JSON.
 func (x *playerExam) useWire() {
-	m := x.newMatch()
-	x.invite(m)
+	m, _ := x.invite()
 	x.examineWire(x.invitation(m))
 	q := x.host.inForm(x.invitation(m))
 	q.body = bytes.ReplaceAll(q.body, []byte(`"match_id"`), []byte(` "m\u0061tch_id" `))
@@ -247,14 +241,13 @@ const maxMessage = 10<<10 - 64 // bytes of a request that is nearly as large as 
 
 // sendBroken sends invalid requests, and valid ones with unknown members.
 func (x *playerExam) sendBroken() {
-	m := x.newMatch()
-	x.invite(m)
+	m, _ := x.invite()
 	const missing, timestamp = "broken/no match_id", "broken/timestamp"
 	x.host.sendBroken(x.invitation(m), append(breachesOfTime(timestamp),
 		breach{missing, "match_id", nil, protocol.ErrMissingField},
 		breach{missing, "match_id", jsontext.Value("null"), protocol.ErrMissingField},
 		breach{"broken/type", "match_id", 42, ""},
-		breach{"broken/type", "match_id", map[string]any{}, ""},
+		breach{"broken/type", "match_id", object{}, ""},
 		breach{timestamp, "timestamp", "yesterday", protocol.ErrInvalidTimestamp},
 		breach{"broken/protocol", "protocol", "league.v1", protocol.ErrProtocolVersion})...)
 	for _, params := range []string{`["R1M1", "P01"]`, `"R1M1"`} {
@@ -267,7 +260,7 @@ func (x *playerExam) sendBroken() {
 		x.record("broken/type", &fact{about: "params " + params, reply: r})
 	}
 	q := x.invitation(m)
-	q["comment"], q["future_field"], q["x"] = "added later", map[string]any{"deep": []any{1, nil, true}}, nil
+	q["comment"], q["future_field"], q["x"] = "added later", object{"deep": []any{1, nil, true}}, nil
 	x.show("broken/unknown members", x.host.send(q))
 	x.show("broken/unknown members", x.host.send(x.invitation(m), func(request members) {
 		request["trace"], request["meta"] = jsontext.Value(`"abc"`), jsontext.Value("{}")
@@ -297,11 +290,11 @@ func (x *playerExam) sendScripts() {
 	m := x.newMatch()
 	m.conversation = "conv-שלום-e\u0301-🎲-" + strings.ToLower(m.id)
 	q := x.question(m)
-	in, nested := q["move_request"].(map[string]any)
+	in, nested := q["move_request"].(object)
 	if !nested {
 		in = q
 	}
-	context, _ := in["context"].(map[string]any)
+	context, _ := in["context"].(object)
 	context["opponent_name"], context["motto"] = fifty(scripts[0]), strings.Join(scripts[:], " ")
 	x.playOnce("scripts/question", "", m, q)
 

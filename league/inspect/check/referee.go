@@ -45,7 +45,7 @@ func (x *refereeExam) scenarios() []scenario {
 func (x *refereeExam) play() {
 	if !x.awaitRegistration() {
 		if x.life.Err() == nil {
-			x.show("registration/arrival", nil, fmt.Sprintf("it did not register within %s at %s%s", x.options.Wait,
+			x.show("registration/arrival", nil, fmt.Sprintf("it did not register within %s at %s%s", x.Wait,
 				x.host.url, x.misdirected()))
 		}
 		x.absent = "the referee did not register with the examination: tell it that its manager is " + x.host.url
@@ -72,7 +72,7 @@ func (x *refereeExam) answer(c *call) response {
 		return response{}
 	}
 	return c.answer(protocol.ManagerSender,
-		map[string]any{"status": protocol.StatusAccepted, "league_id": checkLeague}, "match_id")
+		object{"status": protocol.StatusAccepted, "league_id": checkLeague}, "match_id")
 }
 
 // finish tells the referee that round and league are over. The referee may end then.
@@ -144,8 +144,8 @@ func (x *refereeExam) openPlayers() {
 	var listeners [2]net.Listener
 	for side := range listeners {
 		var err error
-		port := strconv.Itoa(x.options.PlayerPort + side)
-		if listeners[side], err = x.options.Listen(x.life, "tcp", net.JoinHostPort(x.hostname, port)); err != nil {
+		port := strconv.Itoa(x.PlayerPort + side)
+		if listeners[side], err = x.Listen(x.life, "tcp", net.JoinHostPort(x.hostname, port)); err != nil {
 			x.unlistened = fmt.Sprintf("the kit's players cannot listen at port %s (%v)", port, err)
 			if side > 0 {
 				_ = listeners[0].Close() // half of the players would get invitations

@@ -59,9 +59,9 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 
 // expected has the members of the referee's messages that the match determines; nil player
 // for a message to the manager.
-func (m *refereedMatch) expected(p *fakePlayer) map[string]any {
+func (m *refereedMatch) expected(p *fakePlayer) object {
 	x := m.exam
-	want := map[string]any{
+	want := object{
 		"league_id": checkLeague, "round_id": m.round, "match_id": m.id, "game_type": x.game,
 	}
 	if p != nil {
@@ -211,7 +211,7 @@ func (x *refereeExam) contradiction(f *fact) string {
 	for i, p := range m.players {
 		moves[i] = objectOf(details["choices"]).text(p.name)
 	}
-	verdict, decided, err := rules.Follows(x.options.Game, moves, number)
+	verdict, decided, err := rules.Follows(x.Game, moves, number)
 	if err != nil {
 		return err.Error()
 	}

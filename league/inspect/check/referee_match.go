@@ -112,10 +112,10 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	if m.long || m.short {
 		m.limit = longMatch
 	}
-	start := x.options.Game.Start()
+	start := x.Game.Start()
 	for i := range m.players {
 		p := &fakePlayer{match: m, name: league.PlayerID(i + 1), side: rules.Side(i)}
-		if choices := options(x.options.Game, start, p.side); len(choices) > 0 {
+		if choices := options(x.Game, start, p.side); len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
 		p.fakeAgent = x.open(nil, p.answer)
@@ -145,7 +145,7 @@ func (p *fakePlayer) answer(c *call) response {
 // behave answers as a player should.
 func (p *fakePlayer) behave(c *call) response {
 	x := p.match.exam
-	result := map[string]any{"player_id": p.name, "auth_token": protocol.NoToken}
+	result := object{"player_id": p.name, "auth_token": protocol.NoToken}
 	switch c.kind {
 	case protocol.TypeGameInvitation:
 		result["accept"], result["arrival_timestamp"] = true, protocol.FormatTimestamp(time.Now())
@@ -170,7 +170,7 @@ func (p *fakePlayer) prefer(allowed []string) string {
 // verdict is that of the rules on a match in which both players choose as they prefer, and
 // this number is drawn.
 func (m *refereedMatch) verdict(number int) rules.Verdict {
-	game := m.exam.options.Game
+	game := m.exam.Game
 	position, moves := playOut(game, func(side rules.Side, allowed []string) string {
 		return m.players[side].prefer(allowed)
 	})
@@ -184,19 +184,19 @@ func (m *refereedMatch) verdict(number int) rules.Verdict {
 var sides = [2]string{"player_A", "player_B"}
 
 // assignment is MATCH_ASSIGNMENT of a match.
-func (x *refereeExam) assignment(m *refereedMatch) map[string]any {
-	q := notice(protocol.TypeMatchAssignment, map[string]any{
+func (x *refereeExam) assignment(m *refereedMatch) object {
+	q := notice(protocol.TypeMatchAssignment, object{
 		"conversation_id": protocol.MatchConversation(m.id, m.attempt), "round_id": m.round, "match_id": m.id,
 		"attempt": m.attempt, "game_type": x.game, "referee_id": x.host.identity(),
-		"retry_policy": map[string]any{"max_retries": 3, "delay_sec": 0.1, "backoff_strategy": "fixed"},
+		"retry_policy": object{"max_retries": 3, "delay_sec": 0.1, "backoff_strategy": "fixed"},
 	})
 	for i, name := range sides {
-		q[name] = map[string]any{
+		q[name] = object{
 			"player_id": m.players[i].name, "endpoint": m.players[i].url, "display_name": "Check Player " + m.players[i].name,
-			"standings": map[string]any{"wins": 0, "losses": 0, "draws": 0, "points": 0},
+			"standings": object{"wins": 0, "losses": 0, "draws": 0, "points": 0},
 		}
 	}
-	if times, ok := q["timeouts"].(map[string]any); ok && m.short {
+	if times, ok := q["timeouts"].(object); ok && m.short {
 		times["game_join_ack_timeout_sec"], times["move_timeout_sec"] = shortTime.Seconds(), shortTime.Seconds()
 	}
 	return q

@@ -167,10 +167,10 @@ func tableOf(role string) []rule {
 func (x *exam) report(late bool) (findings []Finding, ended string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	end := cmp.Or(x.hideTokens(x.gaveUp), when(late, "the examination took all of its %s", x.options.Budget))
+	end := cmp.Or(x.hideTokens(x.gaveUp), when(late, "the examination took all of its %s", x.Budget))
 	for i := range x.rules {
 		r := &x.rules[i]
-		if !x.options.Selection.Wants(r.Requirement) {
+		if !x.Selection.Wants(r.Requirement) {
 			continue
 		}
 		f := Finding{Verdict: Skipped, Detail: cmp.Or(end, "the agent never came so far"), CutOff: end != ""}
@@ -269,7 +269,7 @@ var tokens = regexp.MustCompile(`(?i)(\\*"(?:(?:auth|access|admin)_)?token\\*"\s
 // because reports are published.
 func (x *exam) hideTokens(text string) string {
 	text = tokens.ReplaceAllString(string(protocol.HideTokens([]byte(text))), "$1***")
-	if admin := x.options.Admin; len(admin) > 3 {
+	if admin := x.Admin; len(admin) > 3 {
 		text = strings.ReplaceAll(text, admin, "***")
 	}
 	return strings.ToValidUTF8(text, "\uFFFD")

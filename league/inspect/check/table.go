@@ -34,10 +34,10 @@ type fact struct {
 	call           *call
 
 	// What a message is compared with, beside the message that the reply answers.
-	sender  string         // any id may follow a colon at its end
-	message members        // nil: that of the reply or call
-	want    map[string]any // expected members
-	code    protocol.Code  // of a refusal; "" for any
+	sender  string        // any id may follow a colon at its end
+	message members       // nil: that of the reply or call
+	want    object        // expected members
+	code    protocol.Code // of a refusal; "" for any
 	of      *refereedMatch
 	player  *fakePlayer
 }
@@ -117,11 +117,11 @@ func required(messageType string, path ...string) []string {
 }
 
 // schemaOf is the schema of a message, or of a member by its path.
-func schemaOf(messageType string, path ...string) map[string]any {
+func schemaOf(messageType string, path ...string) object {
 	schema, _ := protocol.Schema(messageType)
 	for _, name := range path {
-		properties, _ := schema["properties"].(map[string]any)
-		schema, _ = properties[name].(map[string]any)
+		properties, _ := schema["properties"].(object)
+		schema, _ = properties[name].(object)
 	}
 	return schema
 }
@@ -207,7 +207,7 @@ func (r *rule) shownBy() []string {
 // needs tells whether a selected requirement depends on one of the scenarios.
 func (x *exam) needs(scenarios ...string) bool {
 	return slices.ContainsFunc(x.rules, func(r rule) bool {
-		return x.options.Selection.Wants(r.Requirement) &&
+		return x.Selection.Wants(r.Requirement) &&
 			slices.ContainsFunc(r.shownBy(), func(s string) bool { return slices.Contains(scenarios, s) })
 	})
 }

@@ -68,7 +68,7 @@ func notFailed(f *fact) string {
 
 // meet makes the first call, and tells whether the agent answers.
 func (x *exam) meet() bool {
-	return x.met(x.exchange(x.life, request{url: x.options.URL, body: x.unknownCall()}, otherLimit), "")
+	return x.met(x.exchange(x.life, request{url: x.URL, body: x.unknownCall()}, otherLimit), "")
 }
 
 // met records the answer to the first call, and a problem with it, and tells whether there is an answer.
@@ -90,14 +90,14 @@ func (x *exam) met(r *reply, problem string) bool {
 
 // examineServer examines JSON-RPC itself by calls that change nothing.
 func (x *exam) examineServer() {
-	x.examineWire(map[string]any{})
-	ping := encoded(map[string]any{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": x.nextID()})
+	x.examineWire(object{})
+	ping := encoded(object{"jsonrpc": "2.0", "method": protocol.Ping.Name, "id": x.nextID()})
 	x.show("wire/ping", x.sendBody(protocol.Ping.Name, ping))
 }
 
 // examineWire examines JSON-RPC itself: ids, notifications, and unknown methods. It repeats one message,
 // which an agent always answers in the same way.
-func (x *exam) examineWire(message map[string]any) {
+func (x *exam) examineWire(message object) {
 	if form := x.host.inForm(message); objectOf(form.body)["jsonrpc"] == nil {
 		return
 	}
