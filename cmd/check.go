@@ -26,7 +26,6 @@ type checkOptions struct {
 	game   string
 	format string
 	level  string
-	only   []string
 	list   bool
 	meet   rendezvous
 	ca     string
@@ -102,7 +101,7 @@ func (o *checkOptions) flags(f *pflag.FlagSet) {
 	o.level = "should"
 	f.Var(&choice{&o.level, []string{"must", "should"}}, "level",
 		"lowest level of requirements to test: must, or should for all")
-	f.StringSliceVar(&o.only, "only", nil, "test only these: requirement `id`s or their beginnings such as P-INV")
+	f.StringSliceVar(&o.Selection.Only, "only", nil, "test only these: requirement `id`s or their beginnings such as P-INV")
 	f.BoolVar(&o.list, "list", false, "only list the requirements of a role or of all")
 	f.StringVar(&o.meet.at, "listen", "", "`host:port` where the agent finds its manager (default "+meetingPoint+
 		"; a free port to test a manager)")
@@ -112,9 +111,6 @@ func (o *checkOptions) flags(f *pflag.FlagSet) {
 	f.IntVar(&o.Referees, "referees", 1, "referees that start the league of a manager under test")
 	tlsCAFlag(f, &o.ca)
 }
-
-// freePort is the address of a free port.
-const freePort = "localhost:0"
 
 func roles() []string { return []string{check.Player, check.Referee, check.Manager} }
 
@@ -145,16 +141,16 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 func (o *checkOptions) selection() error {
 	o.Selection.Level = check.Level(strings.ToUpper(o.level))
 	all := slices.Concat(protocol.Each(o.asked(), o.catalogue)...)
-	for _, text := range o.only {
+	for i, text := range o.Selection.Only {
 		id := strings.ToUpper(strings.TrimSpace(text))
 		if id == "" || !slices.ContainsFunc(all, func(q check.Requirement) bool { return strings.HasPrefix(q.ID, id) }) {
 			return usage("--only %q: no requirement of %s begins with it; there are %s", text, cmp.Or(o.Role, "any role"),
 				strings.Join(near(all, id), ", "))
 		}
-		o.Selection.Only = append(o.Selection.Only, id)
+		o.Selection.Only[i] = id
 	}
 	if !slices.ContainsFunc(all, o.Selection.Wants) {
-		return usage("--only %s: none of these is a MUST, which --level must asks for", strings.Join(o.only, ","))
+		return usage("--only %s: none of these is a MUST, which --level must asks for", strings.Join(o.Selection.Only, ","))
 	}
 	return nil
 }
@@ -248,21 +244,22 @@ func verdict(r *check.Report) error {
 // open listens at the address where the agent finds its manager: the default address,
 // or a free port if another program has it.
 func (o *checkOptions) open(ctx context.Context, s streams) (net.Listener, error) {
+	const anyPort = "localhost:0"
 	meet := &o.meet
 	switch {
 	case meet.given:
+		return meet.listen(ctx)
 	case o.Role == check.Manager:
-		meet.at = freePort
+		meet.at = anyPort
 	default:
 		meet.at = meetingPoint
 	}
 	l, err := meet.listen(ctx)
-	if errors.Is(err, errTaken) && !meet.given {
-		another := &rendezvous{at: freePort}
-		if l, err = another.listen(ctx); err == nil {
-			s.note(
-				"%s is %v. The manager for this test is at %s: start the agent with this URL if it registers itself.",
-				meet.at, errTaken, another.urlOf(l))
+	if errors.Is(err, errTaken) {
+		meet.at = anyPort
+		if l, err = meet.listen(ctx); err == nil {
+			s.note("%s is %v. The manager for this test is at %s: start the agent with this URL if it registers itself.",
+				meetingPoint, errTaken, meet.urlOf(l))
 		}
 	}
 	return l, err

@@ -298,12 +298,12 @@ func leagueCompleted(champion, second string) object {
 // recordReply records the envelope of a reply of the agent, as the agent wrote it.
 func (x *exam) recordReply(r *reply) {
 	if r.trouble() == "" {
-		x.recordEnvelope(&fact{reply: r, message: r.result})
+		x.recordEnvelope(&fact{reply: r})
 	}
 }
 
 // recordCall records the envelope of a call of the agent, as the agent wrote it.
-func (x *exam) recordCall(c *call) { x.recordEnvelope(&fact{call: c, message: c.sent}) }
+func (x *exam) recordCall(c *call) { x.recordEnvelope(&fact{call: c}) }
 
 func (x *exam) recordEnvelope(f *fact) {
 	switch x.Role {
@@ -314,7 +314,7 @@ func (x *exam) recordEnvelope(f *fact) {
 	case Manager:
 		f.sender = protocol.ManagerSender
 	}
-	if f.message["timestamp"] == nil && f.message["conversation_id"] == nil {
+	if f.sent()["timestamp"] == nil && f.sent()["conversation_id"] == nil {
 		f.defect = envelopeDefect
 	}
 	x.record("envelope", f)

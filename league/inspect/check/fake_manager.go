@@ -163,8 +163,7 @@ func (x *exam) registrationRules(role string) []rule {
 			})),
 		should(id(3), see, "Its registration has the whole envelope.",
 			mend("Add protocol, message_type, sender, timestamp and conversation_id to params."),
-			on("registration/request", asSent(every(
-				right("protocol", "message_type", "timestamp", "conversation_id"), hasSender)))),
+			on("registration/request", right("protocol", "message_type", "timestamp", "conversation_id"), hasSender)),
 		should(id(9), m.Result+", 003 §2.5", "It registers once if the answer is ACCEPTED.",
 			mend("Store the id and auth_token of an ACCEPTED answer; retry only if no answer came."), on("registration/count")),
 	}

@@ -36,21 +36,21 @@ func every(tests ...test) test {
 
 // ruled wants the members of a message, by the rules of the protocol. It looks at those alone that want
 // chooses.
-func ruled(want func(field string) bool) test {
+func ruled(message func(*fact) members, want func(field string) bool) test {
 	return func(f *fact) string {
-		return fieldsProblem(protocol.Examine(f.kind(), encoded(f.read())), want)
+		return fieldsProblem(protocol.Examine(f.kind(), encoded(message(f))), want)
 	}
 }
 
-// right is ruled for the members with these names.
+// right is ruled for the members with these names, as the agent wrote them.
 func right(names ...string) test {
-	return ruled(func(field string) bool { return slices.Contains(names, field) })
+	return ruled((*fact).sent, func(field string) bool { return slices.Contains(names, field) })
 }
 
-// exist wants members, of any value, by their paths.
+// exist wants members, of any value, by their paths, as the agent wrote them.
 func exist(paths ...string) test {
 	return func(f *fact) string {
-		return cmp.Or(protocol.Each(paths, func(path string) string { return isThere(f.read(), path) })...)
+		return cmp.Or(protocol.Each(paths, func(path string) string { return isThere(f.sent(), path) })...)
 	}
 }
 
@@ -76,17 +76,6 @@ func assuming(condition, t test) test {
 // understood tests replies that have a result.
 func understood(t test) test { return assuming(hasResult, t) }
 
-// asSent tests a call as the agent wrote it.
-func asSent(t test) test {
-	return func(f *fact) string {
-		sent := *f
-		if f.call != nil {
-			sent.message = f.call.sent
-		}
-		return t(&sent)
-	}
-}
-
 // found returns the problem that the scenario observed.
 func found(f *fact) string { return f.problem }
 
@@ -97,25 +86,25 @@ func isAnswered(f *fact) string { return f.reply.Error }
 // followed by any id.
 func hasSender(f *fact) string {
 	if !strings.HasSuffix(f.sender, ":") {
-		return f.message.has("sender", f.sender)
+		return f.sent().has("sender", f.sender)
 	}
-	got := f.message.text("sender")
-	return cmp.Or(f.message.filled("sender"), when(!strings.HasPrefix(got, f.sender) || got == f.sender,
+	got := f.sent().text("sender")
+	return cmp.Or(f.sent().filled("sender"), when(!strings.HasPrefix(got, f.sender) || got == f.sender,
 		"sender is %s, not %s and an id", quoted(got), f.sender))
 }
 
 // sameConversation wants the conversation_id of the message that a reply answers.
 func sameConversation(f *fact) string {
 	if f.call != nil {
-		return f.message.filled("conversation_id")
+		return f.sent().filled("conversation_id")
 	}
-	return f.message.has("conversation_id", f.reply.asked.text("conversation_id"))
+	return f.sent().has("conversation_id", f.reply.asked.text("conversation_id"))
 }
 
 // clockIsRight returns that the timestamp of a message is far from the time at which the
 // message came.
 func clockIsRight(f *fact) string {
-	text := f.message.text("timestamp")
+	text := f.sent().text("timestamp")
 	at, _ := protocol.ParseTimestamp(text)
 	came := f.evidence()[0].at
 	apart := came.Sub(at).Round(time.Second)

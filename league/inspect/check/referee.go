@@ -67,12 +67,18 @@ func (x *refereeExam) answer(c *call) response {
 	if c.kind != protocol.TypeMatchResultReport {
 		return x.exam.answer(c)
 	}
-	m, _ := x.byID.Load(c.match())
-	if m, _ := m.(*refereedMatch); m != nil && m.name == lostReport && !m.hungUp.Swap(true) {
+	if m := x.matchOf(c); m != nil && m.name == lostReport && !m.hungUp.Swap(true) {
 		return response{}
 	}
 	return c.answer(protocol.ManagerSender,
 		object{"status": protocol.StatusAccepted, "league_id": checkLeague}, "match_id")
+}
+
+// matchOf is the match that a call is about; nil for none.
+func (x *refereeExam) matchOf(c *call) *refereedMatch {
+	m, _ := x.byID.Load(c.match())
+	match, _ := m.(*refereedMatch)
+	return match
 }
 
 // finish tells the referee that round and league are over. The referee may end then.
@@ -155,11 +161,11 @@ func (x *refereeExam) openPlayers() {
 	}
 	for side, l := range listeners {
 		x.open(l, func(c *call) response {
-			m, known := x.byID.Load(c.match())
-			if !known {
+			m := x.matchOf(c)
+			if m == nil {
 				return answerPing(c, Player)
 			}
-			p := m.(*refereedMatch).players[side] //nolint:forcetypeassert // it has no others
+			p := m.players[side]
 			x.mu.Lock()
 			c.to = p.fakeAgent
 			x.mu.Unlock()

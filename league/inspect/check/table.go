@@ -34,23 +34,27 @@ type fact struct {
 	call           *call
 
 	// What a message is compared with, beside the message that the reply answers.
-	sender  string        // any id may follow a colon at its end
-	message members       // nil: that of the reply or call
-	want    object        // expected members
-	code    protocol.Code // of a refusal; "" for any
-	of      *refereedMatch
-	player  *fakePlayer
+	sender string        // any id may follow a colon at its end
+	want   object        // expected members
+	code   protocol.Code // of a refusal; "" for any
+	of     *refereedMatch
+	player *fakePlayer
 }
 
-// read returns the message that the fact is about: its own, or that of the reply or call.
+// read returns the message that the fact is about, with the names of the specification.
 func (f *fact) read() members {
-	switch {
-	case f.message != nil:
-		return f.message
-	case f.reply != nil:
-		return f.reply.result
+	if f.call != nil {
+		return f.call.params
 	}
-	return f.call.params
+	return f.reply.result
+}
+
+// sent returns the message as the agent wrote it.
+func (f *fact) sent() members {
+	if f.call != nil {
+		return f.call.sent
+	}
+	return f.reply.result
 }
 
 // kind is the type that the message must have.
@@ -102,12 +106,12 @@ func form(id, see, messageType string, optional ...string) rule {
 	last := len(names) - 1
 	return should(id, see,
 		messageType+" has "+strings.Join(names[:last], ", ")+" and "+names[last]+", as in the protocol.",
-		on(messageType, ruled(func(field string) bool { return !isEnvelope(field) }), asSent(func(f *fact) string {
+		on(messageType, ruled((*fact).read, func(field string) bool { return !isEnvelope(field) }), func(f *fact) string {
 			if f.call == nil || f.call.kind != messageType { // a reply, or the question of another game than even_odd
 				return ""
 			}
 			return exist(optional...)(f)
-		}), sameValues))
+		}, sameValues))
 }
 
 // required are the members that a message must have, or an object in it.
