@@ -57,7 +57,7 @@ func (r *leagueRecord) status() *leagueStatus {
 	s := &leagueStatus{
 		SchemaVersion: outputSchema, Progress: r.Progress(),
 		Awaited: []record.AgentStatus{}, Running: r.Running(), Agents: []record.AgentStatus{}, Rematches: []orderedRematch{},
-		Decisions: r.DecisionsMade(shownDecisions), Events: r.Events, At: r.At,
+		Decisions: r.DecisionsMade(shownDecisions), Events: r.Events, At: r.At, Planned: r.PlannedStart(),
 	}
 	if r.Started == nil {
 		s.Missing = r.missing()
@@ -67,12 +67,6 @@ func (r *leagueRecord) status() *leagueStatus {
 		if c.Roster != nil { // without referees it restricts players only
 			s.Expected = &journal.Roster{Players: c.Roster.Players, Referees: cmp.Or(c.Roster.Referees, s.Expected.Referees)}
 		}
-		if c.StartAt != "" {
-			s.Planned = &record.PlannedStart{StartAt: c.StartAt}
-		}
-	}
-	if p := r.StartPlanned; p != nil {
-		s.Planned = &record.PlannedStart{StartAt: p.StartAt, By: p.By, Reason: p.Reason}
 	}
 	for _, a := range r.SortedAgents() {
 		switch one := r.Agent(a); {

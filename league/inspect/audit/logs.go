@@ -54,8 +54,7 @@ func (a *auditor) openLog(path string) {
 			continue
 		}
 		key := league.Attempt{MatchID: id, Number: m.Attempt}
-		f := &matchFile{document: document[store.Match]{file: file, exists: true, value: m.Match}, kind: loggedAttempt,
-			logLine: m.Line}
+		f := &matchFile{document: document[store.Match]{file: file, exists: true, value: m.Match}, logLine: m.Line}
 		f.messages = readMessages(m.Transcript)
 		if a.logged[key] == nil {
 			a.order = append(a.order, key)

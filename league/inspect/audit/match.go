@@ -32,14 +32,14 @@ type matchFile struct {
 	moves    []protocol.PlayerMove // the moves of the complete turns in the transcript
 	complete bool                  // the transcript has all moves
 
-	kind    matchKind
-	logLine int // 0 unless the match was read from a log
+	final   bool // it is the file of a match
+	logLine int  // 0 unless the match was read from a log
 }
 
 // loadMatch reads the file of a match or of an attempt, and the messages in it. It may
 // be called by several goroutines.
-func (a *auditor) loadMatch(path string, kind matchKind) *matchFile {
-	f := &matchFile{document: load[store.Match](a.dir, path), kind: kind}
+func (a *auditor) loadMatch(path string) *matchFile {
+	f := &matchFile{document: load[store.Match](a.dir, path)}
 	if f.value != nil {
 		f.messages = readMessages(f.value.Transcript)
 	}
@@ -89,9 +89,10 @@ func (a *auditor) loadFile(m *scheduledMatch) {
 	m.signatures = a.verify(m)
 	switch {
 	case m.isAnnulled:
-		m.file = a.loadMatch(a.dir.Attempt(a.id, m.id, m.Report.Number), attemptFile)
+		m.file = a.loadMatch(a.dir.Attempt(a.id, m.id, m.Report.Number))
 	case a.matchFiles[m.id] || m.Report != nil: // a file with a result may be newer than the list of files
-		m.file = a.loadMatch(a.dir.Match(a.id, m.id), finalFile)
+		m.file = a.loadMatch(a.dir.Match(a.id, m.id))
+		m.file.final = true
 	}
 }
 

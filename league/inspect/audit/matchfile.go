@@ -15,23 +15,14 @@ import (
 	"evenodd/league/store"
 )
 
-// A matchKind is where a match was read from.
-type matchKind int
-
-const (
-	finalFile     matchKind = iota // the file of a match
-	attemptFile                    // the file of an attempt
-	loggedAttempt                  // a write-ahead log
-)
-
 // checkMatchFile compares the file of a match or an attempt with the schedule, the journal and its own
 // transcript. It tells whether the file can be used.
 func (a *auditor) checkMatchFile(f *matchFile) bool {
-	d, m, kind := f.value, f.match, f.kind
-	if kind != finalFile {
+	d, m := f.value, f.match
+	if !f.final {
 		a.checkAttemptNonce(f)
 	}
-	if kind == finalFile && m.Report == nil {
+	if f.final && m.Report == nil {
 		if !a.chain.stopped {
 			f.find(a, RuleMatchFile, "/result", "a file of match %s, which has no result in the journal", m.id)
 		}
@@ -39,7 +30,7 @@ func (a *auditor) checkMatchFile(f *matchFile) bool {
 	}
 	disputed := d.Lifecycle.State != store.StateFinished && slices.Contains(m.Disputed, d.RefereeID)
 	r := m.Report
-	if kind != finalFile && (!f.counts() || m.LostBy(d.Attempt) == journal.CauseRejected || disputed) {
+	if !f.final && (!f.counts() || m.LostBy(d.Attempt) == journal.CauseRejected || disputed) {
 		r = nil
 	}
 	diffs := a.differencesOf(f, r)
@@ -63,7 +54,7 @@ func (a *auditor) checkMatchFile(f *matchFile) bool {
 	a.checkDigest(f)
 	a.checkTranscript(f)
 	goesOn := m.Report == nil && !a.completed() && d.Attempt == len(m.Attempts)
-	if kind != finalFile && !goesOn || kind == finalFile && d.Lifecycle.State == store.StateFinished {
+	if !f.final && !goesOn || f.final && d.Lifecycle.State == store.StateFinished {
 		a.noteUnacknowledged(f)
 	}
 	return true
@@ -77,7 +68,7 @@ func (a *auditor) checkAttempts() {
 	}
 	for _, name := range a.attemptFiles {
 		matchID, attempt, _ := store.ParseMatchFile(name)
-		f := a.loadMatch(a.dir.Attempt(a.id, matchID, attempt), attemptFile)
+		f := a.loadMatch(a.dir.Attempt(a.id, matchID, attempt))
 		switch d := f.value; {
 		case a.checked[f.file] || !f.exists:
 		case d == nil:
@@ -180,7 +171,7 @@ func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []differ
 // checkForm checks what a match file says about itself.
 func (a *auditor) checkForm(f *matchFile) {
 	d := f.value
-	if f.kind != loggedAttempt {
+	if f.logLine == 0 {
 		checkHeader(a, &f.document, RuleMatchFile, location{matchID: f.match.id})
 	}
 	if d.WrittenBy != store.WrittenByReferee && d.WrittenBy != store.WrittenByManager {
@@ -209,7 +200,7 @@ var (
 
 // checkStates checks the states that a match passed against its result and the kind of its file.
 func (a *auditor) checkStates(f *matchFile) {
-	d, state, kind := f.value, f.value.Lifecycle.State, f.kind
+	d, state := f.value, f.value.Lifecycle.State
 	pattern := statesOfLost
 	switch {
 	case d.WrittenBy == store.WrittenByManager:
@@ -228,16 +219,17 @@ func (a *auditor) checkStates(f *matchFile) {
 	}
 	wrong := ""
 	switch last := len(passed) - 1; {
-	case d.Result == nil && kind == finalFile: // it has a finding
+	case d.Result == nil && f.final: // it has a finding
 	case !pattern.MatchString(strings.Join(passed, " ")):
 		f.find(a, RuleMatchFile, "/lifecycle/states", "no match passes these states and ends so: %.200q", passed)
 	case state != passed[last]:
 		wrong = "the last of its states is " + quoted(&passed[last])
-	case kind == finalFile && state != store.StateAcknowledged && state != store.StateFinished:
+	case f.final && state != store.StateAcknowledged && state != store.StateFinished:
 		wrong = "the file of a match is written when the manager has acknowledged the result"
-	case kind == attemptFile && state == store.StateAcknowledged && f.counts() && !f.match.isAnnulled:
+	case f.final || state != store.StateAcknowledged:
+	case f.logLine == 0 && f.counts() && !f.match.isAnnulled:
 		wrong = "its result counts: it belongs into the file of the match"
-	case kind != finalFile && state == store.StateAcknowledged && !f.counts():
+	case !f.counts():
 		wrong = "another attempt counts"
 	}
 	if wrong != "" {

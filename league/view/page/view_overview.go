@@ -85,8 +85,7 @@ type progress struct {
 type awaited struct {
 	WantedPlayers, WantedReferees int // 0: any number
 	Silent                        []ref
-	StartAt                       string
-	By, Reason                    string // of the planned start; "" for the options of the manager
+	Start                         *record.PlannedStart
 }
 
 // progress is what the league does at the moment.
@@ -150,10 +149,7 @@ func (m *moment) lastRound() string {
 // awaited is what a league waits for that has not started.
 func (m *moment) awaited() *awaited {
 	c := m.Configuration
-	a := &awaited{WantedPlayers: c.Players, WantedReferees: c.Referees, StartAt: c.StartAt}
-	if s := m.StartPlanned; s != nil {
-		a.StartAt, a.By, a.Reason = s.StartAt, shown(s.By), shown(s.Reason)
-	}
+	a := &awaited{WantedPlayers: c.Players, WantedReferees: c.Referees, Start: m.PlannedStart()}
 	for _, one := range m.SortedAgents() {
 		if !one.Answered {
 			a.Silent = append(a.Silent, m.agent(one.AgentID))

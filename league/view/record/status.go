@@ -38,6 +38,18 @@ type PlannedStart struct {
 	Reason  string `json:"reason,omitzero"`
 }
 
+// PlannedStart is when the league starts or has started: by the last decision, else by the options
+// of the manager; nil for no plan.
+func (l *League) PlannedStart() *PlannedStart {
+	if p := l.StartPlanned; p != nil {
+		return &PlannedStart{p.StartAt, p.By, p.Reason}
+	}
+	if l.Started == nil && l.Configuration.StartAt != "" {
+		return &PlannedStart{StartAt: l.Configuration.StartAt}
+	}
+	return nil
+}
+
 // An AgentStatus describes an agent.
 type AgentStatus struct {
 	AgentID      string `json:"agent_id"`
