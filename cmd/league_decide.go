@@ -81,12 +81,8 @@ func newDecision(o organiser, row protocol.Command) *cobra.Command {
 			return o.decide(c.Context(), q)
 		},
 	}
-	switch row.Of {
-	case protocol.OfAgent:
-		c.Use += " AGENT"
-		c.Args = cobra.ExactArgs(1)
-	case protocol.OfMatch:
-		c.Use += " MATCH"
+	if row.Of != protocol.OfLeague {
+		c.Use += " " + strings.ToUpper(string(row.Of))
 		c.Args = cobra.ExactArgs(1)
 	}
 	why := "the reason, for the record"
@@ -106,10 +102,10 @@ func newDecision(o organiser, row protocol.Command) *cobra.Command {
 // order completes the request of a command, and checks what needs no manager.
 func (o *organiser) order(row protocol.Command, q *protocol.OrganiseRequest, args []string) error {
 	q.By, q.Reason = cmp.Or(o.by, loginName()), strings.TrimSpace(q.Reason)
-	if len(args) > 0 && row.Of == protocol.OfAgent {
+	switch row.Of {
+	case protocol.OfAgent:
 		q.AgentID = args[0]
-	}
-	if len(args) > 0 && row.Of == protocol.OfMatch {
+	case protocol.OfMatch:
 		q.MatchID = args[0]
 		if id, ok := league.ParseMatchID(q.MatchID); !ok || id.String() != q.MatchID {
 			return usage("match %.40q: matches are called R1M1, R1M2, …", q.MatchID)

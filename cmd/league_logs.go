@@ -52,6 +52,7 @@ Standard error lists the matches without a transcript.`,
 // logs writes the archive of an agent.
 func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 	a := &agentArchive{leagueRecord: newLeagueRecord(), id: agentID, about: map[string]bool{agentID: true}}
+	a.zip = zip.NewWriter(&a.file)
 	from, err := o.source(ctx)
 	if err != nil {
 		return err
@@ -63,10 +64,9 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 	if err := a.CheckAgent(agentID); err != nil {
 		return err
 	}
-	var file bytes.Buffer
-	missing, err := a.write(ctx, from, &file)
+	missing, err := a.write(ctx, from)
 	if err == nil {
-		err = userfile.Write(output, file.Bytes(), 0o600)
+		err = userfile.Write(output, a.file.Bytes(), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the archive of %s: %w", agentID, err)
@@ -96,6 +96,8 @@ type agentArchive struct {
 	events      [][]byte        // in the form of journal.Public
 	matches     []record.Match
 	transcripts int
+	file        bytes.Buffer
+	zip         *zip.Writer // to file
 }
 
 // collect keeps an event that is about the agent.
@@ -130,7 +132,7 @@ func (a *agentArchive) findMatches(round int) {
 }
 
 // write writes the archive. Missing are the reasons why it lacks transcripts.
-func (a *agentArchive) write(ctx context.Context, from record.Source, to io.Writer) (missing []string, err error) {
+func (a *agentArchive) write(ctx context.Context, from record.Source) (missing []string, err error) {
 	all, err := a.Schedule(0)
 	if err != nil {
 		return nil, err
@@ -138,55 +140,43 @@ func (a *agentArchive) write(ctx context.Context, from record.Source, to io.Writ
 	a.matches = protocol.Select(all, func(m record.Match) bool {
 		return m.RoundID <= a.Round && (m.PlayerAID == a.id || m.PlayerBID == a.id || a.about[m.MatchID])
 	})
-	z := zip.NewWriter(to)
-	if err := a.writeLog(ctx, from, z); err != nil {
-		return nil, err
+	var log, results bytes.Buffer
+	for offset, last := int64(0), false; !last; {
+		lines, next, err := from.Log(ctx, a.id, offset)
+		if err != nil {
+			return nil, err
+		}
+		for _, line := range lines {
+			log.WriteString(line + "\n")
+		}
+		last = next <= offset
+		offset = next
 	}
-	if err := addFile(z, "journal.jsonl", append(bytes.Join(a.events, []byte{'\n'}), '\n')); err != nil {
-		return nil, err
-	}
-	var results bytes.Buffer
 	if err := printCSV(&results, matchesCSV(a.matches)); err != nil {
 		return nil, err
 	}
-	if err := addFile(z, "results.csv", results.Bytes()); err != nil {
-		return nil, err
-	}
+	a.add("log.jsonl", log.Bytes())
+	a.add("journal.jsonl", append(bytes.Join(a.events, []byte{'\n'}), '\n'))
+	a.add("results.csv", results.Bytes())
 	for i := range a.matches {
-		problems, err := a.writeMatch(ctx, from, z, &a.matches[i])
+		problems, err := a.writeMatch(ctx, from, &a.matches[i])
 		if err != nil {
 			return nil, err
 		}
 		missing = append(missing, problems...)
 	}
-	return missing, z.Close()
+	return missing, a.zip.Close()
 }
 
-// writeLog adds the log of the agent.
-func (a *agentArchive) writeLog(ctx context.Context, from record.Source, z *zip.Writer) error {
-	log, err := z.Create("log.jsonl")
-	if err != nil {
-		return err
-	}
-	for offset, last := int64(0), false; !last; {
-		lines, next, err := from.Log(ctx, a.id, offset)
-		if err != nil {
-			return err
-		}
-		for _, line := range lines {
-			if _, err := log.Write(append([]byte(line), '\n')); err != nil {
-				return err
-			}
-		}
-		last = next <= offset
-		offset = next
-	}
-	return nil
+// add adds a file to the archive.
+func (a *agentArchive) add(name string, content []byte) {
+	w, _ := a.zip.Create(name) // writing to memory never fails
+	_, _ = w.Write(content)
 }
 
 // writeMatch adds the attempts at a match that have a result.
-func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, z *zip.Writer,
-	row *record.Match) (missing []string, err error) {
+func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, row *record.Match) (missing []string,
+	err error) {
 	id, _ := league.ParseMatchID(row.MatchID)
 	wanted := append(protocol.Each(row.Annulled, func(o record.AnnulledOutcome) int { return o.Attempt }), row.Attempt)
 	slices.Sort(wanted)
@@ -214,18 +204,8 @@ func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, z *zi
 		if err := printJSON(&text, doc); err != nil {
 			return nil, err
 		}
-		if err := addFile(z, "matches/"+name+".json", protocol.HideTokens(text.Bytes())); err != nil {
-			return nil, err
-		}
+		a.add("matches/"+name+".json", protocol.HideTokens(text.Bytes()))
 		a.transcripts++
 	}
 	return missing, nil
-}
-
-func addFile(z *zip.Writer, name string, content []byte) error {
-	w, err := z.Create(name)
-	if err == nil {
-		_, err = w.Write(content)
-	}
-	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"evenodd/league"
@@ -34,6 +35,7 @@ func objectSchema(p properties, required ...string) map[string]any {
 func resultSchema[T any]() *jsonschema.Schema {
 	perPlayer := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} } // by player
 	schema, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+		reflect.TypeFor[jsontext.Value]():            {},                                     // any value
 		reflect.TypeFor[protocol.QueryRound]():       {Types: []string{"integer", "string"}}, // a number or all
 		reflect.TypeFor[league.PerPlayer[int]]():     perPlayer(),
 		reflect.TypeFor[league.PerPlayer[string]]():  perPlayer(),

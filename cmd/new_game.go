@@ -5,7 +5,6 @@ import (
 	"errors"
 	"go/format"
 	"go/token"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -105,10 +104,7 @@ func skeletonFiles(gameType, pkg string) (files [2]string, err error) {
 	renamed := strings.NewReplacer("\t\"evenodd/cmd/skeleton\"\n", "", `"skeleton"`, `"`+gameType+`"`, "skeleton",
 		pkg, "Skeleton", strings.Join(words, " "))
 	for i, name := range []string{"skeleton.go", "skeleton_test.go"} {
-		text, err := fs.ReadFile(skeleton, "skeleton/"+name)
-		if err != nil {
-			return files, err
-		}
+		text, _ := skeleton.ReadFile("skeleton/" + name) // an embedded file can be read
 		files[i] = renamed.Replace(string(text))
 	}
 	files[1], err = withImport(files[1], pkg)

@@ -284,6 +284,7 @@ func collectLess() (restore func()) {
 // openFiles opens the files of the league in the data folder. The league must exist
 // if and only if --resume is given.
 func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
+	missing := usage("there is no league %s to resume in %s", o.LeagueID, o.data)
 	switch {
 	case o.resume && o.data == "":
 		return nil, usage("--resume needs the folder of the interrupted league: set --data")
@@ -291,7 +292,7 @@ func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
 		return nil, usage("--resume continues a league, --new-league starts another: give one of them")
 	case o.resume:
 		if _, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID)); errors.Is(err, fs.ErrNotExist) {
-			return nil, usage("there is no league %s to resume in %s", o.LeagueID, o.data)
+			return nil, missing
 		}
 	}
 	folder := o.data
@@ -302,14 +303,13 @@ func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
 	if stored == nil || err != nil {
 		return nil, err
 	}
-	switch exists := stored.State.Created != nil; {
-	case exists && !o.resume:
-		err = usage("league %s exists in %s already: --resume continues it, --new-league starts another", o.LeagueID, o.data)
-	case !exists && o.resume:
-		err = usage("there is no league %s to resume in %s", o.LeagueID, o.data)
+	exists := stored.State.Created != nil
+	if exists == o.resume {
+		return stored, nil
 	}
-	if err != nil {
-		return nil, errors.Join(err, stored.Close())
+	if exists {
+		missing = usage("league %s exists in %s already: --resume continues it, --new-league starts another", o.LeagueID,
+			o.data)
 	}
-	return stored, nil
+	return nil, errors.Join(missing, stored.Close())
 }

@@ -90,13 +90,14 @@ type Security struct {
 	TokenTTLHours    int  `json:"token_ttl_hours" rule:"0..8760"` // 0: as long as the league
 }
 
-// Timeouts are the times in seconds within which agents must answer.
+// Timeouts are the times in seconds within which agents must answer. The longest time in all files is a year:
+// longer ones could overflow.
 type Timeouts struct {
-	RegisterReferee int `json:"register_referee_timeout_sec" rule:"seconds1"`
-	RegisterPlayer  int `json:"register_player_timeout_sec" rule:"seconds1"`
-	GameJoinAck     int `json:"game_join_ack_timeout_sec" rule:"seconds1"`
-	Move            int `json:"move_timeout_sec" rule:"seconds1"`
-	Generic         int `json:"generic_response_timeout_sec" rule:"seconds1"`
+	RegisterReferee int `json:"register_referee_timeout_sec" rule:"1..31536000"`
+	RegisterPlayer  int `json:"register_player_timeout_sec" rule:"1..31536000"`
+	GameJoinAck     int `json:"game_join_ack_timeout_sec" rule:"1..31536000"`
+	Move            int `json:"move_timeout_sec" rule:"1..31536000"`
+	Generic         int `json:"generic_response_timeout_sec" rule:"1..31536000"`
 }
 
 // Protocol returns the timeouts of a match.
@@ -210,10 +211,10 @@ type League struct {
 	Seeding            []string `json:"seeding" each:"name"`
 	Broadcast          string   `json:"broadcast" rule:"round|match"` // when the standings are broadcast
 	UniqueDisplayNames bool     `json:"unique_display_names" rule:"bool"`
-	RegistrationWindow int      `json:"registration_window_sec" rule:"seconds0"` // 0: none
+	RegistrationWindow int      `json:"registration_window_sec" rule:"0..31536000"` // 0: none
 	// after which a registered agent that never answered may lose its slot
-	RegistrationGrace int       `json:"registration_grace_sec" rule:"seconds1"`
-	AnnounceLead      int       `json:"announce_lead_sec" rule:"seconds0"`
+	RegistrationGrace int       `json:"registration_grace_sec" rule:"1..31536000"`
+	AnnounceLead      int       `json:"announce_lead_sec" rule:"0..31536000"`
 	Lifecycle         Lifecycle `json:"lifecycle"`
 	Replies           string    `json:"replies" rule:"by_meaning|strict"` // which replies count
 	Auth              string    `json:"auth" rule:"strict|lenient"`       // lenient: third-party agents need no token

@@ -23,7 +23,7 @@ type Game struct {
 	ValidChoices map[string][]string `json:"valid_choices" rule:"any"`
 	RulesModule  string              `json:"rules_module" rule:"any"` // such as rules/evenodd
 	// longest match; 0: it depends on the timeouts
-	MaxRoundTime int `json:"max_round_time_sec" rule:"seconds0"`
+	MaxRoundTime int `json:"max_round_time_sec" rule:"0..31536000"`
 	MinPlayers   int `json:"min_players" rule:"any"` // of a match
 	MaxPlayers   int `json:"max_players" rule:"any"`
 }

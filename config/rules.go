@@ -166,15 +166,6 @@ func within(value any, low, high float64) bool {
 	return ok && n == math.Trunc(n) && n >= low && n <= high
 }
 
-// longest is the longest duration in seconds, one year; longer ones could overflow.
-const longest = 365 * 24 * 60 * 60
-
-func wholeSeconds(low int) check {
-	return must(fmt.Sprintf("a whole number of seconds from %d to %d, a year", low, longest), func(v any) bool {
-		return within(v, float64(low), longest)
-	})
-}
-
 // oneOf returns the check for one of these strings.
 func oneOf(names ...string) check {
 	rule := "one of " + strings.Join(names, ", ")
@@ -243,8 +234,6 @@ func rules(known Known, leagueID string) map[string]check {
 		"code":        registrationCode,
 		"timeouts":    objectOf[Timeouts](),
 		"retries":     objectOf[RetryPolicy](),
-		"seconds0":    wholeSeconds(0),
-		"seconds1":    wholeSeconds(1),
 		"delay": must("a number of seconds from 0 (at once) to 3600", func(v any) bool {
 			n, ok := v.(float64)
 			return ok && n >= 0 && n <= 3600

@@ -23,8 +23,8 @@ func TestMembersFollowTheirRules(t *testing.T) {
 		ofLeague = "leagues/" + league + ".json"
 
 		id      = "must be 1 to 64 letters, digits, dots, dashes and underscores, not beginning with a dot or a dash"
-		seconds = "must be a whole number of seconds from 1 to 31536000, a year"
-		window  = "must be a whole number of seconds from 0 to 31536000, a year"
+		seconds = "must be a whole number from 1 to 31536000"
+		window  = "must be a whole number from 0 to 31536000"
 		ports   = "must be two ports [first, last] from 1 to 65535, the first not above the last"
 		port    = "must be a whole number from 1 to 65535"
 		host    = "must be the name or the address of a host, without port"
@@ -170,7 +170,7 @@ func TestAllProblemsOfAFileAreReported(t *testing.T) {
 		path + `protocol_version: must be "league.v2", got "league.v3"`,
 		path + `network.base_host: must be the name or the address of a host, without port, got ""`,
 		path + `network.default_player_port_range: must be two ports [first, last] from 1 to 65535, the first not above the last, got [2,1]`,
-		path + `timeouts.move_timeout_sec: must be a whole number of seconds from 1 to 31536000, a year, got "thirty"`,
+		path + `timeouts.move_timeout_sec: must be a whole number from 1 to 31536000, got "thirty"`,
 		path + `retry_policy.backoff_strategy: must be one of fixed, linear, exponential, got "` + strings.Repeat("x", 59) + `…`,
 	}, "\n"))
 }

@@ -70,15 +70,9 @@ func (p *Project) Write(dir string) (names []string, err error) {
 	for _, from := range []string{
 		path.Join(p.Language.Name, "shared"), path.Join(p.Language.Name, p.Role), path.Join("common", p.Role),
 	} {
-		entries, err := sources.ReadDir(from)
-		if err != nil {
-			return nil, err
-		}
+		entries, _ := sources.ReadDir(from) // embedded files can be read
 		for _, e := range entries {
-			text, err := sources.ReadFile(path.Join(from, e.Name()))
-			if err != nil {
-				return nil, err
-			}
+			text, _ := sources.ReadFile(path.Join(from, e.Name()))
 			name := strings.TrimSuffix(e.Name(), ".tmpl")
 			if err := os.WriteFile(filepath.Join(dir, name), []byte(p.fill(string(text))), 0o644); err != nil { //nolint:gosec // source code is no secret
 				return nil, err
