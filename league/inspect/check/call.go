@@ -146,11 +146,11 @@ func answerPing(c *call, role string) response {
 }
 
 // acknowledge answers the notices to an agent with an id in a role, and its pings.
-func acknowledge(c *call, to membership, id string) response {
+func acknowledge(c *call, role, id string) response {
 	if !methodOf(c.kind).Notice {
-		return answerPing(c, to.role)
+		return answerPing(c, role)
 	}
-	return c.answer(to.sender(id), object{"status": protocol.StatusAcknowledged, to.id: id}, "match_id", "round_id")
+	return c.answer(role+":"+id, object{"status": protocol.StatusAcknowledged, role + "_id": id}, "match_id", "round_id")
 }
 
 // match is the match that a call is about.

@@ -78,14 +78,14 @@ func (x *managerExam) run() {
 	x.recordLeague()
 }
 
-func answerPlayer(c *call) response { return acknowledge(c, membershipOf(Player), c.to.identity()) }
+func answerPlayer(c *call) response { return acknowledge(c, Player, c.to.identity()) }
 
 // answer answers the calls to a referee, which conducts the assigned matches.
 func (x *managerExam) answer(c *call) response {
 	if c.kind == protocol.TypeMatchAssignment {
 		return x.assigned(c)
 	}
-	return acknowledge(c, membershipOf(Referee), c.to.identity())
+	return acknowledge(c, Referee, c.to.identity())
 }
 
 // begin begins the league, and tells whether it began.
@@ -228,7 +228,7 @@ func (x *managerExam) query() {
 // queryRunning sends queries that only a league in progress can answer, during the first
 // match.
 func (x *managerExam) queryRunning(m *assignedMatch) {
-	p := x.member(func(p *member) bool { return p.id == m.players[0] })
+	p := x.member(m.players[0])
 	if p == nil {
 		return
 	}

@@ -44,7 +44,7 @@ func (x *managerExam) assigned(c *call) response {
 
 // playerProblem returns what is wrong with a player of an assignment.
 func (x *managerExam) playerProblem(id, endpoint string) string {
-	p := x.member(func(m *member) bool { return m.id == id })
+	p := x.member(id)
 	switch {
 	case id == "":
 		return "a player is missing"
@@ -58,25 +58,29 @@ func (x *managerExam) playerProblem(id, endpoint string) string {
 	return ""
 }
 
-// member returns the first member that satisfies a condition; nil for none.
-func (x *managerExam) member(is func(*member) bool) *member {
+// member returns the member with an id; nil for none.
+func (x *managerExam) member(id string) *member {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := append(x.members(), nil)
-	return all[slices.IndexFunc(all, func(m *member) bool { return m == nil || is(m) })]
+	for _, m := range x.members() {
+		if m.id == id {
+			return m
+		}
+	}
+	return nil
 }
 
 // take begins to conduct a match, unless that attempt is conducted already.
 func (x *managerExam) take(m *assignedMatch) {
-	m.referee = x.member(func(r *member) bool { return r.role == Referee && r.fakeAgent == m.call.to })
 	x.mu.Lock()
 	defer x.mu.Unlock()
+	by := slices.IndexFunc(x.referees, func(r *member) bool { return r.fakeAgent == m.call.to })
 	again := slices.IndexFunc(x.matches, func(k *assignedMatch) bool { return k.id == m.id })
 	known := again >= 0 && x.matches[again].attempt == m.attempt
-	if known || m.referee == nil || m.id == "" || len(x.matches) > 10000 || x.life.Err() != nil {
+	if known || by < 0 || m.id == "" || len(x.matches) > 10000 || x.life.Err() != nil {
 		return
 	}
-	m.first = len(x.matches) == 0
+	m.referee, m.first = x.referees[by], len(x.matches) == 0
 	x.decide(m, len(x.matches))
 	if again >= 0 {
 		x.matches[again] = m
@@ -179,7 +183,7 @@ func (x *managerExam) reportEarly() {
 // reportWrongly sends reports of a match in progress that must not count.
 func (x *managerExam) reportWrongly(m *assignedMatch) {
 	const wrong, withoutRight = "wrong report", "report without right"
-	send := func(q object, breaches ...breach) { m.referee.sendBroken(q, breaches...) }
+	send := m.referee.sendBroken
 	report, elsewhere := x.report(m), x.report(m)
 	elsewhere["round_id"] = 99
 	send(elsewhere, breach{wrong, "match_id", "R99M99", protocol.ErrMatchNotFound})
@@ -187,7 +191,7 @@ func (x *managerExam) reportWrongly(m *assignedMatch) {
 		breach{withoutRight, "auth_token", nil, protocol.ErrTokenMissing},
 		breach{withoutRight, "auth_token", "tok-ref01-" + strings.Repeat("0", 43), protocol.ErrTokenInvalid},
 		breach{wrong, "result", nil, protocol.ErrMissingField})
-	if p := x.member(func(p *member) bool { return p.id == m.players[1] }); p != nil {
+	if p := x.member(m.players[1]); p != nil {
 		send(report, breach{withoutRight, "auth_token", p.token, ""})
 		own := x.report(m)
 		own["auth_token"] = p.token

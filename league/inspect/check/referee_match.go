@@ -154,7 +154,7 @@ func (p *fakePlayer) behave(c *call) response {
 		_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // none in even_odd
 		x.setChoice(result, p.prefer(allowed))
 	default:
-		return acknowledge(c, membershipOf(Player), p.name)
+		return acknowledge(c, Player, p.name)
 	}
 	return c.answer(protocol.PlayerSender(p.name), result, "match_id")
 }
