@@ -49,11 +49,11 @@ func (x *exam) request(message object) request {
 // the kit makes more calls than any league.
 const maxHeld = 5
 
-// post makes a call, and waits for the answer no longer than patience. It always returns a reply, also if
-// the agent was given up.
-func (x *exam) post(ctx context.Context, q request, patience time.Duration) *reply {
+// post makes a call, and waits for the answer no longer than the method has time. It always returns a reply,
+// also if the agent was given up.
+func (x *exam) post(ctx context.Context, q request) *reply {
 	for held := 0; ; held++ {
-		r := x.exchange(ctx, q, patience)
+		r := x.exchange(ctx, q)
 		seconds, err := strconv.Atoi(r.header.Get("Retry-After"))
 		wait := min(time.Duration(max(seconds, 0))*time.Second, otherLimit)
 		if r.Status != http.StatusTooManyRequests || err != nil || held == maxHeld || !rest(ctx, wait) {
@@ -69,11 +69,11 @@ func rest(ctx context.Context, d time.Duration) bool {
 }
 
 // exchange is post without retries.
-func (x *exam) exchange(ctx context.Context, q request, patience time.Duration) *reply {
+func (x *exam) exchange(ctx context.Context, q request) *reply {
 	if reason := x.givenUp(); reason != "" || x.life.Err() != nil {
 		return notSent(q, cmp.Or(reason, outOfTime))
 	}
-	r := newReply(q)
+	r, patience := newReply(q), x.limitOf(q.method)
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	started := time.Now()
@@ -160,13 +160,12 @@ func (x *exam) timed(r *reply) {
 func (a *fakeAgent) ask(message object) *reply {
 	x := a.exam
 	q := x.request(message)
-	limit := x.limitOf(q.method)
-	ctx, cancel := context.WithTimeout(x.life, limit)
+	ctx, cancel := context.WithTimeout(x.life, x.limitOf(q.method))
 	defer cancel()
 	var attempts []*reply
 	status, translated, arrived, err := a.dialect.Call(ctx, q.url, "", q.method, q.body,
 		func(ctx context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
-			r := x.post(ctx, request{q.method, q.asked, url, header, body}, limit)
+			r := x.post(ctx, request{q.method, q.asked, url, header, body})
 			attempts = append(attempts, r)
 			if r.Error != "" {
 				return transport.Posted{Status: r.Status}, errors.New(r.Error)
@@ -177,7 +176,6 @@ func (a *fakeAgent) ask(message object) *reply {
 		return notSent(q, outOfTime)
 	}
 	r := attempts[len(attempts)-1]
-	x.timed(r)
 	object := objectOf(translated)
 	switch {
 	case err != nil:
@@ -298,8 +296,7 @@ func (x *exam) sendBody(method string, body []byte) *reply {
 
 // deliver makes a call, translates the answer as a league does, and inspects it.
 func (x *exam) deliver(q request) *reply {
-	r := x.post(x.life, q, x.limitOf(q.method))
-	x.timed(r)
+	r := x.post(x.life, q)
 	if m := dialect.MethodOf(q.method); m != nil && r.Error == "" {
 		read := m.ReadReply(jsontext.Value("1"), r.Status, r.response)
 		r.translate(read.Status, objectOf(read.Body))

@@ -29,12 +29,12 @@ type membership struct {
 }
 
 func membershipOf(role string) membership {
-	if role == Referee {
-		return membership{protocol.RegisterReferee.MethodRow, role, "referee_meta", "referee_id", league.RefereeID,
-			league.ParseRefereeID}
-	}
-	return membership{protocol.RegisterPlayer.MethodRow, role, "player_meta", "player_id", league.PlayerID,
+	m := membership{protocol.RegisterPlayer.MethodRow, role, role + "_meta", role + "_id", league.PlayerID,
 		league.ParsePlayerID}
+	if role == Referee {
+		m.MethodRow, m.nth, m.parse = protocol.RegisterReferee.MethodRow, league.RefereeID, league.ParseRefereeID
+	}
+	return m
 }
 
 // sender is the sender of the messages of an agent in the role.

@@ -53,12 +53,12 @@ func (x *exam) setChoice(m object, choice string) {
 // the other.
 func (x *exam) simultaneous() bool { return len(x.Game.Start().ToMove()) == 2 }
 
-// options are the choices of a side in a position that the rules allow.
-func options(game rules.Game, position rules.Position, side rules.Side) []string {
+// allowed are the choices of a side in a position that the rules allow.
+func (x *exam) allowed(position rules.Position, side rules.Side) []string {
 	question := position.Ask(side)
 	all := slices.Clone(question.Options)
 	if len(all) == 0 {
-		all = slices.Clone(game.Info().ValidChoices[question.MoveType])
+		all = slices.Clone(x.Game.Info().ValidChoices[question.MoveType])
 	}
 	return slices.DeleteFunc(all, func(choice string) bool { return position.Check(side, choice) != nil })
 }
@@ -76,20 +76,20 @@ func (x *exam) pose(q object, position rules.Position, side rules.Side, opponent
 	question := position.Ask(side)
 	maps.Copy(context, question.Context)
 	q["move_request"] = object{"move_type": question.MoveType,
-		"valid_options": options(x.Game, position, side), "context": context}
+		"valid_options": x.allowed(position, side), "context": context}
 }
 
-// playOut plays a match, and returns its last position and the last moves. Choose makes the choices.
-func playOut(game rules.Game, choose func(side rules.Side, allowed []string) string) (last rules.Position,
-	moves [2]string) {
-	last = game.Start()
-	for sides := last.ToMove(); len(sides) > 0; sides = last.ToMove() {
+// playOut plays a match, in which choose makes the choices.
+func (x *exam) playOut(choose func(side rules.Side, allowed []string) string) rules.Verdict {
+	position := x.Game.Start()
+	for sides := position.ToMove(); len(sides) > 0; sides = position.ToMove() {
+		var moves [2]string
 		for _, side := range sides {
-			moves[side] = choose(side, options(game, last, side))
+			moves[side] = choose(side, x.allowed(position, side))
 		}
-		last = last.Play(moves)
+		position = position.Play(moves)
 	}
-	return last, moves
+	return position.Judge(rules.Chance{})
 }
 
 // verdictFor is that of the rules on some match with this winner, NoSide for a draw. It plays at random, always
@@ -97,10 +97,8 @@ func playOut(game rules.Game, choose func(side rules.Side, allowed []string) str
 func (x *exam) verdictFor(winner rules.Side) (verdict rules.Verdict) {
 	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // no secret
 	for range 100_000 {
-		last, _ := playOut(x.Game, func(_ rules.Side, allowed []string) string {
-			return allowed[random.IntN(len(allowed))]
-		})
-		if verdict = last.Judge(rules.Chance{}); verdict.Winner == winner {
+		verdict = x.playOut(func(_ rules.Side, allowed []string) string { return allowed[random.IntN(len(allowed))] })
+		if verdict.Winner == winner {
 			break
 		}
 	}

@@ -143,7 +143,7 @@ func refusedWith(r *reply, code protocol.Code) string {
 		if r.fault.code == methodOf(r.method).RPCCode(code) {
 			return ""
 		}
-		codes, number = append(codes, r.fault.data.text("error_code")), fmt.Sprintf("the error %d ", r.fault.code)
+		codes, number = append(codes, r.fault.errorCode), fmt.Sprintf("the error %d ", r.fault.code)
 	}
 	return when(!slices.Contains(codes, string(code)), "refused, but without %s: %s", code,
 		number+strings.TrimSpace(strings.Join(codes, " ")))

@@ -92,7 +92,7 @@ func (x *playerExam) advance(m *match, choice string) {
 	var moves [2]string
 	moves[m.side] = choice
 	if other := m.side.Other(); slices.Contains(m.position.ToMove(), other) {
-		moves[other] = options(x.Game, m.position, other)[0]
+		moves[other] = x.allowed(m.position, other)[0]
 	}
 	m.position = m.position.Play(moves)
 }

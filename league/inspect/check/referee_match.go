@@ -62,7 +62,7 @@ func busy(r *reply) bool {
 
 // unready tells whether a referee takes no match at the moment.
 func unready(r *reply) bool {
-	return r.fault != nil && r.fault.data.text("error_code") == string(protocol.ErrInvalidMatchState)
+	return r.fault != nil && r.fault.errorCode == string(protocol.ErrInvalidMatchState)
 }
 
 // unplayed tells whether a player does not join the match.
@@ -115,7 +115,7 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	start := x.Game.Start()
 	for i := range m.players {
 		p := &fakePlayer{match: m, name: league.PlayerID(i + 1), side: rules.Side(i)}
-		if choices := options(x.Game, start, p.side); len(choices) > 0 {
+		if choices := x.allowed(start, p.side); len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
 		p.fakeAgent = x.open(nil, p.answer)
@@ -170,14 +170,11 @@ func (p *fakePlayer) prefer(allowed []string) string {
 // verdict is that of the rules on a match in which both players choose as they prefer, and
 // this number is drawn.
 func (m *refereedMatch) verdict(number int) rules.Verdict {
-	game := m.exam.Game
-	position, moves := playOut(game, func(side rules.Side, allowed []string) string {
-		return m.players[side].prefer(allowed)
-	})
-	if numbered, ok := game.(rules.Numbered); ok {
-		return numbered.JudgeNumber(moves, number)
+	verdict := m.exam.playOut(func(side rules.Side, allowed []string) string { return m.players[side].prefer(allowed) })
+	if numbered, ok := m.exam.Game.(rules.Numbered); ok {
+		return numbered.JudgeNumber(verdict.Moves, number)
 	}
-	return position.Judge(rules.Chance{})
+	return verdict
 }
 
 // sides are the members of an assignment that have its players.

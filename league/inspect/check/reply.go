@@ -40,9 +40,9 @@ type reply struct {
 
 // A fault is an error object of JSON-RPC.
 type fault struct {
-	code    int
-	message string
-	data    members
+	code      int
+	message   string
+	errorCode string // of the catalogue
 }
 
 // read parses the body. It finds the message only in "result", or as the whole body.
@@ -77,7 +77,7 @@ func faultOf(object members) *fault {
 		return nil
 	}
 	e := objectOf(raw)
-	f := &fault{data: objectOf(e["data"])}
+	f := &fault{errorCode: objectOf(e["data"]).text("error_code")}
 	f.code, _ = e.integer("code")
 	f.message = e.text("message")
 	if e == nil {

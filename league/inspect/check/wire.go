@@ -24,6 +24,7 @@ const unknownMethod = "no_such_method"
 
 // inspect records the facts that any answer shows, and returns it.
 func (x *exam) inspect(r *reply) *reply {
+	x.timed(r)
 	r.defect = diagnose(r)
 	if r.Status == 0 || r.unasked {
 		return r // the caller records the fact that there is no answer
@@ -68,7 +69,7 @@ func notFailed(f *fact) string {
 
 // meet makes the first call, and tells whether the agent answers.
 func (x *exam) meet() bool {
-	return x.met(x.exchange(x.life, request{url: x.URL, body: x.unknownCall()}, otherLimit), "")
+	return x.met(x.exchange(x.life, request{url: x.URL, body: x.unknownCall()}), "")
 }
 
 // met records the answer to the first call, and a problem with it, and tells whether there is an answer.
