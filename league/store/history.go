@@ -162,14 +162,12 @@ var ErrOtherLeague = errors.New("the history of another league has this name")
 // the size that AppendHistory has set at the last call, AppendHistory does not read it; 0 for a file
 // that it must read. The error is ErrOtherLeague for a file of another league, or that of the file system.
 func AppendHistory(path string, header *HistoryHeader, lines []any, known *int64) error {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
-	if missing(err) {
-		if err = makeFolder(filepath.Dir(path)); err == nil {
-			f, err = os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
-		}
-	}
 	size := *known
 	*known = 0
+	if err := makeFolder(filepath.Dir(path)); err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}

@@ -181,8 +181,11 @@ func (a *auditor) run() League {
 	a.openLogs()
 	a.openDerived()
 	a.readJournal()
+	for _, d := range a.derived {
+		d.check(a)
+	}
 	for _, check := range []func(){
-		a.checkDerived, a.checkSignedHead, a.checkKeys, a.noteTokenless, a.checkMatches, a.checkAttempts,
+		a.checkSignedHead, a.checkKeys, a.noteTokenless, a.checkMatches, a.checkAttempts,
 		a.checkHistories, a.checkPinnedHead, a.noteUnsigned, a.noteStated, a.noteNonconforming,
 	} {
 		check()

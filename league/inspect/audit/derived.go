@@ -65,13 +65,6 @@ func newDerived[T stored](a *auditor, path, rule string, build func(want *T)) *d
 	return d
 }
 
-// checkDerived compares the files with those that the journal makes.
-func (a *auditor) checkDerived() {
-	for _, d := range a.derived {
-		d.check(a)
-	}
-}
-
 // made is the file as the manager would write it now.
 func (d *derived[T]) made() *T {
 	want := *d.value

@@ -1,6 +1,7 @@
 package page
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -89,7 +90,9 @@ func (now *moment) match(id league.MatchID, attempt int) *matchView {
 		ID: id.String(), Round: id.Round, Game: game(now.Created.GameType), Recorded: m.Report != nil,
 		A: matchPlayer{ref: now.agent(idA)}, B: matchPlayer{ref: now.agent(idB)},
 	}
-	v.Attempt = shownAttempt(m, attempt)
+	if v.Attempt = cmp.Or(attempt, len(m.Attempts)); m.Report != nil {
+		v.Attempt = cmp.Or(attempt, m.Report.Number, v.Attempt)
+	}
 	referee := now.Referee(id.Round, id.Number)
 	if v.Attempt > 0 {
 		referee = m.Attempts[v.Attempt-1].Referee
@@ -108,18 +111,6 @@ func (now *moment) match(id league.MatchID, attempt int) *matchView {
 	}
 	v.describeResult(now, m)
 	return v
-}
-
-// shownAttempt is the attempt that the page shows: the asked one, else that of the result, else
-// the last one.
-func shownAttempt(m *journal.Match, asked int) int {
-	switch {
-	case asked > 0:
-		return asked
-	case m.Report != nil && m.Report.Number > 0:
-		return m.Report.Number
-	}
-	return len(m.Attempts)
 }
 
 // attemptOf describes an attempt in the list.

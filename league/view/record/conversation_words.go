@@ -17,11 +17,6 @@ import (
 // longestAnswer is the length in bytes at which a text of a player is cut.
 const longestAnswer = 160
 
-// quoted is a text of a player: visible, without tokens, in quotation marks and cut.
-func quoted(text string) string {
-	return `"` + excerpt(text) + `"`
-}
-
 // excerpt is the beginning of a text of a player: visible and without tokens.
 func excerpt(text string) string {
 	return protocol.Escape(protocol.Clip(string(protocol.HideTokens([]byte(text))), longestAnswer))
@@ -108,7 +103,7 @@ func (w *messageSummary) details(wrong bool) string {
 		case text == "":
 			return ": no choice"
 		case wrong:
-			return ": " + quoted(text)
+			return `: "` + excerpt(text) + `"`
 		case w.Fallback:
 			return ": " + excerpt(text) + " (a fallback)"
 		}

@@ -78,7 +78,10 @@ func (r *Results) Sentence() string {
 }
 
 func (r *Results) options() stats.Options {
-	return stats.Options{Seed: seedOf(r.LeagueID), SidesAlike: r.SidesAlike, PairedByResults: r.Format != ""}
+	// All readers of a league know its id, other than the seed of a simulation.
+	seed := fnv.New64a()
+	_, _ = seed.Write([]byte(r.LeagueID)) // never fails
+	return stats.Options{Seed: seed.Sum64(), SidesAlike: r.SidesAlike, PairedByResults: r.Format != ""}
 }
 
 // unrated tells how many results no rating uses; "" for none.
@@ -114,12 +117,4 @@ func (r *Results) rated() (players []league.Standing, matches []league.Played, s
 		}
 	}
 	return players, matches, stated
-}
-
-// seedOf derives the seed of the statistics from the league's id, which all readers of a league
-// know, other than the seed of a simulation.
-func seedOf(leagueID string) uint64 {
-	h := fnv.New64a()
-	_, _ = h.Write([]byte(leagueID)) // never fails
-	return h.Sum64()
 }

@@ -7,7 +7,6 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/protocol"
-	"evenodd/league/view/record"
 )
 
 // Title describes the league in one line.
@@ -28,11 +27,6 @@ func (l *League) Words() string {
 		return fmt.Sprintf("running, round %d of %d", l.Round, l.Rounds)
 	}
 	return "waiting for agents"
-}
-
-// Format tells the format of the league in words.
-func (l *League) Format() string {
-	return record.FormatInWords(l.Tournament, l.Legs)
 }
 
 // Ranking are the labels of the tie-breaks.

@@ -39,8 +39,8 @@ func (a *Analysis) verdict(o *Options) string {
 		return matches + " too few to tell the players apart: their order can be luck."
 	}
 	return fmt.Sprintf(
-		"The order of these players can be luck: equal players differ at least as much in %s of such leagues (%s).",
-		percent(e.P), e.shownP())
+		"The order of these players can be luck: equal players differ at least as much in %.0f%% of such leagues (%s).",
+		math.Round(100*e.P), e.shownP())
 }
 
 // withWinner tells how many matches have a winner, if not all have.
@@ -117,6 +117,3 @@ func (e *Equality) shownP() string {
 		return fmt.Sprintf("p = %.2f", e.P)
 	}
 }
-
-// percent is a probability of more than Level.
-func percent(p float64) string { return fmt.Sprintf("%.0f%%", math.Round(100*p)) }
