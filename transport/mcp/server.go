@@ -73,7 +73,7 @@ type Options struct {
 // A Server is an agent's MCP server. It is safe for concurrent use.
 type Server struct {
 	http.Handler
-	server *mcp.Server
+	server func() *mcp.Server // makes it at the first call: it takes milliseconds, and most agents have no client
 
 	mu      sync.Mutex
 	changed map[string]bool // URIs of resources of which clients are not told yet
@@ -83,7 +83,19 @@ type Server struct {
 
 // NewServer makes a server.
 func NewServer(o Options) *Server {
-	s := &Server{changed: map[string]bool{}}
+	s := &Server{changed: map[string]bool{}, server: sync.OnceValue(o.server)}
+	overHTTP := &mcp.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true,
+		PropagateRequestCancellation: true,
+		DisableLocalhostProtection:   true, // the server of package http checks the names of hosts
+		MaxRequestBodyBytes:          -1,   // and the size
+	}
+	s.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server() }, overHTTP)
+	return s
+}
+
+// server makes the server of the SDK.
+func (o *Options) server() *mcp.Server {
 	options := &mcp.ServerOptions{
 		Instructions: o.Instructions, Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}},
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) {
@@ -100,31 +112,24 @@ func NewServer(o Options) *Server {
 	if len(o.Prompts) > 0 {
 		options.Capabilities.Prompts = &mcp.PromptCapabilities{}
 	}
-	s.server = mcp.NewServer(&mcp.Implementation{Name: o.Name, Title: o.Title, Version: o.Version}, options)
+	server := mcp.NewServer(&mcp.Implementation{Name: o.Name, Title: o.Title, Version: o.Version}, options)
 	if o.Listen != nil {
-		s.server.AddReceivingMiddleware(onlyAdmitted(o.Listen))
+		server.AddReceivingMiddleware(onlyAdmitted(o.Listen))
 	}
 	for _, t := range o.Tools {
-		s.server.AddTool(t.describe(), t.handle)
+		server.AddTool(t.describe(), t.handle)
 	}
 	for _, r := range o.Resources {
-		r.add(s.server)
+		r.add(server)
 	}
 	for _, p := range o.Prompts {
-		s.server.AddPrompt(&mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description},
+		server.AddPrompt(&mcp.Prompt{Name: p.Name, Title: p.Title, Description: p.Description},
 			func(context.Context, *mcp.GetPromptRequest) (*mcp.GetPromptResult, error) {
 				text := &mcp.PromptMessage{Role: "user", Content: &mcp.TextContent{Text: p.Text()}}
 				return &mcp.GetPromptResult{Description: p.Description, Messages: []*mcp.PromptMessage{text}}, nil
 			})
 	}
-	overHTTP := &mcp.StreamableHTTPOptions{
-		Stateless: true, JSONResponse: true,
-		PropagateRequestCancellation: true,
-		DisableLocalhostProtection:   true, // the server of package http checks the names of hosts
-		MaxRequestBodyBytes:          -1,   // and the size
-	}
-	s.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server }, overHTTP)
-	return s
+	return server
 }
 
 // maxLine is the largest request that Run reads, in bytes.
@@ -134,7 +139,7 @@ const maxLine = 1 << 20
 // out, each on a line, until in or ctx ends. Then it ends the calls
 // that still run, and waits for them. Nothing else may write to out.
 func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
-	s.server.AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
+	s.server().AddReceivingMiddleware(func(next mcp.MethodHandler) mcp.MethodHandler {
 		return func(call context.Context, method string, q mcp.Request) (mcp.Result, error) {
 			call, cancel := context.WithCancel(call)
 			defer cancel()
@@ -142,7 +147,7 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 			return next(call, method, q)
 		}
 	})
-	return s.server.Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}, MaxLineLength: maxLine})
+	return s.server().Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}, MaxLineLength: maxLine})
 }
 
 type nopCloser struct{ io.Writer }
@@ -298,7 +303,7 @@ func (s *Server) tell() {
 		}
 		for uri := range changed {
 			// A client that does not read loses its stream; it listens again.
-			_ = s.server.ResourceUpdated(context.Background(), &mcp.ResourceUpdatedNotificationParams{URI: uri})
+			_ = s.server().ResourceUpdated(context.Background(), &mcp.ResourceUpdatedNotificationParams{URI: uri})
 		}
 	}
 }
