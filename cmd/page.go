@@ -52,13 +52,13 @@ type managerSource struct{ manager *manager.Manager }
 
 var _ page.Source = (*managerSource)(nil)
 
-// Events implements web.Source.
+// Events implements page.Source.
 func (s *managerSource) Events(_ context.Context, from int) ([]*journal.Event, error) {
 	events, _, _, err := s.manager.Events(from)
 	return events, err
 }
 
-// Wait implements web.Source.
+// Wait implements page.Source.
 func (s *managerSource) Wait(ctx context.Context, from int) error {
 	_, _, more, err := s.manager.Events(from)
 	if err != nil || more == nil {
@@ -72,7 +72,7 @@ func (s *managerSource) Wait(ctx context.Context, from int) error {
 	}
 }
 
-// Transcript implements web.Source.
+// Transcript implements page.Source.
 func (s *managerSource) Transcript(ctx context.Context, at league.Attempt) (*store.Match, error) {
 	found, err := s.manager.ViewTranscript(ctx, at)
 	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrMatchNotFound {
