@@ -312,12 +312,10 @@ func (a *fakeAgent) inForm(message object) request {
 			if !formed {
 				q.url, q.header, q.body, formed = url, header, body, true
 			}
-			return transport.Posted{}, errNotPosted
+			return transport.Posted{}, errors.New("not posted")
 		})
 	return q
 }
-
-var errNotPosted = errors.New("not posted")
 
 // isAnswer tells whether a result has the member that the method asks for. Any result
 // acknowledges a notice.

@@ -37,6 +37,9 @@ func (x *playerExam) formRules() []rule {
 	}
 }
 
+// copyMatch is the remedy for a wrong match_id.
+var copyMatch = mend("Copy params.match_id, a string, into the result; use no global variable.")
+
 // The requirements that must hold before an unusual request shows anything.
 var (
 	joinsAgain = given("P-INV-01", "P-INV-02", "P-INV-07")
@@ -50,7 +53,7 @@ func (x *playerExam) matchRules() []rule {
 			mend("Answer handle_game_invitation with a result that has message_type, match_id, player_id, arrival_timestamp and accept.")),
 		must("P-INV-02", "GAME_JOIN_ACK, 002 §10.5", "It answers an invitation with the match_id of that invitation.",
 			on("join", understood(sameMatch)),
-			mend("Copy params.match_id, a string, into the result; use no global variable.")),
+			copyMatch),
 		must("P-INV-03", "GAME_JOIN_ACK, 002 §10.3", "Its accept is true or false.",
 			on("join", understood(assuming(exist("accept"), acceptIsBoolean))),
 			mend(`Set "accept": true, a boolean, not the string "true" and not 1.`)),
@@ -77,7 +80,7 @@ func (x *playerExam) matchRules() []rule {
 			mend("Answer choose_parity with a result that has message_type, match_id, player_id and parity_choice; in other games make_move with move_data.")),
 		must("P-CHO-02", "CHOOSE_PARITY_RESPONSE, 002 §10.5", "It answers a question with the match_id of that question.",
 			on("choice", understood(sameMatch)),
-			mend("Copy params.match_id, a string, into the result; use no global variable.")),
+			copyMatch),
 		must("P-CHO-03", "CHOOSE_PARITY_RESPONSE, 002 §10.3",
 			`Its choice is allowed, letter by letter: "even" or "odd", in other games one of valid_options.`,
 			on("choice", understood(assuming(x.hasChoice, found))),
