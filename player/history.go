@@ -2,7 +2,6 @@ package player
 
 import (
 	"slices"
-	"strings"
 	"unique"
 
 	"evenodd/league"
@@ -96,14 +95,14 @@ func (h *history) add(m *store.HistoryMatch) bool {
 		last := len(h.entries) - 1
 		h.ordered = h.ordered && (last < 0 || roundOf(h.entries[last].matchID) <= roundOf(m.MatchID))
 		h.entries = append(h.entries, e)
-		h.count(m.Result, 1)
+		store.Count(&h.stats, m.Result, 1)
 		if h.memory != nil {
 			remember(h.memory, m)
 		}
 	case m.Attempt > h.attempt(m.MatchID):
-		h.count(h.entries[i].result.Value().Result, -1)
+		store.Count(&h.stats, h.entries[i].result.Value().Result, -1)
 		h.entries[i] = e
-		h.count(m.Result, 1)
+		store.Count(&h.stats, m.Result, 1)
 		h.memory = nil // a strategy may still read the old one
 	default:
 		return false
@@ -140,19 +139,6 @@ func remember(memory *strategy.Memory, m *store.HistoryMatch) {
 	memory.Remember(m.OpponentID, m.OpponentChoice, parity)
 }
 
-// count adds n times a match with a result to the counts.
-func (h *history) count(result string, n int) {
-	h.stats.TotalMatches += n
-	switch strings.TrimPrefix(result, technical) {
-	case resultWin:
-		h.stats.Wins += n
-	case resultDraw:
-		h.stats.Draws += n
-	default:
-		h.stats.Losses += n
-	}
-}
-
 // played returns the matches in the form of get_player_state.
 func (h *history) played() []protocol.PlayedMatch {
 	list := make([]protocol.PlayedMatch, len(h.entries))
@@ -161,14 +147,6 @@ func (h *history) played() []protocol.PlayedMatch {
 	}
 	return list
 }
-
-// The results of a match for a player.
-const (
-	resultWin  = "WIN"
-	resultDraw = "DRAW"
-	resultLoss = "LOSS"
-	technical  = "TECHNICAL_" // before a win or a loss
-)
 
 // forfeit returns the result of an announced match that is forfeited; nil for any other
 // match, and for a match of other players. There is no attempt at such a match.
@@ -180,9 +158,9 @@ func forfeit(id string, m *protocol.AnnouncedMatch) *store.HistoryMatch {
 	if len(m.ForfeitedBy) == 0 || id != m.PlayerAID && id != m.PlayerBID {
 		return nil
 	}
-	result := technical + resultWin
+	result := store.Technical + store.ResultWin
 	if slices.Contains(m.ForfeitedBy, id) {
-		result = technical + resultLoss
+		result = store.Technical + store.ResultLoss
 	}
 	return &store.HistoryMatch{PlayedMatch: protocol.PlayedMatch{MatchID: m.MatchID, OpponentID: opponent, Result: result}}
 }
@@ -200,14 +178,14 @@ func Seen(id, matchID string, attempt int, result *league.Result) store.HistoryM
 	}
 	switch {
 	case result.Status == league.StatusDraw:
-		h.Result = resultDraw
+		h.Result = store.ResultDraw
 	case result.WinnerPlayerID != nil && *result.WinnerPlayerID == id:
-		h.Result = resultWin
+		h.Result = store.ResultWin
 	default:
-		h.Result = resultLoss
+		h.Result = store.ResultLoss
 	}
 	if result.Status == league.StatusTechnicalLoss {
-		h.Result = technical + h.Result
+		h.Result = store.Technical + h.Result
 	}
 	h.DrawnNumber = protocol.ValueOf(result.DrawnNumber)
 	return h

@@ -365,9 +365,8 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 	if m.commitment == "" {
 		return
 	}
-	nonce, ok := protocol.ParseSecret(q.Draw.Nonce)
-	opens := ok && protocol.OpensDraw(m.commitment, member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender),
-		nonce)
+	_, opens := protocol.OpensDraw(m.commitment, member.LeagueID, m.id, m.attempt, protocol.AgentOf(m.auth.sender),
+		q.Draw.Nonce)
 	if !opens || q.Draw.Commitment != m.commitment {
 		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", m.auth.sender).
 			Str("event_type", "DRAW_COMMITMENT_BROKEN").Msg(

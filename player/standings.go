@@ -108,11 +108,11 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 func missing(gained protocol.PlayerStats) string {
 	switch gained {
 	case protocol.PlayerStats{TotalMatches: 1, Wins: 1}:
-		return resultWin
+		return store.ResultWin
 	case protocol.PlayerStats{TotalMatches: 1, Draws: 1}:
-		return resultDraw
+		return store.ResultDraw
 	case protocol.PlayerStats{TotalMatches: 1, Losses: 1}:
-		return resultLoss
+		return store.ResultLoss
 	}
 	return ""
 }

@@ -56,7 +56,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	case r.life.Err() != nil:
 		return answer(protocol.StatusRejected, "this referee is stopping"), nil
 	case known != nil && known.hasResult():
-		r.reportAgain(known)
+		r.work(known.report)
 		return accept(known, known.attempt), nil
 	case known != nil && (known.attempt > q.Attempt || known.attempt == q.Attempt && !known.returned):
 		return accept(known, q.Attempt), nil
@@ -89,11 +89,6 @@ func (r *Referee) networks(a *protocol.MatchAssignment) []netip.Prefix {
 		return told
 	}
 	return r.options.UsualNetworks
-}
-
-// reportAgain reports a finished match concurrently; r.mu is held.
-func (r *Referee) reportAgain(m *match) {
-	r.work(func() { m.report(r.life) })
 }
 
 // work runs a job concurrently, unless the referee has stopped; r.mu is held.

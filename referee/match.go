@@ -112,7 +112,7 @@ func (m *match) run() {
 	}
 	m.concurrently(both, m.sendGameOver)
 	m.referee.release(true) // the manager may assign the next match while it reads the report
-	m.deliver(m.referee.life)
+	m.deliver()
 }
 
 // play asks for moves until the game is over or a player has lost technically.

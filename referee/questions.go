@@ -144,8 +144,8 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 		return fault
 	}
 	if s.entropyCommitment != "" {
-		entropy, ok := protocol.ParseSecret(a.Entropy)
-		if !ok || !protocol.OpensEntropy(s.entropyCommitment, m.assignment.MatchID, s.committer, entropy) {
+		entropy, ok := protocol.OpensEntropy(s.entropyCommitment, m.assignment.MatchID, s.committer, a.Entropy)
+		if !ok {
 			return invalid("entropy does not match entropy_commitment")
 		}
 		s.entropy, s.entropyText = entropy, a.Entropy // a secret has only one text

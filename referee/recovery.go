@@ -27,7 +27,7 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) {
 		if r.matches[matchID] == nil {
 			m := recovered(r, member, doc)
 			r.matches[matchID] = m
-			r.reportAgain(m)
+			r.work(m.report)
 		}
 		r.mu.Unlock()
 	}
@@ -104,8 +104,8 @@ func checkOwn(member *membership.Membership, doc *store.Match, matchID string) e
 	case doc.Attempt < 1, doc.Result == nil, doc.Draw == nil, doc.PlayerA.PlayerID == "", doc.PlayerB.PlayerID == "":
 		return errors.New("attempt, result, draw or player_id is missing")
 	}
-	nonce, ok := protocol.ParseSecret(doc.Draw.Nonce)
-	if !ok || !protocol.OpensDraw(doc.Draw.Commitment, doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, nonce) {
+	d := doc.Draw
+	if _, ok := protocol.OpensDraw(d.Commitment, doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, d.Nonce); !ok {
 		return errors.New("the nonce does not match the commitment")
 	}
 	return nil

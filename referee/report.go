@@ -27,20 +27,20 @@ func (m *match) sendGameOver(side rules.Side) {
 }
 
 // report reports the result to the manager again, unless a report is under way.
-func (m *match) report(ctx context.Context) {
+func (m *match) report() {
 	m.mu.Lock()
 	busy := m.reporting
 	m.reporting = true
 	m.mu.Unlock()
 	if !busy {
-		m.deliver(ctx)
+		m.deliver()
 	}
 }
 
 // deliver reports the result to the manager until the manager acknowledges it or
-// refuses it for good, or ctx ends.
-func (m *match) deliver(ctx context.Context) {
-	o := &m.referee.options
+// refuses it for good, or the referee stops.
+func (m *match) deliver() {
+	ctx, o := m.referee.life, &m.referee.options
 	err := membership.Retry(ctx, o.Clock, func(ctx context.Context) error {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
 		return err

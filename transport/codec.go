@@ -89,7 +89,7 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
 	method, problem := call.request()
 	if problem != "" {
 		id := call.ID
-		if !validID(id) {
+		if !ValidID(id) {
 			id = nil
 		}
 		return m.unreadable(ctx, method, &Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
@@ -207,7 +207,7 @@ func (o *object) request() (method, problem string) {
 	if o.Method.Kind() != '"' || json.Unmarshal(o.Method, &method) != nil {
 		return "", "method must be a string"
 	}
-	if !validID(o.ID) {
+	if !ValidID(o.ID) {
 		return method, "id must be a string, a number or null"
 	}
 	if k := o.Params.Kind(); o.Params != nil && k != '{' && k != '[' {
@@ -216,7 +216,8 @@ func (o *object) request() (method, problem string) {
 	return method, ""
 }
 
-func validID(id jsontext.Value) bool {
+// ValidID tells whether an id is one of JSON-RPC; nil is that of a notification.
+func ValidID(id jsontext.Value) bool {
 	if id == nil {
 		return true
 	}

@@ -120,8 +120,8 @@ func (p *Reports) Revealed(r *journal.MatchReported, promised string, ids [2]str
 	case promised != "" && promised != r.Draw.Commitment:
 		return chance, false, errors.New("draw.commitment: it is not the one given with MATCH_ASSIGNMENT_ACK")
 	}
-	nonce, ok := protocol.ParseSecret(r.Draw.Nonce)
-	if !ok || !protocol.OpensDraw(r.Draw.Commitment, p.LeagueID, r.MatchID.String(), r.Number, r.RefereeID, nonce) {
+	nonce, ok := protocol.OpensDraw(r.Draw.Commitment, p.LeagueID, r.MatchID.String(), r.Number, r.RefereeID, r.Draw.Nonce)
+	if !ok {
 		return chance, false, errors.New("draw.nonce: it does not belong to the commitment")
 	}
 	chance.Nonce = nonce

@@ -103,12 +103,12 @@ func checkEntropies(r *journal.MatchReported, ids [2]string) error {
 		commitment, _ := r.Draw.EntropyCommitments.Get(id)
 		text, revealed := r.Draw.Entropies.Get(id)
 		choice, _ := r.Choices.Get(id)
-		entropy, ok := protocol.ParseSecret(text)
+		_, opens := protocol.OpensEntropy(commitment, r.MatchID.String(), id, text)
 		switch {
 		case !revealed && (commitment == "" || choice == nil):
 		case !revealed:
 			return fmt.Errorf("draw.entropies: that of %s is missing, although it made a commitment and a choice", id)
-		case !ok || !protocol.OpensEntropy(commitment, r.MatchID.String(), id, entropy):
+		case !opens:
 			return fmt.Errorf("draw.entropies: that of %s does not belong to its commitment", id)
 		}
 	}

@@ -44,9 +44,10 @@ func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, non
 	return digestOf(drawTitle, nonce, leagueID, matchID, strconv.Itoa(attempt), refereeID).Hex()
 }
 
-// OpensDraw tells whether a nonce belongs to a DrawCommitment.
-func OpensDraw(commitment, leagueID, matchID string, attempt int, refereeID string, nonce Secret) bool {
-	return digestOf(drawTitle, nonce, leagueID, matchID, strconv.Itoa(attempt), refereeID).is(commitment)
+// OpensDraw reads a nonce, and tells whether it belongs to a DrawCommitment.
+func OpensDraw(commitment, leagueID, matchID string, attempt int, refereeID, nonce string) (secret Secret, opens bool) {
+	secret, ok := ParseSecret(nonce)
+	return secret, ok && digestOf(drawTitle, secret, leagueID, matchID, strconv.Itoa(attempt), refereeID).is(commitment)
 }
 
 // DrawInput returns the bytes whose SHA-256 is the DrawCommitment.
@@ -60,9 +61,10 @@ func EntropyCommitment(matchID, playerID string, entropy Secret) string {
 	return digestOf(entropyTitle, entropy, matchID, playerID).Hex()
 }
 
-// OpensEntropy tells whether an entropy belongs to an EntropyCommitment.
-func OpensEntropy(commitment, matchID, playerID string, entropy Secret) bool {
-	return digestOf(entropyTitle, entropy, matchID, playerID).is(commitment)
+// OpensEntropy reads an entropy, and tells whether it belongs to an EntropyCommitment.
+func OpensEntropy(commitment, matchID, playerID, entropy string) (secret Secret, opens bool) {
+	secret, ok := ParseSecret(entropy)
+	return secret, ok && digestOf(entropyTitle, secret, matchID, playerID).is(commitment)
 }
 
 // The titles of the inputs of commitments.

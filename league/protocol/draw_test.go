@@ -67,13 +67,21 @@ func TestSecretIsHexadecimal(t *testing.T) {
 func TestCommitmentsOpenOnlyWithTheirSecrets(t *testing.T) {
 	secret, other := protocol.Secret{1}, protocol.Secret{2}
 	draw := protocol.DrawCommitment("league", "R1M1", 1, "REF01", secret)
-	assert.True(t, protocol.OpensDraw(draw, "league", "R1M1", 1, "REF01", secret))
-	assert.False(t, protocol.OpensDraw(draw, "league", "R1M1", 1, "REF01", other))
-	assert.False(t, protocol.OpensDraw(draw, "league", "R1M1", 2, "REF01", secret))
-	assert.False(t, protocol.OpensDraw("", "league", "R1M1", 1, "REF01", secret))
+	opensDraw := func(commitment string, attempt int, nonce string) bool {
+		_, opens := protocol.OpensDraw(commitment, "league", "R1M1", attempt, "REF01", nonce)
+		return opens
+	}
+	assert.True(t, opensDraw(draw, 1, secret.Hex()))
+	assert.False(t, opensDraw(draw, 1, other.Hex()))
+	assert.False(t, opensDraw(draw, 2, secret.Hex()))
+	assert.False(t, opensDraw("", 1, secret.Hex()))
 	entropy := protocol.EntropyCommitment("R1M1", "P01", secret)
-	assert.True(t, protocol.OpensEntropy(entropy, "R1M1", "P01", secret))
-	assert.False(t, protocol.OpensEntropy(entropy, "R1M1", "P01", other))
-	assert.False(t, protocol.OpensEntropy(entropy, "R1M1", "P02", secret))
-	assert.False(t, protocol.OpensEntropy("", "R1M1", "P01", secret))
+	opensEntropy := func(commitment, player string, secret protocol.Secret) bool {
+		_, opens := protocol.OpensEntropy(commitment, "R1M1", player, secret.Hex())
+		return opens
+	}
+	assert.True(t, opensEntropy(entropy, "P01", secret))
+	assert.False(t, opensEntropy(entropy, "P01", other))
+	assert.False(t, opensEntropy(entropy, "P02", secret))
+	assert.False(t, opensEntropy("", "P01", secret))
 }

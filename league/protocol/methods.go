@@ -74,9 +74,8 @@ var (
 	playerCodes  = map[Code]int{ErrLeagueFull: 2001, ErrInvalidEndpoint: 2003, ErrUnsupportedGame: 2004}
 	noticeCodes  = map[Code]int{ErrTokenMissing: 3001, ErrTokenInvalid: 3001}
 	matchCodes   = map[Code]int{ErrTokenMissing: 4001, ErrTokenInvalid: 4001, ErrPlayerNotRegistered: 4002}
-	reportCodes  = map[Code]int{ErrTokenMissing: 5001, ErrTokenInvalid: 5001, ErrMatchNotFound: 5002,
-		ErrDuplicateReport: 5003}
-	queryCodes = map[Code]int{ErrTokenMissing: 6001, ErrTokenInvalid: 6001}
+	reportCodes  = map[Code]int{ErrTokenMissing: 5001, ErrTokenInvalid: 5001, ErrMatchNotFound: 5002}
+	queryCodes   = map[Code]int{ErrTokenMissing: 6001, ErrTokenInvalid: 6001}
 )
 
 const onlyReferee = " Only the referee of the match may call it."

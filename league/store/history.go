@@ -136,20 +136,33 @@ type SignedHead struct {
 	ManagerKey           string `json:"manager_key,omitzero"` // by the player's registration
 }
 
+// The results of a match for a player, which Technical may precede.
+const (
+	ResultWin  = "WIN"
+	ResultDraw = "DRAW"
+	ResultLoss = "LOSS"
+	Technical  = "TECHNICAL_" // before a win or a loss
+)
+
 // StatsOf counts the matches of a history.
 func StatsOf(matches []HistoryMatch) (s protocol.PlayerStats) {
 	for i := range matches {
-		s.TotalMatches++
-		switch strings.TrimPrefix(matches[i].Result, "TECHNICAL_") {
-		case "WIN":
-			s.Wins++
-		case "DRAW":
-			s.Draws++
-		default:
-			s.Losses++
-		}
+		Count(&s, matches[i].Result, 1)
 	}
 	return s
+}
+
+// Count adds n times a match with a result to the counts.
+func Count(s *protocol.PlayerStats, result string, n int) {
+	s.TotalMatches += n
+	switch strings.TrimPrefix(result, Technical) {
+	case ResultWin:
+		s.Wins += n
+	case ResultDraw:
+		s.Draws += n
+	default:
+		s.Losses += n
+	}
 }
 
 // ErrOtherLeague is the error of AppendHistory for a file of another league.

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 // A Request is a request of another agent, in any form.
@@ -33,7 +34,7 @@ func ReadRequest(body []byte) *Request {
 	switch {
 	case !call.Has("jsonrpc") && !call.Has("method"):
 		q.ID, q.wrapping = jsontext.Value("1"), inNothing
-	case string(call.Get("jsonrpc")) != `"2.0"` || q.name == "" || !validID(q.ID):
+	case string(call.Get("jsonrpc")) != `"2.0"` || q.name == "" || !transport.ValidID(q.ID):
 		return nil
 	case !q.unwrap(call.Get("params")):
 		return nil
@@ -46,10 +47,6 @@ func RunMatchRequest(params protocol.Object) *Request {
 	q := &Request{ID: jsontext.Value("1"), name: "run_match", Params: params, wrapping: inNothing}
 	q.Resolve()
 	return q
-}
-
-func validID(id jsontext.Value) bool {
-	return id == nil || id.Kind() == '"' || id.Kind() == '0' || id.Kind() == 'n'
 }
 
 // unwrap finds the message in the params of a call.

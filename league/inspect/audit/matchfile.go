@@ -110,15 +110,16 @@ func (a *auditor) checkAttemptNonce(f *matchFile) {
 	if d.Draw == nil {
 		return
 	}
-	nonce, ok := protocol.ParseSecret(d.Draw.Nonce)
-	if !ok {
+	if _, ok := protocol.ParseSecret(d.Draw.Nonce); !ok {
 		return
 	}
 	at := f.attempt("/draw/nonce")
 	a.checkNonceIsNew(m.play(d.Attempt), d.Draw.Nonce, at)
 	assigned := m.Attempt(d.Attempt, d.RefereeID)
-	if assigned != nil && assigned.Commitment != "" &&
-		!protocol.OpensDraw(assigned.Commitment, a.id, d.MatchID, d.Attempt, d.RefereeID, nonce) {
+	if assigned == nil || assigned.Commitment == "" {
+		return
+	}
+	if _, opens := protocol.OpensDraw(assigned.Commitment, a.id, d.MatchID, d.Attempt, d.RefereeID, d.Draw.Nonce); !opens {
 		a.find(RuleCommitment, at, "the nonce of attempt %d at %s does not match the commitment in line %d of the journal",
 			d.Attempt, d.MatchID, assigned.Event)
 	}

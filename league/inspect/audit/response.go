@@ -113,8 +113,8 @@ func (t *transcriptCheck) reportedAfter(e *exchange) bool {
 // keepsCommitment tells whether a player revealed the entropy that it had
 // committed to.
 func (t *transcriptCheck) keepsCommitment(e *exchange) bool {
-	entropy, ok := protocol.ParseSecret(e.message.Entropy)
-	return ok && protocol.OpensEntropy(e.side.commitment, t.match.id, e.side.id, entropy)
+	_, opens := protocol.OpensEntropy(e.side.commitment, t.match.id, e.side.id, e.message.Entropy)
+	return opens
 }
 
 // checkAnswer checks a response that counts: it must be about this match, in time,

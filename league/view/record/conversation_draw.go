@@ -27,8 +27,8 @@ func NewDraw(d *protocol.Draw, leagueID, matchID string, attempt int, refereeID 
 	if d == nil {
 		return nil
 	}
-	nonce, ok := protocol.ParseSecret(d.Nonce)
-	return &Draw{d, ok && protocol.OpensDraw(d.Commitment, leagueID, matchID, attempt, refereeID, nonce)}
+	_, opens := protocol.OpensDraw(d.Commitment, leagueID, matchID, attempt, refereeID, d.Nonce)
+	return &Draw{d, opens}
 }
 
 // recomputeDraw computes the draw of a match again; nil if the file has none.

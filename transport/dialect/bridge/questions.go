@@ -157,7 +157,8 @@ func isAt(ctx context.Context, endpoint string, from netip.Addr) bool {
 	if err != nil || !from.IsValid() {
 		return false
 	}
-	if hostOf(u) == "localhost" {
+	switch strings.ToLower(u.Hostname()) {
+	case "localhost", "127.0.0.1", "::1":
 		return from.IsLoopback()
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
@@ -167,14 +168,4 @@ func isAt(ctx context.Context, endpoint string, from netip.Addr) bool {
 		a = a.Unmap().WithZone("")
 		return a == from || a.IsLoopback() && from.IsLoopback()
 	})
-}
-
-// hostOf is the host of an endpoint. The loopback addresses are localhost.
-func hostOf(u *url.URL) string {
-	switch host := strings.ToLower(u.Hostname()); host {
-	case "127.0.0.1", "::1":
-		return "localhost"
-	default:
-		return host
-	}
 }
