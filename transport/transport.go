@@ -56,6 +56,7 @@ type Posted struct {
 	Status  int
 	Session string // the header Mcp-Session-Id; "" for none
 	Body    []byte
+	Arrived []byte // Body before a dialect translated it; nil for none
 }
 
 // Bearer is the bearer credential in a header Authorization, "" for none and for other schemes

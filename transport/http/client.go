@@ -34,14 +34,12 @@ type ClientConfig struct {
 
 // Calls is the client side of a dialect. It is safe for concurrent use.
 type Calls interface {
-	// Call makes one call. Body is the JSON-RPC request of the method, as
+	// Call makes one call. Body is its JSON-RPC request, as
 	// transport.EncodeRequest writes it. Every POST carries the bearer credential, so
 	// that no log shows it. Post posts any body to any URL of the endpoint's host, as
 	// often as needed, one after the other. Call returns the HTTP status and the JSON-RPC
-	// response of the endpoint in our own form, or the error of a POST. Arrived is the body
-	// from which it translated the response; nil for none.
-	Call(ctx context.Context, endpoint, bearer, method string, body []byte, post transport.Post) (
-		status int, answer, arrived []byte, err error)
+	// response of the endpoint in our own form, or the error of a POST.
+	Call(ctx context.Context, q *transport.Request, body []byte, post transport.Post) (transport.Posted, error)
 }
 
 // A Dialer makes connections.
@@ -116,22 +114,20 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	if err != nil {
 		return nil, timing, classify(p, q.Endpoint, err)
 	}
-	timing.Body = r.arrived
-	if r.status >= 300 {
+	timing.Body = r.Arrived
+	if r.Status >= 300 {
 		return nil, timing, r.refused()
 	}
-	value, err := transport.DecodeResponse(r.body, q.Decode)
+	value, err := transport.DecodeResponse(r.Body, q.Decode)
 	return value, timing, r.failed(err)
 }
 
 // A reply is the response to a POST.
 type reply struct {
-	status int
+	transport.Posted
+
 	header http.Header
 	https  bool
-	body   []byte
-
-	arrived []byte // the body before the dialect translated it
 }
 
 // translated makes a call in the form that its endpoint understands. The reply is the
@@ -142,11 +138,11 @@ func (c *Client) translated(ctx context.Context, q *transport.Request, body []by
 		if err == nil {
 			last = r
 		}
-		return transport.Posted{Status: r.status, Session: r.header.Get("Mcp-Session-Id"), Body: r.body}, err
+		return r.Posted, err
 	}
-	last.status, last.body, last.arrived, err = c.dialect.Call(ctx, q.Endpoint, q.Bearer, q.Method, body, post)
-	if last.status >= 300 { // not translated, and maybe that of an earlier form
-		last.arrived = last.body
+	last.Posted, err = c.dialect.Call(ctx, q, body, post)
+	if last.Status >= 300 { // not translated, and maybe that of an earlier form
+		last.Arrived = last.Body
 	}
 	return last, err
 }
@@ -175,7 +171,10 @@ func (c *Client) post(ctx context.Context, q *transport.Request, to string, head
 	if err != nil {
 		return reply{}, err
 	}
-	return reply{response.StatusCode, response.Header, request.URL.Scheme == "https", answer, answer}, nil
+	posted := transport.Posted{
+		Status: response.StatusCode, Session: response.Header.Get("Mcp-Session-Id"), Body: answer, Arrived: answer,
+	}
+	return reply{posted, response.Header, request.URL.Scheme == "https"}, nil
 }
 
 // smallBody is the largest body, in bytes, whose memory is allocated by its declared

@@ -79,25 +79,25 @@ func (e *StatusError) RetryAfter() time.Duration { return e.After }
 // not the agent's error.
 func (r reply) refused() error {
 	after := r.retryAfter()
-	gateway := r.status >= http.StatusBadGateway && r.status <= http.StatusGatewayTimeout
+	gateway := r.Status >= http.StatusBadGateway && r.Status <= http.StatusGatewayTimeout
 	var members map[string]jsontext.Value
-	if json.Unmarshal(r.body, &members) != nil {
+	if json.Unmarshal(r.Body, &members) != nil {
 		members = nil
 	}
 	text := reasonIn(members)
-	noPath := (r.status == http.StatusNotFound || r.status == http.StatusMethodNotAllowed) &&
-		(len(members) == 0 || strings.EqualFold(text, http.StatusText(r.status)))
+	noPath := (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed) &&
+		(len(members) == 0 || strings.EqualFold(text, http.StatusText(r.Status)))
 	if e := members["error"]; !gateway && !noPath && e != nil && e.Kind() != 'n' {
-		_, err := transport.DecodeResponse(r.body, func([]byte) (any, error) { return struct{}{}, nil })
+		_, err := transport.DecodeResponse(r.Body, func([]byte) (any, error) { return struct{}{}, nil })
 		if e, ok := errors.AsType[*transport.Error](err); ok {
-			e.After, e.Status = after, r.status
+			e.After, e.Status = after, r.Status
 			return e
 		}
 	}
 	// The bodies of net/http ("an HTTPS server") and nginx ("HTTPS port").
-	needsTLS := r.status == http.StatusBadRequest && !r.https && bytes.Contains(r.body, []byte("HTTP request")) &&
-		bytes.Contains(r.body, []byte("HTTPS"))
-	return &StatusError{r.status, after, needsTLS, text, noPath}
+	needsTLS := r.Status == http.StatusBadRequest && !r.https && bytes.Contains(r.Body, []byte("HTTP request")) &&
+		bytes.Contains(r.Body, []byte("HTTPS"))
+	return &StatusError{r.Status, after, needsTLS, text, noPath}
 }
 
 // longestReason is how many bytes of a reason an error shows.
@@ -132,7 +132,7 @@ const maxRetryAfter = 10 * time.Minute
 // (RFC 9110 §10.2.3).
 func (r reply) retryAfter() time.Duration {
 	header := r.header.Get("Retry-After")
-	if r.status != http.StatusTooManyRequests && r.status != http.StatusServiceUnavailable {
+	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable {
 		return 0
 	}
 	var after time.Duration
@@ -151,19 +151,19 @@ func (r reply) failed(err error) error {
 		return nil
 	}
 	if answered, ok := errors.AsType[*transport.Error](err); ok {
-		answered.Status = r.status
+		answered.Status = r.Status
 	}
 	if _, ok := errors.AsType[transport.RPCError](err); ok {
 		return err
 	}
-	if json.Unmarshal(r.body, new(any)) == nil {
-		return &UnreadableError{r.status, err} // it is JSON, so the decoder names the problem
+	if json.Unmarshal(r.Body, new(any)) == nil {
+		return &UnreadableError{r.Status, err} // it is JSON, so the decoder names the problem
 	}
 	kind, _, _ := mime.ParseMediaType(r.header.Get("Content-Type"))
 	if kind != "" && !strings.Contains(kind, "json") {
-		return &UnreadableError{r.status, fmt.Errorf("the answer is %s, not JSON: %w", kind, err)}
+		return &UnreadableError{r.Status, fmt.Errorf("the answer is %s, not JSON: %w", kind, err)}
 	}
-	return &UnreadableError{r.status, fmt.Errorf("the answer is not JSON: %w", err)}
+	return &UnreadableError{r.Status, fmt.Errorf("the answer is not JSON: %w", err)}
 }
 
 // classify distinguishes the end of ctx, an endpoint where nobody listens, and a local

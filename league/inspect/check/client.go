@@ -163,7 +163,7 @@ func (a *fakeAgent) ask(message object) *reply {
 	ctx, cancel := context.WithTimeout(x.life, x.limitOf(q.method))
 	defer cancel()
 	var attempts []*reply
-	status, translated, arrived, err := a.dialect.Call(ctx, q.url, "", q.method, q.body,
+	answer, err := a.dialect.Call(ctx, &transport.Request{Endpoint: q.url, Method: q.method}, q.body,
 		func(ctx context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
 			r := x.post(ctx, request{q.method, q.asked, url, header, body})
 			attempts = append(attempts, r)
@@ -176,18 +176,18 @@ func (a *fakeAgent) ask(message object) *reply {
 		return notSent(q, outOfTime)
 	}
 	r := attempts[len(attempts)-1]
-	object := objectOf(translated)
+	object := objectOf(answer.Body)
 	switch {
 	case err != nil:
-	case r.translate(status, object):
+	case r.translate(answer.Status, object):
 		x.recordForm(r, len(attempts) > 1)
 	default:
 		for _, attempt := range attempts {
-			if bytes.Equal(attempt.response, arrived) {
+			if bytes.Equal(attempt.response, answer.Arrived) {
 				r = attempt
 			}
 		}
-		if f := faultOf(object); f != nil && status == http.StatusOK {
+		if f := faultOf(object); f != nil && answer.Status == http.StatusOK {
 			r.fault, r.result = f, nil
 		}
 	}
@@ -307,7 +307,7 @@ func (x *exam) deliver(q request) *reply {
 // inForm returns a request in the form that the agent under examination has understood before from this one.
 func (a *fakeAgent) inForm(message object) request {
 	q, formed := a.exam.request(message), false
-	_, _, _, _ = a.dialect.Call(a.exam.life, q.url, "", q.method, q.body,
+	_, _ = a.dialect.Call(a.exam.life, &transport.Request{Endpoint: q.url, Method: q.method}, q.body,
 		func(_ context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
 			if !formed {
 				q.url, q.header, q.body, formed = url, header, body, true

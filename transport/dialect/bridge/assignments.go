@@ -117,7 +117,7 @@ func (c *call) assignMatch(ctx context.Context) (reply, error) {
 		}
 	}
 	c.assignment = protocol.ParseObject(c.asked.Message)
-	c.match = c.assign(c.endpoint, c.assignment)
+	c.match = c.assign(c.Endpoint, c.assignment)
 	r, err := c.send(ctx)
 	accepted := err == nil && r.Verdict == dialect.Understood && r.Message.Text("status") != protocol.StatusBusy
 	c.answered(c.match, r.form, accepted)

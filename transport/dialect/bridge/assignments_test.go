@@ -374,7 +374,7 @@ const resultHead = `{"jsonrpc":"2.0","result":`
 
 // call makes a call without the bridge of an agent.
 func (p *Bridge) call(ctx context.Context, endpoint, bearer, method string, body []byte, post transport.Post) (status int, response []byte, err error) {
-	c := p.newCall(endpoint, bearer, method, body, post)
+	c := p.newCall(&transport.Request{Endpoint: endpoint, Bearer: bearer, Method: method}, body, post)
 	r, err := c.make(ctx)
 	return r.Status, r.Body, err
 }

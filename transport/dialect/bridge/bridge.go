@@ -53,13 +53,11 @@ type Bridge struct {
 func New(o Options) *Bridge { return &Bridge{options: o, questions: map[*question]bool{}} }
 
 // Call makes one call in the form that the endpoint understands. The caller gets one
-// response, however many forms are tried. Bearer is the credential beside the message;
-// the log never shows it. The carrier's interface http.Calls documents post.
-func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body []byte,
-	post transport.Post,
-) (status int, response, arrived []byte, err error) {
-	defer b.beforeCall(ctx, method, body)()
-	c := b.newCall(endpoint, bearer, method, body, post)
+// response, however many forms are tried. The carrier's interface http.Calls documents the rest.
+func (b *Bridge) Call(ctx context.Context, q *transport.Request, body []byte, post transport.Post) (transport.Posted,
+	error) {
+	defer b.beforeCall(ctx, q.Method, body)()
+	c := b.newCall(q, body, post)
 	question := c.ask()
 	defer b.close(question)
 	r, err := c.make(ctx)
@@ -67,9 +65,9 @@ func (b *Bridge) Call(ctx context.Context, endpoint, bearer, method string, body
 	case err == nil && r.Verdict == dialect.Deferred && question != nil:
 		return question.await(ctx)
 	case err == nil && r.Status == httpOK && c.method != nil && c.method.Registers:
-		b.registered(method == protocol.RegisterReferee.Name, r.Body)
+		b.registered(q.Method == protocol.RegisterReferee.Name, r.Body)
 	}
-	return r.Status, r.Body, r.arrived, err
+	return transport.Posted{Status: r.Status, Body: r.Body, Arrived: r.arrived}, err
 }
 
 // Serve answers a request in its own form. From is the address of the caller. Next serves a

@@ -18,26 +18,26 @@ import (
 // A call is one call to one endpoint.
 type call struct {
 	*Bridge
+	*transport.Request
 
-	endpoint, bearer string
-	method           *dialect.Method // nil for a tool
-	body             []byte
-	asked            dialect.Call // body, cut
-	readable         bool         // body could be cut
-	post             transport.Post
+	method   *dialect.Method // nil for a tool
+	body     []byte
+	asked    dialect.Call // body, cut
+	readable bool         // body could be cut
+	post     transport.Post
 
 	match      *assignedMatch  // nil unless the call assigns a match to a third-party referee
 	assignment protocol.Object // of that match
 	numbered   bool            // the sender in asked is league_manager:LM01
 }
 
-func (b *Bridge) newCall(endpoint, bearer, method string, body []byte, post transport.Post) *call {
+func (b *Bridge) newCall(q *transport.Request, body []byte, post transport.Post) *call {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.find(endpoint).numbered {
-		body = dialect.AsNumberedManager(method, body)
+	if b.find(q.Endpoint).numbered {
+		body = dialect.AsNumberedManager(q.Method, body)
 	}
-	c := &call{Bridge: b, endpoint: endpoint, bearer: bearer, method: dialect.MethodOf(method), body: body, post: post}
+	c := &call{Bridge: b, Request: q, method: dialect.MethodOf(q.Method), body: body, post: post}
 	c.asked, c.readable = dialect.CutCall(body)
 	return c
 }
@@ -46,7 +46,7 @@ func (b *Bridge) newCall(endpoint, bearer, method string, body []byte, post tran
 func (c *call) make(ctx context.Context) (reply, error) {
 	switch {
 	case c.method == nil || !c.readable:
-		p, err := c.post(ctx, c.endpoint, nil, c.body)
+		p, err := c.post(ctx, c.Endpoint, nil, c.body)
 		return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, arrived: p.Body}, err
 	case c.method.Name == protocol.StartMatch.Name:
 		return c.assignMatch(ctx)
@@ -113,7 +113,7 @@ func (c *call) attempt(ctx context.Context, f dialect.Form) (reply, error) {
 	if f.OnServer() {
 		p, sent, err = c.callTool(limited, f)
 	} else {
-		p, err = c.post(limited, f.URL(c.endpoint), nil, f.Encode(c.message(f), c.asked.ID))
+		p, err = c.post(limited, f.URL(c.Endpoint), nil, f.Encode(c.message(f), c.asked.ID))
 	}
 	switch {
 	case err != nil && limited.Err() != nil && ctx.Err() == nil:
@@ -136,7 +136,7 @@ func (c *call) message(f dialect.Form) jsontext.Value {
 	case c.match == nil:
 		return c.asked.Message
 	case f.Announces:
-		return dialect.AsAnnouncement(c.assignment, c.endpoint).Append(nil)
+		return dialect.AsAnnouncement(c.assignment, c.Endpoint).Append(nil)
 	}
 	return dialect.ForThirdParty(c.assignment).Append(nil)
 }
@@ -178,8 +178,8 @@ func (c *call) tokens() (tokens [][]byte) {
 	for _, found := range secretMember.FindAllSubmatch(c.asked.Message, -1) {
 		tokens = append(tokens, found[1])
 	}
-	if c.bearer != "" {
-		tokens = append(tokens, []byte(c.bearer))
+	if c.Bearer != "" {
+		tokens = append(tokens, []byte(c.Bearer))
 	}
 	return tokens
 }

@@ -212,7 +212,7 @@ func TestMissingGameIsTheGameOfTheLeague(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			test.options.Clock, test.options.Log = protocol.SystemClock(), zerolog.Nop()
 			d := bridge.New(test.options)
-			_, _, _, err := d.Call(t.Context(), "http://localhost:8000/mcp", "", "register_player", []byte(call("register_player", `{"sender":"player:me"}`)),
+			_, err := d.Call(t.Context(), &transport.Request{Endpoint: "http://localhost:8000/mcp", Method: "register_player"}, []byte(call("register_player", `{"sender":"player:me"}`)),
 				func(context.Context, string, map[string]string, []byte) (transport.Posted, error) {
 					return transport.Posted{Status: 200, Body: []byte(accepted)}, nil
 				})

@@ -80,7 +80,7 @@ const (
 func (c *call) plan() (forms []dialect.Form, learned, alone bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	at := c.find(c.endpoint)
+	at := c.find(c.Endpoint)
 	known, patience := at.route(c.method.Name), refusedFor
 	if c.method.Registers || c.match != nil {
 		patience = refusedForShort
@@ -177,7 +177,7 @@ func (s *search) interrupt(f dialect.Form, first bool, err error) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known := s.remember(s.endpoint).route(s.method.Name)
+	known := s.remember(s.Endpoint).route(s.method.Name)
 	known.excluded = append(known.excluded, s.rejected...)
 	switch {
 	case late && !first:
@@ -193,10 +193,10 @@ func (c *call) learn(f dialect.Form, rejected []dialect.Form) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	isSpecForm := f == dialect.SpecForm(c.method.Name)
-	if isSpecForm && !c.numbered && c.peers.full() && c.peers.values[c.endpoint] == nil {
+	if isSpecForm && !c.numbered && c.peers.full() && c.peers.values[c.Endpoint] == nil {
 		return // an agent that needs only the specification's form evicts no other
 	}
-	at := c.remember(c.endpoint)
+	at := c.remember(c.Endpoint)
 	at.numbered = at.numbered || c.numbered
 	before := *at.route(c.method.Name)
 	known, logged := route{form: f, learned: true}, &at.logged
@@ -209,7 +209,7 @@ func (c *call) learn(f dialect.Form, rejected []dialect.Form) {
 	*at.route(c.method.Name) = known
 	if !isSpecForm && !*logged {
 		*logged = true
-		c.options.Log.Info().Str("endpoint", c.endpoint).Str("method", c.method.Name).Stringer("form", f).
+		c.options.Log.Info().Str("endpoint", c.Endpoint).Str("method", c.method.Name).Stringer("form", f).
 			Str("event_type", "FORM_LEARNED").Msg("learned the form that a third-party agent understands")
 	}
 }
@@ -219,7 +219,7 @@ func (c *call) learn(f dialect.Form, rejected []dialect.Form) {
 func (s *search) fail(exhausted, alone bool) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known, best := s.remember(s.endpoint).route(s.method.Name), s.best
+	known, best := s.remember(s.Endpoint).route(s.method.Name), s.best
 	switch {
 	case alone:
 	case exhausted:
@@ -232,7 +232,7 @@ func (s *search) fail(exhausted, alone bool) reply {
 	}
 	if as := [2]int{best.Status, best.Failure.Code}; as != known.loggedAs {
 		known.loggedAs = as
-		s.options.Log.Warn().Str("endpoint", s.endpoint).Str("method", s.method.Name).Int("http_status", best.Status).
+		s.options.Log.Warn().Str("endpoint", s.Endpoint).Str("method", s.method.Name).Int("http_status", best.Status).
 			Func(func(e *zerolog.Event) {
 				if best.Failure.Code != 0 {
 					e.Int("jsonrpc_code", best.Failure.Code)

@@ -33,7 +33,7 @@ func (c *call) ask() *question {
 	if c.method == nil || !c.method.Deferrable || !c.readable {
 		return nil
 	}
-	q := &question{c.endpoint, c.method, c.asked, make(chan protocol.Object, 1)}
+	q := &question{c.Endpoint, c.method, c.asked, make(chan protocol.Object, 1)}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.questions[q] = true
@@ -48,12 +48,12 @@ func (b *Bridge) close(q *question) {
 }
 
 // await returns the posted answer as the response, or the error of ctx.
-func (q *question) await(ctx context.Context) (status int, response, arrived []byte, err error) {
+func (q *question) await(ctx context.Context) (transport.Posted, error) {
 	select {
 	case answer := <-q.answer:
-		return httpOK, q.method.PostedReply(q.call.ID, answer).Body, nil, nil
+		return transport.Posted{Status: httpOK, Body: q.method.PostedReply(q.call.ID, answer).Body}, nil
 	case <-ctx.Done():
-		return 0, nil, nil, ctx.Err()
+		return transport.Posted{}, ctx.Err()
 	}
 }
 

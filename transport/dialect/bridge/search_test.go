@@ -378,7 +378,7 @@ func TestRejectionIsLoggedOnceWithoutTokens(t *testing.T) {
 
 	log.Reset()
 	long := strings.Repeat("é", 1000)
-	c := call{method: dialect.MethodOf("choose_parity"), asked: dialect.Call{Message: []byte(choiceCall), ID: []byte("7")}}
+	c := call{Request: &transport.Request{}, method: dialect.MethodOf("choose_parity"), asked: dialect.Call{Message: []byte(choiceCall), ID: []byte("7")}}
 	r := c.read(dialect.SpecForm("choose_parity"), 404, []byte(long))
 	assert.Equal(t, `"`+strings.Repeat(`\u00e9`, 100)+`"`, r.excerpt, "of a long one the first 200 bytes")
 }
@@ -475,9 +475,10 @@ func TestArrivedResponseIsThatOfTheReturnedError(t *testing.T) {
 		}
 		return 200, `{"jsonrpc":"2.0","id":7,"error":{"code":-32601,"message":"Method not found"}}`
 	}}
-	_, answer, arrived, err := newTestPeers(zerolog.Nop()).Call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), agent.post)
+	q := &transport.Request{Endpoint: there, Method: "choose_parity"}
+	answer, err := newTestPeers(zerolog.Nop()).Call(t.Context(), q, asking("choose_parity", choiceCall), agent.post)
 	require.NoError(t, err)
 	require.Greater(t, agent.tries(), 1, "it searches for another method")
-	assert.Contains(t, string(answer), "-32603")
-	assert.JSONEq(t, failed, string(arrived))
+	assert.Contains(t, string(answer.Body), "-32603")
+	assert.JSONEq(t, failed, string(answer.Arrived))
 }

@@ -41,7 +41,7 @@ func FuzzServe(f *testing.F) {
 	f.Fuzz(func(t *testing.T, path, body string, isReferee bool) {
 		d := bridge.New(bridge.Options{Endpoint: ourReferee, Clock: protocol.SystemClock(), Log: zerolog.Nop()})
 		method := map[bool]string{true: "register_referee", false: "register_player"}[isReferee]
-		_, _, _, err := d.Call(t.Context(), managerURL, "", method, []byte(`{"jsonrpc":"2.0","method":"`+method+`","params":{},"id":1}`),
+		_, err := d.Call(t.Context(), &transport.Request{Endpoint: managerURL, Method: method}, []byte(`{"jsonrpc":"2.0","method":"`+method+`","params":{},"id":1}`),
 			func(context.Context, string, map[string]string, []byte) (transport.Posted, error) {
 				return transport.Posted{Status: 200, Body: registered[isReferee]}, nil
 			})

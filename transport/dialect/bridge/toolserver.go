@@ -21,7 +21,7 @@ func (c *call) callTool(ctx context.Context, f dialect.Form) (p transport.Posted
 		method = protocol.NotifyRound.Name
 	}
 	c.mu.Lock()
-	at := c.remember(c.endpoint)
+	at := c.remember(c.Endpoint)
 	c.mu.Unlock()
 	var server *dialect.ToolServer
 	for {
@@ -48,7 +48,7 @@ func (c *call) request(ctx context.Context, at *peer, server *dialect.ToolServer
 	if method != dialect.Initialized {
 		id = strconv.AppendInt(nil, at.lastID.Add(1), 10)
 	}
-	return c.post(ctx, c.endpoint, server.Header(), dialect.CallBody(method, params.Append(nil), id))
+	return c.post(ctx, c.Endpoint, server.Header(), dialect.CallBody(method, params.Append(nil), id))
 }
 
 // noServerFor is how long an agent that is no MCP server is not taken for one again.
@@ -76,7 +76,7 @@ func (c *call) toolServer(ctx context.Context, at *peer, expired *dialect.ToolSe
 		return nil, busy, err
 	case server != nil:
 		if at.server == nil || at.server.String() != server.String() { // not for each session
-			c.options.Log.Info().Str("endpoint", c.endpoint).Stringer("tools", server).
+			c.options.Log.Info().Str("endpoint", c.Endpoint).Stringer("tools", server).
 				Str("event_type", "MCP_TOOLS_LISTED").
 				Msg("a third-party agent is an MCP server with tools for these methods")
 		}

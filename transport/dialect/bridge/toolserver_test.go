@@ -65,7 +65,7 @@ func TestRegistrationAtAManagerWithTools(t *testing.T) {
 		assert.JSONEq(t, `{"request":{"sender":"player:alice"}}`, arguments)
 		return `{"structuredContent":{"status":"ACCEPTED","player_id":"P01","auth_token":"tok-1","league_id":"l"}}`
 	}}
-	_, _, _, err := p.Call(t.Context(), there, "", "register_player", asking("register_player", `{"sender":"player:alice"}`), agent.post)
+	_, err := p.Call(t.Context(), &transport.Request{Endpoint: there, Method: "register_player"}, asking("register_player", `{"sender":"player:alice"}`), agent.post)
 	require.NoError(t, err)
 	assert.Equal(t, membership{player: true, leagueID: "l", agentID: "P01", thirdParty: true}, p.membership())
 }

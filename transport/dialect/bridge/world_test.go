@@ -198,11 +198,11 @@ func (c caller) Call(ctx context.Context, r transport.Request) (any, *transport.
 		ctx, cancel = context.WithTimeout(ctx, r.Limit)
 		defer cancel()
 	}
-	_, answer, _, err := c.dialect.Call(ctx, r.Endpoint, r.Bearer, r.Method, body, c.w.post(r.Bearer))
+	answer, err := c.dialect.Call(ctx, &r, body, c.w.post(r.Bearer))
 	if err != nil {
 		return nil, nil, err
 	}
-	result, err := transport.DecodeResponse(answer, r.Decode)
+	result, err := transport.DecodeResponse(answer.Body, r.Decode)
 	return result, nil, err
 }
 
