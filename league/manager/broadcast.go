@@ -18,7 +18,7 @@ type notice func(a *agent, full bool)
 // for all receivers together: an agent that needs long for one message has less time
 // for the next, and never delays the league.
 type broadcast[Q any] struct {
-	agents  *directory
+	m       *Manager
 	method  *protocol.Method[Q, protocol.Ack]
 	message *protocol.Broadcast[Q]
 	special map[*agent]*protocol.Broadcast[Q] // for receivers that get another message
@@ -57,10 +57,10 @@ func (b *barrier) wait(ctx context.Context) {
 	}
 }
 
-func newBroadcast[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack],
+func newBroadcast[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack],
 	receivers int, message *Q) *broadcast[Q] {
 	return &broadcast[Q]{
-		agents: agents, method: method, message: protocol.Many(message),
+		m: m, method: method, message: protocol.Many(message),
 		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: newBarrier(receivers),
 	}
 }
@@ -71,11 +71,11 @@ func (b *broadcast[Q]) deliver(a *agent, full bool) {
 	defer b.arrived.arrive()
 	message := cmp.Or(b.special[a], b.message)
 	if left := time.Until(b.end); left > 0 && !full {
-		_ = send(b.ctx, b.agents, b.method, a, message, left)
+		_ = send(b.ctx, b.m, b.method, a, message, left)
 		return
 	}
-	if _, ok := b.agents.unheard.Take(b.agents.clock.Now()); ok {
-		b.agents.log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
+	if _, ok := b.m.unheard.Take(b.m.clock.Now()); ok {
+		b.m.log.Warn().Str("id", a.id).Str("message_type", b.message.Type()).
 			Str("event_type", "BROADCAST_DROPPED").Msg("the agent is too slow, a broadcast to it was dropped")
 	}
 }
@@ -108,15 +108,15 @@ func deliver(a *agent, notices []notice, full bool) {
 }
 
 // send calls one receiver of a broadcast, and logs a failure.
-func send[Q any](ctx context.Context, agents *directory, method *protocol.Method[Q, protocol.Ack], a *agent,
+func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, protocol.Ack], a *agent,
 	message *protocol.Broadcast[Q], limit time.Duration) error {
-	_, err := method.CallMany(ctx, agents.options.Caller, a.peer(), message, limit)
+	_, err := method.CallMany(ctx, m.options.Caller, a.peer(), message, limit)
 	if err == nil {
-		agents.acknowledged(a)
+		m.acknowledged(a)
 		return nil
 	}
-	if omitted, ok := agents.unheard.Take(agents.clock.Now()); ok {
-		agents.log.Warn().Err(err).Str("conversation_id", message.Conversation()).
+	if omitted, ok := m.unheard.Take(m.clock.Now()); ok {
+		m.log.Warn().Err(err).Str("conversation_id", message.Conversation()).
 			Str("message_type", message.Type()).Str("id", a.id).Int("omitted_before", omitted).
 			Str("event_type", "A_BROADCAST_WAS_NOT_ACKNOWLEDGED").
 			Msg("a broadcast was not acknowledged")

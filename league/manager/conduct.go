@@ -127,7 +127,7 @@ func (f failures) has(referee *agent) bool {
 	return failed && since == *referee.returned.Load()
 }
 
-// A match is one match of the current round, or a rematch. The ledger's lock guards what follows fact.
+// A match is one match of the current round, or a rematch. The manager's lock guards what follows fact.
 type match struct {
 	id        league.MatchID
 	a, b      *agent

@@ -78,7 +78,7 @@ func (m *Manager) resultsOf(a *agent, round int) (all []*journal.MatchReported) 
 			add(league.MatchID{Round: a.asked + 1, Number: i + 1})
 		}
 	}
-	for id := range m.organiser.changed {
+	for id := range m.changed {
 		if id.Round <= a.asked {
 			add(id)
 		}

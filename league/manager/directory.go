@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
 	"evenodd/league"
@@ -16,32 +15,18 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A directory finds the registered agents by their ids and tokens. The ledger's lock
-// guards the map, and is held by the callers of all methods that have no own lock.
-type directory struct {
-	*ledger
-	options *Options
-	log     zerolog.Logger
-	keys    protocol.ManagerKeys
-	agents  map[string]*agent
+// participants are those of a started league, players before referees.
+func (m *Manager) participants() []*agent { return slices.Concat(m.players, m.referees) }
 
-	unheard protocol.LineQuota // of the log lines about broadcasts that agents did not get
-
-	players, referees []*agent // in order of ids; nil before the league has started
-}
-
-// all are the participants of a started league, players before referees.
-func (d *directory) all() []*agent { return slices.Concat(d.players, d.referees) }
-
-// add makes the agent for a registration in the state.
-func (d *directory) add(known *journal.Agent) *agent {
+// addAgent makes the agent for a registration in the state. M.mu is held.
+func (m *Manager) addAgent(known *journal.Agent) *agent {
 	a := &agent{
 		id: known.AgentID, player: known.Player, name: known.DisplayName,
 		notices: make(chan []notice, maxNotices),
 	}
-	if o := d.options; o.Simulation == nil {
-		a.queries = throttle{d.clock, rate.NewLimiter(rate.Limit(o.Limits.RequestsPerSecond), o.Limits.Burst)}
-		a.moves = throttle{d.clock, rate.NewLimiter(movesPerSecond, movesAtOnce)}
+	if o := &m.options; o.Simulation == nil {
+		a.queries = throttle{m.clock, rate.NewLimiter(rate.Limit(o.Limits.RequestsPerSecond), o.Limits.Burst)}
+		a.moves = throttle{m.clock, rate.NewLimiter(movesPerSecond, movesAtOnce)}
 	}
 	a.expectReturn()
 	if !a.player {
@@ -49,40 +34,40 @@ func (d *directory) add(known *journal.Agent) *agent {
 	}
 	endpoint := known.Endpoint // the state's own may change
 	a.endpoint.Store(&endpoint)
-	a.proof.Store(d.prove(a.id, known.Generation))
-	d.agents[a.id] = a
+	a.proof.Store(m.prove(a.id, known.Generation))
+	m.agents[a.id] = a
 	return a
 }
 
 // prove derives an agent's token.
-func (d *directory) prove(id string, generation int) *proof {
-	token := protocol.DeriveToken(d.keys.Token, d.options.LeagueID, id, generation)
-	token = token[:len(token)-protocol.MaxTokenLength+d.options.TokenLength]
+func (m *Manager) prove(id string, generation int) *proof {
+	token := protocol.DeriveToken(m.keys.Token, m.options.LeagueID, id, generation)
+	token = token[:len(token)-protocol.MaxTokenLength+m.options.TokenLength]
 	key := protocol.KeyOf(token)
-	return &proof{token, key, key.ManagerCredential(d.options.LeagueID)}
+	return &proof{token, key, key.ManagerCredential(m.options.LeagueID)}
 }
 
 // expired tells whether an agent's token is too old.
-func (d *directory) expired(a *journal.Agent) bool {
+func (m *Manager) expired(a *journal.Agent) bool {
 	since, err := time.Parse(time.RFC3339, a.TokenSince)
-	lasts := protocol.Seconds(d.options.TokenTTL)
-	return lasts > 0 && err == nil && d.clock.Now().Sub(since) > lasts
+	lasts := protocol.Seconds(m.options.TokenTTL)
+	return lasts > 0 && err == nil && m.clock.Now().Sub(since) > lasts
 }
 
 // owner finds the agent that has a token, and the generation of that token: the
-// current one, or the one before if the response with the current one may be lost.
-func (d *directory) owner(token string) (*agent, int, error) {
+// current one, or the one before if the response with the current one may be lost. M.mu is held.
+func (m *Manager) owner(token string) (*agent, int, error) {
 	if token == "" {
 		return nil, 0, protocol.Fault(protocol.ErrTokenMissing, "auth_token is required after registration").
 			With("expected_format", "tok-{agent_id}-{hash}")
 	}
 	id, _, _ := strings.Cut(strings.TrimPrefix(token, "tok-"), "-")
-	if a := d.agents[strings.ToUpper(id)]; a != nil {
-		is := d.state.Agents[a.id]
+	if a := m.agents[strings.ToUpper(id)]; a != nil {
+		is := m.state.Agents[a.id]
 		if protocol.SameToken(token, a.proof.Load().token) {
 			return a, is.Generation, nil
 		}
-		if is.Generation > 1 && !is.Confirmed && protocol.SameToken(token, d.prove(a.id, is.Generation-1).token) {
+		if is.Generation > 1 && !is.Confirmed && protocol.SameToken(token, m.prove(a.id, is.Generation-1).token) {
 			return a, is.Generation - 1, nil
 		}
 	}
@@ -94,45 +79,46 @@ func unknownToken() error {
 		With("expected_format", "tok-{agent_id}-{hash}")
 }
 
-// authenticate finds the agent that has a token. The token must be the current one.
-func (d *directory) authenticate(token string) (*agent, error) {
-	a, generation, err := d.owner(token)
+// authenticate finds the agent that has a token. The token must be the current one. M.mu is
+// held.
+func (m *Manager) authenticate(token string) (*agent, error) {
+	a, generation, err := m.owner(token)
 	if err != nil {
 		return nil, err
 	}
-	if is := d.state.Agents[a.id]; generation != is.Generation || d.expired(is) {
+	if is := m.state.Agents[a.id]; generation != is.Generation || m.expired(is) {
 		return nil, protocol.Fault(protocol.ErrTokenInvalid, "auth_token has expired: register again with it")
 	}
-	return a, d.confirm(a)
+	return a, m.confirm(a)
 }
 
-// confirm records that an agent has its token.
-func (d *directory) confirm(a *agent) error {
-	is := d.state.Agents[a.id]
+// confirm records that an agent has its token. M.mu is held.
+func (m *Manager) confirm(a *agent) error {
+	is := m.state.Agents[a.id]
 	if is.Confirmed {
 		return nil
 	}
-	return d.record(&journal.AgentConfirmed{AgentID: a.id, Generation: is.Generation})
+	return m.record(&journal.AgentConfirmed{AgentID: a.id, Generation: is.Generation})
 }
 
 // acknowledged confirms the token of an agent that accepted a message of the
 // manager: it knows the credential that derives from the token. A third-party referee accepts the
-// message without looking at the credential. The lock is not held.
+// message without looking at the credential.
 // An event that cannot be recorded is recorded with a later message.
-func (d *directory) acknowledged(a *agent) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if a.player || d.state.Agents[a.id].ShowsAccessTokens() {
-		_ = d.confirm(a)
+func (m *Manager) acknowledged(a *agent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a.player || m.state.Agents[a.id].ShowsAccessTokens() {
+		_ = m.confirm(a)
 	}
 }
 
-// sender authenticates the sender of a message.
-func (d *directory) sender(e *protocol.Envelope) (*agent, error) {
-	if a := d.agents[protocol.AgentOf(e.Sender)]; d.options.Lenient() && e.AuthToken == "" && a != nil && a.player {
+// sender authenticates the sender of a message. M.mu is held.
+func (m *Manager) sender(e *protocol.Envelope) (*agent, error) {
+	if a := m.agents[protocol.AgentOf(e.Sender)]; m.options.Lenient() && e.AuthToken == "" && a != nil && a.player {
 		return a, nil
 	}
-	a, err := d.authenticate(e.AuthToken)
+	a, err := m.authenticate(e.AuthToken)
 	if err == nil {
 		err = a.checkSender(e)
 	}
@@ -141,13 +127,13 @@ func (d *directory) sender(e *protocol.Envelope) (*agent, error) {
 
 // reporter is sender for a report. It also accepts an expired token: the referee was
 // handed the match, and without its report the match would never have a result.
-func (d *directory) reporter(q *protocol.MatchResultReport) (*agent, error) {
-	if a := d.tokenless(q); a != nil {
+func (m *Manager) reporter(q *protocol.MatchResultReport) (*agent, error) {
+	if a := m.tokenless(q); a != nil {
 		return a, nil
 	}
-	a, generation, err := d.owner(q.AuthToken)
-	if err == nil && generation == d.state.Agents[a.id].Generation {
-		err = d.confirm(a)
+	a, generation, err := m.owner(q.AuthToken)
+	if err == nil && generation == m.state.Agents[a.id].Generation {
+		err = m.confirm(a)
 	}
 	if err == nil {
 		err = a.checkSender(&q.Envelope)
@@ -162,21 +148,21 @@ func (d *directory) reporter(q *protocol.MatchResultReport) (*agent, error) {
 // lenient league: the sender, or, if the report names no sender, the referee that has
 // the match. Our referees show players access tokens and always send their token.
 // Nil for none.
-func (d *directory) tokenless(q *protocol.MatchResultReport) *agent {
-	if !d.options.Lenient() || q.AuthToken != "" {
+func (m *Manager) tokenless(q *protocol.MatchResultReport) *agent {
+	if !m.options.Lenient() || q.AuthToken != "" {
 		return nil
 	}
 	id := protocol.AgentOf(q.Sender)
 	if q.NamelessSender() {
 		matchID, _ := league.ParseMatchID(q.MatchID)
-		fact, _, _, ok := d.state.Find(matchID)
+		fact, _, _, ok := m.state.Find(matchID)
 		if !ok || len(fact.Attempts) == 0 {
 			return nil
 		}
 		id = fact.Attempts[len(fact.Attempts)-1].Referee
 	}
-	a := d.agents[id]
-	if a == nil || a.player || d.state.Agents[id].ShowsAccessTokens() {
+	a := m.agents[id]
+	if a == nil || a.player || m.state.Agents[id].ShowsAccessTokens() {
 		return nil
 	}
 	return a
@@ -301,19 +287,19 @@ func (m *Manager) Identify(bearer string, body []byte) string {
 const pingTimeout = 2 * time.Second
 
 // ping pings an endpoint once.
-func (d *directory) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
-	pong, _, err := protocol.Ping.CallWithin(ctx, d.options.Caller, protocol.Peer{Endpoint: endpoint},
+func (m *Manager) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
+	pong, _, err := protocol.Ping.CallWithin(ctx, m.options.Caller, protocol.Peer{Endpoint: endpoint},
 		&protocol.ToolRequest{}, pingTimeout)
 	return pong, err
 }
 
 // answering tells of each agent whether it answers a ping. It pings all at once.
-func (d *directory) answering(ctx context.Context, agents ...*agent) []bool {
+func (m *Manager) answering(ctx context.Context, agents ...*agent) []bool {
 	there := make([]bool, len(agents))
 	var pinging sync.WaitGroup
 	for i, a := range agents {
 		pinging.Go(func() {
-			_, err := d.ping(ctx, a.address())
+			_, err := m.ping(ctx, a.address())
 			there[i] = answered(err)
 		})
 	}

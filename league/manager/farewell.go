@@ -29,28 +29,29 @@ const (
 // tellEnd sends LEAGUE_COMPLETED to one agent until it has it, refuses it for good or is gone, or ctx ends. It
 // pauses for 2, 4, 8, 16 and then always 20 seconds. In a simulation it makes at most four
 // calls, and does not repeat a refused one: there no time passes.
-func (d *directory) tellEnd(ctx context.Context, a *agent, message *protocol.Broadcast[protocol.LeagueCompleted]) {
-	method, absent := &protocol.NotifyLeagueCompleted, 0
+func (m *Manager) tellEnd(ctx context.Context, a *agent) {
+	defer a.told.Store(false)
+	method, message, absent := &protocol.NotifyLeagueCompleted, protocol.Many(m.completed), 0
 	for calls := 1; a.refusals.Load() < mostRefusals; calls++ {
-		err := send(ctx, d, method, a, message, method.Timeout)
+		err := send(ctx, m, method, a, message, method.Timeout)
 		e := protocol.AsError(err)
 		if e == nil {
 			if ctx.Err() == nil {
-				d.informed(a)
+				m.informed(a)
 			}
 			return
 		}
 		absent++
-		if !protocol.Unreachable(err) && (protocol.Answered(err) || !d.inactive(a)) {
+		if !protocol.Unreachable(err) && (protocol.Answered(err) || !m.inactive(a)) {
 			absent = 0
 		}
 		refused := protocol.Answered(err) && e.Code != protocol.ErrRateLimited
 		if refused && a.refusals.Add(1) == mostRefusals {
 			return
 		}
-		last := d.options.Simulation != nil && (calls == goneAfter || refused || !e.Code.Retryable())
+		last := m.options.Simulation != nil && (calls == goneAfter || refused || !e.Code.Retryable())
 		if last || absent == goneAfter || unknownMethod(err, e) ||
-			d.clock.Sleep(ctx, protocol.Backoff(calls-1, firstPause, longestPause)) != nil {
+			m.clock.Sleep(ctx, protocol.Backoff(calls-1, firstPause, longestPause)) != nil {
 			return
 		}
 	}
@@ -67,54 +68,37 @@ func unknownMethod(err error, e *protocol.Error) bool {
 		(e.RPC == methodNotFound || e.RPC == serverError && strings.EqualFold(e.Detail, "unknown method"))
 }
 
-func (d *directory) inactive(a *agent) bool {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return d.state.Agents[a.id].Inactive()
+func (m *Manager) inactive(a *agent) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state.Agents[a.id].Inactive()
 }
 
 // informed records that an agent knows that the league is over. If that fails, the next
 // manager tells the agent again.
-func (d *directory) informed(a *agent) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if !d.state.Agents[a.id].Informed {
-		_ = d.record(&journal.AgentInformed{AgentID: a.id})
+func (m *Manager) informed(a *agent) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.state.Agents[a.id].Informed {
+		_ = m.record(&journal.AgentInformed{AgentID: a.id})
 	}
 }
 
 // uninformed are the agents that are not known to know that the league is over.
-func (d *directory) uninformed() []*agent {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return slices.DeleteFunc(d.all(), func(a *agent) bool { return d.state.Agents[a.id].Informed })
-}
-
-// A farewell tells the agents that the league is over. The ledger's lock guards completed and until.
-type farewell struct {
-	*directory
-	late      chan *agent               // agents that returned after the end of the league
-	completed *protocol.LeagueCompleted // nil before the end
-	until     time.Time                 // when Run ends
-}
-
-// begin sets what is told until when. The agents that do not know it are told after the notices in
-// their queues: until then a query is no return. The lock is held.
-func (f *farewell) begin(completed *protocol.LeagueCompleted, until time.Time) {
-	for _, a := range f.all() {
-		a.told.Store(!f.state.Agents[a.id].Informed)
-	}
-	f.completed, f.until = completed, until
+func (m *Manager) uninformed() []*agent {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.DeleteFunc(m.participants(), func(a *agent) bool { return m.state.Agents[a.id].Informed })
 }
 
 // tellLate tells an agent that returns after the end of the league that it is
-// over, even if it was told before: it may have crashed since. The lock is held.
-func (f *farewell) tellLate(a *agent) {
-	if f.completed == nil || !a.told.CompareAndSwap(false, true) {
+// over, even if it was told before: it may have crashed since. M.mu is held.
+func (m *Manager) tellLate(a *agent) {
+	if m.completed == nil || !a.told.CompareAndSwap(false, true) {
 		return
 	}
 	select {
-	case f.late <- a:
+	case m.late <- a:
 	default: // it returns again
 		a.told.Store(false)
 	}
@@ -122,43 +106,37 @@ func (f *farewell) tellLate(a *agent) {
 
 // tellReturned tells agents that return after the end that the league is over, until
 // ctx ends.
-func (f *farewell) tellReturned(ctx context.Context) {
+func (m *Manager) tellReturned(ctx context.Context) {
 	var telling sync.WaitGroup
 	defer telling.Wait()
 	for {
 		select {
-		case a := <-f.late:
-			telling.Go(func() { f.tell(ctx, a) }) // a slow agent delays no other
+		case a := <-m.late:
+			telling.Go(func() { m.tellEnd(ctx, a) }) // a slow agent delays no other
 		case <-ctx.Done():
 			return
 		}
 	}
 }
 
-// tell tells one agent.
-func (f *farewell) tell(ctx context.Context, a *agent) {
-	defer a.told.Store(false)
-	f.tellEnd(ctx, a, protocol.Many(f.completed))
-}
-
 // tellAll tells every agent that does not know it that the league is over, after
-// the notices in its queue and the last one. It returns when all know, are gone, or at f.until. A
+// the notices in its queue and the last one. It returns when all know, are gone, or until. A
 // simulation needs no time for it.
-func (f *farewell) tellAll(ctx context.Context, last notice) {
+func (m *Manager) tellAll(ctx context.Context, last notice, until time.Time) {
 	var telling sync.WaitGroup
 	defer telling.Wait()
-	if f.options.Simulation == nil {
-		limited, stop := context.WithDeadline(ctx, f.until)
+	if m.options.Simulation == nil {
+		limited, stop := context.WithDeadline(ctx, until)
 		defer stop()
 		ctx = limited
-		telling.Go(func() { f.tellReturned(limited) })
+		telling.Go(func() { m.tellReturned(limited) })
 	}
-	receivers := f.uninformed()
+	receivers := m.uninformed()
 	told := newBarrier(len(receivers))
 	tell := func(a *agent, _ bool) { // never put into a full queue
 		defer told.arrive()
 		last(a, false)
-		f.tell(ctx, a)
+		m.tellEnd(ctx, a)
 	}
 	for _, a := range receivers {
 		telling.Go(func() {
@@ -179,7 +157,7 @@ func (f *farewell) tellAll(ctx context.Context, last notice) {
 // the league is not over.
 func (m *Manager) Linger(ctx context.Context) {
 	m.mu.Lock()
-	over := m.farewell.completed != nil
+	over := m.completed != nil
 	m.mu.Unlock()
 	if !over {
 		return
@@ -190,8 +168,8 @@ func (m *Manager) Linger(ctx context.Context) {
 	telling.Go(func() { m.files.run(ctx) })
 	for _, a := range m.uninformed() {
 		if a.told.CompareAndSwap(false, true) { // else it has returned
-			telling.Go(func() { m.farewell.tell(ctx, a) })
+			telling.Go(func() { m.tellEnd(ctx, a) })
 		}
 	}
-	m.farewell.tellReturned(ctx)
+	m.tellReturned(ctx)
 }

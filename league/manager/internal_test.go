@@ -24,14 +24,14 @@ func full(t *testing.T) *eventfulManager {
 	t.Helper()
 	m := newEventfulManager(t, "")
 	for i, role := range []string{protocol.RoleReferee, protocol.RolePlayer, protocol.RolePlayer} {
-		admitted, err := m.registrations.register(&decide.Applicant{AgentRegistered: journal.AgentRegistered{
+		admitted, err := m.register(&decide.Applicant{AgentRegistered: journal.AgentRegistered{
 			Role: role, DisplayName: fmt.Sprintf("Agent %d", i), Endpoint: fmt.Sprintf("http://agent%d/mcp", i), Registration: fmt.Sprint(i),
 			Capacity: 1, GameTypes: []string{evenodd.Type},
 		}})
 		require.NoError(t, err)
-		require.True(t, m.registrations.pinged(admitted, &protocol.Pong{}, nil, new(bool)))
+		require.True(t, m.pinged(admitted, &protocol.Pong{}, nil, new(bool)))
 	}
-	require.True(t, m.registrations.applicants.Closed)
+	require.True(t, m.applicants.Closed)
 	require.Nil(t, m.state.Started)
 	return m
 }

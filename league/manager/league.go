@@ -10,34 +10,56 @@ import (
 	"errors"
 	"reflect"
 	"slices"
+	"sync"
+
+	"github.com/rs/zerolog"
 
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
-	"evenodd/rules"
 )
 
 // A Manager runs one league. Safe for concurrent use.
 type Manager struct {
-	*directory    // the lock of its ledger guards the fields below life
-	options       Options
-	stamp         *protocol.Stamp
-	organiser     *organiser
-	resumed       bool // the league existed before this manager
-	game          rules.Game
-	reports       decide.Reports
-	refusals      *refusalLog
-	registrations registrations
-	files         *fileWriter // nil without a data folder
+	options   Options
+	clock     *protocol.Clock
+	log       zerolog.Logger
+	stamp     *protocol.Stamp
+	keys      protocol.ManagerKeys
+	organiser *organiser
+	resumed   bool // the league existed before this manager
+	reports   decide.Reports
+	refusals  *refusalLog
+	unheard   protocol.LineQuota // of the log lines about broadcasts that agents did not get
+	journal   *journalfile.File  // nil without a data folder
+	kept      *keptEvents        // nil unless a league without a data folder keeps its events
+	files     *fileWriter        // nil without a data folder
 
-	warned   map[string]bool // the referees of which the log has warned; see warnAbout
-	farewell *farewell
-	viewed   chan struct{} // has an element for each call that a viewer causes
+	due       chan struct{} // closed when the league may start
+	replanned chan struct{} // tells that an organiser has planned the start
+	silent    chan *agent   // agents that nobody pings yet
+	late      chan *agent   // agents that returned after the end of the league
+	viewed    chan struct{} // has an element for each call that a viewer causes
 
-	life    context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
-	matches []*match        // of the current round
-	rematch *match          // that is played again between two rounds; nil for none
+	mu         sync.Mutex      // guards what follows, and is held only for a short time: never during a call
+	state      *journal.State  // the fold of the recorded events
+	started    string          // the hash of the event that started the league; "" in a league that does not sign
+	ended      string          // the hash of the event that completed the last round; "" without a journal
+	recordedAt string          // time of the last event
+	life       context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
+	applicants decide.Registrations
+	guesses    decide.Guesses // at registration codes
+	agents     map[string]*agent
+	matches    []*match                  // of the current round
+	rematch    *match                    // that is played again between two rounds; nil for none
+	newTable   bool                      // the players have not been told the table since it changed
+	changed    map[league.MatchID]bool   // the matches whose result has changed in this process
+	warned     map[string]bool           // the referees of which the log has warned; see warnAbout
+	completed  *protocol.LeagueCompleted // nil before the end
+
+	players, referees []*agent // in order of ids; nil before the league has started
 }
 
 // New makes a manager; Mount it, and Run it. An error names the option that is not valid.
@@ -47,14 +69,12 @@ func New(o Options) (*Manager, error) {
 	}
 	o.complete()
 	m := &Manager{
-		options: o, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
-		refusals: newRefusalLog(&o),
-		warned:   map[string]bool{},
-		viewed:   make(chan struct{}, viewerCalls),
+		options: o, clock: o.Clock, log: o.Log, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
+		refusals: newRefusalLog(&o), due: make(chan struct{}), replanned: make(chan struct{}, 1),
+		silent: make(chan *agent, 2*(o.MaxPlayers+o.MaxReferees)), late: make(chan *agent, 100),
+		viewed: make(chan struct{}, viewerCalls), state: journal.NewState(),
+		agents: map[string]*agent{}, changed: map[league.MatchID]bool{}, warned: map[string]bool{},
 	}
-	m.directory = &directory{ledger: &ledger{clock: o.Clock, state: journal.NewState()}, options: &m.options,
-		log: o.Log, agents: map[string]*agent{}}
-	m.farewell = &farewell{directory: m.directory, late: make(chan *agent, 100)}
 	var secret [32]byte
 	_, _ = crand.Read(secret[:]) // never fails
 	if f := o.Files; f != nil {
@@ -67,7 +87,6 @@ func New(o Options) (*Manager, error) {
 	if o.Files == nil && o.KeepEvents {
 		m.kept = &keptEvents{}
 	}
-	m.changed = m.files.changed
 	if o.Secret != nil {
 		secret = *o.Secret
 	}
@@ -79,7 +98,6 @@ func New(o Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.game = game
 	m.reports = decide.Reports{LeagueID: m.options.LeagueID, GameType: m.options.GameType, Game: game}
 	return m, nil
 }
@@ -113,11 +131,7 @@ func (m *Manager) openLeague() error {
 			return err
 		}
 	}
-	m.registrations = registrations{
-		directory: m.directory, refusals: m.refusals, returned: m.farewell.tellLate, due: make(chan struct{}),
-		silent: make(chan *agent, 2*(o.MaxPlayers+o.MaxReferees)), replanned: make(chan struct{}, 1),
-		applicants: decide.Registrations{Roster: o.Roster, Grace: protocol.Seconds(float64(o.RegistrationGrace))},
-	}
+	m.applicants = decide.Registrations{Roster: o.Roster, Grace: protocol.Seconds(float64(o.RegistrationGrace))}
 	if created == nil {
 		begun := o.Created
 		return m.record(&begun)
@@ -134,12 +148,12 @@ func (m *Manager) openLeague() error {
 		}
 	}
 	for _, known := range m.state.Agents {
-		m.registrations.expectAnswer(m.add(known)) // the grace period starts again
+		m.expectAnswer(m.addAgent(known)) // the grace period starts again
 	}
 	if m.state.Started != nil {
-		m.registrations.close()
+		m.closeRegistration()
 	} else {
-		m.registrations.startIfComplete()
+		m.startIfComplete()
 	}
 	return nil
 }
@@ -158,8 +172,8 @@ func (m *Manager) Resumed() bool { return m.resumed }
 func (m *Manager) Mount(mux protocol.Mux) {
 	m.stamp.OnRefusal(m.refusals.refusedRequest)
 	mux.OnUnread(m.refusals.unread)
-	protocol.RegisterReferee.Handle(mux, m.stamp, m.registrations.registerReferee)
-	protocol.RegisterPlayer.Handle(mux, m.stamp, m.registrations.registerPlayer)
+	protocol.RegisterReferee.Handle(mux, m.stamp, m.registerReferee)
+	protocol.RegisterPlayer.Handle(mux, m.stamp, m.registerPlayer)
 	protocol.ReportMatchResult.Handle(mux, m.stamp, m.reportMatchResult)
 	protocol.Query.Handle(mux, m.stamp, m.query)
 	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
@@ -189,7 +203,7 @@ func (m *Manager) pong(context.Context, string, *protocol.ToolRequest) (*protoco
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return &protocol.Pong{
-		Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.registrations.applicants.Closed),
+		Status: "ok", Role: protocol.RoleManager, State: decide.Phase(m.state, m.applicants.Closed),
 		LeagueID: m.options.LeagueID,
 	}, nil
 }
@@ -200,10 +214,10 @@ func (m *Manager) startLeague(_ context.Context, _ string, q *protocol.ToolReque
 		return nil, err
 	}
 	m.mu.Lock()
-	err := m.registrations.mayStart()
+	err := m.mayStart()
 	if err == nil {
-		m.registrations.close()
-		err = m.registrations.fixParticipants()
+		m.closeRegistration()
+		err = m.fixParticipants()
 	}
 	s := m.view().Status()
 	m.mu.Unlock()
@@ -238,7 +252,7 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 		return nil, err
 	}
 	if !m.state.Agents[asker.id].Informed {
-		m.farewell.tellLate(asker)
+		m.tellLate(asker)
 	}
 	response, err := m.view().Answer(q, asker.id)
 	return m.respond(ctx, q, response, err)
@@ -275,7 +289,7 @@ func (m *Manager) respond(ctx context.Context, q *protocol.LeagueQuery, response
 func (m *Manager) view() *decide.View {
 	own := m.options.GameType
 	others := slices.DeleteFunc(m.options.Games.Types(), func(t string) bool { return t == own })
-	silent := &m.registrations.applicants
+	silent := &m.applicants
 	return &decide.View{
 		State: m.state, Games: append([]string{own}, others...),
 		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Recorded: m.recordedReport,

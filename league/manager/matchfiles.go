@@ -21,7 +21,7 @@ func (m *Manager) writeMatches(from, to int, damaged bool) {
 		return
 	}
 	m.mu.Lock()
-	matches := slices.Collect(maps.Keys(m.organiser.changed))
+	matches := slices.Collect(maps.Keys(m.changed))
 	for round := max(from, 1); round <= to; round++ {
 		for i := range m.state.Pairings(round) {
 			matches = append(matches, league.MatchID{Round: round, Number: i + 1})

@@ -136,7 +136,7 @@ func (m *Manager) longestMatch() time.Duration {
 		return protocol.Seconds(o.LongestMatch)
 	}
 	const margin = 30 * time.Second
-	return o.Timeouts.LongestMatch(o.RetryPolicy, m.game.MaxTurns()) + margin
+	return o.Timeouts.LongestMatch(o.RetryPolicy, m.reports.Game.MaxTurns()) + margin
 }
 
 // announceOther tells the players of a match that another referee has it than the announced one, or that one

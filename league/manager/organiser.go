@@ -17,16 +17,12 @@ type organiser struct {
 	token string
 	calls throttle      // of requests for which the league does not wait
 	news  chan struct{} // has an element after a decision; Run reads it while it waits
-
-	// The ledger's lock guards what follows.
-	newTable bool                    // the players have not been told the table since it changed
-	changed  map[league.MatchID]bool // the matches whose result has changed in this process
 }
 
 // newOrganiser makes the organiser of a league from the manager's key for its token.
 func newOrganiser(key [32]byte, o *Options) *organiser {
 	return &organiser{
-		token: protocol.AdminToken(key, o.LeagueID), news: make(chan struct{}, 1), changed: map[league.MatchID]bool{},
+		token: protocol.AdminToken(key, o.LeagueID), news: make(chan struct{}, 1),
 		calls: throttle{o.Clock, rate.NewLimiter(rate.Limit(o.Limits.RequestsPerSecond), o.Limits.Burst)},
 	}
 }
@@ -73,12 +69,12 @@ func (m *Manager) organiseLeague(_ context.Context, _ string, q *protocol.Organi
 func (m *Manager) command(q *protocol.OrganiseRequest) (done *protocol.Organised, ruled *match, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if err := m.registrations.fixParticipants(); err != nil {
+	if err := m.fixParticipants(); err != nil {
 		return nil, nil, err
 	}
 	order, atOnce := *q, q.Command == protocol.CommandStart && q.StartAt == ""
 	if atOnce {
-		if err := m.registrations.mayStart(); err != nil {
+		if err := m.mayStart(); err != nil {
 			return nil, nil, err
 		}
 		order.StartAt = protocol.FormatTimestamp(m.clock.Now())
@@ -111,13 +107,13 @@ func (m *Manager) command(q *protocol.OrganiseRequest) (done *protocol.Organised
 func (m *Manager) takeEffect(d *journal.Decided, startsNow bool) (ruled *match, err error) {
 	if d.AgentID != "" && m.state.Agents[d.AgentID] == nil { // its registration has ended
 		delete(m.agents, d.AgentID)
-		m.registrations.applicants.Forget(d.AgentID)
+		m.applicants.Forget(d.AgentID)
 	}
 	if m.state.Started == nil {
-		err = m.registrations.replan(startsNow)
+		err = m.replan(startsNow)
 	}
 	if d.Annulled {
-		m.organiser.newTable = true
+		m.newTable = true
 	}
 	if fact, _, _, ok := m.state.Find(d.MatchID); ok && fact.Event == m.state.Events { // the decision made its result
 		m.correct(d.MatchID)
@@ -154,6 +150,6 @@ func (m *Manager) AnnulledResults(matchID string) int {
 
 // correct has the changed result of a match told and written again. M.mu is held.
 func (m *Manager) correct(id league.MatchID) {
-	m.organiser.newTable, m.organiser.changed[id] = true, true
+	m.newTable, m.changed[id] = true, true
 	m.files.refresh()
 }

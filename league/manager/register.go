@@ -20,26 +20,10 @@ import (
 	"evenodd/league/protocol"
 )
 
-// registrations answer the requests of applicants and of agents that return. Package
-// decide decides; this type resolves and pings endpoints, records the events and
-// tells when the league can start (start.go).
-type registrations struct {
-	*directory
-	refusals *refusalLog
-	returned func(*agent)  // called when an agent has registered again, with the lock held
-	due      chan struct{} // closed when the league may start
-	silent   chan *agent   // agents that nobody pings yet
-
-	replanned chan struct{} // tells that an organiser has planned the start
-
-	applicants decide.Registrations // guarded by the ledger's lock, like guesses
-	guesses    decide.Guesses       // at registration codes
-}
-
-func (r *registrations) registerReferee(ctx context.Context, _ string,
+func (m *Manager) registerReferee(ctx context.Context, _ string,
 	q *protocol.RefereeRegisterRequest) (*protocol.RefereeRegisterResponse, error) {
-	meta, a := &q.RefereeMeta, r.applicant(protocol.RoleReferee, &q.Envelope, &q.RefereeMeta.AgentMeta, q.RegistrationCode)
-	if limit := r.options.MaxConcurrentMatches; meta.MaxConcurrentMatches > limit {
+	meta, a := &q.RefereeMeta, m.applicant(protocol.RoleReferee, &q.Envelope, &q.RefereeMeta.AgentMeta, q.RegistrationCode)
+	if limit := m.options.MaxConcurrentMatches; meta.MaxConcurrentMatches > limit {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType,
 			"referee_meta.max_concurrent_matches: an integer from 1 to %d", limit)
 	}
@@ -49,26 +33,26 @@ func (r *registrations) registerReferee(ctx context.Context, _ string,
 	a.Capacity, a.PublicKey, a.RelaysSignatures = meta.MaxConcurrentMatches, meta.PublicKey, meta.RelaysSignatures
 	response := &protocol.RefereeRegisterResponse{}
 	var err error
-	response.Registration, response.RefereeID, response.AuthToken, err = r.respond(ctx, protocol.RegisterReferee.Name,
+	response.Registration, response.RefereeID, response.AuthToken, err = m.answerApplicant(ctx, protocol.RegisterReferee.Name,
 		q.Sender, a)
 	return response, err
 }
 
-func (r *registrations) registerPlayer(ctx context.Context, _ string,
+func (m *Manager) registerPlayer(ctx context.Context, _ string,
 	q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
-	a := r.applicant(protocol.RolePlayer, &q.Envelope, &q.PlayerMeta.AgentMeta, q.RegistrationCode)
+	a := m.applicant(protocol.RolePlayer, &q.Envelope, &q.PlayerMeta.AgentMeta, q.RegistrationCode)
 	a.PublicKey = q.PlayerMeta.PublicKey
 	response := &protocol.LeagueRegisterResponse{}
 	var err error
-	response.Registration, response.PlayerID, response.AuthToken, err = r.respond(ctx, protocol.RegisterPlayer.Name,
+	response.Registration, response.PlayerID, response.AuthToken, err = m.answerApplicant(ctx, protocol.RegisterPlayer.Name,
 		q.Sender, a)
 	return response, err
 }
 
 // applicant is the applicant that a registration describes.
-func (r *registrations) applicant(role string, q *protocol.Envelope, meta *protocol.AgentMeta, code string) *decide.Applicant {
+func (m *Manager) applicant(role string, q *protocol.Envelope, meta *protocol.AgentMeta, code string) *decide.Applicant {
 	return &decide.Applicant{Token: q.AuthToken, Code: code, AgentRegistered: journal.AgentRegistered{
-		Role: role, AgentID: protocol.AgentOf(q.Sender), Registration: r.fingerprint(q.ConversationID),
+		Role: role, AgentID: protocol.AgentOf(q.Sender), Registration: m.fingerprint(q.ConversationID),
 		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
 		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
 	}}
@@ -77,26 +61,26 @@ func (r *registrations) applicant(role string, q *protocol.Envelope, meta *proto
 // fingerprint identifies a registration by its conversation. It is keyed, because a reader of the journal that knew
 // the conversation could
 // repeat the registration and get the token.
-func (r *registrations) fingerprint(conversation string) string {
-	mac := hmac.New(sha256.New, r.keys.Registration[:])
+func (m *Manager) fingerprint(conversation string) string {
+	mac := hmac.New(sha256.New, m.keys.Registration[:])
 	_, _ = io.WriteString(mac, "registration/"+conversation) // never fails
 	return hex.EncodeToString(mac.Sum(nil)[:16])
 }
 
-// respond decides about an applicant and fills the members that the responses to both
+// answerApplicant decides about an applicant and fills the members that the responses to both
 // roles share. It logs a rejection.
-func (r *registrations) respond(ctx context.Context, method, sender string,
+func (m *Manager) answerApplicant(ctx context.Context, method, sender string,
 	a *decide.Applicant) (response protocol.Registration, id *string, token string, err error) {
-	admitted, err := r.admit(ctx, a)
+	admitted, err := m.admit(ctx, a)
 	if err == nil {
-		err = r.durable() // a token that was given away must survive a crash
+		err = m.durable() // a token that was given away must survive a crash
 	}
-	response.LeagueID = r.options.LeagueID
+	response.LeagueID = m.options.LeagueID
 	var no *decide.RejectionError
 	switch {
 	case errors.As(err, &no):
 		why := no.Reason
-		r.refusals.write(ctx, method, sender, why)
+		m.refusals.write(ctx, method, sender, why)
 		response.Status, response.RetryAfterSec = protocol.StatusRejected, int(math.Ceil(no.Retry.Seconds()))
 		response.Reason, response.ErrorCode, response.ErrorName, response.Context = &why.Detail, string(why.Code),
 			why.Code.Name(), why.Context
@@ -105,72 +89,72 @@ func (r *registrations) respond(ctx context.Context, method, sender string,
 		return response, nil, "", err
 	}
 	response.Status, response.ManagerAuth, response.ManagerKey = protocol.StatusAccepted, protocol.ManagerAuthBearer,
-		r.state.Created.ManagerKey
+		m.state.Created.ManagerKey
 	return response, &admitted.id, admitted.proof.Load().token, nil
 }
 
 // admit decides about an applicant. It makes no call to a new applicant, because most
 // agents open their port only after the response; pingSilent pings it afterwards. The
 // error is a *decide.RejectionError, or one for a LEAGUE_ERROR.
-func (r *registrations) admit(ctx context.Context, a *decide.Applicant) (*agent, error) {
+func (m *Manager) admit(ctx context.Context, a *decide.Applicant) (*agent, error) {
 	if !protocol.SupportedVersion(a.ProtocolVersion) {
 		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s",
 			a.ProtocolVersion, protocol.Version)
 	}
-	known, generation, err := r.returning(ctx, a)
+	known, generation, err := m.returning(ctx, a)
 	switch {
 	case err != nil:
 		return nil, err
 	case known != nil:
-		return r.readmit(ctx, a, known, generation)
+		return m.readmit(ctx, a, known, generation)
 	}
-	if err := r.checkEndpoint(ctx, a.Endpoint); err != nil {
+	if err := m.checkEndpoint(ctx, a.Endpoint); err != nil {
 		return nil, err
 	}
-	return r.register(a)
+	return m.register(a)
 }
 
 // register registers an applicant, or finds the agent whose registration this request
 // repeats.
-func (r *registrations) register(a *decide.Applicant) (*agent, error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if id := decide.Repeated(r.state, a); id != "" {
-		return r.agents[id], nil
+func (m *Manager) register(a *decide.Applicant) (*agent, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if id := decide.Repeated(m.state, a); id != "" {
+		return m.agents[id], nil
 	}
-	drop, event, err := r.applicants.Admit(r.state, a, r.clock.Now())
+	drop, event, err := m.applicants.Admit(m.state, a, m.clock.Now())
 	if err != nil {
 		return nil, err
 	}
 	for _, d := range drop {
-		if err := r.drop(d); err != nil {
+		if err := m.dropRegistration(d); err != nil {
 			return nil, err
 		}
 	}
-	if err := r.record(event); err != nil {
+	if err := m.record(event); err != nil {
 		return nil, err
 	}
-	created := r.add(r.state.Agents[event.AgentID])
-	r.expectAnswer(created)
+	created := m.addAgent(m.state.Agents[event.AgentID])
+	m.expectAnswer(created)
 	// The conversation is not logged: a reader of the log could repeat the request.
-	r.log.Info().Str("id", created.id).Str("name", a.DisplayName).Str("endpoint", a.Endpoint).
-		Func(r.logSilent).Str("event_type", "REGISTERED").Msg("registered")
-	r.startIfComplete()
+	m.log.Info().Str("id", created.id).Str("name", a.DisplayName).Str("endpoint", a.Endpoint).
+		Func(m.logSilent).Str("event_type", "REGISTERED").Msg("registered")
+	m.startIfComplete()
 	return created, nil
 }
 
-// drop ends the registration of an agent that has not answered. The lock is held.
-func (r *registrations) drop(event *journal.RegistrationDropped) error {
+// dropRegistration ends the registration of an agent that has not answered. M.mu is held.
+func (m *Manager) dropRegistration(event *journal.RegistrationDropped) error {
 	if event == nil {
 		return nil
 	}
-	if err := r.record(event); err != nil {
+	if err := m.record(event); err != nil {
 		return err
 	}
-	a := r.agents[event.AgentID]
-	delete(r.agents, a.id)
-	r.applicants.Forget(a.id)
-	r.log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", event.Reason).
+	a := m.agents[event.AgentID]
+	delete(m.agents, a.id)
+	m.applicants.Forget(a.id)
+	m.log.Warn().Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).Str("reason", event.Reason).
 		Str("event_type", "REGISTRATION_DROPPED").Msg("registration dropped")
 	return nil
 }
@@ -183,24 +167,24 @@ const resolveTimeout = time.Second
 // endpoints that untrusted callers name: without this check and that of the address it
 // connects to, they could make it call services in its own network (SSRF). A host that
 // is not resolved in time passes: the pings decide.
-func (r *registrations) checkEndpoint(ctx context.Context, endpoint string) error {
+func (m *Manager) checkEndpoint(ctx context.Context, endpoint string) error {
 	u, err := url.Parse(endpoint)
-	if err != nil || !protocol.ValidURL(endpoint) || !slices.Contains(r.options.Schemes, u.Scheme) || u.User != nil {
+	if err != nil || !protocol.ValidURL(endpoint) || !slices.Contains(m.options.Schemes, u.Scheme) || u.User != nil {
 		return decide.Reject(protocol.ErrInvalidEndpoint,
 			"contact_endpoint must be an absolute URL with scheme %s and without a password",
-			strings.Join(r.options.Schemes, " or "))
+			strings.Join(m.options.Schemes, " or "))
 	}
 	if port := u.Port(); port != "" {
 		if n, err := strconv.Atoi(port); err != nil || n < 1 || n > 65535 {
 			return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint must have a port from 1 to 65535, not %s", port)
 		}
 	}
-	if r.options.CheckHost == nil {
+	if m.options.CheckHost == nil {
 		return nil
 	}
 	limited, stop := context.WithTimeout(ctx, resolveTimeout)
 	defer stop()
-	if err := r.options.CheckHost(limited, protocol.HostPort(u)); err != nil {
+	if err := m.options.CheckHost(limited, protocol.HostPort(u)); err != nil {
 		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint %s: %v", endpoint, err)
 	}
 	return nil
@@ -210,16 +194,16 @@ func (r *registrations) checkEndpoint(ctx context.Context, endpoint string) erro
 // also after the start. It may move to another endpoint if nothing answers at the old one.
 // An expired token is good for this alone, and gets a successor; so does the token of an
 // agent that shows its code, once it was used.
-func (r *registrations) readmit(ctx context.Context, a *decide.Applicant, known *agent, generation int) (*agent,
+func (m *Manager) readmit(ctx context.Context, a *decide.Applicant, known *agent, generation int) (*agent,
 	error) {
 	if known.address() != a.Endpoint {
-		if err := r.checkMove(ctx, known, a.Endpoint); err != nil {
+		if err := m.checkMove(ctx, known, a.Endpoint); err != nil {
 			return nil, err
 		}
 	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.agents[known.id] != known { // dropped during the calls
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.agents[known.id] != known { // dropped during the calls
 		if a.Token == "" {
 			return nil, protocol.RateLimited(time.Second) // to register anew
 		}
@@ -227,46 +211,46 @@ func (r *registrations) readmit(ctx context.Context, a *decide.Applicant, known 
 	}
 	// All agents of a simulation that resumes register again, also those that were
 	// suspended for good reasons: there the pings between two rounds decide.
-	is, byCode := r.state.Agents[known.id], a.Token == ""
+	is, byCode := m.state.Agents[known.id], a.Token == ""
 	if byCode {
 		generation = is.Generation
 	}
-	drop, event, err := r.applicants.Readmit(r.state, a, decide.Return{
-		AgentID: known.id, Generation: generation, Expired: r.expired(is) || byCode && is.Confirmed, ByCode: byCode,
-		Revive: r.options.Simulation == nil,
-	}, r.clock.Now())
+	drop, event, err := m.applicants.Readmit(m.state, a, decide.Return{
+		AgentID: known.id, Generation: generation, Expired: m.expired(is) || byCode && is.Confirmed, ByCode: byCode,
+		Revive: m.options.Simulation == nil,
+	}, m.clock.Now())
 	if err == nil {
-		err = r.drop(drop)
+		err = m.dropRegistration(drop)
 	}
 	if err == nil && event != nil {
-		err = r.move(known, event)
+		err = m.move(known, event)
 	}
 	if err != nil {
 		return nil, err
 	}
-	r.log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Str("event_type",
+	m.log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Str("event_type",
 		"AN_AGENT_IS_BACK").Msg("an agent is back")
 	close(*known.expectReturn()) // its matches are handed over again
 	known.refusals.Store(0)
-	r.returned(known)
+	m.tellLate(known)
 	return known, nil
 }
 
 // returning finds the agent that registers again, by its token or its registration code;
 // nil for a new one. It checks the code of an applicant without a token.
-func (r *registrations) returning(ctx context.Context, a *decide.Applicant) (known *agent, generation int, err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (m *Manager) returning(ctx context.Context, a *decide.Applicant) (known *agent, generation int, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
 	if a.Token == "" {
-		if err := r.guesses.Check(r.applicants.Roster, a, r.refusals.address(ctx), r.clock.Now()); err != nil {
+		if err := m.guesses.Check(m.applicants.Roster, a, m.refusals.address(ctx), m.clock.Now()); err != nil {
 			return nil, 0, err
 		}
 	}
 	if a.Token != "" {
-		known, generation, err = r.owner(a.Token)
-	} else if holder := r.applicants.Roster.Holder(r.state, a); holder != nil &&
-		decide.Repeated(r.state, a) == "" {
-		known = r.agents[holder.AgentID]
+		known, generation, err = m.owner(a.Token)
+	} else if holder := m.applicants.Roster.Holder(m.state, a); holder != nil &&
+		decide.Repeated(m.state, a) == "" {
+		known = m.agents[holder.AgentID]
 	}
 	if known == nil || err != nil {
 		return nil, 0, err
@@ -278,37 +262,37 @@ func (r *registrations) returning(ctx context.Context, a *decide.Applicant) (kno
 		err = known.queries.allow()
 	}
 	if err == nil {
-		err = decide.PartOver(r.state, known.id)
+		err = decide.PartOver(m.state, known.id)
 	}
 	return known, generation, err
 }
 
 // move records the new endpoint, token or referee_auth of an agent that returns. The
 // lock is held.
-func (r *registrations) move(a *agent, event *journal.AgentReturned) error {
+func (m *Manager) move(a *agent, event *journal.AgentReturned) error {
 	if err := a.moves.allow(); err != nil {
 		return err
 	}
-	if err := r.record(event); err != nil {
+	if err := m.record(event); err != nil {
 		return err
 	}
 	a.endpoint.Store(&event.Endpoint)
-	a.proof.Store(r.prove(a.id, event.Generation))
+	a.proof.Store(m.prove(a.id, event.Generation))
 	return nil
 }
 
 // checkMove rejects an endpoint that no agent may register, and any endpoint while an
 // agent answers at the old one. Silence at the new one is no reason to reject: many
 // agents open their port only after the response.
-func (r *registrations) checkMove(ctx context.Context, mover *agent, to string) error {
-	if err := r.checkEndpoint(ctx, to); err != nil {
+func (m *Manager) checkMove(ctx context.Context, mover *agent, to string) error {
+	if err := m.checkEndpoint(ctx, to); err != nil {
 		return err
 	}
 	old := mover.address()
 	var stays bool
 	var pinging sync.WaitGroup
-	pinging.Go(func() { stays = r.answering(ctx, mover)[0] })
-	pong, err := r.ping(ctx, to)
+	pinging.Go(func() { stays = m.answering(ctx, mover)[0] })
+	pong, err := m.ping(ctx, to)
 	pinging.Wait()
 	switch {
 	case stays:

@@ -26,7 +26,7 @@ func (m *Manager) carryOut(stop, work context.Context, last *roundEnd) error {
 		m.mu.Lock()
 		over := m.state.Open() || m.state.Completed != nil
 		begun, paused, ordered := m.begunRematch() != nil, m.state.Paused != nil, len(m.state.Rematches) > 0
-		newTable := m.organiser.newTable && m.state.Round > 0
+		newTable := m.newTable && m.state.Round > 0
 		m.mu.Unlock()
 		if over || !begun && !paused && !ordered && !newTable {
 			return nil

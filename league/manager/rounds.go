@@ -203,11 +203,11 @@ func (m *Manager) announcement(ctx context.Context, receivers int,
 		}
 	}
 	if len(m.players) <= protocol.MaxAnnounced {
-		return newBroadcast(ctx, m.directory, &protocol.NotifyRound, receivers, &q)
+		return newBroadcast(ctx, m, &protocol.NotifyRound, receivers, &q)
 	}
 	all := q.Matches
 	q.Matches, q.TotalMatches = []protocol.AnnouncedMatch{}, len(m.matches)
-	b := newBroadcast(ctx, m.directory, &protocol.NotifyRound, receivers, &q) // for players with a bye
+	b := newBroadcast(ctx, m, &protocol.NotifyRound, receivers, &q) // for players with a bye
 	b.special = make(map[*agent]*protocol.Broadcast[protocol.RoundAnnouncement], 2*len(matches))
 	for i, x := range matches {
 		own := q
@@ -273,7 +273,7 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	if next := round + 1; m.state.HasRound(next) {
 		completed.NextRoundID = &next
 	}
-	end := newBroadcast(ctx, m.directory, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed)
+	end := newBroadcast(ctx, m, &protocol.NotifyRoundCompleted, len(e.players)+len(e.referees), completed)
 	m.tellResults(end, round)
 	e.end = end.deliver
 	return e
@@ -281,8 +281,8 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 
 // standingsUpdate is the first rows of the table for so many players. M.mu is held.
 func (m *Manager) standingsUpdate(ctx context.Context, round, receivers int) notice {
-	m.organiser.newTable = false
-	b := newBroadcast(ctx, m.directory, &protocol.UpdateStandings, receivers, &protocol.StandingsUpdate{
+	m.newTable = false
+	b := newBroadcast(ctx, m, &protocol.UpdateStandings, receivers, &protocol.StandingsUpdate{
 		Envelope: m.stamp.Envelope(protocol.TypeStandingsUpdate, fmt.Sprintf("conv-round-%d-standings", round)),
 		LeagueID: m.options.LeagueID, RoundID: round,
 		Standings: decide.StandingRows(m.state, 0, protocol.MaxStandings), TotalPlayers: len(m.players),

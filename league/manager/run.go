@@ -47,7 +47,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	defer stopWriting()
 	files.Go(func() { m.files.run(writing) })
 	files.Go(func() { m.refusals.run(writing) })
-	if err := m.registrations.awaitStart(stop); err != nil {
+	if err := m.awaitStart(stop); err != nil {
 		return nil, err
 	}
 	var running sync.WaitGroup
@@ -57,7 +57,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	if err := m.start(notifiers); err != nil {
 		return nil, err
 	}
-	for _, a := range m.all() {
+	for _, a := range m.participants() {
 		running.Go(func() { a.sendNotices(notifiers) })
 	}
 	if m.options.Simulation == nil {
@@ -104,7 +104,7 @@ func (m *Manager) start(work context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.life = work
-	if err := m.registrations.fixParticipants(); err != nil {
+	if err := m.fixParticipants(); err != nil {
 		return err
 	}
 	byID := func(id string) *agent { return m.agents[id] }
@@ -135,7 +135,7 @@ func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 
 // complete makes the table final and tells all agents that the league is over.
 func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.LeagueCompleted, error) {
-	completed, err := m.recordEnd()
+	completed, until, err := m.recordEnd()
 	if err == nil {
 		err = m.durable()
 	}
@@ -150,24 +150,24 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 		m.options.Over()
 	}
 	last.post()
-	m.farewell.tellAll(ctx, m.deliverTranscripts(ctx, completed.TotalRounds))
+	m.tellAll(ctx, m.deliverTranscripts(ctx, completed.TotalRounds), until)
 	return completed, context.Cause(ctx)
 }
 
 // recordEnd records the end of the league, unless it was recorded before, and makes the
-// final message. It returns errOrganiser if decisions of the organiser come first.
-func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, err error) {
+// final message, which Run sends until a time. It returns errOrganiser if decisions of the organiser come first.
+func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, until time.Time, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
 	champion := m.state.Champion()
-	until := time.Now().Add(endPatience)
+	until = time.Now().Add(endPatience)
 	if at, err := protocol.ParseTimestamp(m.recordedAt); err == nil { // the last event is that of the last result
 		until = until.Add(at.Sub(m.clock.Now()))
 	}
 	if m.state.Completed == nil {
 		if m.organiserWaits() || m.state.HasRound(m.state.Round+1) { // a ruling may continue a knockout
-			return nil, errOrganiser
+			return nil, until, errOrganiser
 		}
 		recorded := champion
 		recorded.Reason = "" // follows from the table
@@ -181,6 +181,9 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, err error) {
 		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players),
 		JournalHead: head, JournalHeadSignature: m.options.signHead(head),
 	}
-	m.farewell.begin(completed, until)
-	return completed, err
+	for _, a := range m.participants() { // until they are told, a query is no return
+		a.told.Store(!m.state.Agents[a.id].Informed)
+	}
+	m.completed = completed
+	return completed, until, err
 }

@@ -24,13 +24,13 @@ const (
 
 // expectAnswer has a registered agent pinged until it answers, unless it has. The lock
 // is held.
-func (r *registrations) expectAnswer(a *agent) {
-	if r.state.Agents[a.id].Answered {
+func (m *Manager) expectAnswer(a *agent) {
+	if m.state.Agents[a.id].Answered {
 		return
 	}
-	r.applicants.ExpectAnswer(a.id, r.clock.Now())
+	m.applicants.ExpectAnswer(a.id, m.clock.Now())
 	select {
-	case r.silent <- a:
+	case m.silent <- a:
 	default: // more agents than the league takes have come and gone, and nobody pings
 	}
 }
@@ -39,21 +39,21 @@ func (r *registrations) expectAnswer(a *agent) {
 const loggedIDs = 10
 
 // logSilent adds to a log line how many agents have not answered, and the first of
-// them. The lock is held.
-func (r *registrations) logSilent(line *zerolog.Event) {
-	line.Int("awaited_count", r.applicants.Silent()).Strs("awaited", r.applicants.SilentIDs(loggedIDs))
+// them. M.mu is held.
+func (m *Manager) logSilent(line *zerolog.Event) {
+	line.Int("awaited_count", m.applicants.Silent()).Strs("awaited", m.applicants.SilentIDs(loggedIDs))
 }
 
 // pingSilent pings the agents that have not answered, each until it answers or is
 // dropped, until ctx ends.
-func (r *registrations) pingSilent(ctx context.Context) {
+func (m *Manager) pingSilent(ctx context.Context) {
 	var pinging sync.WaitGroup
 	defer pinging.Wait()
 	slots := make(chan struct{}, pingsAtOnce)
 	for {
 		select {
-		case a := <-r.silent:
-			pinging.Go(func() { r.pingUntilAnswer(ctx, a, slots) })
+		case a := <-m.silent:
+			pinging.Go(func() { m.pingUntilAnswer(ctx, a, slots) })
 		case <-ctx.Done():
 			return
 		}
@@ -61,7 +61,7 @@ func (r *registrations) pingSilent(ctx context.Context) {
 }
 
 // pingUntilAnswer pings one agent. Each ping takes a slot.
-func (r *registrations) pingUntilAnswer(ctx context.Context, a *agent, slots chan struct{}) {
+func (m *Manager) pingUntilAnswer(ctx context.Context, a *agent, slots chan struct{}) {
 	warned := false
 	for pings := 0; ; pings++ {
 		select {
@@ -69,10 +69,10 @@ func (r *registrations) pingUntilAnswer(ctx context.Context, a *agent, slots cha
 		case <-ctx.Done():
 			return
 		}
-		pong, err := r.ping(ctx, a.address())
+		pong, err := m.ping(ctx, a.address())
 		<-slots
-		if ctx.Err() != nil || r.pinged(a, pong, err, &warned) ||
-			r.clock.Sleep(ctx, protocol.Backoff(pings, firstPingPause, longPingPause)) != nil {
+		if ctx.Err() != nil || m.pinged(a, pong, err, &warned) ||
+			m.clock.Sleep(ctx, protocol.Backoff(pings, firstPingPause, longPingPause)) != nil {
 			return
 		}
 	}
@@ -80,29 +80,29 @@ func (r *registrations) pingUntilAnswer(ctx context.Context, a *agent, slots cha
 
 // pinged records what a ping shows about an agent, and tells whether no more pings are
 // needed.
-func (r *registrations) pinged(a *agent, pong *protocol.Pong, err error, warned *bool) (done bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.agents[a.id] != a || r.state.Agents[a.id].Answered || r.state.Started != nil {
+func (m *Manager) pinged(a *agent, pong *protocol.Pong, err error, warned *bool) (done bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.agents[a.id] != a || m.state.Agents[a.id].Answered || m.state.Started != nil {
 		return true
 	}
 	switch {
 	case protocol.Forbidden(err): // the address it resolves to now: SSRF by DNS rebinding
-		return r.drop(&journal.RegistrationDropped{AgentID: a.id, Reason: journal.DroppedForbidden}) == nil
+		return m.dropRegistration(&journal.RegistrationDropped{AgentID: a.id, Reason: journal.DroppedForbidden}) == nil
 	case isManager(pong, err):
-		return r.drop(&journal.RegistrationDropped{AgentID: a.id, Reason: journal.DroppedManager}) == nil
+		return m.dropRegistration(&journal.RegistrationDropped{AgentID: a.id, Reason: journal.DroppedManager}) == nil
 	case answered(err):
-		if r.record(&journal.AgentAnswered{AgentID: a.id}) != nil {
+		if m.record(&journal.AgentAnswered{AgentID: a.id}) != nil {
 			return true
 		}
-		r.applicants.Forget(a.id)
-		r.log.Info().Str("id", a.id).Func(r.logSilent).Str("event_type",
+		m.applicants.Forget(a.id)
+		m.log.Info().Str("id", a.id).Func(m.logSilent).Str("event_type",
 			"AGENT_ANSWERED_ITS_FIRST_PING").Msg("agent answered its first ping")
-		r.startIfComplete()
+		m.startIfComplete()
 		return true
-	case r.applicants.GraceLeft(a.id, r.clock.Now()) == 0 && !*warned:
+	case m.applicants.GraceLeft(a.id, m.clock.Now()) == 0 && !*warned:
 		*warned = true
-		r.log.Warn().Err(err).Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).
+		m.log.Warn().Err(err).Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).
 			Str("event_type", "AGENT_SILENT").Msg(
 			"no answer from the agent's endpoint within the grace period; another applicant may replace it")
 	}
@@ -111,33 +111,33 @@ func (r *registrations) pinged(a *agent, pong *protocol.Pong, err error, warned 
 
 // awaitStart returns when the league may start: see decide.Registrations.Due. Meanwhile it pings
 // the agents that have not answered.
-func (r *registrations) awaitStart(ctx context.Context) error {
+func (m *Manager) awaitStart(ctx context.Context) error {
 	var window <-chan time.Time
-	if length := r.options.RegistrationWindow; length > 0 {
+	if length := m.options.RegistrationWindow; length > 0 {
 		window = time.After(protocol.Seconds(length))
 	}
 	waiting, stop := context.WithCancel(ctx)
 	var pinging sync.WaitGroup
 	defer pinging.Wait()
 	defer stop()
-	pinging.Go(func() { r.pingSilent(waiting) })
-	timed := r.untilStart()
+	pinging.Go(func() { m.pingSilent(waiting) })
+	timed := m.untilStart()
 	for {
 		select {
-		case <-r.due:
+		case <-m.due:
 			return nil
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-window:
-			r.mu.Lock()
-			r.applicants.WindowOver = true
-			r.mu.Unlock()
-			r.timeOver()
-		case <-r.replanned:
-			timed = r.untilStart()
+			m.mu.Lock()
+			m.applicants.WindowOver = true
+			m.mu.Unlock()
+			m.timeOver()
+		case <-m.replanned:
+			timed = m.untilStart()
 		case <-timed:
-			if timed = r.untilStart(); timed == nil {
-				r.timeOver()
+			if timed = m.untilStart(); timed == nil {
+				m.timeOver()
 			}
 		}
 	}
@@ -149,10 +149,10 @@ const clockCheck = time.Minute
 
 // untilStart is a channel that is due at the planned time of the start, or earlier; nil if
 // there is none, or it has passed.
-func (r *registrations) untilStart() <-chan time.Time {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	left := decide.StartTime(r.state).Sub(r.clock.Now())
+func (m *Manager) untilStart() <-chan time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	left := decide.StartTime(m.state).Sub(m.clock.Now())
 	if left <= 0 {
 		return nil
 	}
@@ -160,84 +160,84 @@ func (r *registrations) untilStart() <-chan time.Time {
 }
 
 // timeOver starts the league, or warns that too few have registered.
-func (r *registrations) timeOver() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.startIfComplete() {
-		r.log.Warn().Int("min_players", r.options.MinPlayers).Int("referees", r.options.Referees).
+func (m *Manager) timeOver() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.startIfComplete() {
+		m.log.Warn().Int("min_players", m.options.MinPlayers).Int("referees", m.options.Referees).
 			Str("event_type", "TOO_FEW_REGISTERED").
 			Msg("the time is over, but too few have registered: the league begins when there are enough")
 	}
 }
 
-// startIfComplete starts the league if it is due. The lock is held.
-func (r *registrations) startIfComplete() bool {
-	due := r.applicants.Due(r.state, r.clock.Now())
+// startIfComplete starts the league if it is due. M.mu is held.
+func (m *Manager) startIfComplete() bool {
+	due := m.applicants.Due(m.state, m.clock.Now())
 	if due {
-		r.close()
+		m.closeRegistration()
 	}
 	return due
 }
 
-// close decides the start. The lock is held.
-func (r *registrations) close() {
-	if !r.applicants.Closed {
-		r.applicants.Closed = true
-		close(r.due)
+// closeRegistration decides the start. M.mu is held.
+func (m *Manager) closeRegistration() {
+	if !m.applicants.Closed {
+		m.applicants.Closed = true
+		close(m.due)
 	}
 }
 
-// mayStart returns why the league cannot start now. The lock is held.
-func (r *registrations) mayStart() error {
-	if r.state.Completed != nil {
+// mayStart returns why the league cannot start now. M.mu is held.
+func (m *Manager) mayStart() error {
+	if m.state.Completed != nil {
 		return protocol.Fault(protocol.ErrLeagueComplete, "the league is over")
 	}
-	_, players := r.state.Registered(true)
-	_, referees := r.state.Registered(false)
+	_, players := m.state.Registered(true)
+	_, referees := m.state.Registered(false)
 	if players < 2 || referees < 1 {
 		return protocol.Fault(protocol.ErrLeagueNotStarted,
 			"%s and %s have answered: a league needs 2 players and 1 referee", protocol.Counted(players, "player"),
 			protocol.Counted(referees, "referee")).
-			With("awaited", r.applicants.SilentIDs(protocol.MaxInactive))
+			With("awaited", m.applicants.SilentIDs(protocol.MaxInactive))
 	}
-	if !r.state.HasReferee("") {
+	if !m.state.HasReferee("") {
 		return protocol.Fault(protocol.ErrLeagueNotStarted, "each referee that has answered is suspended: readmit one first")
 	}
 	return nil
 }
 
 // replan starts the league if it is due after a decision of the organiser, or now if the
-// organiser starts it at once. The lock is held.
-func (r *registrations) replan(atOnce bool) error {
+// organiser starts it at once. M.mu is held.
+func (m *Manager) replan(atOnce bool) error {
 	select {
-	case r.replanned <- struct{}{}:
+	case m.replanned <- struct{}{}:
 	default: // awaitStart looks anyway
 	}
 	if atOnce {
-		r.close()
+		m.closeRegistration()
 	} else {
-		r.startIfComplete()
+		m.startIfComplete()
 	}
-	return r.fixParticipants()
+	return m.fixParticipants()
 }
 
 // fixParticipants records the start if it is decided, with the agents that have answered: the
 // registrations of the others are dropped. A decision of the organiser comes before or after the start. The
 // lock is held.
-func (r *registrations) fixParticipants() error {
-	if r.state.Started != nil || !r.applicants.Closed {
+func (m *Manager) fixParticipants() error {
+	if m.state.Started != nil || !m.applicants.Closed {
 		return nil
 	}
-	for _, id := range r.applicants.SilentIDs(r.applicants.Silent()) {
-		if err := r.drop(&journal.RegistrationDropped{AgentID: id, Reason: journal.DroppedAtStart}); err != nil {
+	for _, id := range m.applicants.SilentIDs(m.applicants.Silent()) {
+		if err := m.dropRegistration(&journal.RegistrationDropped{AgentID: id, Reason: journal.DroppedAtStart}); err != nil {
 			return err
 		}
 	}
-	started := &journal.Started{Keys: r.state.PublicKeys()}
-	if r.state.Created.Tournament == nil {
+	started := &journal.Started{Keys: m.state.PublicKeys()}
+	if m.state.Created.Tournament == nil {
 		started.Algorithm = journal.Algorithm
 	}
-	for id, a := range r.agents {
+	for id, a := range m.agents {
 		if a.player {
 			started.Players = append(started.Players, id)
 		} else {
@@ -246,16 +246,16 @@ func (r *registrations) fixParticipants() error {
 	}
 	slices.SortFunc(started.Players, league.CompareIDs)
 	slices.SortFunc(started.Referees, league.CompareIDs)
-	if err := r.record(started); err != nil {
+	if err := m.record(started); err != nil {
 		return err
 	}
-	if missing := r.state.MissingSeeds(); len(missing) > 0 {
-		r.log.Warn().Int("missing_count", len(missing)).Strs("missing", missing[:min(len(missing), loggedIDs)]).
+	if missing := m.state.MissingSeeds(); len(missing) > 0 {
+		m.log.Warn().Int("missing_count", len(missing)).Strs("missing", missing[:min(len(missing), loggedIDs)]).
 			Str("event_type", "SEEDS_MISSING").
 			Msg("no player has these names of the seeding; the players behind them move up")
 	}
-	r.log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
-		Int("rounds", r.state.TotalRounds()).Int("matches", r.state.TotalMatches()).Str("event_type",
+	m.log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
+		Int("rounds", m.state.TotalRounds()).Int("matches", m.state.TotalMatches()).Str("event_type",
 		"THE_LEAGUE_BEGINS").Msg("the league begins")
 	return nil
 }

@@ -159,7 +159,7 @@ func recording() bool {
 	frames := runtime.CallersFrames(stack[:runtime.Callers(3, stack[:])])
 	asked, _ := frames.Next()
 	asker, _ := frames.Next()
-	return strings.HasSuffix(asked.Function, "(*Clock).Now") && strings.HasSuffix(asker.Function, "(*ledger).record")
+	return strings.HasSuffix(asked.Function, "(*Clock).Now") && strings.HasSuffix(asker.Function, "(*Manager).record")
 }
 
 // die crashes the manager.

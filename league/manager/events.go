@@ -12,82 +12,66 @@ import (
 	"evenodd/league/store/appendfile"
 )
 
-// A ledger is a league by event sourcing: its state is the fold of the events that
-// were recorded, and each event is appended to the journal. Its lock also guards the
-// data that other types of this package keep beside the state.
-type ledger struct {
-	clock *protocol.Clock
-
-	mu         sync.Mutex
-	state      *journal.State
-	journal    *journalfile.File  // nil: the league has no data folder
-	started    string             // the hash of the event that started the league; "" in a league that does not sign
-	ended      string             // the hash of the event that completed the last round; "" without a journal
-	kept       *keptEvents        // nil unless a league without a data folder keeps its events
-	recordedAt string             // time of the last event
-	changed    func(journal.Data) // called with each recorded event while mu is held
-}
-
 // errJournal is the error of a request whose event could not be written. It is no
 // error of the protocol: the caller asks again, and the operator finds the reason in
 // the error that ends the manager.
 var errJournal = errors.New("the journal cannot be written")
 
 // record applies an event to the state and queues it for the journal. Before
-// anybody is told of the event, durable must return. L.mu is held. An error other
+// anybody is told of the event, durable must return. M.mu is held. An error other
 // than that of an event which the state refuses ends the manager.
-func (l *ledger) record(data journal.Data) error {
-	at := l.clock.Timestamp() // cheaper, and enough for a league without a journal
-	if l.journal != nil {
-		at = journalfile.FormatTime(l.clock.Now())
+func (m *Manager) record(data journal.Data) error {
+	at := m.clock.Timestamp() // cheaper, and enough for a league without a journal
+	if m.journal != nil {
+		at = journalfile.FormatTime(m.clock.Now())
 	}
-	l.recordedAt = at
-	e := journal.Event{Seq: l.state.Events + 1, At: at, Data: data}
-	if err := l.state.Apply(&e); err != nil {
+	m.recordedAt = at
+	e := journal.Event{Seq: m.state.Events + 1, At: at, Data: data}
+	if err := m.state.Apply(&e); err != nil {
 		return err
 	}
-	if err := l.journal.Append(e.At, data); err != nil {
+	if err := m.journal.Append(e.At, data); err != nil {
 		return fmt.Errorf("%w: %w", errJournal, err)
 	}
-	if _, starts := data.(*journal.Started); starts && l.state.Created.Signs() {
-		if err := l.remember(e); err != nil {
+	if _, starts := data.(*journal.Started); starts && m.state.Created.Signs() {
+		if err := m.remember(e); err != nil {
 			return err
 		}
 	}
 	if _, ends := data.(*journal.RoundCompleted); ends {
-		l.ended = l.head()
+		m.ended = m.head()
 	}
-	if l.kept != nil {
-		if err := l.kept.add(&journal.Event{Seq: e.Seq, At: e.At, Data: data}); err != nil {
+	if m.kept != nil {
+		if err := m.kept.add(&journal.Event{Seq: e.Seq, At: e.At, Data: data}); err != nil {
 			return err
 		}
 	}
-	l.changed(data)
+	m.files.changed(data)
 	return nil
 }
 
 // remember keeps the hash of the event that started the league. In a league without a
 // journal it is the hash of the line that the event would be at the beginning of one.
-func (l *ledger) remember(start journal.Event) error {
-	if l.journal != nil {
-		l.started = l.head()
+func (m *Manager) remember(start journal.Event) error {
+	if m.journal != nil {
+		m.started = m.head()
 		return nil
 	}
 	start.Prev = journal.Origin
 	line, err := journal.Encode(&start)
-	l.started = journal.Hash(line)
+	m.started = journal.Hash(line)
 	return err
 }
 
-// durable waits until the events that were recorded are on disk. L.mu is not held.
-func (l *ledger) durable() error {
-	seq, _ := l.journal.Last()
-	return l.journal.Sync(seq)
+// durable waits until the events that were recorded are on disk. M.mu is not held.
+func (m *Manager) durable() error {
+	seq, _ := m.journal.Last()
+	return m.journal.Sync(seq)
 }
 
 // head is the hash of the journal's last line; "" without a journal.
-func (l *ledger) head() string {
-	_, head := l.journal.Last()
+func (m *Manager) head() string {
+	_, head := m.journal.Last()
 	return head
 }
 
