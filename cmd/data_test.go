@@ -48,9 +48,7 @@ func TestLeagueFollowsItsConfigurationFiles(t *testing.T) {
 	}
 	referee := m.join(t, "referee", "--data", data, "--id", "REF07")
 	require.Zero(t, m.awaitExit(t), m.stderr.String())
-	for _, p := range append(players, referee) {
-		require.Zero(t, p.awaitExit(t), p.stderr.String())
-	}
+	awaitSuccess(t, append(players, referee)...)
 	assert.Contains(t, referee.stdout.String(), "REF07: 2 matches conducted.")
 	// Even against odd has a winner in each of the two matches.
 	points := 0

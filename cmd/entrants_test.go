@@ -159,9 +159,7 @@ func TestExampleBotsPlayALeague(t *testing.T) {
 			bot := exampleBot(t, name)
 			m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
 			agents := []*process{m.join(t, "referee"), m.join(t, "player", "--strategy", bot), m.join(t, "player")}
-			for _, p := range agents {
-				require.Zero(t, p.awaitExit(t), p.stderr.String())
-			}
+			awaitSuccess(t, agents...)
 			require.Zero(t, m.awaitExit(t))
 			assert.Regexp(t, `^P0\d: 3 played, .*\nexec:.*`+name+`': 3 questions, 0 without an answer; started 1 time\n$`, agents[1].stdout.String())
 			assert.Regexp(t, said, agents[1].stderr.String())
@@ -221,9 +219,7 @@ func TestLanguageModelPlaysALeague(t *testing.T) {
 	referee, other := m.join(t, "referee"), m.join(t, "player")
 	p := launch(t, folder, []string{"OPENAI_API_KEY=" + key}, "evenodd", "player", "--port", "0", "--manager", m.url,
 		"--strategy", "llm", "--llm-url", model.URL+"/v1", "--llm-model", "llama3.2")
-	for _, p := range []*process{referee, other, p} {
-		require.Zero(t, p.awaitExit(t), p.stderr.String())
-	}
+	awaitSuccess(t, referee, other, p)
 	assert.Regexp(t, `^P0\d: 3 played, .*\nllm: 3 questions, 1 answered by the fallback strategy random; llama3\.2: 100 tokens asked, 10 answered, in [\d.]+m?s\n$`,
 		p.stdout.String())
 	assert.Contains(t, p.stderr.String(), "the language model did not choose, the fallback strategy did")

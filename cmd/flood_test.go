@@ -170,9 +170,7 @@ func playUnderAttack(t *testing.T, role string, attack attack) {
 	require.Zero(t, m.awaitExit(t))
 	assert.Contains(t, m.stderr.String(), `"event_type":"THE_LEAGUE_IS_OVER"`)
 	assert.NotRegexp(t, `"technical_losses":[1-9]`, m.stderr.String(), "no match is lost technically")
-	for _, p := range agents {
-		assert.Zero(t, p.awaitExit(t), "every agent gets the end of the league")
-	}
+	awaitSuccess(t, agents...)
 }
 
 // crawl returns the texts of all pages of a server, by path, that links lead to.

@@ -236,9 +236,7 @@ func TestManagerAnswersQueriesAfterItsLeague(t *testing.T) {
 	refusing := m.joinScriptedPlayer(t, "P02", false)
 	agents := []*process{m.join(t, "referee"), m.join(t, "player"), m.join(t, "player")}
 	m.await(t, "\nThe league is over; the manager answers queries until it is interrupted.\n")
-	for _, p := range agents {
-		assert.Zero(t, p.awaitExit(t), p.name)
-	}
+	awaitSuccess(t, agents...)
 	assert.True(t, strings.HasSuffix(agents[0].stdout.String(), "\nP02: 2 replies did not conform to the protocol\n"), agents[0].stdout.String())
 
 	answer := resultOf(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02"))
@@ -298,9 +296,7 @@ func TestLeagueOfAnotherGame(t *testing.T) {
 		m.join(t, "referee"), m.join(t, "player", "--name", "One", "--strategy", "perfect"),
 		m.join(t, "player", "--name", "Two", "--strategy", "perfect"), m.join(t, "player", "--name", "Three"),
 	}
-	for _, p := range append(agents, m.process) {
-		assert.Zero(t, p.awaitExit(t), p.stderr.String())
-	}
+	awaitSuccess(t, append(agents, m.process)...)
 	assert.Contains(t, m.stderr.String(), `"display_name":"Tic-Tac-Toe League"`)
 	assert.Regexp(t, `│ P0\d +│ One +│ +4 │ \d │ \d │ 0 │ +0 │`, m.stdout.String(), "it loses no match")
 	assert.Regexp(t, `│ P0\d +│ Two +│ +4 │ \d │ \d │ 0 │ +0 │`, m.stdout.String())
@@ -336,9 +332,7 @@ func TestRejectedAgentPrintsTheReason(t *testing.T) {
 		started.await(t, `"event_type":"THE_LEAGUE_BEGINS"`)
 		refused(t, started.join(t, "player"), "the league has started (E019 LATE_REGISTRATION)")
 		refused(t, started.join(t, "referee"), "the league has started (E019 LATE_REGISTRATION)")
-		for _, p := range agents {
-			assert.Zero(t, p.awaitExit(t), p.stderr.String())
-		}
+		awaitSuccess(t, agents...)
 	})
 	t.Run("the manager does not answer in the protocol", func(t *testing.T) {
 		elsewhere := serveAgent(t, func(context.Context, string, object) object { return nil })

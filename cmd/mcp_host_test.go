@@ -279,9 +279,7 @@ func TestListenerIsToldOfALeague(t *testing.T) {
 			assert.Len(t, page.Events, page.Last)
 			read(t, client, league+"journal?from=3", &page)
 			assert.Equal(t, 3, page.Events[0].Seq)
-			for _, p := range agents {
-				assert.Zero(t, p.awaitExit(t), p.stderr.String())
-			}
+			awaitSuccess(t, agents...)
 		})
 	}
 }

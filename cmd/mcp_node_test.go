@@ -93,9 +93,7 @@ func TestMCPServerPlaysALeague(t *testing.T) {
 			m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
 			typed := node(t, "player.mjs", append([]string{"--manager", m.url}, args...)...)
 			agents := []*process{m.join(t, "referee"), m.join(t, "player"), typed, m.process}
-			for _, p := range agents {
-				require.Zero(t, p.awaitExit(t), p.stderr.String())
-			}
+			awaitSuccess(t, agents...)
 			rows := regexp.MustCompile(`│ +\d │ P0\d +│ .+ │ +3 │ \d │ \d │ \d │ +0 │ +\d │`).FindAllString(m.stdout.String(), -1)
 			assert.Len(t, rows, 2, "three matches each, none lost technically: %s", m.stdout.String())
 			var played struct{ Calls map[string]int }

@@ -191,9 +191,7 @@ func TestRegistrationPageShowsALeague(t *testing.T) {
 		all = append(all, launch(t, folder, env, words[0], append(words[1:], more...)...))
 	}
 	require.Len(t, all, 4)
-	for _, p := range all {
-		assert.Zero(t, p.awaitExit(t), p.stderr.String())
-	}
+	awaitSuccess(t, all...)
 	assert.Contains(t, all[0].stdout.String(), "Champion: ")
 }
 
@@ -210,8 +208,6 @@ func TestManagerStartsItsLeagueAtATime(t *testing.T) {
 	}
 	agents = append(agents, start(t, "player", "--port", "0", "--name", "Beta", "--data", string(k.data), "--manager", k.url))
 	require.Zero(t, m.awaitExit(t), m.stderr.String())
-	for _, p := range agents {
-		assert.Zero(t, p.awaitExit(t), p.stderr.String())
-	}
+	awaitSuccess(t, agents...)
 	output(t, "audit", string(k.data))
 }

@@ -151,6 +151,14 @@ func (p *process) awaitExit(t *testing.T) int {
 	return p.code
 }
 
+// awaitSuccess waits for the end of processes, and fails unless each exits with 0.
+func awaitSuccess(t *testing.T, processes ...*process) {
+	t.Helper()
+	for _, p := range processes {
+		require.Zero(t, p.awaitExit(t), "%s: %s", p.name, p.stderr.String())
+	}
+}
+
 func (p *process) interrupt(t *testing.T) {
 	t.Helper()
 	if p.cmd == nil {

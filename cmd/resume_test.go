@@ -58,9 +58,7 @@ func newFinishedLeague(t *testing.T) (k *storedLeague, table string) {
 	m := k.manager(t)
 	agents := k.agents(t)
 	require.Zero(t, m.awaitExit(t), m.stderr.String())
-	for _, p := range agents {
-		require.Zero(t, p.awaitExit(t), p.stderr.String())
-	}
+	awaitSuccess(t, agents...)
 	return k, m.stdout.String()
 }
 
@@ -106,9 +104,7 @@ func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	assert.Regexp(t, regexp.QuoteMeta(journal)+` line `+strconv.Itoa(line)+`: the last line is incomplete \(8 bytes\) and was removed\. No agent was told of its event\.\n`, m.stderr.String())
 	assert.Regexp(t, `\nLeague \S+ at \S+ resumes: round [12] of 3, [2-4] of 6 matches recorded\.\n`, m.stderr.String())
 	assert.True(t, strings.HasPrefix(readText(t, journal), before), "what was written stays")
-	for _, p := range agents {
-		assert.Zero(t, p.awaitExit(t), p.stderr.String())
-	}
+	awaitSuccess(t, agents...)
 	assert.Contains(t, m.stdout.String(), "\nChampion: ")
 	output(t, "audit", string(k.data))
 }
@@ -209,9 +205,7 @@ func TestManagerThatCannotWriteItsLastFilesFails(t *testing.T) {
 	assert.Contains(t, m.stdout.String(), "\nChampion: ")
 	assert.Contains(t, m.stderr.String(), "\nevenodd: cannot write "+strings.Join(paths, ", ")+": ")
 	assert.True(t, strings.HasSuffix(m.stderr.String(), "run the same command again\n"), m.stderr.String())
-	for _, p := range agents {
-		assert.Zero(t, p.awaitExit(t), "%s knows that the league is over", p.name)
-	}
+	awaitSuccess(t, agents...)
 
 	for _, undo := range unblock {
 		undo()
@@ -234,9 +228,7 @@ func TestRemovedLockFileAdmitsNoSecondManager(t *testing.T) {
 	}
 	agents := []*process{m.join(t, "referee", "--data", string(data)), m.join(t, "player", "--data", string(data)), m.join(t, "player", "--data", string(data))}
 	assert.Zero(t, m.awaitExit(t), m.stderr.String())
-	for _, p := range agents {
-		assert.Zero(t, p.awaitExit(t), p.name)
-	}
+	awaitSuccess(t, agents...)
 	assert.NoDirExists(t, filepath.Join(string(data), "archive"))
 	assert.Contains(t, output(t, "audit", string(data)), "audited 1 match of league "+crashLeague+": no findings")
 }

@@ -102,9 +102,7 @@ func TestFloodDoesNotFillADiskOf12MB(t *testing.T) {
 	assert.Less(t, size, 6<<10, "kilobytes of logs")
 	assert.Zero(t, m.awaitExit(t), m.stderr.String())
 	assert.Regexp(t, `resumes: round \d+ of 12, \d+ of 24 matches recorded`, m.stderr.String())
-	for _, p := range agents {
-		assert.Zero(t, p.awaitExit(t), p.stderr.String())
-	}
+	awaitSuccess(t, agents...)
 	assert.Contains(t, m.stdout.String(), "Champion: ")
 	t.Logf("%d KB of logs, %d lines on the screen", size, bytes.Count([]byte(m.stderr.String()), []byte("\n")))
 }

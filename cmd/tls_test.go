@@ -87,9 +87,7 @@ func TestLeagueOverTLS(t *testing.T) {
 	data := t.TempDir()
 	m := startTLSManager(t, append(secrets, "--players", "2")...)
 	agents := []*process{m.join(t, "referee", append(secrets, "--data", data)...), m.join(t, "player", secrets...), m.join(t, "player", secrets...)}
-	for _, p := range append(agents, m.process) {
-		assert.Zero(t, p.awaitExit(t), p.name)
-	}
+	awaitSuccess(t, append(agents, m.process)...)
 	for _, p := range agents {
 		p.await(t, `"endpoint":"https://localhost:\d+/mcp"`)
 	}

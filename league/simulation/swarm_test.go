@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -58,6 +59,7 @@ func TestMain(m *testing.M) {
 	if code, asked := external.Supervise(os.Args[1:], os.Environ()); asked {
 		os.Exit(code)
 	}
+	debug.SetGCPercent(400) // a third less processor time
 	goleak.VerifyTestMain(m)
 }
 
