@@ -59,7 +59,9 @@ func TestMain(m *testing.M) {
 	if code, asked := external.Supervise(os.Args[1:], os.Environ()); asked {
 		os.Exit(code)
 	}
-	debug.SetGCPercent(400) // a third less processor time
+	if flag.Parse(); flag.Lookup("test.bench").Value.String() == "" {
+		debug.SetGCPercent(400) // a third less processor time
+	}
 	goleak.VerifyTestMain(m)
 }
 
