@@ -202,7 +202,7 @@ func (c *call) learn(f dialect.Form, rejected []dialect.Form) {
 	known, logged := route{form: f, learned: true}, &at.logged
 	if c.match != nil {
 		known.proven, logged = before.proven && before.form == f, &at.loggedStart
-		known.excluded = append(before.excluded, rejected...)
+		known.excluded = slices.Concat(before.excluded, rejected)
 	} else {
 		at.last = &f
 	}
