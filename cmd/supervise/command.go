@@ -9,6 +9,10 @@ import (
 	"time"
 )
 
+// outputDelay is how long the output of a process that has ended is read, if a program that
+// it started still has the output open.
+const outputDelay = 2 * time.Second
+
 // A Command says how a process is started.
 type Command struct {
 	Path string // of this program
@@ -51,18 +55,14 @@ func UntilEnd(parent context.Context, input io.Reader) context.Context {
 // Run runs a process, and waits for its end and for that of its output. When ctx ends, it tells the
 // process to stop. The process ends at the latest when this one does.
 func (c *Command) Run(ctx context.Context) Exit {
-	cmd := exec.CommandContext(ctx, c.Path) //nolint:gosec // this program
+	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.Path) //nolint:gosec // this program
 	cmd.Args = append([]string{"evenodd", childCommand}, c.Args...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, c.Env, c.Patience
+	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, c.Env, outputDelay
 	output, toOutput := io.Pipe()
 	errors, toErrors := io.Pipe()
 	cmd.Stdout, cmd.Stderr = toOutput, toErrors
 	alive, err := cmd.StdinPipe()
 	if err == nil {
-		cmd.Cancel = func() error {
-			c.Stopping()
-			return alive.Close()
-		}
 		err = cmd.Start()
 	}
 	if err != nil {
@@ -72,7 +72,13 @@ func (c *Command) Run(ctx context.Context) Exit {
 	reading.Go(func() { passOn(output, c.Output) })
 	reading.Go(func() { passOn(errors, c.Errors) })
 	c.Started(cmd.Process.Pid)
+	running := context.AfterFunc(ctx, func() {
+		c.Stopping()
+		_ = alive.Close()
+		time.AfterFunc(c.Patience, func() { _ = cmd.Process.Kill() }) // it may have ended
+	})
 	_ = cmd.Wait() // the state tells
+	running()
 	_, _ = toOutput.Close(), toErrors.Close()
 	reading.Wait()
 	return Exit{cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}

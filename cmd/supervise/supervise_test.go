@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -148,9 +150,18 @@ func TestStoppedTaskLeavesNoProcess(t *testing.T) {
 	}
 }
 
-// This test binary is a process that ignores the end of its input if an argument says so.
+// This test binary is a process that ignores the end of its input, or leaves a process with its output
+// behind, if an argument says so.
 func TestMain(m *testing.M) {
 	if args, supervised := Child(os.Args[1:]); supervised {
+		if args[0] == "survived" {
+			program, _ := os.Executable()
+			survivor := exec.Command(program, childCommand, "stubborn")
+			survivor.Stdout = os.Stdout
+			_ = survivor.Start()
+			fmt.Println(survivor.Process.Pid)
+			os.Exit(7)
+		}
 		fmt.Println("one", args)
 		_, _ = io.Copy(io.Discard, os.Stdin)
 		if args[0] == "stubborn" {
@@ -178,6 +189,24 @@ func TestStoppedProcessEndsOrIsKilled(t *testing.T) {
 	}
 	missing := Command{Path: program + "-missing"}
 	assert.Equal(t, -1, missing.Run(t.Context()).Code)
+}
+
+// The next run does not wait for the process that the last one has left behind, which ends after a minute.
+func TestOutputOfASurvivorIsNotAwaited(t *testing.T) {
+	program, err := os.Executable()
+	require.NoError(t, err)
+	var survivor *os.Process
+	c := Command{Path: program, Args: []string{"survived"}, Errors: func(string) {}, Patience: time.Hour,
+		Output: func(line string) {
+			pid, err := strconv.Atoi(line)
+			require.NoError(t, err)
+			survivor, _ = os.FindProcess(pid)
+		},
+		Started: func(int) {}}
+	begin := time.Now()
+	assert.Equal(t, 7, c.Run(t.Context()).Code)
+	assert.Less(t, time.Since(begin), 40*time.Second)
+	_ = survivor.Kill()
 }
 
 func TestLinesOfAProcessArePassedOnWhole(t *testing.T) {
