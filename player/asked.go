@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -15,9 +16,9 @@ func (p *Player) ping(_ context.Context, bearer string, q *protocol.ToolRequest)
 	pong := &protocol.Pong{Status: "ok", Role: protocol.RolePlayer, State: p.state}
 	if q.MatchID != "" && p.KnowsManager(bearer) {
 		asked := p.asked.has(q.MatchID, q.Attempt)
-		round := roundOf(q.MatchID)
-		known := !p.restarted || p.sure > 0 && round >= p.sure
-		if asked || known && round > p.asked.forgotten {
+		id, _ := league.ParseMatchID(q.MatchID)
+		known := !p.restarted || p.sure > 0 && id.Round >= p.sure
+		if asked || known && id.Round > p.asked.forgotten {
 			pong.Asked = &asked
 		}
 	}
@@ -42,7 +43,8 @@ const maxAsked = 16
 func (a *askedAttempts) add(matchID string, attempt int) {
 	if len(a.known) == maxAsked {
 		for old := range a.known {
-			a.forgotten = max(a.forgotten, roundOf(old.matchID))
+			id, _ := league.ParseMatchID(old.matchID)
+			a.forgotten = max(a.forgotten, id.Round)
 		}
 		a.known = nil
 	}

@@ -1,6 +1,7 @@
 package player
 
 import (
+	"cmp"
 	"slices"
 	"unique"
 
@@ -17,51 +18,67 @@ import (
 // match takes few bytes here.
 type history struct {
 	entries []entry
-	ordered bool // no entry is of an earlier round than the one before
+	others  []string // match ids in another form than this program's
+	sorted  bool     // entries are in ascending order of their keys
 	stats   protocol.PlayerStats
 	memory  *strategy.Memory // nil until a strategy needs it
 }
 
-// An entry is a finished match. Most matches have the same few results, which they share. They
-// have no ids.
+// An entry is a finished match. Most matches have the same few results, which they share.
 type entry struct {
-	matchID  string
+	key      matchKey
 	opponent unique.Handle[string]
-	result   unique.Handle[store.HistoryMatch]
+	result   unique.Handle[result]
+}
+
+// A matchKey stands for a match id. For an id in another form than R1M1 the round is 0,
+// and the number is its index in others.
+type matchKey struct{ round, number int32 }
+
+func (k matchKey) compare(other matchKey) int {
+	return cmp.Or(cmp.Compare(k.round, other.round), cmp.Compare(k.number, other.number))
+}
+
+// A result is what a match and many others have in common.
+type result struct {
+	attempt, drawn      int
+	result, mine, other string
+	fromStandings       bool
 }
 
 // newHistory returns the history of matches in the order in which they were played.
 func newHistory(past []store.HistoryMatch) *history {
-	h := &history{ordered: true}
+	h := &history{sorted: true}
 	for i := range past {
 		h.add(&past[i])
 	}
 	return h
 }
 
-// find returns the index of a match in the entries. It is usually among the last ones.
-func (h *history) find(matchID string) (i int, known bool) {
-	round := roundOf(matchID)
-	for i = len(h.entries) - 1; i >= 0; i-- {
-		switch id := h.entries[i].matchID; {
-		case id == matchID:
-			return i, true
-		case h.ordered && roundOf(id) < round:
-			return i, false
-		}
+// keyOf returns the key of a match id; for an unknown id in another form, the next one.
+func (h *history) keyOf(matchID string) matchKey {
+	if id, ok := league.ParseMatchID(matchID); ok {
+		return matchKey{int32(id.Round), int32(id.Number)} //nolint:gosec // at most 9 digits
 	}
-	return i, false
+	i := slices.Index(h.others, matchID)
+	if i < 0 {
+		i = len(h.others)
+	}
+	return matchKey{0, int32(i)} //nolint:gosec // memory holds fewer
 }
 
-// roundOf returns the round in a match id; 0 for an id in another form than this program's.
-func roundOf(matchID string) int {
-	id, _ := league.ParseMatchID(matchID)
-	return id.Round
+// find returns the index of a match in the entries.
+func (h *history) find(key matchKey) (i int, known bool) {
+	if h.sorted {
+		return slices.BinarySearchFunc(h.entries, key, func(e entry, key matchKey) int { return e.key.compare(key) })
+	}
+	i = slices.IndexFunc(h.entries, func(e entry) bool { return e.key == key })
+	return i, i >= 0
 }
 
 // of returns the result of a match.
-func (h *history) of(matchID string) (r store.HistoryMatch, known bool) {
-	i, known := h.find(matchID)
+func (h *history) of(matchID string) (r result, known bool) {
+	i, known := h.find(h.keyOf(matchID))
 	if known {
 		r = h.entries[i].result.Value()
 	}
@@ -70,8 +87,8 @@ func (h *history) of(matchID string) (r store.HistoryMatch, known bool) {
 
 // attempt returns the attempt at a match whose GAME_OVER the history has; 0 for none.
 func (h *history) attempt(matchID string) int {
-	if r, _ := h.of(matchID); !r.FromStandings {
-		return r.Attempt
+	if r, _ := h.of(matchID); !r.fromStandings {
+		return r.attempt
 	}
 	return 0
 }
@@ -80,27 +97,30 @@ func (h *history) attempt(matchID string) int {
 // for none.
 func (h *history) reached(matchID string) int {
 	r, _ := h.of(matchID)
-	return r.Attempt
+	return r.attempt
 }
 
 // add adds a finished match, or replaces an earlier attempt at it. It is idempotent, and
 // tells whether the history has changed.
 func (h *history) add(m *store.HistoryMatch) bool {
-	r := store.HistoryMatch{PlayedMatch: m.PlayedMatch, Attempt: m.Attempt}
-	r.MatchID, r.OpponentID = "", ""
-	e := entry{m.MatchID, unique.Make(m.OpponentID), unique.Make(r)}
-	i, known := h.find(m.MatchID)
+	e := entry{
+		key: h.keyOf(m.MatchID), opponent: unique.Make(m.OpponentID),
+		result: unique.Make(result{m.Attempt, m.DrawnNumber, m.Result, m.MyChoice, m.OpponentChoice, m.FromStandings}),
+	}
+	i, known := h.find(e.key)
 	switch {
 	case !known:
-		last := len(h.entries) - 1
-		h.ordered = h.ordered && (last < 0 || roundOf(h.entries[last].matchID) <= roundOf(m.MatchID))
+		h.sorted = h.sorted && i == len(h.entries)
 		h.entries = append(h.entries, e)
+		if e.key.round == 0 {
+			h.others = append(h.others, m.MatchID)
+		}
 		store.Count(&h.stats, m.Result, 1)
 		if h.memory != nil {
 			remember(h.memory, m)
 		}
 	case m.Attempt > h.attempt(m.MatchID):
-		store.Count(&h.stats, h.entries[i].result.Value().Result, -1)
+		store.Count(&h.stats, h.entries[i].result.Value().result, -1)
 		h.entries[i] = e
 		store.Count(&h.stats, m.Result, 1)
 		h.memory = nil // a strategy may still read the old one
@@ -114,8 +134,15 @@ func (h *history) add(m *store.HistoryMatch) bool {
 // has.
 func (h *history) match(i int) store.HistoryMatch {
 	e := &h.entries[i]
-	m := e.result.Value()
-	m.MatchID, m.OpponentID = e.matchID, e.opponent.Value()
+	r := e.result.Value()
+	m := store.HistoryMatch{Attempt: r.attempt, PlayedMatch: protocol.PlayedMatch{
+		MatchID:    league.MatchID{Round: int(e.key.round), Number: int(e.key.number)}.String(),
+		OpponentID: e.opponent.Value(), Result: r.result,
+		MyChoice: r.mine, OpponentChoice: r.other, DrawnNumber: r.drawn, FromStandings: r.fromStandings,
+	}}
+	if e.key.round == 0 {
+		m.MatchID = h.others[e.key.number]
+	}
 	return m
 }
 

@@ -256,8 +256,12 @@ func (p *Player) resume(member *membership.Membership, q question) *match {
 	if !member.Key.IsAccessToken(auth.token, member.LeagueID, q.matchID, attempt, protocol.AgentOf(auth.sender)) {
 		return nil
 	}
+	if q.round == 0 {
+		id, _ := league.ParseMatchID(q.matchID)
+		q.round = id.Round
+	}
 	p.asked.add(q.matchID, attempt)
-	m := p.newMatch(q.matchID, q.opponent, cmp.Or(q.round, roundOf(q.matchID)), attempt, auth)
+	m := p.newMatch(q.matchID, q.opponent, q.round, attempt, auth)
 	m.restored = true
 	p.current[m.id], p.state = m, stateInMatch
 	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).

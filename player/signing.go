@@ -86,9 +86,9 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 		started = p.round.Started
 	}
 	own, commits := q.EntropyCommitments.Get(id)
-	round := roundOf(m.id)
+	round, _ := league.ParseMatchID(m.id)
 	switch {
-	case p.history.reached(m.id) >= m.attempt || round > 0 && round <= p.over && !p.playsAgain(m.id):
+	case p.history.reached(m.id) >= m.attempt || round.Round > 0 && round.Round <= p.over && !p.playsAgain(m.id):
 		return protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", m.id)
 	case q.Turn < 1 || q.Turn > maxDecisions:
 		return wrong("turn must be from 1 to %d to be signed", maxDecisions)
@@ -173,8 +173,8 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 // forgetDecisions forgets the signed decisions of the rounds before one. p.mu is held.
 func (p *Player) forgetDecisions(round int) {
 	maps.DeleteFunc(p.signed, func(key questionKey, _ *store.HistoryDecision) bool {
-		of := roundOf(key.matchID)
-		return of > 0 && of < round
+		id, ok := league.ParseMatchID(key.matchID)
+		return ok && id.Round < round
 	})
 }
 
@@ -207,8 +207,8 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 	if turn == 0 && m != nil {
 		return m.chosen, m.chosen == choice
 	}
-	if before, known := p.history.of(matchID); turn == 0 && known && before.Attempt == attempt { // by the standings
-		return before.MyChoice, before.MyChoice == choice
+	if before, known := p.history.of(matchID); turn == 0 && known && before.attempt == attempt { // by the standings
+		return before.mine, before.mine == choice
 	}
 	return last, made
 }
@@ -226,7 +226,8 @@ func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *leagu
 	own, made := p.decided(m, told.MatchID, told.Attempt, reported)
 	_, named := result.Choices.Get(p.ID())
 	lost := result.Status == league.StatusTechnicalLoss
-	forgotten := m == nil && roundOf(told.MatchID) < p.over // see notifyRound
+	round, _ := league.ParseMatchID(told.MatchID)
+	forgotten := m == nil && round.Round < p.over // see notifyRound
 	unknown := (forgotten || p.restarted && (m == nil || m.restored)) && (own == "" || lost)
 	switch {
 	case reported == own, lost && (reported == "" && named || made), unknown && reported != "":
@@ -257,7 +258,7 @@ func (p *Player) compareResults(results []protocol.RoundResult) {
 		}
 		result := &league.Result{Status: r.Status, WinnerPlayerID: r.Winner, DrawnNumber: r.DrawnNumber, Choices: r.Choices}
 		recorded := Seen(id, r.MatchID, r.Attempt, result)
-		k, known := p.history.find(r.MatchID)
+		k, known := p.history.find(p.history.keyOf(r.MatchID))
 		if !known {
 			p.compareChoice(p.current[r.MatchID], &recorded, result, protocol.ManagerSender)
 			continue
