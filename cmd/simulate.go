@@ -274,7 +274,7 @@ func collectLess() (restore func()) {
 	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
 		return func() {}
 	}
-	percent, before := debug.SetGCPercent(400), debug.SetMemoryLimit(1<<30)
+	percent, before := debug.SetGCPercent(300), debug.SetMemoryLimit(1<<30)
 	return func() {
 		debug.SetGCPercent(percent)
 		debug.SetMemoryLimit(before)
