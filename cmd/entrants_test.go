@@ -176,8 +176,7 @@ func TestInterruptedPlayerStopsItsBot(t *testing.T) {
 		"player", "--port", "0", "--manager", "http://127.0.0.1:1/mcp", "--exec-env", "PYTHONPATH,LEVEL",
 		"--strategy", `exec:sh -c 'echo "bot: $EVENODD_LLM_KEY, $PYTHONPATH, $LEVEL" >&2; while read -r q; do :; done; echo goodbye >&2'`)
 	p.await(t, `"stderr":"bot: , /lib/mine, 3"`)
-	p.interrupt(t)
-	assert.Equal(t, 130, p.awaitExit(t))
+	p.endByInterrupt(t)
 	assert.Contains(t, p.stderr.String(), `"stderr":"goodbye"`)
 }
 

@@ -144,8 +144,7 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 	_, health := fetch(t, http.MethodGet, strings.TrimSuffix(k.url, "/mcp")+"/healthz", nil)
 	assert.Contains(t, string(health), `"roster":{"players":2,"referees":1}`)
 
-	m.interrupt(t)
-	require.Equal(t, 130, m.awaitExit(t), m.stderr.String())
+	m.endByInterrupt(t)
 	again := k.manager(t, flags...)
 	again.await(t, `resumes: 1 players and 1 referees have registered`)
 	agents = append(agents, k.withCode(t, "player", "Beta", "sekret-beta1"))

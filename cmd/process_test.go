@@ -168,6 +168,13 @@ func (p *process) interrupt(t *testing.T) {
 	require.NoError(t, p.cmd.Process.Signal(os.Interrupt))
 }
 
+// endByInterrupt interrupts a process that has not done its work.
+func (p *process) endByInterrupt(t *testing.T) {
+	t.Helper()
+	p.interrupt(t)
+	assert.Equal(t, 130, p.awaitExit(t), p.name)
+}
+
 // kill kills the process and waits for its end.
 func (p *process) kill(t *testing.T) {
 	t.Helper()

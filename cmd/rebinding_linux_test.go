@@ -89,8 +89,7 @@ func (r *rebinding) play(t *testing.T, rebound string) (table, matches, refereed
 	run("", "player", "--host", r.first, "--port", "0", "--manager", url, "--name", "Honest", "--strategy", "even")
 	run("", "player", "--host", r.listens, "--port", rebound, "--manager", url, "--name", "Rebound", "--strategy", "even",
 		"--endpoint", "http://player.test:"+rebound+"/mcp")
-	require.Zero(t, manager.awaitExit(t), manager.stderr.String())
-	require.Zero(t, referee.awaitExit(t), referee.stderr.String())
+	awaitSuccess(t, manager, referee)
 	return manager.stdout.String(), matchFiles(t, leagueFolder), referee.stdout.String()
 }
 

@@ -160,8 +160,7 @@ func TestManagerOfACompletedLeaguePrintsItsTableAgain(t *testing.T) {
 	test("begins anew when told to", func(t *testing.T, k *storedLeague, journal, standings string) {
 		m := k.manager(t, "--new-league")
 		archive := m.await(t, `The old league is in (\S+)\.\n(?s:.*) waits for 4 players and 1 referee\.\n`)[1]
-		m.interrupt(t)
-		require.Equal(t, 130, m.awaitExit(t), m.stderr.String())
+		m.endByInterrupt(t)
 		old := store.Folder(archive)
 		assert.Equal(t, before, readText(t, old.Journal(crashLeague)))
 		assert.Equal(t, rows, readText(t, old.Standings(crashLeague)))

@@ -68,8 +68,7 @@ func TestInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
 			} else {
 				p.await(t, `"event_type":"REGISTERED"`)
 			}
-			p.interrupt(t)
-			assert.Equal(t, 130, p.awaitExit(t))
+			p.endByInterrupt(t)
 			assert.Empty(t, p.stdout.String(), "half a league is no result")
 			assert.True(t, strings.HasSuffix(p.stderr.String(),
 				"evenodd: interrupted. Run it again with --seed "+tt.seed+" for the same league.\n"), p.stderr.String())
@@ -261,8 +260,7 @@ func TestInterruptedLeagueWithExternalPlayers(t *testing.T) {
 	g := startThirdPartyPlayer(t, "even")
 	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")
 	p.await(t, `External players can register`)
-	p.interrupt(t)
-	assert.Equal(t, 130, p.awaitExit(t))
+	p.endByInterrupt(t)
 	assert.Contains(t, p.stderr.String(), "evenodd: interrupted. A league with external players cannot be resumed; start a new one.\n")
 	assert.Empty(t, p.stdout.String())
 }

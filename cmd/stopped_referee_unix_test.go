@@ -39,8 +39,7 @@ func TestStoppedRefereeRecordsNoLateAnswer(t *testing.T) {
 			s := &refereeStopper{referee: referee.cmd.Process, asked: map[string]bool{}}
 			s.join(t, m, "P01")
 			s.join(t, m, "P02") // the league begins
-			require.Zero(t, m.awaitExit(t), m.stderr.String())
-			require.Zero(t, referee.awaitExit(t), referee.stderr.String())
+			awaitSuccess(t, m.process, referee)
 			assert.Equal(t, int32(stopMatches), s.stops.Load())
 			voids := strings.Count(referee.stderr.String(), `"event_type":"`+"ATTEMPT_VOID"+`"`)
 			assert.GreaterOrEqual(t, voids, stopMatches, "each answer arrives after the stop")

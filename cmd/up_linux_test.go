@@ -44,8 +44,7 @@ func TestInterruptedUpLeavesNoProcess(t *testing.T) {
 	for _, h := range all {
 		require.False(t, h.ended(t, 0))
 	}
-	p.interrupt(t)
-	assert.Equal(t, 130, p.awaitExit(t))
+	p.endByInterrupt(t)
 	for _, h := range all {
 		assert.True(t, h.ended(t, 0))
 	}

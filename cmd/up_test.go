@@ -98,8 +98,7 @@ func TestUpWaitsForAnAgentThatRunsElsewhere(t *testing.T) {
 	p := startUp(t, t.TempDir(), "entrants:\n  - {name: Here, strategy: even}\n  - {name: There, url: \"http://localhost:"+port+"/mcp\"}\n", "--referees", "1")
 	manager := p.await(t, `\nThere runs elsewhere: let the agent at http://localhost:\d+/mcp register with the manager at (http://\S+/mcp)\. The league waits for it\.\n`)[1]
 	there := start(t, "player", "--port", port, "--manager", manager, "--name", "There")
-	assert.Zero(t, there.awaitExit(t), there.stderr.String())
-	assert.Zero(t, p.awaitExit(t), p.stderr.String())
+	awaitSuccess(t, there, p)
 	assert.Regexp(t, `│ There │ +1 │`, p.stdout.String())
 }
 

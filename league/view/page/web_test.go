@@ -3,22 +3,30 @@ package page_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
 	"testing/synctest"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/page"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
 )
 
 // A server serves the pages of one of the leagues in testdata.
@@ -167,4 +175,204 @@ func TestResultOnTheWordOfItsRefereeIsMarkedOnEachPage(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestMatchPageShowsTheConversation(t *testing.T) {
+	s := serveFolder(t, "finished")
+	page := s.get("/matches/R1M1")
+	require.Equal(t, http.StatusOK, page.Code)
+	for _, want := range []string{
+		"<h1>R1M1: ", "MATCH_ASSIGNMENT", "CHOOSE_PARITY_CALL", "GAME_OVER", "MATCH_RESULT_ACK", `class="r-a`, `class="b-r`,
+		`<details><summary>JSON`, `data-commitment="`, "sha256sum", "/assets/draw.js?v=",
+	} {
+		assert.Contains(t, page.Body.String(), want)
+	}
+	for _, path := range []string{"/matches/R9M1", "/matches/x", "/matches/R1M1?attempt=9", "/matches/R1M1?attempt=-1", "/matches/R1M1?attempt=x"} {
+		assert.Equal(t, http.StatusNotFound, s.get(path).Code, path)
+	}
+}
+
+// A changedSource changes the transcripts of another, and hides the results after some events.
+type changedSource struct {
+	page.Source
+
+	most   int // events; 0 for all
+	change func(*store.Match)
+	read   int // transcripts
+}
+
+func (c *changedSource) Events(ctx context.Context, from int) ([]*journal.Event, error) {
+	events, err := c.Source.Events(ctx, from)
+	if c.most > 0 && len(events) > 0 {
+		events = events[:max(0, min(len(events), c.most-from+1))]
+	}
+	return events, err
+}
+
+func (c *changedSource) Transcript(ctx context.Context, at league.Attempt) (*store.Match, error) {
+	c.read++
+	doc, err := c.Source.Transcript(ctx, at)
+	if err == nil && c.change != nil {
+		c.change(doc)
+	}
+	return doc, err
+}
+
+// eventsUntilResult is the number of events before the first result.
+func eventsUntilResult(t *testing.T, source page.Source) int {
+	for from := 1; ; {
+		events, err := source.Events(t.Context(), from)
+		require.NoError(t, err)
+		require.NotEmpty(t, events)
+		for _, e := range events {
+			if r, ok := e.Data.(*journal.MatchReported); ok {
+				require.Equal(t, "R1M1", r.MatchID.String())
+				return e.Seq - 1
+			}
+		}
+		from += len(events)
+	}
+}
+
+// A match without a recorded result shows no message, no choice and no draw, although its
+// transcript is in the folder.
+func TestMatchWithoutResultShowsNoTranscript(t *testing.T) {
+	source := &changedSource{Source: folderOf(t, "finished"), most: eventsUntilResult(t, folderOf(t, "finished"))}
+	page := serve(t, source).get("/matches/R1M1?attempt=1")
+	require.Equal(t, http.StatusOK, page.Code)
+	body := page.Body.String()
+	assert.Contains(t, body, "No result yet")
+	assert.Contains(t, body, "Attempt 1.")
+	for _, secret := range []string{"CHOOSE_PARITY", "GAME_", "chose", "data-nonce", "<pre", "lanes"} {
+		assert.NotContains(t, body, secret)
+	}
+	assert.Zero(t, source.read, "the transcript is not even read")
+}
+
+func TestMatchPageHidesAddressesAndTokensAndEscapesText(t *testing.T) {
+	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) {
+		doc.Transcript[0].Error = &store.ExchangeError{ErrorCode: "E009", ErrorName: "CONNECTION_ERROR",
+			Detail: "http://10.1.2.3:8101/mcp: dial tcp 10.1.2.3:8101: connect: connection refused; ada.example.org:8101; [fe80::1]:8101"}
+		doc.Transcript[0].Answer = `<img src=x onerror=alert(1)> tok-p01-abcdefghijklmnopqrstuvwxyz https://ada.example.org/x`
+		doc.Transcript[0].Message = jsontext.Value(`{"a":"</pre><script>alert(1)</script>","b":"http://10.1.2.3/","c":"tok-p01-abcdefghijklmnopqrstuvwxyz","d":"\u202e"}`)
+	}}
+	body := serve(t, source).get("/matches/R1M1").Body.String()
+	assert.Contains(t, body, "(an address)")
+	assert.Contains(t, body, "CONNECTION_ERROR")
+	assert.Contains(t, body, "The referee could not reach the player")
+	for _, hidden := range []string{"10.1.2.3", "ada.example", "fe80", ":8101", "<img", "<script>alert", "tok-p01-abc", "\u202e"} {
+		assert.NotContains(t, body, hidden)
+	}
+}
+
+func TestMatchWithoutTranscriptSaysSo(t *testing.T) {
+	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) { doc.Transcript = nil }}
+	body := serve(t, source).get("/matches/R1M1").Body.String()
+	assert.Contains(t, body, "<p>Its referee has not delivered the transcript of this attempt.</p>")
+	assert.NotContains(t, body, `class="lanes"`)
+	assert.Contains(t, body, "data-nonce", "the report has the draw")
+}
+
+func TestWrongAnswersAndVoidTriesStandOut(t *testing.T) {
+	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) {
+		at := doc.Transcript[0].At
+		ask := store.Exchange{At: at, Direction: store.Sent, PlayerID: doc.PlayerA.PlayerID, Method: "choose_parity", Try: 1, Message: jsontext.Value(`{}`)}
+		wrong := store.Exchange{At: at, Direction: store.Received, PlayerID: doc.PlayerA.PlayerID, Method: "choose_parity", Try: 1,
+			Message: jsontext.Value(`{"parity_choice":"Even"}`), MessageType: protocol.TypeChooseParityResponse,
+			Error: &store.ExchangeError{ErrorCode: "E004", ErrorName: "INVALID_PARITY_CHOICE", Detail: "no"}}
+		again, void := ask, wrong
+		again.Try, void.Try, void.Void = 2, 2, "the referee stalled for 3s"
+		doc.Transcript = []store.Exchange{ask, wrong, again, void}
+	}}
+	body := serve(t, source).get("/matches/R1M1").Body.String()
+	for _, want := range []string{
+		`trouble wrong_answer`, "&#34;Even&#34;", "E004 INVALID_PARITY_CHOICE: no", "The choice is not legal.", "try 1 of 2", "try 2 of 2",
+		`trouble void`, "This try does not count: the referee stalled for 3s.",
+	} {
+		assert.Contains(t, body, want)
+	}
+}
+
+// A game of several turns lists its moves.
+func TestMovesOfAGameOfSeveralTurns(t *testing.T) {
+	move := func(doc *store.Match, player, square string) store.Exchange {
+		return store.Exchange{At: doc.Transcript[0].At, Direction: store.Received, PlayerID: player, Method: "make_move", Try: 1,
+			MessageType: protocol.TypeGameMoveResponse, Message: jsontext.Value(`{"move_data":{"choice":"` + square + `"}}`)}
+	}
+	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) {
+		a, b := doc.PlayerA.PlayerID, doc.PlayerB.PlayerID
+		doc.GameType = "tic_tac_toe"
+		doc.Transcript = []store.Exchange{move(doc, a, "5"), move(doc, b, "1"), move(doc, a, "9")}
+	}}
+	body := serve(t, source).get("/matches/R1M1").Body.String()
+	assert.Contains(t, body, "moves-title")
+	assert.Equal(t, 3, strings.Count(body, `</b></li>`))
+	assert.Contains(t, body, `<b><bdi dir="auto">9</bdi></b>`)
+}
+
+// A drawVector is a draw as data-attributes have it, with what Go computes.
+type drawVector struct {
+	League     string `json:"league"`
+	Match      string `json:"match"`
+	Attempt    string `json:"attempt"`
+	Referee    string `json:"referee"`
+	Nonce      string `json:"nonce"`
+	EntropyA   string `json:"entropyA"`
+	EntropyB   string `json:"entropyB"`
+	Commitment string `json:"commitment"`
+	Number     int    `json:"number"`
+}
+
+const runDraw = `
+const fs = require("fs"), vm = require("vm");
+const context = vm.createContext({ TextEncoder });
+for (const file of process.argv.slice(2, 4)) vm.runInContext(fs.readFileSync(file, "utf8"), context);
+const found = JSON.parse(fs.readFileSync(process.argv[4], "utf8")).map((d) =>
+  ({ commitment: context.drawCheck.commitment(d), number: context.drawCheck.number(d) }));
+console.log(JSON.stringify(found));
+`
+
+// The script of the match page computes what Go computes: nonces, entropies that are missing, names
+// that are not ASCII, and draws in which bytes of 250 and more are passed over.
+func TestDrawInTheBrowserEqualsTheDrawInGo(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed")
+	}
+	var vectors []drawVector
+	secret := func(n int) (s protocol.Secret) {
+		s[0], s[1], s[2], s[3] = byte(n>>24), byte(n>>16), byte(n>>8), byte(n)
+		return s
+	}
+	for i, n := range []int{0, 1, 107, 594, 16273, 59808, 1 << 30} {
+		nonce, a := secret(n), secret(i)
+		v := drawVector{League: "league ליגה é", Match: "R1M1", Attempt: "2", Referee: "REF01", Nonce: nonce.Hex()}
+		v.Commitment = protocol.DrawCommitment(v.League, v.Match, 2, v.Referee, nonce)
+		chance := rules.Chance{Nonce: nonce}
+		if i%2 == 1 {
+			v.EntropyA, v.EntropyB = a.Hex(), nonce.Hex()
+			chance.EntropyA, chance.EntropyB = a, nonce
+		}
+		v.Number = evenodd.Number(chance)
+		vectors = append(vectors, v)
+	}
+	raw, err := json.Marshal(append(vectors, drawVector{Nonce: "no nonce"}))
+	require.NoError(t, err)
+	file, script := filepath.Join(t.TempDir(), "vectors.json"), filepath.Join(t.TempDir(), "run.cjs")
+	require.NoError(t, os.WriteFile(file, raw, 0o600))
+	require.NoError(t, os.WriteFile(script, []byte(runDraw), 0o600))
+	out, err := exec.CommandContext(t.Context(), node, script, "assets/sha256.min.js", "assets/draw.js", file).Output()
+	require.NoError(t, err)
+	var got []struct {
+		Commitment *string
+		Number     *int
+	}
+	require.NoError(t, json.Unmarshal(out, &got))
+	require.Len(t, got, len(vectors)+1)
+	for i, want := range vectors {
+		assert.Equal(t, want.Commitment, *got[i].Commitment)
+		assert.Equal(t, want.Number, *got[i].Number)
+	}
+	assert.Nil(t, got[len(vectors)].Commitment, "an invalid nonce has no commitment")
+	assert.Nil(t, got[len(vectors)].Number)
 }
