@@ -146,7 +146,7 @@ func TestNimAlternatesSides(t *testing.T) {
 	assert.Equal(t, map[string]any{"heap": 1}, next.Ask(rules.SideB).Context)
 }
 
-// The games of the program have this test in cmd/games_test.go.
+// The games of the program have this test in cmd/settings_test.go.
 func TestEveryMatchEndsWithAVerdict(t *testing.T) {
 	for _, heap := range []int{1, 5, 12} {
 		rulestest.Check(t, nim{heap})
