@@ -33,7 +33,7 @@ import (
 )
 
 // patience is the longest time that a test waits for a process.
-const patience = 90 * time.Second
+const patience = 3 * time.Minute
 
 // A process is evenodd or another program that runs beside a test. The end of the test stops it.
 type process struct {

@@ -52,7 +52,9 @@ func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 			log := &logbook{}
 			o := options(4)
 			o.Strategies, o.Log = []string{bot, "even", "odd", "even"}, zerolog.New(log)
-			o.Tools.Timeout = 600 * time.Millisecond
+			if tt.name == "hangs" {
+				o.Tools.Timeout = time.Second
+			}
 			var result *simulation.Result
 			noLeak(t, func() { result = run(t, o) })
 			require.Len(t, result.Results, 6)
