@@ -41,20 +41,22 @@ func (l *logbook) Write(b []byte) (int, error) {
 // A bot that fails in the second round loses that match, whatever the failure, and
 // plays all other matches.
 func TestBotWithAFailureLosesThatMatch(t *testing.T) {
-	for _, tt := range []struct{ name, wrong, logged string }{
-		{"hangs", "sleep 1000", "did not answer in time"},
-		{"dies", "echo oh no >&2; exit 1", `the last line on standard error was \"oh no\"`},
-		{"prints nonsense", "echo banana; continue", "which is not a legal choice"},
-		{"prints without end", "exec cat /dev/zero", "a line of more than 64 KB"},
+	for _, tt := range []struct {
+		name, wrong, logged string
+		patience            time.Duration
+	}{
+		{"hangs", "sleep 1000", "did not answer in time", time.Second},
+		{"dies", "echo oh no >&2; exit 1", `the last line on standard error was \"oh no\"`, time.Minute},
+		{"prints nonsense", "echo banana; continue", "which is not a legal choice", time.Minute},
+		{"prints without end", "exec cat /dev/zero", "a line of more than 64 KB", time.Minute},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			bot := scripted(t, `while read -r q; do case "$q" in *'"round_id":2'*) `+tt.wrong+`;; esac; echo even; done`)
 			log := &logbook{}
 			o := options(4)
 			o.Strategies, o.Log = []string{bot, "even", "odd", "even"}, zerolog.New(log)
-			if tt.name == "hangs" {
-				o.Tools.Timeout = time.Second
-			}
+			o.Tools.Programs.Environ, o.Tools.Programs.Env = os.Environ(), []string{"GORACE"}
+			o.Tools.Timeout = tt.patience
 			var result *simulation.Result
 			noLeak(t, func() { result = run(t, o) })
 			require.Len(t, result.Results, 6)

@@ -59,6 +59,7 @@ func TestMain(m *testing.M) {
 	if code, asked := external.Supervise(os.Args[1:], os.Environ()); asked {
 		os.Exit(code)
 	}
+	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes that supervise bots: they end at once
 	if flag.Parse(); flag.Lookup("test.bench").Value.String() == "" {
 		debug.SetGCPercent(400) // a third less processor time
 	}
