@@ -31,7 +31,7 @@ const (
 // calls, and does not repeat a refused one: there no time passes.
 func (m *Manager) tellEnd(ctx context.Context, a *agent) {
 	defer a.told.Store(false)
-	method, message, absent := &protocol.NotifyLeagueCompleted, protocol.Many(m.completed), 0
+	method, message, absent := &protocol.NotifyLeagueCompleted, m.completed, 0
 	for calls := 1; a.refusals.Load() < mostRefusals; calls++ {
 		err := send(ctx, m, method, a, message, method.Timeout)
 		e := protocol.AsError(err)

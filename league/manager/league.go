@@ -52,12 +52,12 @@ type Manager struct {
 	applicants decide.Registrations
 	guesses    decide.Guesses // at registration codes
 	agents     map[string]*agent
-	matches    []*match                  // of the current round
-	rematch    *match                    // that is played again between two rounds; nil for none
-	newTable   bool                      // the players have not been told the table since it changed
-	changed    map[league.MatchID]bool   // the matches whose result has changed in this process
-	warned     map[string]bool           // the referees of which the log has warned; see warnAbout
-	completed  *protocol.LeagueCompleted // nil before the end
+	matches    []*match                                      // of the current round
+	rematch    *match                                        // that is played again between two rounds; nil for none
+	newTable   bool                                          // the players have not been told the table since it changed
+	changed    map[league.MatchID]bool                       // the matches whose result has changed in this process
+	warned     map[string]bool                               // the referees of which the log has warned; see warnAbout
+	completed  *protocol.Broadcast[protocol.LeagueCompleted] // nil before the end
 
 	players, referees []*agent // in order of ids; nil before the league has started
 }

@@ -184,6 +184,6 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, until time.T
 	for _, a := range m.participants() { // until they are told, a query is no return
 		a.told.Store(!m.state.Agents[a.id].Informed)
 	}
-	m.completed = completed
+	m.completed = protocol.Many(completed)
 	return completed, until, err
 }
