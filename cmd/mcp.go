@@ -72,7 +72,8 @@ func withArguments[A any](t mcp.Tool, usual A,
 			err = json.Unmarshal(text, &given)
 		}
 		if err != nil {
-			why := strings.NewReplacer("validating root: ", "", "validating /properties/", "").Replace(err.Error())
+			why := strings.NewReplacer("validating root: ", "", "validating /properties/", "", "/1 is", " is", ".000000", "").
+				Replace(err.Error())
 			return nil, protocol.Fault(protocol.ErrInvalidFieldType, "invalid arguments: %s", why)
 		}
 		return call(ctx, bearer, &given)

@@ -149,7 +149,7 @@ func TestDesktopToolsRefuseHarmfulArguments(t *testing.T) {
 	}{
 		{"a program as a strategy", "simulate_league", object{"strategies": []string{"exec:touch harm"}}, "enum: exec:touch harm does not equal any of: [random "},
 		{"a language model as a strategy", "simulate_league", object{"strategies": []string{"llm"}}, "enum: llm does not equal"},
-		{"too many players", "simulate_league", object{"players": 101}, "invalid arguments: players: maximum: 101/1 is greater than 100"},
+		{"too many players", "simulate_league", object{"players": 101}, "invalid arguments: players: maximum: 101 is greater than 100"},
 		{"an unknown game", "simulate_league", object{"game": "chess"}, "game: enum: chess does not equal any of: [connect_four "},
 		{"an unknown argument", "simulate_league", object{"data": data}, `unexpected additional properties ["data"]`},
 		{"another file as a match", "replay_match", object{"match_id": "../../secret"}, "matches are called R1M1, R1M2"},
@@ -157,7 +157,7 @@ func TestDesktopToolsRefuseHarmfulArguments(t *testing.T) {
 		{"the metadata service of a cloud", "check_agent", object{"role": "player", "url": "http://169.254.169.254/latest"}, "169.254.169.254 has no address that this league may call"},
 		{"the manager", "check_agent", object{"role": "manager", "url": "localhost:1"}, "it is the endpoint of the league manager itself; a user can test it by 'evenodd check'"},
 		{"a password in a URL", "check_agent", object{"role": "player", "url": "http://a:b@localhost:2/"}, "must not contain a user name or a password"},
-		{"a test without end", "check_agent", object{"role": "player", "url": "localhost:2", "timeout_sec": 181}, "timeout_sec: maximum: 181/1 is greater than 180"},
+		{"a test without end", "check_agent", object{"role": "player", "url": "localhost:2", "timeout_sec": 181}, "timeout_sec: maximum: 181 is greater than 180"},
 		{"no round", "schedule", object{"round": "next"}, `round: pattern: "next" does not match`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
