@@ -72,13 +72,13 @@ func (c *Command) Run(ctx context.Context) Exit {
 	reading.Go(func() { passOn(output, c.Output) })
 	reading.Go(func() { passOn(errors, c.Errors) })
 	c.Started(cmd.Process.Pid)
-	running := context.AfterFunc(ctx, func() {
+	stop := context.AfterFunc(ctx, func() {
 		c.Stopping()
 		_ = alive.Close()
 		time.AfterFunc(c.Patience, func() { _ = cmd.Process.Kill() }) // it may have ended
 	})
 	_ = cmd.Wait() // the state tells
-	running()
+	stop()
 	_, _ = toOutput.Close(), toErrors.Close()
 	reading.Wait()
 	return Exit{cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}
