@@ -158,7 +158,7 @@ func TestExampleBotsPlayALeague(t *testing.T) {
 			t.Parallel()
 			bot := exampleBot(t, name)
 			m := startManager(t, "--players", "2", "--legs", "3", "--exit-when-done")
-			agents := []*process{m.join(t, "referee"), m.join(t, "player", "--strategy", bot), m.join(t, "player")}
+			agents := []*process{m.join(t, "referee"), m.join(t, "player", "--strategy", bot, "--bot-timeout", "2m"), m.join(t, "player")}
 			awaitSuccess(t, agents...)
 			require.Zero(t, m.awaitExit(t))
 			assert.Regexp(t, `^P0\d: 3 played, .*\nexec:.*`+name+`': 3 questions, 0 without an answer; started 1 time\n$`, agents[1].stdout.String())
@@ -183,14 +183,16 @@ func TestInterruptedPlayerStopsItsBot(t *testing.T) {
 func TestExampleBotsPlayInTheSandbox(t *testing.T) {
 	t.Parallel()
 	strategies := exampleBot(t, "frequency.py") + "," + exampleBot(t, "alternate.sh")
-	p := start(t, "simulate", "--players", "3", "--seed", "7", "--strict", "--exec-sandbox", "--format", "csv", "--quiet", "--strategies", strategies)
+	league := []string{"simulate", "--players", "3", "--seed", "7", "--strict", "--bot-timeout", "2m", "--format", "csv",
+		"--quiet", "--strategies", strategies} // Python starts slowly on a busy machine
+	p := start(t, append(league, "--exec-sandbox")...)
 	if p.awaitExit(t) == 2 {
 		require.Contains(t, p.stderr.String(), "--exec-sandbox: ")
 		t.Skip("NOT TESTED: " + p.stderr.String())
 	}
 	require.Zero(t, p.code, p.stderr.String())
 	for _, transport := range []string{"wire", "http"} {
-		again := output(t, "simulate", "--players", "3", "--seed", "7", "--format", "csv", "--quiet", "--strategies", strategies, "--transport", transport)
+		again := output(t, append(league, "--transport", transport)...)
 		assert.Equal(t, p.stdout.String(), again, "the same league without a sandbox, by %s", transport)
 	}
 }
