@@ -237,6 +237,16 @@ func (s *State) paidByes(pairings []pairing.Pairing) []int {
 	})
 }
 
+// Bracket are the places of the bracket of a knockout after so many rounds, by stage; nil for another
+// format, and before the start.
+func (s *State) Bracket(rounds int) [][]pairing.Slot {
+	ranker, ok := s.pairer.(pairing.Ranker)
+	if !ok {
+		return nil
+	}
+	return ranker.Bracket(s.played[:min(rounds, len(s.played))])
+}
+
 // byAnnulment is what separates the first annulled player from the row above.
 const byAnnulment = "annulled"
 

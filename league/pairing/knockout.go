@@ -101,6 +101,13 @@ func (k knockout) bracket() *bracket {
 	for seed, p := range k.seeds {
 		b.level[p], b.seed[p] = b.champion(), seed
 	}
+	b.next = k.positions()
+	b.startStages()
+	return b
+}
+
+// positions are the players of the first stage from top to bottom, or none for a bye.
+func (k knockout) positions() (players []int) {
 	// Each doubling puts the best seeds so far against the worst of twice as many.
 	seeds := []int{0}
 	for range k.stages {
@@ -112,13 +119,87 @@ func (k knockout) bracket() *bracket {
 	}
 	for _, seed := range seeds {
 		if seed < len(k.seeds) {
-			b.next = append(b.next, k.seeds[seed])
+			players = append(players, k.seeds[seed])
 		} else {
-			b.next = append(b.next, none)
+			players = append(players, none)
 		}
 	}
-	b.startStages()
-	return b
+	return players
+}
+
+// Bracket implements Ranker.
+func (k knockout) Bracket(played [][]league.Played) [][]Slot {
+	stages := make([][]Slot, k.stages)
+	for i := range stages {
+		stages[i] = slices.Repeat([]Slot{{A: none, B: none, Winner: none}}, 1<<(k.stages-1-i))
+	}
+	last := k.stages - 1
+	if len(k.seeds) >= 4 {
+		stages[last] = append(stages[last], Slot{Third: true, A: none, B: none, Winner: none})
+	}
+	b := k.bracket()
+	for round := 1; ; round++ {
+		var slots []*Slot
+		for i, t := range b.open {
+			slot := &stages[b.stage-1][t.position]
+			if t.third {
+				slot = &stages[last][1]
+			}
+			slot.Matches = append(slot.Matches, league.MatchID{Round: round, Number: i + 1})
+			slots = append(slots, slot)
+		}
+		ties := b.open
+		if round > len(played) || !b.record(played[round-1]) {
+			break
+		}
+		for i, r := range played[round-1] {
+			slots[i].decide(ties[i].a, r)
+		}
+	}
+	k.place(stages)
+	return stages
+}
+
+// decide adds the result of a match. After too many draws the higher seed wins.
+func (s *Slot) decide(higher int, r league.Played) {
+	if s.Winner = r.Winner; r.Winner == none && !r.Technical {
+		if len(s.Matches) <= maxReplays {
+			return
+		}
+		s.Winner = higher
+	}
+	s.done = true
+}
+
+// place puts the players into the slots: the winners of the stage before, with byes.
+func (k knockout) place(stages [][]Slot) {
+	players, known := k.positions(), true
+	var losers []int // of the stage before
+	for _, slots := range stages {
+		var winners, lost []int
+		decided := known
+		for i := range slots {
+			s := &slots[i]
+			if s.Third {
+				s.fill(append(losers, none, none), known)
+				continue
+			}
+			s.fill(players[2*i:], known)
+			decided, winners = decided && s.done, append(winners, s.Winner)
+			if loser := s.A + s.B - s.Winner; s.Winner != none && loser != none {
+				lost = append(lost, loser)
+			}
+		}
+		players, known, losers = winners, decided, lost
+	}
+}
+
+// fill sets the players. If all players of the stage are known, a missing one makes a bye.
+func (s *Slot) fill(players []int, known bool) {
+	s.A, s.B = players[0], players[1]
+	if known && (s.A == none || s.B == none) {
+		s.Winner, s.done = max(s.A, s.B), true // none is less than any player
+	}
 }
 
 // A bracket is the state of a knockout between two rounds.

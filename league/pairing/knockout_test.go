@@ -312,9 +312,44 @@ func checkKnockout(t fataler, f pairing.Format, end judge) {
 	require.Empty(t, replays, "%+v: the end leaves draws", f)
 	require.LessOrEqual(t, matches, p.Matches(), "%+v", f)
 	checkRanks(t, ranks(t, p, played), record)
+	checkBracket(t, p.(pairing.Ranker), played)
 
 	last := len(played) - 1
 	require.Equal(t, pairingsOf(played)[last], newPairer(t, f).Round(last+1, played), "%+v: not deterministic", f)
+}
+
+// checkBracket checks that each match has one place, between its players, and that the last places have
+// the players of the first ranks.
+func checkBracket(t fataler, k pairing.Ranker, played [][]league.Played) {
+	t.Helper()
+	for _, rounds := range []int{0, len(played) / 2, len(played)} {
+		found := map[league.MatchID]bool{}
+		stages := k.Bracket(played[:rounds])
+		for _, slots := range stages {
+			for _, s := range slots {
+				for _, id := range s.Matches {
+					require.False(t, found[id], "%s has two places", id)
+					found[id] = true
+					if id.Round <= rounds {
+						r := played[id.Round-1][id.Number-1]
+						require.ElementsMatch(t, []int{s.A, s.B}, []int{r.A, r.B}, "%s", id)
+					}
+				}
+			}
+		}
+		for i, results := range played[:min(rounds+1, len(played))] {
+			for number := range results {
+				require.True(t, found[league.MatchID{Round: i + 1, Number: number + 1}], "R%dM%d has no place", i+1, number+1)
+			}
+		}
+	}
+	ranks := k.Ranks(played)
+	for _, s := range k.Bracket(played)[len(k.Bracket(nil))-1] {
+		if s.Winner != league.None {
+			want := map[bool]int{false: 1, true: 3}[s.Third]
+			require.LessOrEqual(t, ranks[s.Winner], want)
+		}
+	}
 }
 
 // checkRanks checks the ranks at the end of a knockout: later losers rank higher, and

@@ -43,6 +43,20 @@ type Ranker interface {
 	// 3, 4, 5, 5, 5, 5), so that there is always a rank 1. The caller orders players
 	// of the same rank.
 	Ranks(played [][]league.Played) []int
+	// Bracket returns the places of each stage, from top to bottom. The place for third place
+	// follows the final. Matches include those of the round after the played ones.
+	Bracket(played [][]league.Played) [][]Slot
+}
+
+// A Slot is a place in the bracket of a knockout, where two players meet. A bye has no matches and a
+// winner.
+type Slot struct {
+	Third   bool
+	A, B    int // from top to bottom; league.None for a player that is not known or missing
+	Winner  int // league.None for none yet, and after a double loss
+	Matches []league.MatchID
+
+	done bool
 }
 
 // The names of the algorithms in the journal.

@@ -73,7 +73,7 @@ func New(b *Board, o Options) (*Pages, error) {
 // parse parses templates, which call links for URLs.
 func parse(links template.FuncMap, names ...string) (*template.Template, error) {
 	return template.New("layout.html").Funcs(links).Funcs(template.FuncMap{
-		"when": when, "text": shown, "ms": record.Milliseconds, "whole": math.Round,
+		"when": when, "date": date, "text": shown, "ms": record.Milliseconds, "whole": math.Round,
 	}).ParseFS(files, names...)
 }
 
@@ -191,15 +191,22 @@ func (p *Pages) frame(of *route, at int, view any) *frame {
 	if v, ok := view.(titled); ok {
 		f.Title = v.title()
 	}
+	knockout := false
 	p.board.View(func(l *record.League) {
 		if l.Created != nil {
-			f.League, f.Over = leagueName(l), l.Completed != nil
+			f.League, f.Over, knockout = leagueName(l), l.Completed != nil, l.Created.Tournament.IsKnockout()
 		}
 	})
 	for i := range p.routes {
-		if to := p.routes[i].link; to != "" {
-			f.Links = append(f.Links, link{to, p.routes[i].title, p.routes[i].pattern == of.pattern})
+		one := &p.routes[i]
+		if one.link == "" {
+			continue
 		}
+		title := one.title
+		if knockout && one.template == "cross" {
+			title = titleBracket
+		}
+		f.Links = append(f.Links, link{one.link, title, one.pattern == of.pattern})
 	}
 	return f
 }

@@ -6,14 +6,17 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
 // The chart in units of its view box.
 const (
 	chartWidth, chartHeight = 720, 300
-	chartLeft, chartRight   = 34, chartWidth - 44 // of the plot: the ids of players stand right of it
+	chartLeft, chartRight   = 34, chartWidth - 112 // of the plot: the names of players stand right of it
+	chartName               = 15                   // characters of a name that fit there
 	chartTop, chartBottom   = 10, chartHeight - 26
 	chartLabel              = 13     // between the ids of two players at least
 	chartTickX, chartTickY  = 60, 36 // between two labels of an axis at least
@@ -51,9 +54,10 @@ type chartTick struct {
 type chartLine struct {
 	ref
 
-	Class  string // its colour and its dashes
+	Colour colour
 	Shown  bool   // at first
 	Path   string // points of the polyline
+	Label  string // its name, if that is short
 	LabelY float64
 	Cells  []int // of the columns of the table
 }
@@ -85,8 +89,8 @@ func (m *moment) chart() *chart {
 		of := func(round int) int { return points[round][player] }
 		path := protocol.Each(c.rounds, func(round int) string { return decimal(x(round)) + "," + decimal(y(of(round))) })
 		c.Lines = append(c.Lines, chartLine{
-			ref: m.agent(row.PlayerID), Class: fmt.Sprintf("c%d d%d", i%10, i/10), Shown: i < chartShown,
-			Path: strings.Join(path, " "), LabelY: y(of(last)), Cells: protocol.Each(c.Columns, of),
+			ref: m.agent(row.PlayerID), Colour: m.colour(row.PlayerID), Shown: i < chartShown,
+			Path: strings.Join(path, " "), Label: label(m.agent(row.PlayerID)), LabelY: y(of(last)), Cells: protocol.Each(c.Columns, of),
 		})
 	}
 	c.separateLabels()
@@ -96,6 +100,34 @@ func (m *moment) chart() *chart {
 		c.Marker = decimal(x(m.round))
 	}
 	return c
+}
+
+// A colour is the colour of a player in the whole league. Dashes tell players of the same colour apart:
+// the digits of their number are short and long ones.
+type colour struct {
+	Class string
+	Dash  string // of SVG; "" for a solid line
+}
+
+// colours is the number of colours of page.css.
+const colours = 10
+
+// colour is the colour of a player: it follows from the id alone.
+func (m *moment) colour(playerID string) colour {
+	n, _ := league.ParsePlayerID(playerID)
+	c := colour{Class: fmt.Sprintf("c%d", max(n-1, 0)%colours)}
+	if group := max(n-1, 0) / colours; group > 0 {
+		c.Dash = strings.NewReplacer("1", "8 3 ", "0", "2 3 ").Replace(strconv.FormatInt(int64(group), 2)) + "0 4"
+	}
+	return c
+}
+
+// label is the name of a player, or its id if the name is too long.
+func label(r ref) string {
+	if utf8.RuneCountInString(r.Name) > chartName {
+		return r.ID
+	}
+	return r.Name
 }
 
 // Empty tells that there is nothing to see yet.

@@ -14,7 +14,8 @@ type cross struct {
 	Timeline *timeline
 	Caption  string
 
-	Bracket []bracketRound // of a knockout; nil else
+	Knockout bool
+	Bracket  []bracketRound // of a knockout; nil before the start
 
 	Columns []standingsRow
 	Rows    []crossRow
@@ -53,7 +54,10 @@ func crossOf(l *record.League, round, from, against int) *cross {
 	m := at(l, round)
 	c := &cross{Round: m.round, Timeline: m.timeline("/cross")}
 	if l.Created.Tournament.IsKnockout() {
-		c.Caption, c.Bracket = "Bracket "+m.name(), m.bracket()
+		c.Caption, c.Knockout = titleBracket+" "+m.name(), true
+		if l.Started != nil {
+			c.Bracket = m.bracket()
+		}
 		return c
 	}
 	c.Caption = "Cross table " + m.name()
@@ -85,9 +89,12 @@ func crossOf(l *record.League, round, from, against int) *cross {
 	return c
 }
 
+// titleBracket is the title of the page for a knockout.
+const titleBracket = "Bracket"
+
 func (c *cross) title() string {
-	if c.Bracket != nil {
-		return "Bracket"
+	if c.Knockout {
+		return titleBracket
 	}
 	return "Cross table"
 }
@@ -128,23 +135,4 @@ func (m *moment) crossCell(player, opponent string, h *record.HeadToHead) crossC
 	r := m.result(id)
 	cell.Text, cell.Title = string(cell.Class), r.Sentence()
 	return cell
-}
-
-// A bracketRound is a column of the bracket.
-type bracketRound struct {
-	Round   int
-	Matches []result
-}
-
-// bracket are the announced rounds of a knockout as columns.
-func (m *moment) bracket() []bracketRound {
-	rounds := []bracketRound{}
-	for round := 1; round <= m.last(); round++ {
-		column := bracketRound{Round: round}
-		for id := range m.MatchesOf(round, round) {
-			column.Matches = append(column.Matches, m.result(id))
-		}
-		rounds = append(rounds, column)
-	}
-	return rounds
 }

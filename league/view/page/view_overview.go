@@ -25,13 +25,23 @@ type overview struct {
 // overviewOf is the overview of a league, now or after a completed round.
 func overviewOf(l *record.League, round int) *overview {
 	m := at(l, round)
-	return &overview{
+	v := &overview{
 		League: leagueName(l), Round: m.round, Progress: m.progress(), Timeline: m.timeline("/"), Standings: m.standings(),
 		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(decisionsShown),
 	}
+	if v.Progress.State == "over" {
+		v.Progress.End = m.ending(v.Standings.Rows)
+	}
+	return v
 }
 
-func (*overview) title() string { return "Overview" }
+// title names the champion of a league that is over, as page.js does when the end arrives.
+func (v *overview) title() string {
+	if v.Progress.End != nil {
+		return v.Progress.End.Title()
+	}
+	return "Overview"
+}
 
 // A timeline is the view of the scrubber: one position for the time before round 1, one for
 // each completed round, and the last one for now or the end.
@@ -43,12 +53,13 @@ type timeline struct {
 	Over  bool
 	Total int
 	Live  bool
+	Empty bool // no round is complete: there is nothing to choose
 }
 
 // timeline is the scrubber of a page at the moment.
 func (m *moment) timeline(page string) *timeline {
 	t := &timeline{Page: page, Max: m.CompletedRounds() + 1, Over: m.Completed != nil, Total: m.TotalRounds(),
-		Live: m.round == live}
+		Live: m.round == live, Empty: m.CompletedRounds() == 0}
 	if t.Over {
 		t.Max = m.CompletedRounds()
 	}
@@ -77,6 +88,9 @@ type progress struct {
 	Game, Format string
 	Technical    int    // technical losses
 	Champion     string // all players that share the first rank, in a line
+	End          *ending
+	EndsAt, Left string // see moment.expected
+	Bound        bool   // Matches is the largest possible number: a knockout ends earlier
 	Awaited      *awaited
 	Rematches    []string // match ids
 }
@@ -86,6 +100,7 @@ type awaited struct {
 	WantedPlayers, WantedReferees int // 0: any number
 	Silent                        []ref
 	Start                         *record.PlannedStart
+	Until                         string // the end of the registration; "" for none, and at the planned start
 }
 
 // progress is what the league does at the moment.
@@ -107,6 +122,8 @@ func (m *moment) progress() *progress {
 	}
 	p.Rematches = protocol.Each(m.Rematches, league.MatchID.String)
 	m.describe(p)
+	p.EndsAt, p.Left = m.expected(p)
+	p.Bound = m.Created.Tournament.IsKnockout() && m.Completed == nil
 	return p
 }
 
@@ -149,7 +166,10 @@ func (m *moment) lastRound() string {
 // awaited is what a league waits for that has not started.
 func (m *moment) awaited() *awaited {
 	c := m.Configuration
-	a := &awaited{WantedPlayers: c.Players, WantedReferees: c.Referees, Start: m.PlannedStart()}
+	a := &awaited{WantedPlayers: c.Players, WantedReferees: c.Referees, Start: m.PlannedStart(), Until: c.RegistrationUntil}
+	if c.Roster != nil && a.WantedPlayers == 0 {
+		a.WantedPlayers = c.Roster.Players
+	}
 	for _, one := range m.SortedAgents() {
 		if !one.Answered {
 			a.Silent = append(a.Silent, m.agent(one.AgentID))
@@ -160,7 +180,9 @@ func (m *moment) awaited() *awaited {
 
 // Facts are the facts about the league in one line.
 func (p *progress) Facts() string {
-	return strings.Join([]string{
-		p.Game, p.Format, protocol.Counted(p.Players, "player"), protocol.Counted(p.Referees, "referee"),
-	}, " · ")
+	facts := []string{p.Game, p.Format, protocol.Counted(p.Players, "player"), protocol.Counted(p.Referees, "referee")}
+	if p.End != nil {
+		facts = append(facts, protocol.Counted(p.Recorded, "match"))
+	}
+	return strings.Join(facts, " · ")
 }

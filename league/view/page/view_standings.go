@@ -21,6 +21,7 @@ type standings struct {
 	Columns  []league.Column // without those of rank, player, points and tie-breaks
 
 	Evidence []string // see decide.Evidence
+	Missing  []string // before the start: names of the roster that have not registered
 }
 
 // A standingsRow is a row of the standings.
@@ -35,6 +36,7 @@ type standingsRow struct {
 	Decider  string   // the tie-break that separated the player from the row above
 	Form     []mark   // recent results
 	Inactive string   // why the player gets no matches now; "" if it does
+	Colour   colour
 }
 
 // The limits of the column of recent results: how many it has, and in how large a league.
@@ -55,6 +57,9 @@ func (m *moment) standings() *standings {
 	}
 	if m.round == live {
 		s.Evidence = decide.Evidence(m.State)
+	}
+	if m.Started == nil {
+		s.Missing = protocol.Each(protocol.Select(m.Listed, func(name string) bool { return len(m.Named(true, name)) == 0 }), shown)
 	}
 	before := m.ranksBefore()
 	compared := before != nil
@@ -90,7 +95,7 @@ func (s *standings) fill() {
 }
 
 func (m *moment) standingsRow(r *league.Standing) standingsRow {
-	row := standingsRow{ref: m.agent(r.PlayerID), Standing: *r, Decider: r.DeciderText()}
+	row := standingsRow{ref: m.agent(r.PlayerID), Standing: *r, Decider: r.DeciderText(), Colour: m.colour(r.PlayerID)}
 	if a := m.Agents[r.PlayerID]; a != nil && a.Inactive() && !r.Withdrawn && m.round == live {
 		_, row.Inactive = m.Lifecycle(a)
 		row.Inactive = shown(row.Inactive)

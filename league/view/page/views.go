@@ -154,6 +154,15 @@ func (m *moment) decisions(most int) []made {
 	return list
 }
 
+// date is a time with its weekday: "Friday, 27 November 2026, 09:30 UTC".
+func date(at string) string {
+	t, err := protocol.ParseTimestamp(at)
+	if err != nil {
+		return shown(at)
+	}
+	return t.UTC().Format("Monday, 2 January 2006, 15:04 UTC")
+}
+
 // when is a time of the journal for people: "2026-11-22 09:30:05 UTC". The page's script shows it
 // in the zone of the reader.
 func when(at string) string {

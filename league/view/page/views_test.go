@@ -374,9 +374,12 @@ func TestKnockoutIsShownAsABracket(t *testing.T) {
 		c := crossOf(l, live, 0, 0)
 		assert.Equal(t, name == "knockout", c.Bracket != nil, name)
 		if name == "knockout" {
-			assert.Len(t, c.Bracket, l.Round)
-			assert.Len(t, crossOf(l, 1, 0, 0).Bracket, 1)
-			assert.NotEmpty(t, c.Bracket[0].Matches[0].Sentence())
+			assert.Equal(t, []string{"Quarter-final", "Semi-final", "Final"}, protocol.Each(c.Bracket, func(r bracketRound) string { return r.Title }))
+			final := c.Bracket[2].Ties[0]
+			assert.Contains(t, final.Sides[:], bracketSide{ref{l.Champion().PlayerID, l.Champion().DisplayName}, "won", []mark{won}})
+			require.NotNil(t, c.Bracket[2].Third)
+			assert.NotEmpty(t, c.Bracket[2].Third.Matches)
+			assert.Empty(t, crossOf(l, 1, 0, 0).Bracket[2].Ties[0].Matches, "after round 1")
 		}
 	}
 }

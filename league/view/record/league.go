@@ -3,12 +3,15 @@
 package record
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 )
 
 // A League is a league as its journal tells it. It is not safe for concurrent use.
@@ -20,6 +23,20 @@ type League struct {
 	At        string                    // time of the last event
 	Hide      func(journal.Data)        // removes from each event what readers must not see; nil for nothing
 	Head      string                    // hash of the last line
+	Longest   Longest                   // match
+	Listed    []string                  // names of the players of the roster, if the reader knows them
+}
+
+// Longest is the match of the most moves, or of those with one turn the one that took the most time.
+type Longest struct {
+	MatchID league.MatchID // the zero value for none
+	Moves   int            // of both players; 0 for one turn, and if the referee has not shown them
+	Took    time.Duration  // from the assignment to the report
+}
+
+// isLonger tells whether a match is longer than another.
+func (m *Longest) isLonger(than *Longest) bool {
+	return cmp.Or(m.Moves-than.Moves, cmp.Compare(m.Took, than.Took)) > 0
 }
 
 // NewLeague returns a league before its first event.
@@ -79,6 +96,16 @@ func (l *League) Fold(e *journal.Event) error {
 	switch d := e.Data.(type) {
 	case *journal.MatchAssigned:
 		l.Begun[d.MatchID] = e.At
+	case *journal.MatchReported:
+		begun, _ := protocol.ParseTimestamp(l.Begun[d.MatchID])
+		end, err := protocol.ParseTimestamp(e.At)
+		one := &Longest{d.MatchID, 0, end.Sub(begun)}
+		if n := len(d.Evidence.Moves); n > 2 {
+			one.Moves = n
+		}
+		if err == nil && d.Status != league.StatusTechnicalLoss && one.isLonger(&l.Longest) {
+			l.Longest = *one
+		}
 	case *journal.RoundCompleted:
 		l.Condense(l.CompletedRounds())
 	case *journal.Decided:

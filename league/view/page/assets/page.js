@@ -8,14 +8,15 @@
 
   // ---- times ----
   const sameDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
+  const wholeDate = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
   const anyDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
 
   function localTimes() {
     const today = new Date().toDateString();
-    for (const t of all('time[datetime]:not(.clock)')) {
+    for (const t of all('time[datetime]:not(.clock, .left)')) {
       const at = new Date(t.dateTime);
       if (isNaN(at)) continue;
-      const text = (at.toDateString() === today ? sameDay : anyDay).format(at);
+      const text = (t.classList.contains('date') ? wholeDate : at.toDateString() === today ? sameDay : anyDay).format(at);
       if (t.textContent !== text) t.textContent = text;
       t.title = at.toLocaleString();
     }
@@ -28,6 +29,11 @@
     for (const t of all('time.clock')) {
       const s = Math.max(0, Math.round((Date.now() - new Date(t.dateTime)) / 1000));
       const text = s < 60 ? s + ' s' : s < 3600 ? Math.floor(s / 60) + ' min ' + (s % 60) + ' s' : Math.floor(s / 3600) + ' h ' + Math.floor(s / 60) % 60 + ' min';
+      if (t.textContent !== text) t.textContent = text;
+    }
+    for (const t of all('time.left')) {
+      const min = Math.max(0, Math.round((new Date(t.dateTime) - Date.now()) / 60000));
+      const text = min < 1 ? 'less than a minute' : min < 60 ? 'about ' + min + ' min' : 'about ' + Math.floor(min / 60) + ' h ' + min % 60 + ' min';
       if (t.textContent !== text) t.textContent = text;
     }
   }
@@ -62,10 +68,11 @@
     stopStream();
     status('', 'connecting');
     stream = new EventSource('/events?after=' + encodeURIComponent(last));
-    stream.onopen = () => status('live', 'live');
+    stream.onopen = () => { status('live', 'live'); answered(true); };
     stream.addEventListener('over', () => { over = true; follow(); });
     stream.onerror = () => {
       status('lost', 'connection lost, trying again');
+      answered(false);
       if (stream.readyState !== EventSource.CLOSED) return; // the browser tries again
       stopStream();
       retry = setTimeout(follow, 2000 + Math.random() * 3000);
@@ -83,6 +90,18 @@
       }
     });
   }
+
+  // The manager has gone if it does not answer three times in a row. A page without a stream asks it.
+  let misses = 0;
+  function answered(yes) {
+    misses = yes ? 0 : misses + 1;
+    $('gone').hidden = misses < 3;
+  }
+  setInterval(() => {
+    if (stream || document.hidden) return;
+    fetch('/events?after=' + encodeURIComponent(last), { method: 'HEAD', cache: 'no-store' })
+      .then((r) => answered(r.status < 500 || r.status === 503), () => answered(false));
+  }, 5000);
 
   let whole = false; // a long table is shown in full
   function shorten() {
@@ -124,6 +143,7 @@
       return;
     }
     form.dataset.total = fresh.dataset.total;
+    form.hidden = fresh.hidden;
     if ('over' in fresh.dataset) form.dataset.over = '';
     const max = Math.max(Number(form.round.max), Number(fresh.elements.round.max));
     form.round.disabled = false;
@@ -163,6 +183,8 @@
 
   let announced = null;
   function announce() {
+    const title = $('progress') && $('progress').dataset.title;
+    if (title) document.title = title + ' · ' + document.querySelector('.bar .league').textContent;
     const text = $('progress') && $('progress').dataset.announce;
     if (!text || text === announced) return;
     if (announced !== null) {
@@ -256,8 +278,42 @@
     refresh();
   });
 
+  // ---- the player of ?follow= ----
+  const player = (/^P\d{2,6}$/.exec(new URLSearchParams(location.search).get('follow')) || [''])[0];
+
+  function markFollowed() {
+    if (!player) return;
+    let name = player;
+    for (const e of all('[data-of="' + player + '"]')) {
+      e.dataset.followed = '';
+      if (!e.matches('.who')) continue;
+      name = e.textContent;
+      const row = e.closest('tr, li, .line');
+      if (row) row.dataset.followed = '';
+    }
+    const line = $('line-' + player), button = document.querySelector('[data-line="' + player + '"]');
+    if (line) line.dataset.followed = '';
+    if (button) button.setAttribute('aria-pressed', true);
+    for (const a of all('a[href^="/"]')) {
+      const to = new URL(a.href);
+      if (!to.searchParams.has('follow')) to.searchParams.set('follow', player);
+      a.href = to.pathname + to.search;
+    }
+    for (const form of all('form')) {
+      if (!form.elements.follow) form.insertAdjacentHTML('beforeend', '<input type="hidden" name="follow" value="' + player + '">');
+    }
+    const off = document.createElement('a'), here = new URL(location);
+    here.searchParams.delete('follow');
+    off.href = here.pathname + here.search;
+    off.textContent = '✕';
+    off.setAttribute('aria-label', 'Follow nobody');
+    $('followed').replaceChildren('Following ' + name, off);
+    $('followed').hidden = false;
+  }
+
   // ---- all ----
   function refresh() {
+    markFollowed();
     localTimes();
     showPosition();
     shorten();
