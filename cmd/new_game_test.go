@@ -27,7 +27,7 @@ func clone(t *testing.T, files ...string) string {
 
 // The game is tested in a module with nothing but its imports.
 func TestNewGameCompilesAndPassesItsTests(t *testing.T) {
-	root := clone(t, "go.sum", "rules/rules.go", "rules/rulestest/rulestest.go")
+	root := clone(t, "go.sum", "rules/rules.go", "rules/draw.go", "rules/rulestest/rulestest.go")
 	var out strings.Builder
 	require.NoError(t, runNewGame(streams{&out, io.Discard}, root, "pick_2_stones"))
 	assert.Equal(t, "created rules/pick2stones/pick2stones.go\ncreated rules/pick2stones/pick2stones_test.go\nchanged cmd/games.go\n", out.String())

@@ -34,10 +34,22 @@ type Info struct {
 	MaxPlayers   int
 	MaxMoves     int // of one side in a match
 
+	// MoveWord is what people say before a move: with "column", the move 4 is "column 4". It is empty
+	// if the moves are words themselves.
+	MoveWord string
+
 	// SidesAlike tells that the rules treat both sides alike: they move at the same time, have
 	// the same moves, and with exchanged moves the other side wins. The statistics allow for an
 	// advantage of side A in any other game.
 	SidesAlike bool
+}
+
+// Say returns a move in words: "column 4".
+func (i Info) Say(move string) string {
+	if i.MoveWord == "" {
+		return move
+	}
+	return i.MoveWord + " " + move
 }
 
 // A Game creates the first position of a match (init_game_state).

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/rules"
+	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/rulestest"
@@ -275,6 +276,50 @@ func TestReplayFollowsTheMoves(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, tt.over, course.Over())
 			assert.Equal(t, tt.last, course.Last)
+		})
+	}
+}
+
+func TestBetterFindsWhatGivesAwayAPosition(t *testing.T) {
+	for name, tt := range map[string]struct {
+		game         rules.Game
+		moves        []string // the last one is judged
+		move, better string
+	}{
+		"a corner against the centre":   {tictactoe.Game{}, []string{"4"}, "0", ""},
+		"an edge against the centre":    {tictactoe.Game{}, []string{"4"}, "1", "0"},
+		"a win that is not taken":       {tictactoe.Game{}, []string{"0", "3", "1", "5"}, "8", "2"},
+		"a lost position":               {tictactoe.Game{}, []string{"4", "1", "0"}, "8", ""},
+		"a threat that is not answered": {tictactoe.Game{}, []string{"0", "4", "1"}, "8", "2"},
+		"a game without a solver":       {connectfour.Game{}, []string{"1", "1"}, "2", ""},
+		"moves at the same time":        {evenodd.Game{}, nil, "even", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			course, err := rules.Replay(tt.game, alternating(tt.moves...))
+			require.NoError(t, err)
+			assert.Equal(t, tt.better, rules.Better(course.Position, tt.move))
+		})
+	}
+}
+
+func TestBoardsShowTheMoves(t *testing.T) {
+	four := [][]string{{"", "", "", "", "", "", ""}, {"", "", "", "", "", "", ""}, {"", "", "", "", "", "", ""}, {"", "", "", "", "", "", ""},
+		{"", "", "", "O", "", "", ""}, {"X", "", "", "X", "", "", ""}, {"1", "2", "3", "4", "5", "6", "7"}}
+	for name, tt := range map[string]struct {
+		game  rules.Game
+		moves []string
+		want  [][]string
+	}{
+		"connect four":        {connectfour.Game{}, []string{"4", "4", "1"}, four},
+		"tic-tac-toe":         {tictactoe.Game{}, []string{"4", "2"}, [][]string{{"", "", "O"}, {"", "X", ""}, {"", "", ""}}},
+		"even/odd":            {evenodd.Game{}, []string{"even", "odd"}, [][]string{{"A", "B"}, {"E", "O"}}},
+		"even/odd at first":   {evenodd.Game{}, nil, [][]string{{"A", "B"}, {"", ""}}},
+		"rock paper scissors": {rockpaperscissors.Game{}, []string{"rock", "paper"}, [][]string{{"A", "B"}, {"R", "P"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			course, err := rules.Replay(tt.game, alternating(tt.moves...))
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, course.Position.(rules.Drawer).Draw(rules.NoSide))
 		})
 	}
 }

@@ -32,6 +32,7 @@ type Game struct{}
 var (
 	_ rules.Game     = Game{}
 	_ rules.Position = position{}
+	_ rules.Drawer   = position{}
 )
 
 // Info describes the game. Players register with it, and people read it. Change: the rules
@@ -43,6 +44,7 @@ func (Game) Info() rules.Info {
 		Rules: "Player A begins; the players take one, two or three stones in turn from a heap of 12. " +
 			"The player that takes the last stone wins.",
 		MoveTypes:    []string{MoveType},
+		MoveWord:     "take", // Change: the word before a move, or "" if the moves are words
 		ValidChoices: map[string][]string{MoveType: choices()},
 		MinPlayers:   2,
 		MaxPlayers:   2,
@@ -84,6 +86,17 @@ func (p position) Ask(rules.Side) rules.Question {
 		Options:  choices()[:min(p.heap, len(choices()))],
 		Context:  map[string]any{"stones": p.heap},
 	}
+}
+
+// Draw returns the heap as rows of cells for the replay and the pages. Change: your board, with the same
+// rows and columns in each position and at most three characters in a cell; or remove it, and the
+// game is shown without a board.
+func (p position) Draw(rules.Side) [][]string {
+	row := make([]string, stones)
+	for i := range p.heap {
+		row[i] = "o"
+	}
+	return [][]string{row}
 }
 
 // Check returns an error for an illegal move; the player reads its text. It accepts each option

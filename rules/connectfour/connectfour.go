@@ -37,6 +37,7 @@ type Game struct{}
 var (
 	_ rules.Game     = Game{}
 	_ rules.Position = position{}
+	_ rules.Drawer   = position{}
 )
 
 // Info describes the game.
@@ -47,6 +48,7 @@ func (Game) Info() rules.Info {
 		Rules: "Player A plays X and moves first; the players drop a mark in turn into one of seven columns, where it " +
 			"falls onto the marks below. Four marks in a row, column or diagonal win; a full board of six rows is a draw.",
 		MoveTypes:    []string{MoveType},
+		MoveWord:     "column",
 		ValidChoices: map[string][]string{MoveType: position{}.open()},
 		MinPlayers:   2,
 		MaxPlayers:   2,
@@ -129,6 +131,20 @@ func (p position) board() []string {
 		board[row] = string(line)
 	}
 	return board
+}
+
+// Draw returns the board above the names of its columns. Both sides see everything.
+func (p position) Draw(rules.Side) [][]string {
+	drawn := make([][]string, 0, rows+1)
+	for _, line := range p.board() {
+		drawn = append(drawn, strings.Split(line, ""))
+	}
+	for _, row := range drawn {
+		for i, cell := range row {
+			row[i] = strings.Trim(cell, ".")
+		}
+	}
+	return append(drawn, position{}.open())
 }
 
 // Check returns an error for an illegal move.

@@ -33,6 +33,8 @@ var (
 	_ rules.Game     = Game{}
 	_ rules.Position = choosing{}
 	_ rules.Position = chosen{}
+	_ rules.Drawer   = choosing{}
+	_ rules.Drawer   = chosen{}
 	_ rules.Numbered = Game{}
 )
 
@@ -135,6 +137,9 @@ func (choosing) Check(_ rules.Side, move string) error {
 	return fmt.Errorf("choice must be %q or %q", Even, Odd)
 }
 
+// Draw returns the board of chosen without a choice.
+func (choosing) Draw(side rules.Side) [][]string { return chosen{}.Draw(side) }
+
 func (choosing) Play(moves [2]string) rules.Position { return chosen{moves} }
 
 // Judge returns a verdict without winner: nothing is decided before the choices.
@@ -147,6 +152,12 @@ func (choosing) Judge(rules.Chance) rules.Verdict {
 
 // chosen is the position after the choices.
 type chosen struct{ moves [2]string }
+
+// Draw returns what each side chose: E for even, O for odd. The number is no part of the position.
+func (c chosen) Draw(rules.Side) [][]string {
+	letters := map[string]string{Even: "E", Odd: "O"}
+	return [][]string{{"A", "B"}, {letters[c.moves[0]], letters[c.moves[1]]}}
+}
 
 func (chosen) ToMove() []rules.Side            { return nil }
 func (chosen) Ask(rules.Side) rules.Question   { return rules.Question{} }

@@ -28,6 +28,8 @@ var (
 	_ rules.Game     = Game{}
 	_ rules.Position = showing{}
 	_ rules.Position = shown{}
+	_ rules.Drawer   = showing{}
+	_ rules.Drawer   = shown{}
 )
 
 // Info describes the game.
@@ -79,6 +81,9 @@ func (showing) Check(_ rules.Side, move string) error {
 	return fmt.Errorf("choice must be one of %s", strings.Join(hands(), ", "))
 }
 
+// Draw returns the board of shown without a hand.
+func (showing) Draw(side rules.Side) [][]string { return shown{}.Draw(side) }
+
 func (showing) Play(moves [2]string) rules.Position { return shown{moves} }
 
 // Judge has nothing to judge before the hands are shown.
@@ -91,6 +96,12 @@ func (showing) Judge(rules.Chance) rules.Verdict {
 
 // shown is the position after that.
 type shown struct{ moves [2]string }
+
+// Draw returns the first letter of each hand: R, P or S.
+func (s shown) Draw(rules.Side) [][]string {
+	letters := map[string]string{"rock": "R", "paper": "P", "scissors": "S"}
+	return [][]string{{"A", "B"}, {letters[s.moves[0]], letters[s.moves[1]]}}
+}
 
 func (shown) ToMove() []rules.Side            { return nil }
 func (shown) Ask(rules.Side) rules.Question   { return rules.Question{} }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,7 +51,9 @@ func Play(t require.TestingT, game rules.Game, chance rules.Chance,
 	info := game.Info()
 	var m Match
 	put := map[string]bool{}
+	drawn := game.Start()
 	for position, turns := game.Start(), 0; ; turns++ {
+		checkBoard(t, drawn, position)
 		sides := position.ToMove()
 		if len(sides) == 0 {
 			for _, side := range []rules.Side{rules.SideA, rules.SideB} {
@@ -58,6 +61,9 @@ func Play(t require.TestingT, game rules.Game, chance rules.Chance,
 			}
 			require.LessOrEqual(t, turns, game.MaxTurns(), "%s has at most %d turns", info.Type, game.MaxTurns())
 			m.Verdict = position.Judge(chance)
+			if solver, ok := position.(rules.Solver); ok {
+				require.Equal(t, m.Verdict.Winner, solver.Value(), "the value of the end is its winner")
+			}
 			return m
 		}
 		var moves [2]string
@@ -74,7 +80,42 @@ func Play(t require.TestingT, game rules.Game, chance rules.Chance,
 		next := position.Play(moves)
 		require.Equal(t, next, position.Play(moves), "the same moves lead to the same position")
 		require.Equal(t, sides, position.ToMove(), "a position does not change")
+		checkValue(t, position, next)
 		position = next
+	}
+}
+
+// checkBoard checks that a position has a board if the first one has, of the same size for all sides.
+func checkBoard(t require.TestingT, first, position rules.Position) {
+	start, drawn := first.(rules.Drawer)
+	drawer, all := position.(rules.Drawer)
+	require.Equal(t, drawn, all, "all positions have a board, or none")
+	for _, side := range []rules.Side{rules.NoSide, rules.SideA, rules.SideB} {
+		if !drawn {
+			return
+		}
+		board, size := drawer.Draw(side), start.Draw(rules.NoSide)
+		require.Len(t, board, len(size), "all boards have the same rows")
+		for i, row := range board {
+			require.Len(t, row, len(size[i]), "all boards have the same columns")
+			for _, cell := range row {
+				require.LessOrEqual(t, utf8.RuneCountInString(cell), 3, "a cell has at most 3 characters: %q", cell)
+			}
+		}
+		require.Equal(t, board, drawer.Draw(side), "a position does not change")
+	}
+}
+
+// checkValue checks that no move of the only side to move makes the position better for it.
+func checkValue(t require.TestingT, position, next rules.Position) {
+	before, solved := position.(rules.Solver)
+	if sides := position.ToMove(); solved && len(sides) == 1 {
+		after, all := next.(rules.Solver)
+		require.True(t, all, "all positions have a value, or none")
+		worth := func(p rules.Solver) int {
+			return map[rules.Side]int{sides[0]: 1, sides[0].Other(): -1}[p.Value()]
+		}
+		require.LessOrEqual(t, worth(after), worth(before), "no move is better than the best one")
 	}
 }
 

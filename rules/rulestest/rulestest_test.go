@@ -23,6 +23,8 @@ type broken struct {
 	unencodable  bool
 	endless      bool // moves are legal after the end
 	changes      bool // Play changes the position
+	grows, wide  bool // boards differ in size, or have long cells
+	rises        bool // a move makes the value better
 }
 
 func (g broken) Info() rules.Info {
@@ -76,6 +78,21 @@ func (p *steps) Play([2]string) rules.Position {
 	return &next
 }
 
+func (p *steps) Draw(rules.Side) [][]string {
+	cell := map[bool]string{true: "long", false: "äöü"}[p.wide]
+	if p.grows {
+		return make([][]string, p.done)
+	}
+	return [][]string{{cell}}
+}
+
+func (p *steps) Value() rules.Side {
+	if p.rises && p.done == 0 {
+		return rules.SideB
+	}
+	return rules.NoSide
+}
+
 func (p *steps) Judge(rules.Chance) rules.Verdict { return rules.Verdict{Winner: rules.NoSide} }
 
 // A recorder is a test that ends with its first failure.
@@ -99,6 +116,9 @@ func TestBrokenGamesAreFound(t *testing.T) {
 		"a context that is not JSON":       {broken{turns: 3, most: 3, unencodable: true}, "the context is sent as JSON"},
 		"a legal move after the end":       {broken{turns: 3, most: 3, endless: true}, "no move is legal after the end"},
 		"a position that changes":          {broken{turns: 3, most: 3, changes: true}, "position"},
+		"boards of different sizes":        {broken{turns: 3, most: 3, grows: true}, "all boards have the same rows"},
+		"a cell that is too long":          {broken{turns: 3, most: 3, wide: true}, "at most 3 characters"},
+		"a move that is too good":          {broken{turns: 3, most: 3, rises: true}, "no move is better than the best one"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := &recorder{}

@@ -3,6 +3,8 @@ package tictactoe
 import (
 	"fmt"
 	"math/bits"
+
+	"evenodd/rules"
 )
 
 // Best returns the best moves of the side with the mark, on a board in the form of a
@@ -31,6 +33,19 @@ func Best(board, mark string) ([]string, error) {
 		}
 	}
 	return best.names(), nil
+}
+
+// Value returns the winner if both sides play the best moves; rules.NoSide for a draw.
+func (p position) Value() rules.Side {
+	mover := p.mover()
+	var s solver
+	switch worth := s.worth(p.taken[mover], p.taken[mover.Other()], 0, 1); {
+	case worth > 0:
+		return mover
+	case worth < 0:
+		return mover.Other()
+	}
+	return rules.NoSide
 }
 
 // read returns the cells of the side with the mark, and those of the other side.

@@ -31,6 +31,8 @@ type Game struct{}
 var (
 	_ rules.Game     = Game{}
 	_ rules.Position = position{}
+	_ rules.Drawer   = position{}
+	_ rules.Solver   = position{}
 )
 
 // cells are the names of the cells.
@@ -44,6 +46,7 @@ func (Game) Info() rules.Info {
 		Rules: "Player A plays X and moves first; the players take turns to mark a free cell of a 3 by 3 " +
 			"board. Three marks in a row, column or diagonal win; a full board is a draw.",
 		MoveTypes:    []string{MoveType},
+		MoveWord:     "cell",
 		ValidChoices: map[string][]string{MoveType: full.names()},
 		MinPlayers:   2,
 		MaxPlayers:   2,
@@ -137,6 +140,15 @@ func (p position) board() string {
 		}
 	}
 	return string(board)
+}
+
+// Draw returns the board. Both sides see everything.
+func (p position) Draw(rules.Side) [][]string {
+	drawn := make([][]string, 3)
+	for cell, mark := range p.board() {
+		drawn[cell/3] = append(drawn[cell/3], strings.Trim(string(mark), "."))
+	}
+	return drawn
 }
 
 func (p position) Check(side rules.Side, move string) error {
