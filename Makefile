@@ -17,7 +17,7 @@ test:
 
 # All tests, also those that take long: processes and managers that are killed again
 # and again, matches under load, a thousand leagues with faults. Continuous
-# integration runs the same.
+# integration runs a part of them.
 test-all:
 	EVENODD_TEST_ALL=1 go test ./...
 
