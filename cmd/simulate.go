@@ -30,6 +30,7 @@ type simulateOptions struct {
 	output string
 	list   string
 	quiet  bool
+	rated  bool // --ratings
 
 	entrants   string // path of --entrants
 	promptFile string // --llm-prompt
@@ -112,12 +113,15 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 		"limits)")
 	choiceFlag(f, &o.output, "format", formatTable, "output", formatTable, formatJSON, formatCSV)
 	choiceFlag(f, &o.list, "list", "matches", "rows of --format csv", "matches", "standings")
+	f.BoolVar(&o.rated, "ratings", false, "print a second table: ratings with intervals, and the results of each pair")
+	f.BoolVar(&o.untilSignificant, "until-significant", false, "play two legs at a time, until one player is shown to "+
+		"be better than every other; --legs is the largest number, even (default 200)")
 	f.BoolVar(&o.quiet, "quiet", false, "write nothing but errors to standard error")
 	return c
 }
 
 func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) (err error) {
-	write, err := simulationWriter(o.output, o.list)
+	write, err := simulationWriter(o.output, o.list, o.rated)
 	if err != nil {
 		return err
 	}
@@ -202,8 +206,14 @@ func newSeed() uint64 {
 	return rand.Uint64N(1 << 53) //nolint:gosec // a seed is not secret; every JSON reader keeps 53 bits
 }
 
+// usualMostLegs is the largest number of legs of a league until a significant result.
+const usualMostLegs = 200
+
 // complete checks the options, and adds those of the league's files.
 func (o *simulateOptions) complete(files *config.Loader) error {
+	if o.untilSignificant && !o.given("legs") {
+		o.Legs = usualMostLegs
+	}
 	switch { // simulation.Options takes 0 for the default
 	case o.Legs == 0:
 		return usage("--legs 0: must be 1 or more")

@@ -1,6 +1,9 @@
 package cmd
 
 import (
+	"errors"
+	"fmt"
+
 	"evenodd/league"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
@@ -9,9 +12,13 @@ import (
 	"evenodd/league/view/stats"
 )
 
-// simulationWriter returns the function for --format and --list.
-func simulationWriter(format, list string) (write func(streams, *simulation.Result) error, err error) {
+// simulationWriter returns the function for --format, --list and --ratings.
+func simulationWriter(format, list string, rated bool) (write func(streams, *simulation.Result) error, err error) {
 	switch {
+	case rated && format != formatTable:
+		return nil, usage("--ratings prints a table: --format json has statistics and head_to_head")
+	case rated && list == "matches":
+		return printRated, nil
 	case format == "csv" && list == "standings":
 		return func(s streams, r *simulation.Result) error {
 			return printCSV(s.out, standingsCSV(r.Standings))
@@ -34,9 +41,48 @@ func printSimulation(s streams, r *simulation.Result) error {
 	return printOutside(s.out, r)
 }
 
+// mostColumns is the largest number of opponents in the second table of printRated.
+const mostColumns = 10
+
+// printRated prints what printSimulation does, and a table of the players by rating with their results
+// against the first ones of it.
+func printRated(s streams, r *simulation.Result) error {
+	of := resultsOf(r)
+	all, met := of.Statistics(), map[[2]string]league.Tally{}
+	for _, p := range of.HeadToHead() {
+		met[[2]string{p.PlayerID, p.OpponentID}] = p.Tally
+	}
+	header := []string{"Player", "Name", "Rating (95%)", "Ranks"}
+	opponents := all.Ratings[:min(len(all.Ratings), mostColumns)]
+	for i := range opponents {
+		header = append(header, opponents[i].PlayerID)
+	}
+	rows := protocol.Each(all.Ratings, func(p stats.Player) []any {
+		row := []any{p.PlayerID, p.DisplayName, p.Interval(), p.Ranks()}
+		for i := range opponents {
+			row = append(row, winsDrawsLosses(met[[2]string{p.PlayerID, opponents[i].PlayerID}]))
+		}
+		return row
+	})
+	err := errors.Join(printSimulation(s, r), printTable(s.out, header, rows))
+	note := "Columns of opponents: wins–draws–losses against them."
+	if n := len(all.Ratings) - len(opponents); n > 0 {
+		note += fmt.Sprintf(" Those of %d further opponents are in --format json.", n)
+	}
+	return errors.Join(err, printLine(s.out, "%s", note))
+}
+
+func winsDrawsLosses(t league.Tally) string {
+	if t.Played == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d–%d–%d", t.Wins, t.Draws, t.Losses)
+}
+
 // resultsOf are the results of a simulation for the statistics.
 func resultsOf(r *simulation.Result) *record.Results {
-	results := &record.Results{LeagueID: r.LeagueID, Format: r.Format, Players: r.Standings, Matches: r.Results}
+	results := &record.Results{LeagueID: r.LeagueID, Format: r.Format, Until: r.Until, Players: r.Standings,
+		Matches: r.Results}
 	if game, err := games().Game(r.GameType); err == nil {
 		results.SidesAlike = game.Info().SidesAlike
 	}
@@ -61,6 +107,8 @@ type (
 		Results    []resultJSON        `json:"results"`
 		Losses     []simulation.Loss   `json:"losses,omitempty"`
 		Breaches   []simulation.Breach `json:"breaches,omitempty"`
+		HeadToHead []record.Pair       `json:"head_to_head"`
+		Comparison *record.Comparison  `json:"comparison,omitzero"` // of a league until a significant result
 	}
 	resultJSON struct {
 		MatchID        string                    `json:"match_id"`
@@ -80,11 +128,13 @@ type (
 func writeJSON(s streams, r *simulation.Result) error { return printJSON(s.out, jsonOf(r)) }
 
 func jsonOf(r *simulation.Result) *simulationJSON {
+	of := resultsOf(r)
 	document := &simulationJSON{
 		head: headOf(r.LeagueID), GameType: r.GameType, Seed: r.Seed,
 		Faults: r.Faults, Tournament: r.Format, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results),
 		Champion: r.Champion,
-		Losses:   r.Losses, Breaches: r.Breaches, Standings: r.Standings, Statistics: resultsOf(r).Statistics(),
+		Losses:   r.Losses, Breaches: r.Breaches, Standings: r.Standings, Statistics: of.Statistics(),
+		HeadToHead: of.HeadToHead(), Comparison: of.Comparison(),
 	}
 	for _, m := range r.Results {
 		document.Results = append(document.Results, resultJSON{

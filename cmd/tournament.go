@@ -27,6 +27,8 @@ type leagueSettings struct {
 	strict    bool
 	newLeague bool
 	pace      time.Duration
+
+	untilSignificant bool // a round-robin ends when one player is shown to be the best
 }
 
 // flags defines the flags of l, and those of o that both commands have.
@@ -58,6 +60,13 @@ func (l *leagueSettings) tournament(players, legs int, listed []string) (*journa
 		return nil, usage("--rounds %d: only --tournament swiss takes it", l.rounds)
 	case l.seeding != "" && roundRobin:
 		return nil, usage("--seeding %s: only --tournament swiss and knockout take it", l.seeding)
+	case l.untilSignificant && !roundRobin:
+		return nil, usage("--until-significant: only --tournament round-robin takes it")
+	case l.untilSignificant && legs%2 != 0:
+		return nil, usage("--legs %d: with --until-significant the number is even, so that each pair meets once on each side",
+			legs)
+	case l.untilSignificant:
+		return &journal.Tournament{Algorithm: pairing.Sequential}, nil
 	case roundRobin:
 		return nil, nil //nolint:nilnil // no tournament is a round-robin
 	case legs != 1:

@@ -13,7 +13,7 @@ import (
 // A Tournament is the format of a league whose pairings depend on its results. It never
 // changes.
 type Tournament struct {
-	Algorithm string `json:"algorithm"` // as package pairing names it; not the circle method
+	Algorithm string `json:"algorithm"` // as package pairing names it; not that of the plain round-robin
 	// of a Swiss system: as many as this, or as its players admit; 0 for the usual number
 	Rounds int `json:"rounds,omitzero"`
 	// display names of players, best first; the other players follow in order of ids
@@ -36,6 +36,10 @@ func (t *Tournament) IsSwiss() bool { return t != nil && t.Algorithm == pairing.
 
 // IsKnockout tells whether the format is a knockout.
 func (t *Tournament) IsKnockout() bool { return t != nil && t.Algorithm == pairing.Knockout }
+
+// IsSequential tells whether the format is a round-robin that ends when one player is shown to be
+// better than every other.
+func (t *Tournament) IsSequential() bool { return t != nil && t.Algorithm == pairing.Sequential }
 
 // Format is FormatSwiss or FormatKnockout; "" for a round-robin.
 func (t *Tournament) Format() string {
@@ -60,9 +64,9 @@ func (t *Tournament) check(legs int) error {
 	switch {
 	case t == nil:
 		return nil
-	case !t.IsSwiss() && !t.IsKnockout():
+	case !t.IsSwiss() && !t.IsKnockout() && !t.IsSequential():
 		return fmt.Errorf("tournament: algorithm %.40q is not known: made by a newer evenodd", t.Algorithm)
-	case t.Rounds < 0 || t.Rounds > 0 && !t.IsSwiss() || legs != 1:
+	case t.Rounds < 0 || t.Rounds > 0 && !t.IsSwiss() || legs != 1 && !t.IsSequential():
 		return fmt.Errorf("tournament: %s does not go with %d rounds and %d legs", t.Algorithm, t.Rounds, legs)
 	}
 	seen := map[string]bool{"": true}
@@ -97,7 +101,8 @@ func (t *Tournament) For(players, legs int) pairing.Format {
 	if t == nil {
 		return pairing.Format{Players: players, Legs: legs}
 	}
-	return pairing.Format{Name: t.Algorithm, Players: players, Rounds: min(t.Rounds, pairing.MaxSwissRounds(players))}
+	rounds := min(t.Rounds, pairing.MaxSwissRounds(players))
+	return pairing.Format{Name: t.Algorithm, Players: players, Legs: legs, Rounds: rounds}
 }
 
 // seeds are the indexes of players, best first; nil in a round-robin.

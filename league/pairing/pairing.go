@@ -61,16 +61,17 @@ type Slot struct {
 
 // The names of the algorithms in the journal.
 const (
-	Circle   = "circle-v1" // RoundRobin
-	Swiss    = "swiss-v1"
-	Knockout = "knockout-v1"
+	Circle     = "circle-v1" // RoundRobin
+	Swiss      = "swiss-v1"
+	Knockout   = "knockout-v1"
+	Sequential = "sequential-v1" // a RoundRobin until one player is shown to be the best
 )
 
 // A Format selects a tournament format and its parameters. The journal stores it.
 type Format struct {
 	Name    string // the algorithm; "" for Circle
 	Players int    // 2 or more
-	Legs    int    // of a round robin, 1 or more; other formats ignore it
+	Legs    int    // of a round robin, 1 or more, the largest number for Sequential; other formats ignore it
 	Rounds  int    // of a Swiss tournament; 0 for the default
 	Seeds   []int  // of other formats than a round robin: player indexes, best first; nil for ascending indexes
 
@@ -90,6 +91,8 @@ func New(f Format) (Pairer, error) {
 		return NewRoundRobin(f.Players, f.Legs)
 	case Swiss:
 		return newSwiss(f)
+	case Sequential:
+		return newSequential(f.Players, f.Legs)
 	case Knockout:
 		return newKnockout(f.Players, f.Seeds)
 	default:

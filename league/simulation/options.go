@@ -102,7 +102,7 @@ func (o *Options) checkTournament(check func(ok bool, format string, args ...any
 	}
 	check(t.Rounds <= pairing.MaxSwissRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d",
 		o.Players, pairing.MaxSwissRounds(o.Players), t.Rounds)
-	check(o.Legs <= 1, "only a round-robin has legs, not a tournament of format %s", t.Format())
+	check(o.Legs <= 1 || t.IsSequential(), "only a round-robin has legs, not a tournament of format %s", t.Format())
 	if o.External != nil && len(o.Entrants) == 0 || o.Players < 1 {
 		return
 	}

@@ -34,6 +34,7 @@ type Result struct {
 	Seed      uint64
 	Faults    string // as in Options
 	Format    string // swiss or knockout; "" for a round-robin
+	Until     int    // as in record.Results
 	Players   int
 	Rounds    int
 	Champion  league.Champion
@@ -374,6 +375,9 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
 		Champion: completed.Champion, Results: s.manager.Results(), Evidence: s.manager.Evidence(),
 		Unwritten: s.manager.FinishFiles(),
+	}
+	if o.Tournament.IsSequential() {
+		r.Until = o.Legs
 	}
 	players := s.roster.byID()
 	for _, row := range s.manager.Standings() {

@@ -1,8 +1,41 @@
 package record
 
 import (
+	"cmp"
+	"slices"
+
 	"evenodd/league"
+	"evenodd/league/decide"
 )
+
+// A Pair sums the results of a player against an opponent.
+type Pair struct {
+	PlayerID   string `json:"player_id"`
+	OpponentID string `json:"opponent_id"`
+	league.Tally
+}
+
+// HeadToHead sums all results by player and opponent, in order of ids. Each pair that has met is
+// there twice, once for each of the two.
+func (r *Results) HeadToHead() []Pair {
+	players, matches, _ := r.played(func(*decide.MatchRecord) bool { return true })
+	sums, keys := map[[2]int]*Pair{}, [][2]int{}
+	for _, m := range matches {
+		for _, key := range [][2]int{{m.A, m.B}, {m.B, m.A}} {
+			if sums[key] == nil {
+				sums[key] = &Pair{PlayerID: players[key[0]].PlayerID, OpponentID: players[key[1]].PlayerID}
+				keys = append(keys, key)
+			}
+			sums[key].Add(m.Outcome(key[0]), 1)
+		}
+	}
+	slices.SortFunc(keys, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	pairs := make([]Pair, len(keys))
+	for i, key := range keys {
+		pairs[i] = *sums[key]
+	}
+	return pairs
+}
 
 // A HeadToHead sums the results of a player against an opponent.
 type HeadToHead struct {

@@ -14,6 +14,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
@@ -104,10 +105,10 @@ func TestDurationsHaveTwoOrThreeDigits(t *testing.T) {
 }
 
 func TestFormatsInWords(t *testing.T) {
-	assert.Equal(t, "round-robin", record.FormatInWords("", 1))
-	assert.Equal(t, "round-robin, 2 legs", record.FormatInWords(journal.FormatRoundRobin, 2))
-	assert.Equal(t, "Swiss system", record.FormatInWords(journal.FormatSwiss, 1))
-	assert.Equal(t, "knockout", record.FormatInWords(journal.FormatKnockout, 1))
+	assert.Equal(t, "round-robin", record.FormatInWords(nil, 1))
+	assert.Equal(t, "round-robin, 2 legs", record.FormatInWords(nil, 2))
+	assert.Equal(t, "Swiss system", record.FormatInWords(&journal.Tournament{Algorithm: pairing.Swiss}, 1))
+	assert.Equal(t, "knockout", record.FormatInWords(&journal.Tournament{Algorithm: pairing.Knockout}, 1))
 }
 
 func TestEveryErrorHasAPhrase(t *testing.T) {

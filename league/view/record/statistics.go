@@ -17,6 +17,7 @@ type Results struct {
 	LeagueID   string
 	SidesAlike bool                 // as rules.Info has it; false for an unknown game
 	Format     string               // as journal.Tournament.Format: "" for a round-robin
+	Until      int                  // the largest number of legs, if the league ends when one player is shown to be the best
 	Players    []league.Standing    // in any order; the strategy is "" if it is not known
 	Matches    []decide.MatchRecord // in schedule order
 }
@@ -29,6 +30,9 @@ func (l *League) Results(games rules.Registry) *Results {
 	r := &Results{LeagueID: l.Created.LeagueID, Format: l.Created.Tournament.Format(), Matches: decide.Results(l.State)}
 	if game, err := games.Game(l.Created.GameType); err == nil {
 		r.SidesAlike = game.Info().SidesAlike
+	}
+	if l.Created.Tournament.IsSequential() {
+		r.Until = l.Created.Legs
 	}
 	strategies := l.strategies()
 	r.Players = l.Standings()
@@ -67,12 +71,18 @@ func (r *Results) Statistics() *stats.Analysis {
 	s := stats.Analyse(players, matches, r.options())
 	s.Round()
 	s.Stated, s.Matches, s.Sentence = stated, s.Matches+stated, s.Sentence+unrated(stated)
+	if c := r.Comparison(); c != nil {
+		s.Sentence = c.Sentence()
+	}
 	return s
 }
 
 // Sentence is the sentence of Statistics, which it computes in a small part of the time unless
 // the results show differences.
 func (r *Results) Sentence() string {
+	if c := r.Comparison(); c != nil {
+		return c.Sentence()
+	}
 	players, matches, stated := r.rated()
 	return stats.Sentence(players, matches, r.options()) + unrated(stated)
 }
@@ -81,7 +91,7 @@ func (r *Results) options() stats.Options {
 	// All readers of a league know its id, other than the seed of a simulation.
 	seed := fnv.New64a()
 	_, _ = seed.Write([]byte(r.LeagueID)) // never fails
-	return stats.Options{Seed: seed.Sum64(), SidesAlike: r.SidesAlike, PairedByResults: r.Format != ""}
+	return stats.Options{Seed: seed.Sum64(), SidesAlike: r.SidesAlike, PairedByResults: r.Format != "" || r.Until > 0}
 }
 
 // unrated tells how many results no rating uses; "" for none.
@@ -96,6 +106,13 @@ func unrated(n int) string {
 // Stated is the number of the others between them, which no rating uses, because they rest on the
 // word of a referee.
 func (r *Results) rated() (players []league.Standing, matches []league.Played, stated int) {
+	return r.played(func(m *decide.MatchRecord) bool { return m.Grade != journal.GradeStated })
+}
+
+// played are the players whose results count, in order of ids, and the matches between them that are
+// wanted; left is the number of the others between them.
+func (r *Results) played(wanted func(*decide.MatchRecord) bool) (players []league.Standing, matches []league.Played,
+	left int) {
 	players = slices.DeleteFunc(slices.Clone(r.Players), func(p league.Standing) bool { return p.Annulled })
 	slices.SortFunc(players, func(a, b league.Standing) int { return league.CompareIDs(a.PlayerID, b.PlayerID) })
 	index := map[string]int{"": league.None}
@@ -109,12 +126,12 @@ func (r *Results) rated() (players []league.Standing, matches []league.Played, s
 		b, knowsB := index[m.PlayerB]
 		switch {
 		case !knowsA || !knowsB:
-		case m.Grade == journal.GradeStated:
-			stated++
+		case !wanted(m):
+			left++
 		default:
 			matches = append(matches, league.Played{A: a, B: b, Winner: index[m.Winner],
 				Technical: m.Status == league.StatusTechnicalLoss})
 		}
 	}
-	return players, matches, stated
+	return players, matches, left
 }

@@ -7,12 +7,14 @@ import (
 )
 
 // FormatInWords is the format of a league for people: "round-robin, 2 legs".
-func FormatInWords(format string, legs int) string {
+func FormatInWords(t *journal.Tournament, legs int) string {
 	switch {
-	case format == journal.FormatSwiss:
+	case t.IsSwiss():
 		return "Swiss system"
-	case format == journal.FormatKnockout:
+	case t.IsKnockout():
 		return "knockout"
+	case t.IsSequential():
+		return fmt.Sprintf("round-robin, at most %d legs", legs)
 	case legs > 1:
 		return fmt.Sprintf("round-robin, %d legs", legs)
 	}

@@ -23,7 +23,7 @@ type Writer interface {
 // Write writes the report, with its matches if they are wanted.
 func (r *Report) Write(w Writer, matches bool) {
 	w.Heading(1, "%s (%s, %s)", r.Title(), r.League.GameType,
-		record.FormatInWords(r.League.Tournament, r.League.Legs))
+		record.FormatInWords(r.state.Created.Tournament, r.League.Legs))
 	if len(r.Standings) > 0 {
 		w.Table(league.Cells(league.Columns(r.Standings), r.Standings))
 	}

@@ -106,6 +106,9 @@ func (p *Player) Ranks() string {
 	return fmt.Sprintf("%d–%d", p.BestRank, p.WorstRank)
 }
 
+// Interval is the rating with its interval, such as 1650 (1358–1940).
+func (p *Player) Interval() string { return fmt.Sprintf("%.0f (%.0f–%.0f)", p.Rating, p.Low, p.High) }
+
 // Sides counts the matches behind the ratings by the side that won.
 type Sides struct {
 	WinsA int `json:"wins_A"`
@@ -157,6 +160,12 @@ func (a *Analysis) Round() {
 		a.Ratings[i] = a.Players[player]
 		round(1, &a.Ratings[i].Rating, &a.Ratings[i].Low, &a.Ratings[i].High)
 	}
+}
+
+// Significant rounds a number to four significant digits: its last bits differ between processors.
+func Significant(x float64) float64 {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'g', 4, 64), 64)
+	return x
 }
 
 func round(digits int, numbers ...*float64) {

@@ -1,0 +1,101 @@
+package simulation_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/inspect/audit"
+	"evenodd/league/journal"
+	"evenodd/league/pairing"
+	"evenodd/league/simulation"
+	"evenodd/league/store"
+	"evenodd/league/view/record"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/tictactoe"
+)
+
+func untilSignificant(seed uint64, game string, players int, strategies ...string) simulation.Options {
+	o := options(players)
+	o.Seed, o.GameType, o.Strategies, o.Legs = seed, game, strategies, 200
+	o.Games = rules.NewRegistry(evenodd.Game{}, tictactoe.Game{})
+	o.Tournament = &journal.Tournament{Algorithm: pairing.Sequential}
+	return o
+}
+
+func comparison(r *simulation.Result) *record.Comparison {
+	return (&record.Results{Until: r.Until, Players: r.Standings, Matches: r.Results}).Comparison()
+}
+
+// TestLeaguesUntilASignificantResult measures how often leagues stop early. docs/statistics.md has the
+// figures of EVENODD_TEST_ALL.
+func TestLeaguesUntilASignificantResult(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		game       string
+		players    int
+		strategies []string
+		few, all   int // leagues
+	}{
+		{"two equal players of Even/Odd", evenodd.Type, 2, []string{"random"}, 28, 2000},
+		{"two equal players of Tic-Tac-Toe", tictactoe.Type, 2, []string{"random"}, 12, 2000},
+		{"four equal players of Even/Odd", evenodd.Type, 4, []string{"random"}, 2, 2000},
+		{"a perfect and a random player", tictactoe.Type, 2, []string{"perfect", "random"}, 8, 200},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			leagues := tt.few
+			if os.Getenv("EVENODD_TEST_ALL") != "" {
+				leagues = tt.all
+			}
+			early, within16 := 0.0, 0.0
+			for seed := range leagues {
+				c := comparison(run(t, untilSignificant(uint64(seed), tt.game, tt.players, tt.strategies...)))
+				if c.StoppedBy == record.StoppedBySignificance {
+					early++
+					if c.Legs <= 16 {
+						within16++
+					}
+				}
+			}
+			n := float64(leagues)
+			t.Logf("%d leagues: %v stopped early, %v within 16 legs", leagues, early, within16)
+			if len(tt.strategies) > 1 {
+				assert.GreaterOrEqual(t, within16, 0.95*n)
+				return
+			}
+			assert.LessOrEqual(t, early, 0.05*n+2*math.Sqrt(0.05*0.95*n), "5%% and two standard errors")
+		})
+	}
+}
+
+// An interrupted league stops where the whole one does, and the audit repeats the decision.
+func TestLeagueUntilASignificantResultResumes(t *testing.T) {
+	o := untilSignificant(7, tictactoe.Type, 2, "perfect", "random")
+	folder := store.Folder(t.TempDir())
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o.Files = openFiles(t, folder, o.LeagueID)
+	o.Progress = func(recorded, _ int) {
+		if recorded == 5 {
+			cancel()
+		}
+	}
+	_, err := simulation.Run(ctx, o)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, o.Files.Close())
+	o.Files, o.Progress = openFiles(t, folder, o.LeagueID), nil
+	o.Tournament, o.Legs = nil, 1 // the journal has them
+	again := run(t, o)
+	require.NoError(t, o.Files.Close())
+	assert.Equal(t, comparison(run(t, untilSignificant(7, tictactoe.Type, 2, "perfect", "random"))), comparison(again))
+	assert.Equal(t, "Stopped after 14 of at most 200 legs: P01 is shown to be better than every other player.",
+		comparison(again).Sentence())
+	report, err := audit.Run(folder, audit.Options{Games: o.Games})
+	require.NoError(t, err)
+	assert.Empty(t, report.Leagues[0].Findings)
+}
