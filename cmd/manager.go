@@ -17,6 +17,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/view/page"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
@@ -30,6 +31,7 @@ type managerOptions struct {
 	exitWhenDone bool
 	mcpAdmin     bool
 	page         bool
+	basePath     basePath
 	admission    admission
 	version      string // of the program
 }
@@ -77,6 +79,7 @@ league at the manager's address, such as http://localhost:8000/.`,
 	f.BoolVar(&o.mcpAdmin, "mcp-admin", false, "offer the tools of the organiser, such as start_league, to MCP clients "+
 		"that send the admin token as bearer credential")
 	f.BoolVar(&o.page, "page", true, "show the league to browsers, at / of the same address")
+	basePathFlag(f, &o.basePath)
 	return c
 }
 
@@ -194,17 +197,17 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	misdirected := func(ctx context.Context, method, path string) { m.Misdirected(ctx, method, path, endpoint) }
 	server := mcp.NewServer(managerMCP(mux, m, p.LeagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
-	var mounts []http.Mount
+	shown := &leaguePage{}
 	if p.page {
-		var closePage func()
-		if mounts, closePage, err = pageMounts(&managerSource{manager: m}, p.log); err != nil {
+		options := page.Options{Log: p.log, Base: string(p.basePath), Listed: p.Roster.Names(true)}
+		if shown, err = newLeaguePage(&managerSource{manager: m}, options); err != nil {
 			return err
 		}
-		defer closePage()
+		defer shown.end()
 	}
 	defer p.serve(&p.address, p.listener, mux, m.Stamp, http.Config{
 		MaxBody: maxRequest, TooLarge: m.TooLarge, Misdirected: misdirected, Identify: m.Identify,
-		Mounts: append(mounts, http.Health(health)), MCP: server,
+		Mounts: append(shown.mounts, http.Health(health)), MCP: server,
 	})()
 	defer p.tell(m, server)()
 	p.introduce(s, m.Status(), m.Resumed(), m.AdminToken())
@@ -220,7 +223,9 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	case !over || err != nil && ctx.Err() == nil: // the journal fails
 		return err
 	}
-	if !p.exitWhenDone {
+	if p.exitWhenDone {
+		shown.finish(ctx)
+	} else {
 		seal()
 		s.note("The league is over; the manager answers queries until it is interrupted.")
 		m.Linger(ctx)
@@ -251,7 +256,7 @@ func (p *managerProcess) introduce(s streams, status manager.Status, resumed boo
 		s.note("%s", problem)
 	}
 	if p.page {
-		s.note("%s%s", watchPage, pageURL(&p.address, p.listener))
+		s.note("%s%s", watchPage, pageURL(&p.address, p.listener, p.basePath))
 	}
 	s.note("Admin token for start_league: %s", adminToken)
 }

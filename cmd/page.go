@@ -6,10 +6,13 @@ import (
 	"fmt"
 	"io/fs"
 	"net"
+	"regexp"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
 
 	"evenodd/league"
 	"evenodd/league/journal"
@@ -32,20 +35,66 @@ func pageQuota() *http.Quota {
 // watchPage begins the line with the URL of a page. evenodd up recognises it.
 const watchPage = "Watch the league in a browser: "
 
-// pageMounts are the handlers of the page of a league. The returned function ends its work, when the server
-// has stopped.
-func pageMounts(source page.Source, log zerolog.Logger) (mounts []http.Mount, end func(), err error) {
+// A leaguePage is the page of a league. The zero value has no handlers.
+type leaguePage struct {
+	mounts []http.Mount
+	pages  *page.Pages
+	end    func() // ends its work, when the server has stopped
+}
+
+// newLeaguePage makes the page of a source.
+func newLeaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 	board := page.NewBoard(source)
-	pages, err := page.New(board, page.Options{Log: log, Games: games()})
+	o.Games = games()
+	pages, err := page.New(board, o)
 	if err != nil {
 		board.Close()
-		return nil, nil, err
+		return nil, err
 	}
 	quota := pageQuota()
-	return protocol.Each(pages.Routes(), func(r page.Route) http.Mount {
+	return &leaguePage{protocol.Each(pages.Routes(), func(r page.Route) http.Mount {
 		return http.Mount{Pattern: r.Pattern, Handler: r.Handler, Quota: quota, Stream: r.Stream}
-	}), board.Close, nil
+	}), pages, board.Close}, nil
 }
+
+// pageFarewell is how long a process waits until the pages that are open have the end of the league.
+const pageFarewell = 10 * time.Second
+
+// finish waits until the pages that are open have the end of the league.
+func (p *leaguePage) finish(ctx context.Context) {
+	if p.pages != nil {
+		ctx, cancel := context.WithTimeout(ctx, pageFarewell)
+		defer cancel()
+		p.pages.Finish(ctx)
+	}
+}
+
+// A basePath is the value of --base-path.
+type basePath string
+
+var _ pflag.Value = (*basePath)(nil)
+
+// basePathFlag defines the path of the pages.
+func basePathFlag(f *pflag.FlagSet, p *basePath) {
+	f.Var(p, "base-path", "`path` of the pages, such as /league, if a reverse proxy passes it unchanged (docs/live-page.md)")
+}
+
+// Set implements pflag.Value.
+func (p *basePath) Set(given string) error {
+	path := strings.TrimSuffix(given, "/")
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	if path != "" && !regexp.MustCompile(`^(/[A-Za-z0-9_-]+)+$`).MatchString(path) || slices.Contains([]string{"mcp", "healthz"}, first) {
+		return errors.New("must be a path of letters, digits, - and _, such as /league, and not that of the agents or the monitor")
+	}
+	*p = basePath(path)
+	return nil
+}
+
+// String implements pflag.Value.
+func (p *basePath) String() string { return string(*p) }
+
+// Type implements pflag.Value.
+func (*basePath) Type() string { return "path" }
 
 // A managerSource is the source of a league whose manager runs in this process.
 type managerSource struct{ manager *manager.Manager }
@@ -82,27 +131,27 @@ func (s *managerSource) Transcript(ctx context.Context, at league.Attempt) (*sto
 }
 
 // pageURL is the URL of the page of a server for browsers on this machine.
-func pageURL(a *address, l net.Listener) string {
-	return strings.TrimSuffix(a.localURL(l), http.Path) + "/"
+func pageURL(a *address, l net.Listener, base basePath) string {
+	return strings.TrimSuffix(a.localURL(l), http.Path) + string(base) + "/"
 }
 
 // servePage serves the page of a source, apart from its manager, until stop. It listens at an address,
 // the value of a flag, and returns its URL for browsers.
-func servePage(ctx context.Context, flag, at string, allowed []string, source page.Source,
+func servePage(ctx context.Context, flag, at string, allowed []string, source page.Source, base basePath,
 	log zerolog.Logger) (url string, stop func(), err error) {
 	a := &address{allowed: allowed}
 	listener, err := a.listenOn(ctx, flag, at)
 	if err != nil {
 		return "", nil, err
 	}
-	mounts, end, err := pageMounts(source, log)
+	shown, err := newLeaguePage(source, page.Options{Log: log, Base: string(base)})
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}
-	server := http.NewServer(nil, http.Config{Hosts: a.names(listener), Mounts: append(mounts, http.Health(nil))})
+	server := http.NewServer(nil, http.Config{Hosts: a.names(listener), Mounts: append(shown.mounts, http.Health(nil))})
 	stopServer := server.ServeUntil(listener, shutdownPatience)
-	return pageURL(a, listener), func() {
+	return pageURL(a, listener, base), func() {
 		stopServer()
-		end()
+		shown.end()
 	}, nil
 }

@@ -236,7 +236,7 @@ func TestLivePageCommandsWork(t *testing.T) {
 			checkPage(t, launch(t, dir, nil, "evenodd", strings.Fields(atFreePort(command))[1:]...))
 		}
 	}
-	assert.Equal(t, 3, commands)
+	assert.Equal(t, 4, commands)
 }
 
 // atFreePort is a command that serves a page, at a free port and without pauses.

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -165,11 +164,11 @@ func TestPageShowsTheRatingsOfTheReport(t *testing.T) {
 	folder, id := store.Folder("../testdata/leagues/finished"), "league_2025_even_odd"
 	r, err := report.Read(t.Context(), folder, report.Options{LeagueID: id, Games: games()})
 	require.NoError(t, err)
-	mounts, end, err := pageMounts(page.NewFolder(folder, id), zerolog.Nop())
+	shown, err := newLeaguePage(page.NewFolder(folder, id), page.Options{})
 	require.NoError(t, err)
-	defer end()
+	defer shown.end()
 	mux := http.NewServeMux()
-	for _, m := range mounts {
+	for _, m := range shown.mounts {
 		mux.Handle(m.Pattern, m.Handler)
 	}
 	w := httptest.NewRecorder()

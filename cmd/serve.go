@@ -24,6 +24,7 @@ type serveOptions struct {
 	listen   string
 	leagueID string
 	allowed  []string
+	base     basePath
 }
 
 // newServe makes 'evenodd serve': it shows a league in a data folder in browsers.
@@ -55,6 +56,7 @@ not over.`,
 	f.StringVar(&o.leagueID, "league-id", "", "the league to show (default: the only one there is); it may begin later")
 	f.StringSliceVar(&o.allowed, "allowed-host", nil,
 		"further host `name` that requests may use, such as the name of a reverse proxy; may be repeated")
+	basePathFlag(f, &o.base)
 	return c
 }
 
@@ -67,7 +69,7 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
-	url, stop, err := servePage(ctx, "listen", o.listen, o.allowed, page.NewFolder(dir, o.leagueID), log)
+	url, stop, err := servePage(ctx, "listen", o.listen, o.allowed, page.NewFolder(dir, o.leagueID), o.base, log)
 	if err != nil {
 		return err
 	}

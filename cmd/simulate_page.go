@@ -24,7 +24,7 @@ func (o *simulateOptions) startPage(ctx context.Context, s streams) (stop func()
 		remove = func() { _ = os.RemoveAll(folder) } // the system clears its temporary folder too
 	}
 	var stopPage func()
-	o.page, stopPage, err = servePage(ctx, "serve", o.serveAt, nil, page.NewFolder(store.Folder(folder), o.LeagueID), o.Log)
+	o.page, stopPage, err = servePage(ctx, "serve", o.serveAt, nil, page.NewFolder(store.Folder(folder), o.LeagueID), "", o.Log)
 	if err != nil {
 		remove()
 		return nil, err

@@ -34,7 +34,7 @@ type upOptions struct {
 // managerFlags and playerFlags are the flags of evenodd up that all managers and players
 // have.
 func managerFlags() []string {
-	return strings.Fields("game league-id legs new-league pace rounds seeding strict tournament")
+	return strings.Fields("base-path game league-id legs new-league pace rounds seeding strict tournament")
 }
 
 func playerFlags() []string { return strings.Fields("bot-timeout exec-env exec-sandbox fallback") }

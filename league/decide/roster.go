@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
+	"slices"
 	"strconv"
 	"time"
 
@@ -63,6 +64,20 @@ func (r *Roster) Restricts(player bool) bool {
 func (r *Roster) Lists(player bool, name string) bool {
 	_, listed := r.listed[keyOf(player, name)]
 	return listed
+}
+
+// Names are the names that the roster lists in a role, in order.
+func (r *Roster) Names(player bool) (names []string) {
+	if r == nil {
+		return nil
+	}
+	for key := range r.listed {
+		if key.player == player {
+			names = append(names, key.name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // Check returns a *RejectionError for an applicant without the code of its name. It compares the code

@@ -26,13 +26,15 @@ import (
 
 // pages are the pages of a league of the entrants, by name.
 var pages = map[string]string{
-	"overview": "/", "round 1": "/?round=1", "cross table": "/cross", "player": "/players/P01", "match": "/matches/R1M1",
+	"overview": "/", "round 1": "/?round=1&follow=P03", "cross table": "/cross", "player": "/players/P01", "match": "/matches/R1M1",
 	"agents": "/agents", "statistics": "/statistics",
 }
 
 func TestReplayShowsTheLeagueAfterEachRound(t *testing.T) {
 	needsChromium(t)
 	p := open(t, serve(t, played(t)), desktop)
+	const colours = `JSON.stringify([...document.querySelectorAll('#chart g[id]')].map(g => [g.id, g.getAttribute('class')]).sort())`
+	same := get[string](p, colours)
 	played := func(n string) string {
 		return `[...document.querySelectorAll('#standings tbody tr')].length == 4 &&
 			[...document.querySelectorAll('#standings tbody tr')].every(row => [...row.cells].some(cell => cell.textContent == '` + n + `'))`
@@ -51,6 +53,7 @@ func TestReplayShowsTheLeagueAfterEachRound(t *testing.T) {
 	p.do(chromedp.Click(chromedp.CSS(`#timeline [aria-label="Next round"]`)))
 	round("2")
 	p.await(played("2"))
+	assert.Equal(t, same, get[string](p, colours), "a player has the same colour in each round")
 	p.do(chromedp.Click(chromedp.CSS(`#timeline [aria-label="Previous round"]`)))
 	round("1")
 }
@@ -68,6 +71,17 @@ func TestCrossTableOpensAMatchWithItsConversation(t *testing.T) {
 	p.await(`document.querySelector('#draw-number.holds') !== null`)
 	p.do(chromedp.Click(chromedp.CSS(`.lanes summary`)))
 	p.await(`document.querySelector('.lanes details').open && document.querySelector('.lanes details pre').textContent.includes('"')`)
+}
+
+func TestFollowedPlayerIsDrawnStrongOnEveryPage(t *testing.T) {
+	needsChromium(t)
+	p := open(t, serve(t, played(t))+"/?follow=P03", desktop)
+	followed := `document.querySelector('tr[data-followed] .who').textContent == 'Alice'`
+	p.await(followed + ` && document.getElementById('line-P03').matches('[data-followed]') && document.getElementById('followed').textContent.includes('Alice')`)
+	p.follow(`nav a[href="/cross?follow=P03"]`)
+	p.await(followed)
+	p.follow(`#followed a`)
+	p.await(`location.search == '' && document.getElementById('followed').hidden`)
 }
 
 // Names of others are shown as they are.
@@ -135,13 +149,16 @@ func TestReportOpensFromDiskWithTheNumbersOfItsJSON(t *testing.T) {
 func (p *tab) assertReadable(name string) {
 	p.t.Helper()
 	colours := map[string]string{}
-	for _, l := range []look{desktop, phone, desktop.inDark(), phone.inDark()} {
+	for _, l := range []look{desktop, tablet, phone, desktop.inDark(), tablet.inDark(), phone.inDark()} {
 		p.do(l.action())
 		p.await(fmt.Sprintf(`innerWidth == %d && matchMedia('(prefers-color-scheme: %s)').matches`, l.width, l.scheme()))
 		assert.LessOrEqual(p.t, get[int64](p, `document.documentElement.scrollWidth`), l.width, "it scrolls sideways %s", l)
+		assert.Empty(p.t, get[string](p, cutTexts), "texts are cut %s", l)
 		colours[l.scheme()] = get[string](p, `[document.documentElement, document.body].map(e => getComputedStyle(e).backgroundColor).join(' ')`)
-		for _, e := range p.elements() {
-			assert.False(p.t, named[e.role] && e.name == "", "a %s needs a name %s", e.role, l)
+		if l != tablet && l != tablet.inDark() {
+			for _, e := range p.elements() {
+				assert.False(p.t, named[e.role] && e.name == "", "a %s needs a name %s", e.role, l)
+			}
 		}
 		p.screenshot(name + " " + l.String())
 	}
@@ -152,6 +169,11 @@ func (p *tab) assertReadable(name string) {
 	assert.NotEmpty(p.t, get[string](p, `document.title`))
 	assert.Empty(p.t, get[string](p, `[...document.querySelectorAll('[id]')].map(e => e.id).filter((id, i, all) => all.indexOf(id) < i).join(' ')`), "repeated ids")
 }
+
+// cutTexts are the texts of elements that are too small for them, other than regions that scroll. The table of the
+// standings does not scroll either.
+const cutTexts = `[...document.querySelectorAll('body :not(.hidden, svg *)')].filter(e => e.matches('#standings .scroll') && e.querySelectorAll('tr').length < 50 ||
+	getComputedStyle(e).overflowX != 'visible' && !e.matches('.scroll, pre, input, progress, h1, svg')).filter(e => e.clientWidth > 0 && e.scrollWidth > e.clientWidth + 1).map(e => e.outerHTML.slice(0, 200)).join('\n')`
 
 // named are the roles of elements that need an accessible name.
 var named = map[string]bool{

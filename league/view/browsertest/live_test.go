@@ -4,6 +4,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strconv"
@@ -121,6 +122,23 @@ func TestPageOfAManagerShowsItsLeagueFromTheStart(t *testing.T) {
 	release()
 	p.await(champion)
 	p.assertNotReloaded()
+}
+
+// A league ends before its page knows it: the process waits until the page has the end, and the page then tells that
+// the process has gone.
+func TestLeagueOfUpEndsOnAPageWithItsChampion(t *testing.T) {
+	needsChromium(t)
+	file := filepath.Join(t.TempDir(), "class.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(entrants), 0o600))
+	up := start(t, "up", "--entrants", file, "--port", "0", "--data", filepath.Join(t.TempDir(), "league"))
+	p := open(t, up.await(`in a browser: (http://\S+/)\n`)[1], desktop)
+	p.allow(`ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE`)
+	p.await(champion)
+	p.await(`document.title.startsWith('Champion: ' + document.querySelector('.champion .names').textContent)`)
+	up.succeeds()
+	p.await(`!document.getElementById('gone').hidden && document.getElementById('gone').textContent.includes('evenodd serve DIR')`)
+	assert.Equal(t, "finished", get[string](p, `document.getElementById('connection').textContent`))
+	p.screenshot("end")
 }
 
 // While a league of 200 players runs, each update costs the page little processor time. The

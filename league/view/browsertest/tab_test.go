@@ -2,6 +2,7 @@ package browsertest
 
 import (
 	"context"
+	"fmt"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -47,7 +48,8 @@ type look struct {
 
 var (
 	desktop = look{width: 1280, height: 900, scale: 1}
-	phone   = look{width: 390, height: 844, scale: 2, phone: true}
+	tablet  = look{width: 768, height: 1024, scale: 1}
+	phone   = look{width: 360, height: 740, scale: 2, phone: true}
 )
 
 // inDark is the same look with a dark colour scheme.
@@ -65,10 +67,7 @@ func (l look) scheme() string {
 }
 
 func (l look) String() string {
-	if l.phone {
-		return "on a phone, " + l.scheme()
-	}
-	return "on a desktop, " + l.scheme()
+	return fmt.Sprintf("at %d px, %s", l.width, l.scheme())
 }
 
 // action shows pages with this look. Nothing moves, so that screenshots are alike.

@@ -22,6 +22,8 @@ type Board struct {
 	done   sync.WaitGroup
 	ready  chan struct{} // closed when the events that existed at the start are folded
 
+	listed []string // names of the players of the roster
+
 	mu      sync.Mutex
 	league  *record.League
 	version int           // grows with each event, and if another league replaces this one
@@ -127,7 +129,10 @@ func (b *Board) follow(ctx context.Context) {
 		events, err := b.source.Events(ctx, from)
 		switch {
 		case errors.Is(err, ErrReplaced):
-			b.change(func() { b.league, b.version = record.NewLeague(), b.version+1 })
+			b.change(func() {
+				b.league, b.version = record.NewLeague(), b.version+1
+				b.league.Listed = b.listed
+			})
 			continue
 		case err == nil && len(events) > 0:
 			err = b.fold(events)

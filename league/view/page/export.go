@@ -92,6 +92,7 @@ type file struct {
 // folder export, and the style and the templates of the pages.
 func Export(w io.Writer, name, title string, view any) error {
 	t, err := parse(template.FuncMap{
+		"base":      func() string { return "" },
 		"asset":     func(string) string { return "" },
 		"toMatch":   func(id string) string { return "#result-" + id },
 		"toMatches": func(_, _, first string) string { return "#result-" + first },

@@ -22,8 +22,10 @@ import (
 
 // Options configure the pages.
 type Options struct {
-	Log   zerolog.Logger // of pages that fail
-	Games rules.Registry // for the statistics: whether the rules treat both sides alike
+	Log    zerolog.Logger // of pages that fail
+	Games  rules.Registry // for the statistics: whether the rules treat both sides alike
+	Base   string         // path of the pages, such as /league; "" for /
+	Listed []string       // names of the players of the roster; nil if they are not known
 }
 
 // Pages serve a board. They are safe for concurrent use.
@@ -35,6 +37,7 @@ type Pages struct {
 	build     string                        // of the program, for ETags: when it started
 	routes    []route
 	updates   *updates
+	audience  audience
 	broken    sync.Once // logs that the board has failed, which it does once
 }
 
@@ -47,7 +50,8 @@ type Route struct {
 
 // New makes the pages of a board.
 func New(b *Board, o Options) (*Pages, error) {
-	b.statistician.games = o.Games
+	b.statistician.games, b.listed = o.Games, o.Listed
+	b.league.Listed = o.Listed
 	p := &Pages{board: b, options: o, templates: map[string]*template.Template{}, routes: routes()}
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
 	p.updates = &updates{pages: p}
@@ -57,11 +61,12 @@ func New(b *Board, o Options) (*Pages, error) {
 	}
 	for _, name := range append(protocol.Each(p.routes, func(r route) string { return r.template }), "problem") {
 		if p.templates[name], err = parse(template.FuncMap{
-			"asset":    p.assets.url,
-			"toMatch":  func(id string) string { return "/matches/" + id },
-			"toPlayer": func(id string) string { return "/players/" + id },
+			"base":     func() string { return o.Base },
+			"asset":    func(name string) string { return o.Base + p.assets.url(name) },
+			"toMatch":  func(id string) string { return o.Base + "/matches/" + id },
+			"toPlayer": func(id string) string { return o.Base + "/players/" + id },
 			"toMatches": func(player, opponent, _ string) string {
-				return "/players/" + player + "?against=" + opponent
+				return o.Base + "/players/" + player + "?against=" + opponent
 			},
 		}, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"); err != nil {
 			return nil, err
@@ -79,13 +84,20 @@ func parse(links template.FuncMap, names ...string) (*template.Template, error) 
 
 // Routes are the handlers of the pages.
 func (p *Pages) Routes() []Route {
-	list := []Route{
-		{Pattern: "GET /assets/{file}", Handler: guarded(p.assets.serve)},
-		{Pattern: "GET /events", Handler: guarded(p.stream), Stream: true},
+	var list []Route
+	add := func(pattern string, stream bool, handler http.HandlerFunc) {
+		pattern = strings.Replace(pattern, " ", " "+p.options.Base, 1)
+		list = append(list, Route{Pattern: pattern, Handler: guarded(p.audience.counted(handler)), Stream: stream})
 	}
+	add("GET /assets/{file}", false, p.assets.serve)
+	add("GET /events", true, p.stream)
 	for _, one := range p.routes {
-		page := func(w http.ResponseWriter, r *http.Request) { p.page(w, r, &one) }
-		list = append(list, Route{Pattern: one.pattern, Handler: guarded(page)})
+		add(one.pattern, false, func(w http.ResponseWriter, r *http.Request) { p.page(w, r, &one) })
+	}
+	if base := p.options.Base; base != "" {
+		home := http.RedirectHandler(base+"/", http.StatusFound)
+		list = append(list, Route{Pattern: "GET /{$}", Handler: home}, Route{Pattern: "GET " + base, Handler: home},
+			Route{Pattern: "POST " + base + "/", Handler: http.NotFoundHandler()}) // no call of an agent comes by the proxy
 	}
 	return list
 }

@@ -2,6 +2,7 @@
 // chart. Without it the pages work as plain links and forms.
 'use strict';
 (() => {
+  const base = document.body.dataset.base; // path of the pages
   const $ = (id) => document.getElementById(id);
   const all = (selector) => document.querySelectorAll(selector);
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
@@ -67,7 +68,7 @@
   function startStream() {
     stopStream();
     status('', 'connecting');
-    stream = new EventSource('/events?after=' + encodeURIComponent(last));
+    stream = new EventSource(base + '/events?after=' + encodeURIComponent(last));
     stream.onopen = () => { status('live', 'live'); answered(true); };
     stream.addEventListener('over', () => { over = true; follow(); });
     stream.onerror = () => {
@@ -91,15 +92,15 @@
     });
   }
 
-  // The manager has gone if it does not answer three times in a row. A page without a stream asks it.
+  // The manager has gone if it does not answer twice in a row. A page without a stream asks it.
   let misses = 0;
   function answered(yes) {
     misses = yes ? 0 : misses + 1;
-    $('gone').hidden = misses < 3;
+    $('gone').hidden = misses < 2;
   }
   setInterval(() => {
     if (stream || document.hidden) return;
-    fetch('/events?after=' + encodeURIComponent(last), { method: 'HEAD', cache: 'no-store' })
+    fetch(base + '/events?after=' + encodeURIComponent(last), { method: 'HEAD', cache: 'no-store' })
       .then((r) => answered(r.status < 500 || r.status === 503), () => answered(false));
   }, 5000);
 
@@ -294,7 +295,7 @@
     const line = $('line-' + player), button = document.querySelector('[data-line="' + player + '"]');
     if (line) line.dataset.followed = '';
     if (button) button.setAttribute('aria-pressed', true);
-    for (const a of all('a[href^="/"]')) {
+    for (const a of all('a[href^="' + base + '/"]')) {
       const to = new URL(a.href);
       if (!to.searchParams.has('follow')) to.searchParams.set('follow', player);
       a.href = to.pathname + to.search;

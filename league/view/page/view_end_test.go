@@ -1,0 +1,115 @@
+package page
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/journal"
+)
+
+func TestEndNamesTheChampionTheFirstThreeAndTheBestClimb(t *testing.T) {
+	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
+	s.start()
+	s.announce()
+	s.report(1, "B", "")
+	s.report(2, "A", "")
+	progress := overviewOf(s.l, live).Progress
+	assert.Equal(t, "less than a minute", progress.Left)
+	assert.Greater(t, progress.EndsAt, s.l.At)
+	s.complete()
+	s.finish()
+	v := overviewOf(s.l, live)
+	e := v.Progress.End
+	require.NotNil(t, e)
+	assert.Equal(t, []ref{v.Standings.Rows[0].ref}, e.Champions)
+	assert.Equal(t, "Champion: "+e.Champions[0].Name, v.title())
+	assert.Len(t, e.Podium, 3)
+	require.NotNil(t, e.Longest)
+	assert.Equal(t, 1, e.Longest.RoundID)
+	if e.Climb != nil {
+		assert.Greater(t, e.Climb.From, e.Climb.To)
+	}
+	assert.Nil(t, overviewOf(s.l, 1).Progress.End, "after round 1 there is no champion yet")
+	assert.Equal(t, []string{"about 59 min", "about 1 h 1 min"}, []string{timeLeft(59 * time.Minute), timeLeft(61 * time.Minute)})
+}
+
+func TestPlayerHasAColourOfItsOwn(t *testing.T) {
+	s := newScript(t, nil)
+	seen := map[colour]string{}
+	for i := range 500 {
+		id := league.PlayerID(i + 1)
+		c := at(s.l, live).colour(id)
+		assert.Empty(t, seen[c], id)
+		seen[c] = id
+	}
+	assert.Equal(t, colour{"c2", ""}, at(s.l, live).colour("P03"))
+	assert.Equal(t, colour{"c2", "8 3 0 4"}, at(s.l, live).colour("P13"))
+}
+
+func TestPageBeforeTheStartTellsWhoOfTheRosterIsMissing(t *testing.T) {
+	s := newScript(t, nil, "Ann", "Bob")
+	s.l.Listed = []string{"Ann", "Cem", "bob"}
+	s.l.Configuration = &journal.Configuration{Roster: &journal.Roster{Players: 3}, RegistrationUntil: "2026-11-27T08:30:00Z"}
+	assert.Equal(t, []string{"Cem"}, overviewOf(s.l, live).Standings.Missing)
+	body := render(t, s.l)["/"]
+	assert.Contains(t, body, `datetime="2026-11-27T08:30:00Z">Friday, 27 November 2026, 08:30 UTC</time>`)
+	assert.Contains(t, body, "of 3 players")
+	assert.Regexp(t, `<form id="timeline"[^>]* hidden`, body)
+}
+
+// A process that ends with its league waits for its readers, and for nobody else.
+func TestFinishWaitsForOpenPages(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := &Pages{}
+		begun, done := time.Now(), make(chan struct{})
+		p.Finish(t.Context())
+		assert.Zero(t, time.Since(begun), "nobody reads")
+		go p.audience.counted(func(http.ResponseWriter, *http.Request) { <-done })(nil, nil)
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		p.Finish(ctx)
+		assert.Equal(t, 10*time.Second, time.Since(begun), "a page that reads no further")
+		close(done)
+		p.Finish(t.Context())
+		assert.Less(t, time.Since(begun), 13*time.Second)
+	})
+}
+
+func TestPagesBelowABasePath(t *testing.T) {
+	b := NewBoard(noFiles{})
+	s := newScript(t, nil, "Ann", "Bob")
+	s.start()
+	s.finish()
+	b.league, b.start = s.l, func() {}
+	close(b.ready)
+	p, err := New(b, Options{Base: "/league"})
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /", func(http.ResponseWriter, *http.Request) { t.Error("a call of an agent below the base path") })
+	for _, r := range p.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	for _, tt := range []struct {
+		method, path string
+		status       int
+	}{
+		{"GET", "/league/", 200}, {"GET", "/league/cross", 200}, {"GET", "/league/players/P01", 200}, {"GET", "/league/events?after=99", 204},
+		{"GET", "/league", 302}, {"GET", "/", 302}, {"GET", "/cross", 405}, {"POST", "/league/register", 404},
+	} {
+		w := httptest.NewRecorder()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		mux.ServeHTTP(w, httptest.NewRequestWithContext(ctx, tt.method, tt.path, http.NoBody))
+		cancel()
+		assert.Equal(t, tt.status, w.Code, tt.path)
+		assert.NotRegexp(t, `(href|src|action|hx-get)="/[^l]`, w.Body.String(), "%s: a link that leaves the base path", tt.path)
+	}
+}
