@@ -118,7 +118,7 @@ variables, such as EVENODD_PORT, and keys of a settings file (--config).
 	flags[organise.Name()] = organise.PersistentFlags()
 	root.AddCommand(configurable...)
 	root.AddCommand(organise, newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s),
-		newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
+		newRatings(s), newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
 	groupCommands(root)
 	finish(root)
 	help := root.HelpFunc()
@@ -166,7 +166,7 @@ func groupCommands(root *cobra.Command) {
 	for _, group := range [][]string{
 		{"Run a league:", "simulate", "up", "manager", "referee", "player", "league", "health", "init"},
 		{"Write an agent:", "new", "check", "schema", "mcp"},
-		{"Look back:", "report", "serve", "replay", "audit", "query"},
+		{"Look back:", "report", "serve", "replay", "ratings", "audit", "query"},
 	} {
 		root.AddGroup(&cobra.Group{ID: group[0], Title: group[0]})
 		for _, c := range root.Commands() {

@@ -33,7 +33,7 @@ func comparison(r *simulation.Result) *record.Comparison {
 }
 
 // TestLeaguesUntilASignificantResult measures how often leagues stop early. docs/statistics.md has the
-// figures of EVENODD_TEST_ALL.
+// figures of 2,000 leagues each.
 func TestLeaguesUntilASignificantResult(t *testing.T) {
 	for _, tt := range []struct {
 		name       string
@@ -42,9 +42,9 @@ func TestLeaguesUntilASignificantResult(t *testing.T) {
 		strategies []string
 		few, all   int // leagues
 	}{
-		{"two equal players of Even/Odd", evenodd.Type, 2, []string{"random"}, 28, 2000},
-		{"two equal players of Tic-Tac-Toe", tictactoe.Type, 2, []string{"random"}, 12, 2000},
-		{"four equal players of Even/Odd", evenodd.Type, 4, []string{"random"}, 2, 2000},
+		{"two equal players of Even/Odd", evenodd.Type, 2, []string{"random"}, 28, 400},
+		{"two equal players of Tic-Tac-Toe", tictactoe.Type, 2, []string{"random"}, 12, 400},
+		{"four equal players of Even/Odd", evenodd.Type, 4, []string{"random"}, 2, 100},
 		{"a perfect and a random player", tictactoe.Type, 2, []string{"perfect", "random"}, 8, 200},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
