@@ -81,7 +81,7 @@ func playerOf(l *record.League, id, against string) *player {
 		ref: m.agent(id), Fails: a.Failures,
 		Withdrawn: a.Withdrawn, Held: a.Held,
 	}
-	v.State = stateWords(l, a)
+	v.State = shown(l.StateInWords(a))
 	if other := l.Agents[against]; other != nil && other.Player && against != id {
 		rival := m.agent(against)
 		v.Against = &rival
@@ -158,23 +158,4 @@ func (v *player) explain(r *playerResult, match *journal.Match) {
 		v.Faults, k = append(v.Faults, faultCount{faultText: why}), len(v.Faults)
 	}
 	v.Faults[k].Matches = append(v.Faults[k].Matches, r.MatchID)
-}
-
-// stateWords is the state of an agent in words, with the reason.
-func stateWords(l *record.League, a *journal.Agent) string {
-	one := l.Agent(a)
-	text := map[string]string{
-		journal.LifecycleRegistered: "registered", journal.LifecycleActive: "active", journal.LifecycleSuspended: "suspended",
-		journal.LifecycleShutdown: "shut down", record.StateWithdrawn: "withdrawn",
-	}[one.State]
-	if a.Informed && a.PartOver() == "" {
-		return a.WithKeyMark("finished")
-	}
-	if !a.Answered {
-		return "registered, not reached yet"
-	}
-	if one.Reason != "" {
-		text += " (" + shown(one.Reason) + ")"
-	}
-	return text
 }

@@ -61,6 +61,7 @@ type statistics struct {
 	league    *record.League // only to tell it from another one
 
 	Rows      []ratingRow
+	Unrated   []ref  // players without a rated match
 	Low, High int    // the ends of the scale
 	Average   string // where the picture has the average player
 }
@@ -84,18 +85,21 @@ const (
 // fill adds the numbers.
 func (v *statistics) fill(s *stats.Analysis) {
 	v.Analysis = s
-	if len(s.Ratings) == 0 {
-		return
-	}
-	least, largest := s.Ratings[0].Low, s.Ratings[0].High
+	least, largest := float64(averageRating), float64(averageRating)
 	for i := range s.Ratings {
-		least, largest = min(least, s.Ratings[i].Low), max(largest, s.Ratings[i].High)
+		if r := &s.Ratings[i]; r.Matches > 0 {
+			least, largest = min(least, r.Low), max(largest, r.High)
+		}
 	}
 	v.Low, v.High = int(math.Floor(least/barUnit))*barUnit, int(math.Ceil(largest/barUnit))*barUnit
 	scale := barWidth / max(float64(v.High-v.Low), 1)
 	x := func(rating float64) float64 { return (rating - float64(v.Low)) * scale }
 	for i := range s.Ratings {
 		r := &s.Ratings[i]
+		if r.Matches == 0 {
+			v.Unrated = append(v.Unrated, ref{r.PlayerID, shown(r.DisplayName)})
+			continue
+		}
 		v.Rows = append(v.Rows, ratingRow{
 			ref{r.PlayerID, shown(r.DisplayName)}, r, decimal(x(r.Low)), decimal(x(r.High) - x(r.Low)), decimal(x(r.Rating)),
 		})

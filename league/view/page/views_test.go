@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,6 +15,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
 )
 
 // A script makes a league by its events.
@@ -426,6 +428,30 @@ func TestStatisticsAreComputedAgainWhenTheLeagueHasGrown(t *testing.T) {
 	assert.True(t, (&statistics{}).isNewAgainst(nil))
 }
 
+func TestPlayerWithoutARatedMatchHasNoRating(t *testing.T) {
+	v := &statistics{}
+	v.fill(&stats.Analysis{Ratings: []stats.Player{
+		{PlayerID: "P01", Matches: 2, Rating: 1600, Low: 1450, High: 1750}, {PlayerID: "P03", DisplayName: "Cem", Rating: 1500, Low: 100, High: 2900},
+		{PlayerID: "P02", Matches: 2, Rating: 1400, Low: 1250, High: 1550},
+	}})
+	assert.Len(t, v.Rows, 2)
+	assert.Equal(t, []ref{{"P03", "Cem"}}, v.Unrated)
+	assert.Equal(t, []int{1200, 1800}, []int{v.Low, v.High}, "it does not stretch the axis")
+	assert.Nil(t, v.rating("P03"))
+}
+
+func TestStatesOfAgentsAreWords(t *testing.T) {
+	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
+	s.start()
+	s.round()
+	s.add(&journal.AgentShutdown{AgentID: "P01", Reason: "did not answer in its last 3 matches"})
+	s.add(&journal.AgentShutdown{AgentID: "P02", Reason: "missed its last 5 matches"})
+	s.add(&journal.Decided{Command: protocol.CommandWithdraw, Decision: journal.Decision{By: "Ada"}, AgentID: "P03", Annulled: true})
+	for id, want := range map[string]string{"P01": "did not answer in its last 3 matches", "P02": "did not answer (missed its last 5 matches)", "P03": "withdrawn (", "P04": "active"} {
+		assert.True(t, strings.HasPrefix(s.l.StateInWords(s.l.Agents[id]), want), s.l.StateInWords(s.l.Agents[id]))
+	}
+}
+
 func TestAnotherKeyAfterTheStartIsShown(t *testing.T) {
 	s := &script{t, record.NewLeague()}
 	key := func(n byte) string { return protocol.NewSigningKey([32]byte{n}).Public() }
@@ -441,10 +467,10 @@ func TestAnotherKeyAfterTheStartIsShown(t *testing.T) {
 	s.round()
 	s.add(&journal.AgentReturned{AgentID: "P01", Generation: 2, PublicKey: key(1)})
 	mark := fmt.Sprintf("has had another key since event %d", s.l.Events)
-	assert.Equal(t, "active ("+mark+")", stateWords(s.l, s.l.Agents["P01"]))
+	assert.Equal(t, "active ("+mark+")", s.l.StateInWords(s.l.Agents["P01"]))
 	s.finish()
 	s.add(&journal.AgentInformed{AgentID: "P01"})
-	assert.Equal(t, "finished; "+mark, stateWords(s.l, s.l.Agents["P01"]))
+	assert.Equal(t, "finished; "+mark, s.l.StateInWords(s.l.Agents["P01"]))
 	marked := 0
 	rows, err := s.l.Schedule(0)
 	require.NoError(t, err)

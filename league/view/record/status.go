@@ -143,6 +143,26 @@ func (l *League) Agent(a *journal.Agent) AgentStatus {
 	return one
 }
 
+// StateInWords is the state of an agent for people, with the reason.
+func (l *League) StateInWords(a *journal.Agent) string {
+	one := l.Agent(a)
+	text := map[string]string{
+		journal.LifecycleRegistered: "registered", journal.LifecycleActive: "active", journal.LifecycleSuspended: "suspended",
+		journal.LifecycleShutdown: "did not answer", StateWithdrawn: "withdrawn",
+	}[one.State]
+	switch {
+	case a.Informed && a.PartOver() == "":
+		return a.WithKeyMark("finished")
+	case !a.Answered:
+		return "registered, not reached yet"
+	case one.State == journal.LifecycleShutdown && (!a.Player || strings.HasPrefix(one.Reason, text)):
+		return one.Reason // the failures of a referee, or the same in more words
+	case one.Reason != "":
+		text += " (" + one.Reason + ")"
+	}
+	return text
+}
+
 // Running lists the matches that are played now or come next in the open round, and the
 // rematches that have begun.
 func (l *League) Running() []RunningMatch {

@@ -32,7 +32,7 @@ func (r *Report) HTML(w io.Writer) error {
 		Rounds []*matchList
 		Blamed []blamed
 	}{r, views, r.rounds(views), blame(r.Faults)}
-	return page.Export(w, "report.html", r.Title(), &view)
+	return page.Export(w, "report.html", r.Headline(), &view)
 }
 
 // HTML writes the sheet as one file that needs no network.
@@ -49,7 +49,7 @@ func (s *Sheet) HTML(w io.Writer) error {
 		view.List.add(&s.Matches[i])
 	}
 	return page.Export(w, "sheet.html", fmt.Sprintf("%s (%s) in %s", s.Agent.DisplayName, s.Agent.AgentID,
-		s.League.LeagueID), &view)
+		s.League.Name()), &view)
 }
 
 // A matchList is a list of matches, each with its conversations.

@@ -56,9 +56,9 @@ func (r *Report) Write(w Writer, matches bool) {
 
 // Write writes the sheet.
 func (s *Sheet) Write(w Writer) {
-	w.Heading(1, "%s (%s), %s of %s: %s", s.Agent.AgentID, s.Agent.DisplayName, s.Agent.Role, s.League.LeagueID,
+	w.Heading(1, "%s (%s), %s of %s: %s", s.Agent.AgentID, s.Agent.DisplayName, s.Agent.Role, s.League.Name(),
 		s.League.Words())
-	w.Line("State: %s%s", s.Agent.State, record.ReasonAfter(s.Agent.Reason))
+	w.Line("State: %s", s.StateWords())
 	if s.Standing != nil {
 		w.Line("%s. %s", s.StandingLine(), s.RatingWords())
 	} else {

@@ -7,13 +7,24 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/protocol"
+	"evenodd/league/view/record"
 )
+
+// Name is the name of the league for people.
+func (l *League) Name() string { return cmp.Or(l.DisplayName, l.LeagueID) }
+
+// Headline names the league and its champion.
+func (r *Report) Headline() string {
+	if r.League.ChampionLine == "" {
+		return r.Title()
+	}
+	return r.League.Name() + ". " + r.League.ChampionLine
+}
 
 // Title describes the league in one line.
 func (r *Report) Title() string {
 	l := &r.League
-	return fmt.Sprintf("%s: %s, %d of %d matches have a result", cmp.Or(l.DisplayName, l.LeagueID), l.Words(),
-		l.Recorded, l.Matches)
+	return fmt.Sprintf("%s: %s, %d of %d matches have a result", l.Name(), l.Words(), l.Recorded, l.Matches)
 }
 
 // Words tell the state of the league.
@@ -72,6 +83,11 @@ func (s *Seal) Words() string {
 	return "The manager's signature is " + s.State + ": 'evenodd audit' tells more."
 }
 
+// StateWords tell the state of the agent.
+func (s *Sheet) StateWords() string {
+	return record.Public(s.report.state.StateInWords(s.report.state.Agents[s.Agent.AgentID]))
+}
+
 // StandingLine tells the place of the player in the table.
 func (s *Sheet) StandingLine() string {
 	r := s.Standing
@@ -92,7 +108,7 @@ func (s *Sheet) StandingLine() string {
 
 // RatingWords tell what the results show about the strength of the player; "" for a referee.
 func (s *Sheet) RatingWords() string {
-	if s.Rating == nil {
+	if s.Rating == nil || s.Rating.Matches == 0 {
 		return ""
 	}
 	return fmt.Sprintf("By strength, the results allow rank %s of %d.", s.Rating.Ranks(), s.League.Players)

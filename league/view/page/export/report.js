@@ -8,6 +8,7 @@
   };
   addEventListener('hashchange', reveal);
   if (location.hash) reveal();
+  addEventListener('beforeprint', () => document.querySelectorAll('details.fold').forEach((part) => { part.open = true; }));
   const tools = document.querySelector('.tools');
   if (!tools) return;
   tools.hidden = false;
