@@ -114,7 +114,7 @@ func TestCheckingALeaguePageShowsWhatTheProgramPrints(t *testing.T) {
 
 func TestReportPageShowsWhatTheProgramPrints(t *testing.T) {
 	t.Parallel()
-	runSession(t, "report.md", 5)
+	runSession(t, "report.md", 6)
 }
 
 // runSession runs the commands of a page, and compares what they print with the page.

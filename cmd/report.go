@@ -28,6 +28,7 @@ type reportOptions struct {
 	format   string
 	list     string
 	output   string
+	sheets   bool
 }
 
 // The lists of a report as CSV.
@@ -52,11 +53,13 @@ after the league unless -o names it. The other formats go to standard output
 unless -o names a file.
 
 With --agent, write the sheet of one agent: its results, its faults with causes
-and remedies, its latency, its warnings and its history. A report has no tokens
-and no endpoints.`,
+and remedies, its latency, its warnings and its history. With --sheets, write
+short sheets of all agents in one HTML file, each one page of A4 when printed. A
+report has no tokens and no endpoints.`,
 		Example: examples(
 			"Write the report as an HTML file", "evenodd report ./my-league",
 			"Explain the faults of one agent", "evenodd report ./my-league --agent P03 --format text",
+			"Print a sheet for each agent", "evenodd report ./my-league --sheets",
 			"Write a table for a spreadsheet", "evenodd report ./my-league --format csv --list standings",
 		),
 		Args: cobra.ExactArgs(1),
@@ -65,17 +68,21 @@ and no endpoints.`,
 	f := c.Flags()
 	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the folder)")
 	f.StringVar(&o.agentID, "agent", "", "write the sheet of this `agent`, such as P03")
+	f.BoolVar(&o.sheets, "sheets", false, "write the sheets of all agents as one HTML file, one page of A4 each")
 	choiceFlag(f, &o.format, "format", formatHTML, "", formatHTML, formatText, formatJSON, formatCSV, formatMarkdown)
 	lists := append(slices.Clone(reportLists), "opponents", "latency")
 	f.Var(&choice{&o.list, lists}, "list",
 		"the list of a CSV: matches, standings, faults, ratings or decisions; with --agent matches, faults, opponents or latency (default \"matches\")")
 	f.StringVarP(&o.output, "output", "o", "",
-		"the `file` to write, - for standard output (default: LEAGUE.html or LEAGUE-AGENT.html for HTML, else standard output)")
+		"the `file` to write, - for standard output (default: LEAGUE.html, LEAGUE-AGENT.html or LEAGUE-sheets.html for HTML, else standard output)")
 	return c
 }
 
 // check checks the flags.
 func (o *reportOptions) check() error {
+	if o.sheets && (o.agentID != "" || o.format != formatHTML) {
+		return usage("--sheets writes the sheets of all agents as HTML: leave out --agent and --format")
+	}
 	if o.list != "" && o.format != formatCSV {
 		return usage("--list needs --format csv: the other formats have all lists")
 	}
@@ -104,8 +111,11 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 		return err
 	}
 	if o.format == formatHTML {
-		o.output = cmp.Or(o.output, strings.Join(slices.DeleteFunc([]string{o.leagueID, o.agentID},
-			func(part string) bool { return part == "" }), "-")+".html")
+		part := o.agentID
+		if o.sheets {
+			part = "sheets"
+		}
+		o.output = cmp.Or(o.output, strings.TrimSuffix(o.leagueID+"-"+part, "-")+".html")
 	}
 	if o.output == "" || o.output == "-" {
 		_, err := s.out.Write(file.Bytes())
@@ -139,6 +149,9 @@ func (o *reportOptions) write(w io.Writer, r *report.Report, dir string) error {
 	case formatMarkdown:
 		return document.Markdown(w)
 	case formatHTML:
+		if o.sheets {
+			return r.Sheets(w)
+		}
 		return document.HTML(w)
 	}
 	if sheet != nil {

@@ -13,10 +13,12 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/chromedp/cdproto/accessibility"
+	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
@@ -144,6 +146,25 @@ func TestReportOpensFromDiskWithTheNumbersOfItsJSON(t *testing.T) {
 	p.do(chromedp.Click(chromedp.CSS(`[data-line="P01"]`)))
 	p.await(`document.getElementById('line-P01').hasAttribute('hidden')`)
 	p.assertReadable("report")
+}
+
+// Each sheet is a page of its own, and nothing of it is cut.
+func TestSheetsAreOnePageEach(t *testing.T) {
+	needsChromium(t)
+	file := filepath.Join(t.TempDir(), "sheets.html")
+	start(t, "report", played(t, "--legs", "16", "--faults", "drop=0.1,garbage=0.05"), "--sheets", "-o", file).succeeds()
+	p := open(t, "file://"+file, desktop)
+	p.assertReadable("sheets")
+	printed, err := chromedp.Call(p.ctx, page.PrintToPDF, page.PrintToPDFParams{PreferCSSPageSize: new(true)})
+	require.NoError(t, err)
+	sheets := get[int](p, `document.querySelectorAll('.sheet').length`)
+	assert.Equal(t, 6, sheets, "four players and two referees")
+	assert.Len(t, regexp.MustCompile(`/Type\s*/Page\b[^s]`).FindAll(printed.Data, -1), sheets, "pages")
+	p.do(look{width: 688, height: 1000, scale: 1}.action())
+	_, err = chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	require.NoError(t, err)
+	p.await(`matchMedia('print').matches`)
+	assert.Zero(t, get[int](p, `[...document.querySelectorAll('.sheet')].filter(e => e.scrollHeight > e.clientHeight + 1).length`), "sheets that are cut")
 }
 
 // assertReadable requires that a page fits a desktop and a phone, is dark and light as the user

@@ -70,6 +70,19 @@ func (v *Views) Result(m *record.Match) *result {
 	return &r
 }
 
+// Seen is the result of a match as one of its players sees it; nil for none.
+func (v *Views) Seen(m *record.Match, playerID string) *playerResult {
+	r := v.Result(m)
+	if r == nil {
+		return nil
+	}
+	one := &playerResult{result: *r, Opponent: r.A, Mark: markOf(&r.Result, playerID)}
+	if r.PlayerAID == playerID {
+		one.Opponent = r.B
+	}
+	return one
+}
+
 // Course is how an attempt went, without the messages as JSON and the meaning of errors: a file of all
 // conversations would be too large.
 func (v *Views) Course(c *record.Conversation) *matchCourse {

@@ -5,6 +5,7 @@ import (
 	"io"
 
 	"evenodd/league"
+	"evenodd/league/protocol"
 	"evenodd/league/view/page"
 	"evenodd/league/view/record"
 )
@@ -50,6 +51,45 @@ func (s *Sheet) HTML(w io.Writer) error {
 	}
 	return page.Export(w, "sheet.html", fmt.Sprintf("%s (%s) in %s", s.Agent.DisplayName, s.Agent.AgentID,
 		s.League.Name()), &view)
+}
+
+// What a sheet of one A4 page has room for.
+const (
+	sheetMatches  = 24
+	sheetFaults   = 3
+	sheetWarnings = 2
+)
+
+// A pageSheet is a sheet that fits one page.
+type pageSheet struct {
+	*Sheet
+
+	Shown []record.Match // the last ones
+	First []FaultGroup
+	More  bool // than the page has
+}
+
+// Sheets writes the sheets of all agents as one file, one page each.
+func (r *Report) Sheets(w io.Writer) error {
+	view := struct {
+		*Report
+
+		Views  *page.Views
+		Sheets []pageSheet
+	}{r, r.views(), nil}
+	for i := range r.Agents {
+		s, err := r.Sheet(r.Agents[i].AgentID)
+		if err != nil {
+			return err
+		}
+		s.Matches = protocol.Select(s.Matches, func(m record.Match) bool { return m.HasResult() })
+		s.Agent.Warnings = s.Agent.Warnings[:min(len(s.Agent.Warnings), sheetWarnings)]
+		view.Sheets = append(view.Sheets, pageSheet{
+			s, s.Matches[max(len(s.Matches)-sheetMatches, 0):], s.Faults[:min(len(s.Faults), sheetFaults)],
+			len(s.Matches) > sheetMatches || len(s.Faults) > sheetFaults,
+		})
+	}
+	return page.Export(w, "sheets.html", "Sheets of "+r.League.Name(), &view)
 }
 
 // A matchList is a list of matches, each with its conversations.
