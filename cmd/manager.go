@@ -197,7 +197,7 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	misdirected := func(ctx context.Context, method, path string) { m.Misdirected(ctx, method, path, endpoint) }
 	server := mcp.NewServer(managerMCP(mux, m, p.LeagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
-	shown := &leaguePage{}
+	shown := &leaguePage{finish: func(context.Context) {}}
 	if p.page {
 		options := page.Options{Log: p.log, Base: string(p.basePath), Listed: p.Roster.Names(true)}
 		if shown, err = newLeaguePage(&managerSource{manager: m}, options); err != nil {

@@ -35,11 +35,11 @@ func pageQuota() *http.Quota {
 // watchPage begins the line with the URL of a page. evenodd up recognises it.
 const watchPage = "Watch the league in a browser: "
 
-// A leaguePage is the page of a league. The zero value has no handlers.
+// A leaguePage is the page of a league.
 type leaguePage struct {
 	mounts []http.Mount
-	pages  *page.Pages
-	end    func() // ends its work, when the server has stopped
+	finish func(context.Context) // waits until the pages that are open have the end of the league
+	end    func()                // ends its work, when the server has stopped
 }
 
 // newLeaguePage makes the page of a source.
@@ -54,19 +54,7 @@ func newLeaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 	quota := pageQuota()
 	return &leaguePage{protocol.Each(pages.Routes(), func(r page.Route) http.Mount {
 		return http.Mount{Pattern: r.Pattern, Handler: r.Handler, Quota: quota, Stream: r.Stream}
-	}), pages, board.Close}, nil
-}
-
-// pageFarewell is how long a process waits until the pages that are open have the end of the league.
-const pageFarewell = 10 * time.Second
-
-// finish waits until the pages that are open have the end of the league.
-func (p *leaguePage) finish(ctx context.Context) {
-	if p.pages != nil {
-		ctx, cancel := context.WithTimeout(ctx, pageFarewell)
-		defer cancel()
-		p.pages.Finish(ctx)
-	}
+	}), pages.Finish, board.Close}, nil
 }
 
 // A basePath is the value of --base-path.

@@ -101,105 +101,40 @@ func (k knockout) bracket() *bracket {
 	for seed, p := range k.seeds {
 		b.level[p], b.seed[p] = b.champion(), seed
 	}
-	b.next = k.positions()
-	b.startStages()
-	return b
-}
-
-// positions are the players of the first stage from top to bottom, or none for a bye.
-func (k knockout) positions() (players []int) {
 	// Each doubling puts the best seeds so far against the worst of twice as many.
 	seeds := []int{0}
-	for range k.stages {
+	for stage := range k.stages {
 		doubled := make([]int, 0, 2*len(seeds))
 		for _, seed := range seeds {
 			doubled = append(doubled, seed, 2*len(seeds)-1-seed)
 		}
 		seeds = doubled
+		b.slots = append(b.slots, slices.Repeat([]Slot{{A: none, B: none, Winner: none}}, 1<<(k.stages-1-stage)))
+	}
+	if len(k.seeds) >= 4 {
+		b.slots[k.stages-1] = append(b.slots[k.stages-1], Slot{Third: true, A: none, B: none, Winner: none})
 	}
 	for _, seed := range seeds {
 		if seed < len(k.seeds) {
-			players = append(players, k.seeds[seed])
+			b.next = append(b.next, k.seeds[seed])
 		} else {
-			players = append(players, none)
+			b.next = append(b.next, none)
 		}
 	}
-	return players
+	b.startStages()
+	return b
 }
 
 // Bracket implements Ranker.
 func (k knockout) Bracket(played [][]league.Played) [][]Slot {
-	stages := make([][]Slot, k.stages)
-	for i := range stages {
-		stages[i] = slices.Repeat([]Slot{{A: none, B: none, Winner: none}}, 1<<(k.stages-1-i))
-	}
-	last := k.stages - 1
-	if len(k.seeds) >= 4 {
-		stages[last] = append(stages[last], Slot{Third: true, A: none, B: none, Winner: none})
-	}
 	b := k.bracket()
-	for round := 1; ; round++ {
-		var slots []*Slot
-		for i, t := range b.open {
-			slot := &stages[b.stage-1][t.position]
-			if t.third {
-				slot = &stages[last][1]
-			}
-			slot.Matches = append(slot.Matches, league.MatchID{Round: round, Number: i + 1})
-			slots = append(slots, slot)
-		}
-		ties := b.open
-		if round > len(played) || !b.record(played[round-1]) {
+	for _, results := range played {
+		if !b.record(results) {
 			break
 		}
-		for i, r := range played[round-1] {
-			slots[i].decide(ties[i].a, r)
-		}
 	}
-	k.place(stages)
-	return stages
-}
-
-// decide adds the result of a match. After too many draws the higher seed wins.
-func (s *Slot) decide(higher int, r league.Played) {
-	if s.Winner = r.Winner; r.Winner == none && !r.Technical {
-		if len(s.Matches) <= maxReplays {
-			return
-		}
-		s.Winner = higher
-	}
-	s.done = true
-}
-
-// place puts the players into the slots: the winners of the stage before, with byes.
-func (k knockout) place(stages [][]Slot) {
-	players, known := k.positions(), true
-	var losers []int // of the stage before
-	for _, slots := range stages {
-		var winners, lost []int
-		decided := known
-		for i := range slots {
-			s := &slots[i]
-			if s.Third {
-				s.fill(append(losers, none, none), known)
-				continue
-			}
-			s.fill(players[2*i:], known)
-			decided, winners = decided && s.done, append(winners, s.Winner)
-			if loser := s.A + s.B - s.Winner; s.Winner != none && loser != none {
-				lost = append(lost, loser)
-			}
-		}
-		players, known, losers = winners, decided, lost
-	}
-}
-
-// fill sets the players. If all players of the stage are known, a missing one makes a bye.
-func (s *Slot) fill(players []int, known bool) {
-	s.A, s.B = players[0], players[1]
-	if known && (s.A == none || s.B == none) {
-		s.Winner, s.done = max(s.A, s.B), true // none is less than any player
-	}
+	b.number()
+	return b.slots
 }
 
 // A bracket is the state of a knockout between two rounds.
@@ -211,6 +146,9 @@ type bracket struct {
 	next  []int // the players of the next stage by position, or none where a player is missing
 	open  []tie // the matches without a decision, in the order of the bracket
 	third []int // the losers of the semifinals
+
+	slots [][]Slot // by stage
+	round int      // the last recorded one
 
 	// level ranks the players. It is champion for a player that is not eliminated, else
 	// twice the stage of the last match, and 1 more for the third.
@@ -236,8 +174,10 @@ func (b *bracket) startStages() {
 		b.next = make([]int, len(players)/2)
 		for i := range b.next {
 			p, q := players[2*i], players[2*i+1]
-			if p == none || q == none {
+			slot := &b.slots[b.stage-1][i]
+			if slot.A, slot.B = p, q; p == none || q == none {
 				b.next[i] = max(p, q) // None is less than any player
+				slot.Winner = b.next[i]
 				continue
 			}
 			b.next[i] = none
@@ -246,11 +186,16 @@ func (b *bracket) startStages() {
 		if b.stage < b.stages {
 			continue
 		}
-		switch len(b.third) {
+		final := b.slots[b.stage-1]
+		switch third := &final[len(final)-1]; len(b.third) {
 		case 1:
 			b.level[b.third[0]]++
+			if third.Third { // not of three players
+				third.A, third.Winner = b.third[0], b.third[0]
+			}
 		case 2:
-			b.open = append(b.open, b.tie(b.third[0], b.third[1], 0, true))
+			b.open = append(b.open, b.tie(b.third[0], b.third[1], 1, true))
+			third.A, third.B = b.third[0], b.third[1]
 		}
 	}
 }
@@ -288,6 +233,7 @@ func (b *bracket) record(results []league.Played) bool {
 	if !fits || len(results) == 0 {
 		return false
 	}
+	b.number()
 	var replays []tie
 	for i, t := range b.open {
 		r := results[i]
@@ -305,8 +251,18 @@ func (b *bracket) record(results []league.Played) bool {
 	return true
 }
 
+// number gives the matches of the next round their places.
+func (b *bracket) number() {
+	b.round++
+	for i, t := range b.open {
+		slot := &b.slots[b.stage-1][t.position]
+		slot.Matches = append(slot.Matches, league.MatchID{Round: b.round, Number: i + 1})
+	}
+}
+
 // decide ends a tie with a winner, or with none after a double loss.
 func (b *bracket) decide(t tie, winner int) {
+	b.slots[b.stage-1][t.position].Winner = winner
 	if t.third {
 		if winner != none {
 			b.level[winner]++

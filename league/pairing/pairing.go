@@ -55,8 +55,6 @@ type Slot struct {
 	A, B    int // from top to bottom; league.None for a player that is not known or missing
 	Winner  int // league.None for none yet, and after a double loss
 	Matches []league.MatchID
-
-	done bool
 }
 
 // The names of the algorithms in the journal.

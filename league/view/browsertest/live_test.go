@@ -110,7 +110,7 @@ func TestPageOfAManagerShowsItsLeagueFromTheStart(t *testing.T) {
 	endpoint := manager.await(`at (http://\S+/mcp) waits`)[1]
 	p := open(t, manager.await(`in a browser: (http://\S+/)\n`)[1], desktop)
 	p.mark()
-	p.screenshot("waiting")
+	p.assertReadable("waiting")
 	start(t, "player", "--port", "0", "--manager", endpoint, "--strategy", "llm", "--llm-url", model.URL+"/v1", "--llm-model", "m")
 	for range 3 {
 		start(t, "player", "--port", "0", "--manager", endpoint)

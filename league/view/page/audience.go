@@ -30,8 +30,10 @@ func (a *audience) count(n int) {
 	a.last = time.Now()
 }
 
-// settled is how long a browser may take from a page to its files and its stream.
-const settled = 2 * time.Second
+const (
+	settled  = 2 * time.Second  // that a browser may take from a page to its files and its stream
+	farewell = 10 * time.Second // for browsers that read no further
+)
 
 // isLoading tells whether a request is answered now, or another one may follow the last one.
 func (a *audience) isLoading() bool {
@@ -40,9 +42,11 @@ func (a *audience) isLoading() bool {
 	return a.requests > 0 || time.Since(a.last) < settled
 }
 
-// Finish waits until each open page of a league that is over has its end, or until ctx ends. A stream
-// ends with the end of the league.
+// Finish waits until each open page of a league that is over has its end, for 10 s at most. A stream ends with the
+// league.
 func (p *Pages) Finish(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, farewell)
+	defer cancel()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for p.audience.isLoading() {

@@ -142,7 +142,7 @@ func spread(n, most int) (some []int) {
 	return append(some, n-1)
 }
 
-// separateLabels moves the ids up that would overlap.
+// separateLabels moves the names apart that would overlap: down from the top, then up from the bottom.
 func (c *chart) separateLabels() {
 	var shown []*chartLine
 	for i := range c.Lines {
@@ -150,11 +150,15 @@ func (c *chart) separateLabels() {
 			shown = append(shown, &c.Lines[i])
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b *chartLine) int { return cmp.Compare(b.LabelY, a.LabelY) })
-	for i, line := range shown {
-		if i > 0 {
-			line.LabelY = min(line.LabelY, shown[i-1].LabelY-chartLabel)
-		}
+	slices.SortStableFunc(shown, func(a, b *chartLine) int { return cmp.Compare(a.LabelY, b.LabelY) })
+	least, largest := float64(chartTop), float64(chartBottom)
+	for _, line := range shown {
+		line.LabelY = max(line.LabelY, least)
+		least = line.LabelY + chartLabel
+	}
+	for _, line := range slices.Backward(shown) {
+		line.LabelY = min(line.LabelY, largest)
+		largest = line.LabelY - chartLabel
 	}
 }
 
