@@ -3,44 +3,32 @@ package page
 import (
 	"context"
 	"net/http"
-	"sync"
+	"sync/atomic"
 	"time"
 )
 
 // An audience knows whether browsers load the pages now. It is safe for concurrent use.
 type audience struct {
-	mu       sync.Mutex
-	requests int       // that are answered now, streams included
-	last     time.Time // of the end of a request
+	requests atomic.Int64 // that are answered now, streams included
+	last     atomic.Int64 // the end of a request, in nanoseconds of Unix time
 }
 
 // counted counts the requests of a handler.
 func (a *audience) counted(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		a.count(1)
-		defer a.count(-1)
+		a.requests.Add(1)
+		defer func() {
+			a.last.Store(time.Now().UnixNano())
+			a.requests.Add(-1)
+		}()
 		next(w, r)
 	}
-}
-
-func (a *audience) count(n int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.requests += n
-	a.last = time.Now()
 }
 
 const (
 	settled  = 2 * time.Second  // that a browser may take from a page to its files and its stream
 	farewell = 10 * time.Second // for browsers that read no further
 )
-
-// isLoading tells whether a request is answered now, or another one may follow the last one.
-func (a *audience) isLoading() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.requests > 0 || time.Since(a.last) < settled
-}
 
 // Finish waits until each open page of a league that is over has its end, for 10 s at most. A stream ends with the
 // league.
@@ -49,7 +37,7 @@ func (p *Pages) Finish(ctx context.Context) {
 	defer cancel()
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
-	for p.audience.isLoading() {
+	for p.audience.requests.Load() > 0 || time.Since(time.Unix(0, p.audience.last.Load())) < settled {
 		select {
 		case <-look.C:
 		case <-ctx.Done():
