@@ -163,9 +163,10 @@ type managerProcess struct {
 func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	var m *manager.Manager
 	var printed error
-	over := false
+	over, ended := false, time.Time{}
 	p.Over = func() {
-		over, printed = true, printStandings(s, m.Standings(), m.Evidence(), m.Champion())
+		over, ended = true, time.Now()
+		printed = printStandings(s, m.Standings(), m.Evidence(), m.Champion())
 	}
 	m, err = manager.New(p.Options)
 	if err != nil {
@@ -224,7 +225,9 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 		return err
 	}
 	if p.exitWhenDone {
-		shown.finish(ctx)
+		until, cancel := context.WithDeadline(ctx, ended.Add(lastWait))
+		defer cancel()
+		shown.finish(until)
 	} else {
 		seal()
 		s.note("The league is over; the manager answers queries until it is interrupted.")
@@ -236,6 +239,9 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	}
 	return nil
 }
+
+// lastWait is the longest time from the last result to the end of the process with --exit-when-done.
+const lastWait = 30 * time.Second
 
 // headPrinter returns a function that prints the signed head of the journal, each head once.
 func headPrinter(s streams, sealed func() manager.SignedHead) (seal func()) {
