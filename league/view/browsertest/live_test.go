@@ -130,8 +130,11 @@ func TestLeagueOfUpEndsOnAPageWithItsChampion(t *testing.T) {
 	needsChromium(t)
 	file := filepath.Join(t.TempDir(), "class.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(entrants), 0o600))
-	up := start(t, "up", "--entrants", file, "--port", "0", "--data", filepath.Join(t.TempDir(), "league"))
-	p := open(t, up.await(`in a browser: (http://\S+/)\n`)[1], desktop)
+	p := newTab(t, "http://localhost", desktop) // before the league begins, which takes little time
+	up := start(t, "up", "--entrants", file, "--port", "0", "--pace", "500ms", "--data", filepath.Join(t.TempDir(), "league"))
+	address := up.await(`in a browser: (http://(\S+)/)\n`)
+	p.host = address[2]
+	p.do(chromedp.Navigate(address[1]))
 	p.allow(`ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE`)
 	p.await(champion)
 	p.await(`document.title.startsWith('Champion: ' + document.querySelector('.champion .names').textContent)`)
