@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -22,9 +24,10 @@ func newNew(s streams) *cobra.Command {
 		Use:   "new",
 		Short: "Write the source code of a new agent or game",
 		Long: `Write a small complete project to start from: an agent, or a game for evenodd
-itself.`,
+itself. Or write the Python module with which scripts and notebooks play leagues.`,
 		Example: examples(
 			"Write a player in Python", "evenodd new player --lang python my-agent",
+			"Write the module for leagues of Python functions", "evenodd new python-module",
 			"Write a game", "evenodd new game pick_stones",
 		),
 		Args: onlyCommands,
@@ -33,8 +36,37 @@ itself.`,
 	c.AddCommand(
 		newAgent(s, protocol.RolePlayer, 8101, "Its strategy is the function choose: change it."),
 		newAgent(s, protocol.RoleReferee, 8001, "It conducts matches of even_odd."),
-		newGame(s))
+		newModule(s), newGame(s))
 	return c
+}
+
+// newModule makes 'evenodd new python-module'.
+func newModule(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "python-module [DIR]",
+		Short: "Write the Python module for leagues of functions",
+		Long: `Write the module evenodd.py into the folder DIR, by default the current one. With
+it a script or a notebook plays leagues of Python functions, and gets the results
+as lists of dicts (docs/simulating.md). It needs Python 3.8 and this program.`,
+		Example: examples("Write evenodd.py into the current folder", "evenodd new python-module"),
+		Args:    cobra.MaximumNArgs(1),
+		RunE: func(_ *cobra.Command, args []string) error {
+			at := filepath.Join(append(args, starter.ModuleName)...)
+			file, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			if errors.Is(err, fs.ErrExist) {
+				return exit(exitFailed, "%s exists already: remove it for the one of this version", at)
+			}
+			if err == nil {
+				_, err = file.Write(starter.Module())
+				err = errors.Join(err, file.Close())
+			}
+			if err != nil {
+				return fmt.Errorf("cannot write the module: %w", err)
+			}
+			s.note("Use it:  import evenodd; print(evenodd.league(players=[lambda q: q[\"valid_options\"][0], \"random\"]))")
+			return printLine(s.out, "created %s", at)
+		},
+	}
 }
 
 // newAgent makes 'evenodd new player' and 'evenodd new referee'.

@@ -22,6 +22,15 @@ import (
 //go:embed common go javascript python
 var sources embed.FS
 
+// ModuleName is the name of the file of Module.
+const ModuleName = "evenodd.py"
+
+// Module is the Python module with which scripts and notebooks play leagues of functions.
+func Module() []byte {
+	text, _ := sources.ReadFile(path.Join("python", "module", ModuleName)) // embedded files can be read
+	return text
+}
+
 // A Language is a language in which projects are written.
 type Language struct {
 	Name  string

@@ -1,0 +1,249 @@
+"""Leagues of Python functions: evenodd simulate for scripts and notebooks.
+
+    import evenodd
+
+    def copycat(question):
+        return question["opponent"]["last"] or "even"
+
+    result = evenodd.league(players=[copycat, "random", "frequency"], legs=10, seed=7)
+    result.standings, result.ratings      # lists of dicts
+    result.match("R1M1")                  # the conversation of a match
+    result.report()                       # the report, in a notebook
+
+A function gets each question as a dict (testdata/bots/README.md of evenodd describes it) and returns its choice.
+The module needs Python 3.8 and the program evenodd, and nothing else. Each function plays as a program: this file,
+started by evenodd, which passes the questions on to the process that has called league.
+"""
+
+import hmac
+import html
+import json
+import os
+import random
+import secrets
+import selectors
+import shlex
+import socket
+import subprocess
+import sys
+import tempfile
+import traceback
+
+VARIABLE = "LEAGUE_BRIDGE"  # has the address and the key of the process that called league
+PATIENCE = 10  # seconds for the rest of a line of which a part has come
+
+
+def league(players, game="even_odd", legs=1, seed=None, program="evenodd", data=None, **options):
+    """Plays a league, and returns its Result.
+
+    A player is a function, the name of a strategy ("random", or "exec:./bot.py" for a program), or a dict with the
+    members of an entrant (docs/entrants.md). A function is named after itself; a dict such as
+    {"name": "Alice", "play": f} gives it another name.
+
+    The folder data gets the records of the league; without it they are removed with the Result. Further options
+    are flags of evenodd simulate: tournament="swiss", until_significant=True, bot_timeout="30s".
+
+    Calls come one at a time, in this thread. A function that raises an exception has no choice: it loses the match,
+    and Result.errors has the traceback. The same seed gives the same result if functions use no other chance than
+    random.Random(question["seed"]).
+    """
+    entrants, functions = _entrants(players)
+    if seed is None:
+        seed = random.SystemRandom().randrange(2**53)
+    folder = tempfile.TemporaryDirectory(prefix="evenodd-")  # of mode 0700
+    data = os.path.abspath(data or os.path.join(folder.name, "data"))
+    names = {name: os.path.join(folder.name, name) for name in ("entrants.yaml", "out", "err", "socket")}
+    with open(names["entrants.yaml"], "w", encoding="utf-8") as file:
+        json.dump({"entrants": entrants}, file)  # JSON is YAML
+    if options.get("until_significant") and legs == 1:
+        legs = 200
+    flags = {"legs": legs, "concurrency": 1, **options}
+    if flags.get("tournament", "round-robin") != "round-robin":
+        del flags["legs"]
+    command = [program, "simulate", "--quiet", "--format=json", "--entrants", names["entrants.yaml"], "--data", data,
+               "--game", game, "--seed", str(seed), "--exec-env", VARIABLE]
+    for name, value in flags.items():
+        text = str(value).lower() if isinstance(value, bool) else str(value)
+        command.append("--%s=%s" % (name.replace("_", "-"), text))
+    key, errors = secrets.token_hex(16), []
+    with _listen(names["socket"]) as server, open(names["out"], "wb") as out, open(names["err"], "wb") as err:
+        address = server.getsockname()
+        address = address if isinstance(address, str) else str(address[1])
+        environment = dict(os.environ, **{VARIABLE: key + " " + address})
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment)
+        try:
+            _serve(server, process, functions, key, errors)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+                process.wait()
+    with open(names["err"], encoding="utf-8") as file:
+        problem = file.read()
+    if process.returncode not in (0, 3):  # 3: with --strict
+        raise RuntimeError(problem or "evenodd ended with code %d" % process.returncode)
+    with open(names["out"], encoding="utf-8") as file:
+        return Result(json.load(file), errors, program, data, folder, {e["name"]: e["shown"] for e in functions})
+
+
+class Result:
+    """The results of a league, as lists of dicts with the members of evenodd simulate --format json."""
+
+    def __init__(self, document, errors, program, data, folder, shown):
+        self.document, self.seed, self.errors = document, document["seed"], errors
+        self.standings, self.matches = document["standings"], document["results"]
+        self.head_to_head, self.ratings = document["head_to_head"], document["statistics"]["ratings"]
+        self.champion, self.sentence = document["champion"], document["statistics"]["sentence"]
+        for row in self.standings + self.ratings:  # instead of the command line of the bridge
+            row["strategy"] = shown.get(row["display_name"], row.get("strategy", ""))
+        document["statistics"].pop("strategies", None)  # all functions would have one each
+        self._program, self._data, self._folder = program, data, folder
+
+    def report(self):
+        """The report of the league: an HTML document, which a notebook shows."""
+        return Report(self._run("report", self._data, "--output=-"))
+
+    def match(self, match_id):
+        """The conversation of a match, such as "R1M1"."""
+        return Text(self._run("replay", match_id, "--data", self._data))
+
+    def _run(self, *arguments):
+        done = subprocess.run([self._program, *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, encoding="utf-8")
+        if done.returncode != 0:
+            raise RuntimeError(done.stderr)
+        return done.stdout
+
+    def __repr__(self):
+        rows = ["%3d  %-24s %4d points" % (r["rank"], r["display_name"], r["points"]) for r in self.standings]
+        return "\n".join(rows + [self.sentence])
+
+    def _repr_html_(self):
+        return Text(repr(self))._repr_html_()
+
+
+class Text(str):
+    """A text that a notebook shows with its lines."""
+
+    def _repr_html_(self):
+        return "<pre>%s</pre>" % html.escape(self)
+
+
+class Report(str):
+    """An HTML document that a notebook shows in a frame, apart from its own page."""
+
+    def _repr_html_(self):
+        return '<iframe sandbox="allow-scripts" srcdoc="%s" style="width:100%%;height:40em"></iframe>' % html.escape(self)
+
+
+def _entrants(players):
+    """The entrants of a league, and its functions with the names under which they play."""
+    entrants, functions, taken = [], [], set()
+    for player in players:
+        entrant = dict(player) if isinstance(player, dict) else {"play": player}
+        play = entrant.pop("play", None)
+        name = entrant.get("name") or getattr(play, "__name__", str(play)).strip("<>")[:40]
+        if isinstance(play, str) and play.startswith("exec:"):
+            # evenodd starts programs in the folder of the entrants file: paths become absolute
+            words = [os.path.abspath(w) if os.path.exists(w) else w for w in shlex.split(play[5:])]
+            entrant["exec"] = " ".join(map(shlex.quote, words))
+            name = entrant.get("name") or os.path.basename(words[-1])[:40]
+        elif isinstance(play, str):
+            entrant["strategy"] = play
+        elif callable(play):
+            bridge = [sys.executable, "-I", "-S", os.path.abspath(__file__), str(len(functions))]
+            entrant["exec"] = " ".join(map(shlex.quote, bridge))
+        elif play is not None:
+            raise TypeError("a player is a function, the name of a strategy or a dict, not %r" % (play,))
+        number, entrant["name"] = 2, name
+        while entrant["name"].casefold() in taken:
+            number, entrant["name"] = number + 1, "%s %d" % (name, number)
+        taken.add(entrant["name"].casefold())
+        if callable(play):
+            shown = "function " + getattr(play, "__name__", type(play).__name__)
+            functions.append({"play": play, "name": entrant["name"], "shown": shown})
+        entrants.append(entrant)
+    return entrants, functions
+
+
+def _listen(path):
+    """A socket that only this user reaches; elsewhere than on Windows by its folder, there by the key."""
+    if os.name == "nt":
+        return socket.create_server(("127.0.0.1", 0))
+    server = socket.socket(socket.AF_UNIX)
+    server.bind(path)
+    server.listen(128)
+    return server
+
+
+def _serve(server, process, functions, key, errors):
+    """Answers the questions of the bridges, one at a time, until the process ends."""
+    with selectors.DefaultSelector() as ready:
+        ready.register(server, selectors.EVENT_READ)
+        try:
+            while process.poll() is None:
+                for found, _ in ready.select(0.02):
+                    if found.data is None:
+                        connection = server.accept()[0]
+                        connection.settimeout(PATIENCE)
+                        ready.register(connection, selectors.EVENT_READ, connection.makefile("rwb"))
+                    elif not _answer(found.data, functions, key, errors):
+                        ready.unregister(found.fileobj)
+                        found.data.close()
+                        found.fileobj.close()
+        finally:
+            for found in list(ready.get_map().values()):
+                if found.data is not None:
+                    found.data.close()
+                    found.fileobj.close()
+
+
+def _answer(stream, functions, key, errors):
+    """Answers a question. Returns False at the end of a connection, and for a stranger."""
+    try:
+        given, index, question = json.loads(stream.readline())
+        if not hmac.compare_digest(given, key):
+            return False
+        reply = _ask(functions[index], question, errors)
+        stream.write(json.dumps(reply).encode() + b"\n")
+        stream.flush()
+    except (OSError, ValueError, TypeError, IndexError):
+        return False  # the bridge has ended, perhaps because the answer came too late
+    return True
+
+
+def _ask(function, question, errors):
+    if question["match_id"] == "preflight":  # a trial before the league
+        return {"choice": question["valid_options"][0]}
+    try:
+        choice = function["play"](question)
+        if not isinstance(choice, (str, dict)):
+            raise TypeError("a choice is a str, not %r" % (choice,))
+        return choice if isinstance(choice, dict) else {"choice": choice}
+    except Exception as problem:  # pylint: disable=broad-except
+        known = any((e["player"], e["match_id"]) == (function["name"], question["match_id"]) for e in errors)
+        if not known:  # the referee repeats the question
+            errors.append({"player": function["name"], "player_id": question["player_id"],
+                           "match_id": question["match_id"], "traceback": traceback.format_exc()})
+        return {"error": traceback.format_exception_only(type(problem), problem)[-1].strip()}
+
+
+def _bridge(index):
+    """Passes the questions on standard input to the process that called league, and prints its answers."""
+    key, address = os.environ[VARIABLE].split(" ", 1)
+    if os.name == "nt":
+        connection = socket.create_connection(("127.0.0.1", int(address)))
+    else:
+        connection = socket.socket(socket.AF_UNIX)
+        connection.connect(address)
+    with connection, connection.makefile("rwb") as stream:
+        for line in sys.stdin.buffer:
+            stream.write(json.dumps([key, index, json.loads(line)]).encode() + b"\n")
+            stream.flush()
+            reply = json.loads(stream.readline() or '{"error": "the caller of the league has ended"}')
+            if "error" in reply:  # no legal choice: evenodd names it as the cause
+                reply = {"choice": "error: " + reply["error"][:200]}
+            print(json.dumps(reply), flush=True)
+
+
+if __name__ == "__main__":
+    _bridge(int(sys.argv[1]))
