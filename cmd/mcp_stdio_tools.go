@@ -124,6 +124,6 @@ func (d *desktop) replayTool() mcp.Tool {
 		if err != nil {
 			return nil, err
 		}
-		return record.ConversationOf(doc), nil
+		return record.ConversationOf(doc, games()), nil
 	})
 }

@@ -58,7 +58,7 @@ func runReplay(s streams, o *replayOptions) error {
 	if err != nil {
 		return err
 	}
-	r := record.ConversationOf(doc)
+	r := record.ConversationOf(doc, games())
 	return show(s.out, o.format, r, func(w io.Writer) error { return printConversation(w, r) })
 }
 

@@ -131,7 +131,7 @@ func (b *Board) follow(ctx context.Context) {
 		case errors.Is(err, ErrReplaced):
 			b.change(func() {
 				b.league, b.version = record.NewLeague(), b.version+1
-				b.league.Listed = b.listed
+				b.league.Listed, b.league.Games = b.listed, b.statistician.games
 			})
 			continue
 		case err == nil && len(events) > 0:

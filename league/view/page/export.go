@@ -93,6 +93,9 @@ func (v *Views) Course(c *record.Conversation) *matchCourse {
 	return course
 }
 
+// Board is the game of a conversation; nil without moves.
+func (v *Views) Board(c *record.Conversation) *matchBoard { return boardOf(c, "", "") }
+
 // A file is what the templates of an exported file show.
 type file struct {
 	Title, CSP string
@@ -111,7 +114,7 @@ func Export(w io.Writer, name, title string, view any) error {
 		"toMatches": func(_, _, first string) string { return "#result-" + first },
 		"toPlayer":  func(string) string { return "" },
 	}, "templates/*.html", "export/*.html")
-	css, missing := joined("assets/page.css", "assets/match.css", "export/report.css")
+	css, missing := joined("assets/page.css", "assets/match.css", "assets/board.css", "export/report.css")
 	js, lacking := joined("assets/chart.js", "export/report.js")
 	if err := errors.Join(err, missing, lacking); err != nil {
 		return err

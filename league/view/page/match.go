@@ -26,6 +26,7 @@ type matchView struct {
 	Attempts []matchAttempt
 	Counts   bool // the result of the shown attempt
 
+	Embed    bool // the board alone
 	Recorded bool
 	Result   string // that counts
 	Reason   string
@@ -59,7 +60,7 @@ type matchAttempt struct {
 }
 
 // buildMatch makes the view of GET /matches/{id}.
-func buildMatch(ctx context.Context, b *Board, r *http.Request) (any, error) {
+func buildMatch(_ context.Context, b *Board, r *http.Request) (any, error) {
 	id, ok := league.ParseMatchID(r.PathValue("id"))
 	attempt, problem := strconv.Atoi(r.FormValue("attempt"))
 	if r.FormValue("attempt") == "" {
@@ -73,8 +74,9 @@ func buildMatch(ctx context.Context, b *Board, r *http.Request) (any, error) {
 	if v == nil {
 		return nil, errNotFound
 	}
+	v.Embed = r.FormValue("embed") == "1"
 	if v.Recorded {
-		v.Course = v.course(ctx, b, id)
+		v.Course = v.course(b, r, id)
 	}
 	return v, nil
 }
@@ -140,7 +142,7 @@ func (v *matchView) describeResult(now *moment, m *journal.Match) {
 	v.Counts = r.Number > 0 && r.Number == v.Attempt
 	v.Since, v.Reason = m.ReportedAt, shown(r.Reason)
 	for _, p := range []*matchPlayer{&v.A, &v.B} {
-		p.describe(r)
+		p.describe(now, r)
 	}
 	result := now.result(r.MatchID)
 	v.Result = result.Sentence() + "."
@@ -165,13 +167,13 @@ func (v *matchView) describeResult(now *moment, m *journal.Match) {
 }
 
 // describe describes a side of the match by the result that counts.
-func (p *matchPlayer) describe(r *journal.MatchReported) {
+func (p *matchPlayer) describe(now *moment, r *journal.MatchReported) {
 	p.Mark = markOf(&r.Result, p.ID)
 	if points, ok := r.Score.Get(p.ID); ok {
 		p.Points = strconv.Itoa(points)
 	}
 	if choice, _ := r.Choices.Get(p.ID); choice != nil {
-		p.Choice = shown(*choice)
+		p.Choice = shown(now.Say(*choice))
 	}
 	p.Fallbacks, _ = r.Fallbacks.Get(p.ID)
 	if code, ok := r.Faults.Get(p.ID); ok {

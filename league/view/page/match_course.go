@@ -1,10 +1,10 @@
 package page
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/http"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -18,7 +18,7 @@ type matchCourse struct {
 	Missing string // why there is no transcript; "" if there is one
 	Outcome string // of this attempt, if it is not the result that counts
 	Lines   []matchLine
-	Moves   []matchMove // of a game of several turns
+	Board   *matchBoard // nil without moves
 	Omitted int
 	Signed  []string // players whose moves are signed
 	Draw    *matchDraw
@@ -49,14 +49,8 @@ func (l matchLine) TroubleTitle() string {
 	}[l.Trouble]
 }
 
-// A matchMove is a move of a game of several turns.
-type matchMove struct {
-	Number       int
-	Player, Move string
-}
-
 // course reads the transcript of the shown attempt.
-func (v *matchView) course(ctx context.Context, b *Board, id league.MatchID) *matchCourse {
+func (v *matchView) course(b *Board, r *http.Request, id league.MatchID) *matchCourse {
 	if v.Attempt == 0 {
 		return &matchCourse{Missing: "No referee conducted this match, so there are no messages."}
 	}
@@ -64,7 +58,7 @@ func (v *matchView) course(ctx context.Context, b *Board, id league.MatchID) *ma
 	if v.thirdParty {
 		missing = "Its referee kept no transcript of this attempt."
 	}
-	doc, err := b.Transcript(ctx, league.Attempt{MatchID: id, Number: v.Attempt})
+	doc, err := b.Transcript(r.Context(), league.Attempt{MatchID: id, Number: v.Attempt})
 	switch {
 	case errors.Is(err, ErrNotRecorded): // the result was annulled a moment ago
 		return &matchCourse{Missing: "The match is played again."}
@@ -73,7 +67,9 @@ func (v *matchView) course(ctx context.Context, b *Board, id league.MatchID) *ma
 	case err != nil:
 		return &matchCourse{Missing: "The transcript of this attempt cannot be read."}
 	}
-	course := courseOf(record.ConversationOf(doc))
+	c := record.ConversationOf(doc, b.statistician.games)
+	course := courseOf(c)
+	course.Board = boardOf(c, r.FormValue("move"), r.FormValue("attempt"))
 	for _, p := range []string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID} {
 		if _, ok := doc.Signatures.Get(p); ok {
 			course.Signed = append(course.Signed, shown(p))
@@ -99,28 +95,7 @@ func courseOf(c *record.Conversation) *matchCourse {
 	for i := range c.Lines {
 		course.Lines = append(course.Lines, matchLineOf(c, &c.Lines[i]))
 	}
-	course.Moves = movesOf(c)
 	return course
-}
-
-// movesOf lists the legal moves in their order; nil for a game of one turn.
-func movesOf(c *record.Conversation) (moves []matchMove) {
-	made := map[string]int{}
-	several := false
-	for i := range c.Lines {
-		u := &c.Lines[i]
-		if u.MessageType != protocol.TypeGameMoveResponse || u.Error != nil || u.Void != "" || u.To != c.RefereeID {
-			continue
-		}
-		choice := protocol.ParseObject(u.Message).Object("move_data").Text("choice")
-		made[u.From]++
-		several = several || made[u.From] > 1
-		moves = append(moves, matchMove{len(moves) + 1, shown(u.From), shown(choice)})
-	}
-	if !several {
-		return nil
-	}
-	return moves
 }
 
 // matchLineOf makes a line of the page.

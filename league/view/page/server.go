@@ -23,7 +23,7 @@ import (
 // Options configure the pages.
 type Options struct {
 	Log    zerolog.Logger // of pages that fail
-	Games  rules.Registry // for the statistics: whether the rules treat both sides alike
+	Games  rules.Registry // for boards, the words of moves, and whether the rules treat both sides alike
 	Base   string         // path of the pages, such as /league; "" for /
 	Listed []string       // names of the players of the roster; nil if they are not known
 }
@@ -51,7 +51,7 @@ type Route struct {
 // New makes the pages of a board.
 func New(b *Board, o Options) (*Pages, error) {
 	b.statistician.games, b.listed = o.Games, o.Listed
-	b.league.Listed = o.Listed
+	b.league.Games, b.league.Listed = o.Games, o.Listed
 	p := &Pages{board: b, options: o, templates: map[string]*template.Template{}, routes: routes()}
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
 	p.updates = &updates{pages: p}
@@ -68,7 +68,7 @@ func New(b *Board, o Options) (*Pages, error) {
 			"toMatches": func(player, opponent, _ string) string {
 				return o.Base + "/players/" + player + "?against=" + opponent
 			},
-		}, "templates/layout.html", "templates/parts.html", "templates/"+name+".html"); err != nil {
+		}, "templates/layout.html", "templates/parts.html", "templates/board.html", "templates/"+name+".html"); err != nil {
 			return nil, err
 		}
 	}
@@ -159,6 +159,9 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 	if err := safely(func() error { return p.render(&body, of, at, r) }); err != nil {
 		p.problem(w, of, err)
 		return
+	}
+	if of.template == "match" && r.FormValue("embed") == "1" { // a page of another site may show a board
+		h.Set("Content-Security-Policy", strings.Replace(policy, "frame-ancestors 'none'", "frame-ancestors *", 1))
 	}
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	_, _ = w.Write(body.Bytes()) // fails only for a client that has gone

@@ -106,14 +106,14 @@ func (m *moment) result(id league.MatchID) result {
 	r.A, r.B = m.agent(r.PlayerAID), m.agent(r.PlayerBID)
 	if r.HasResult() {
 		r.MarkA, r.MarkB = markOf(&r.Result, r.PlayerAID), markOf(&r.Result, r.PlayerBID)
-		r.Note = strings.Join(append([]string{note(&r.Match)}, r.KeyMarks...), "; ")
+		r.Note = strings.Join(append([]string{m.note(&r.Match)}, r.KeyMarks...), "; ")
 	}
 	return r
 }
 
-// note tells in a few words how a match was decided: "even : odd, number 4", or
+// note tells in a few words how a match was decided: "P01 even, P02 odd, number 4", or
 // "P02 did not answer in time".
-func note(m *record.Match) string {
+func (now *moment) note(m *record.Match) string {
 	switch {
 	case m.Ruled != nil:
 		return "ruled by the organiser"
@@ -130,7 +130,7 @@ func note(m *record.Match) string {
 	if moves[0] == "" || moves[1] == "" {
 		return ""
 	}
-	text := shown(moves[0]) + " : " + shown(moves[1])
+	text := fmt.Sprintf("%s %s, %s %s", m.PlayerAID, shown(now.Say(moves[0])), m.PlayerBID, shown(now.Say(moves[1])))
 	if m.DrawnNumber != nil {
 		text += fmt.Sprintf(", number %d", *m.DrawnNumber)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/rules"
 )
 
 // A Conversation is an attempt at a match with all messages, as the replay shows it. Its members
@@ -27,6 +28,7 @@ type Conversation struct {
 	PlayerB   store.MatchPlayer  `json:"player_B"`
 	Lines     []Line             `json:"conversation"`
 	Omitted   int                `json:"omitted,omitzero"` // exchanges that the file does not have
+	Steps     []Step             `json:"steps,omitzero"`   // the positions; absent without moves, and for an unknown game
 	Draw      *RecomputedDraw    `json:"draw"`
 	Result    *store.MatchResult `json:"result"`
 }
@@ -45,6 +47,7 @@ type Line struct {
 	Error       *store.ExchangeError `json:"error,omitzero"`
 	Trouble     string               `json:"trouble,omitzero"` // what kind of failure it is
 	Void        string               `json:"void,omitzero"`    // why the try does not count
+	Mark        string               `json:"mistake,omitzero"` // what the move gave away
 	Answer      string               `json:"answer,omitzero"`  // the beginning of a wrong response as it arrived
 	Message     jsontext.Value       `json:"message,omitzero"`
 
@@ -72,9 +75,9 @@ const (
 	TroubleWrong       = "wrong_answer" // an answer that the referee cannot use
 )
 
-// ConversationOf makes the conversation of an attempt at a match. The lines are in the order of
-// their times.
-func ConversationOf(doc *store.Match) *Conversation {
+// ConversationOf makes the conversation of an attempt at a match of one of the games. The lines are in
+// the order of their times.
+func ConversationOf(doc *store.Match, games rules.Registry) *Conversation {
 	c := &Conversation{
 		LeagueID: doc.LeagueID, RoundID: doc.RoundID, MatchID: doc.MatchID, Attempt: doc.Attempt, GameType: doc.GameType,
 		RefereeID: doc.RefereeID, State: doc.Lifecycle.State, PlayerA: doc.PlayerA, PlayerB: doc.PlayerB,
@@ -88,6 +91,7 @@ func ConversationOf(doc *store.Match) *Conversation {
 	}
 	sortByTime(c.Lines)
 	countTries(c.Lines, doc.RefereeID)
+	c.follow(doc, games)
 	return c
 }
 

@@ -13,6 +13,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
+	"evenodd/rules"
 )
 
 // received is a response to a question about even and odd.
@@ -77,7 +78,7 @@ func TestConversationShowsWhatWasAnswered(t *testing.T) {
 			if tt.name == "too large" {
 				x.MessageOmitted = store.OmittedTooLarge
 			}
-			c := record.ConversationOf(matchOf(x))
+			c := record.ConversationOf(matchOf(x), rules.Registry{})
 			require.Len(t, c.Lines, 1)
 			assert.Equal(t, tt.says, c.Lines[0].Says)
 			assert.Equal(t, tt.trouble, c.Lines[0].Trouble)
@@ -91,7 +92,7 @@ func TestConversationShowsWhatWasAnswered(t *testing.T) {
 func TestEmptyMessageWithoutTypeIsNamed(t *testing.T) {
 	x := received("01.000", 1, `{}`, &store.ExchangeError{ErrorCode: "E004"})
 	x.MessageType = ""
-	assert.Equal(t, "an empty message, or one that the referee cannot read", record.ConversationOf(matchOf(x)).Lines[0].Says)
+	assert.Equal(t, "an empty message, or one that the referee cannot read", record.ConversationOf(matchOf(x), rules.Registry{}).Lines[0].Says)
 }
 
 // A transcript has the messages of both players and of several tries in the order in which they
@@ -105,7 +106,7 @@ func TestTriesAreInTheirOrder(t *testing.T) {
 		received("06.000", 2, `{"parity_choice":"even"}`, nil),
 		store.Exchange{At: "2026-01-01T12:00:01.000Z", Direction: store.Received, PlayerID: "P02", Method: "choose_parity", Try: 1, Message: jsontext.Value(`{"parity_choice":"odd"}`)},
 		sent("07.000", "P01", 1), // another turn
-	))
+	), rules.Registry{})
 	type one struct {
 		from       string
 		try, tries int
@@ -125,7 +126,7 @@ func TestTriesAreInTheirOrder(t *testing.T) {
 func TestVoidTryHasItsReason(t *testing.T) {
 	x := received("05.000", 1, "", &store.ExchangeError{ErrorCode: "E001"})
 	x.Void = "the referee stalled for 3s when the time to answer ended"
-	u := record.ConversationOf(matchOf(x)).Lines[0]
+	u := record.ConversationOf(matchOf(x), rules.Registry{}).Lines[0]
 	assert.Equal(t, record.TroubleVoid, u.Trouble)
 	assert.Equal(t, x.Void, u.Void)
 }
@@ -133,7 +134,7 @@ func TestVoidTryHasItsReason(t *testing.T) {
 func TestLinesWithInvalidTimesKeepTheirOrder(t *testing.T) {
 	first, second := sent("05.000", "P01", 1), received("01.000", 1, `{"parity_choice":"even"}`, nil)
 	first.At = "yesterday"
-	c := record.ConversationOf(matchOf(first, second))
+	c := record.ConversationOf(matchOf(first, second), rules.Registry{})
 	assert.Equal(t, []string{"REF01", "P01"}, []string{c.Lines[0].From, c.Lines[1].From})
 	assert.Nil(t, c.Lines[1].Waited)
 }
@@ -144,7 +145,7 @@ func TestManagerIsPartOfTheConversation(t *testing.T) {
 		doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: state, At: "2026-01-01T12:00:0" + string(rune('0'+at)) + ".000Z"})
 	}
 	var got []string
-	for _, u := range record.ConversationOf(doc).Lines {
+	for _, u := range record.ConversationOf(doc, rules.Registry{}).Lines {
 		got = append(got, u.From+">"+u.To+" "+u.MessageType)
 	}
 	assert.Equal(t, []string{

@@ -12,6 +12,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/rules"
 )
 
 // A League is a league as its journal tells it. It is not safe for concurrent use.
@@ -21,6 +22,7 @@ type League struct {
 	Decisions []DecisionMade            // of organisers, in order
 	Begun     map[league.MatchID]string // when the last attempt was assigned, as Event.At
 	At        string                    // time of the last event
+	Games     rules.Registry            // words for their moves; may lack the game of the league
 	Hide      func(journal.Data)        // removes from each event what readers must not see; nil for nothing
 	Head      string                    // hash of the last line
 	Longest   Longest                   // match
@@ -42,6 +44,14 @@ func (m *Longest) isLonger(than *Longest) bool {
 // NewLeague returns a league before its first event.
 func NewLeague() *League {
 	return &League{State: journal.NewState(), Begun: map[league.MatchID]string{}, Head: journal.Origin}
+}
+
+// Say is a move in the words of the league's game: "column 4".
+func (l *League) Say(move string) string {
+	if game, err := l.Games.Game(l.Created.GameType); err == nil {
+		return game.Info().Say(move)
+	}
+	return move
 }
 
 // Update folds the events that are new in the source, and calls news, which may be nil, with each

@@ -17,6 +17,7 @@ import (
 // Limits of a report.
 const (
 	maxTranscripts = 200
+	maxGames       = 200 // matches whose positions are shown
 	maxAnswer      = 400 // bytes of an answer in a fault
 )
 
@@ -43,7 +44,8 @@ type Options struct {
 // Read makes the report of a league from its data folder.
 func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) {
 	r := &Report{SchemaVersion: SchemaVersion, state: record.NewLeague(), health: record.NewHealth(),
-		history: map[string][]HistoryEntry{}}
+		history: map[string][]HistoryEntry{}, games: map[string]*record.Conversation{}}
+	r.state.Games = o.Games
 	b := &builder{Report: r, only: o.AgentID, endpoint: map[string]string{},
 		draws: map[league.Attempt]*protocol.Draw{}, declined: map[string]int{}}
 	source := record.NewFolder(folder, o.LeagueID)
@@ -134,6 +136,7 @@ func (b *builder) transcript(doc *store.Match) error {
 	if !ok || !known || m.Report == nil {
 		return nil // of a match that is being played, or is no match of this league
 	}
+	b.addGame(m, doc)
 	found := b.health.Add(doc)
 	for i := range found {
 		f := &found[i]
@@ -154,9 +157,26 @@ func (b *builder) transcript(doc *store.Match) error {
 	case len(*list) == maxTranscripts:
 		b.Omitted++
 	default:
-		*list = append(*list, Transcript{conversation(doc), why})
+		*list = append(*list, Transcript{conversation(doc, b.state.Games), why})
 	}
 	return nil
+}
+
+// addGame keeps the positions of an attempt that counts at a match of several turns.
+func (b *builder) addGame(m *journal.Match, doc *store.Match) {
+	game, err := b.state.Games.Game(doc.GameType)
+	if err != nil || game.MaxTurns() == 1 || m.Report.Number != doc.Attempt || len(b.games) == maxGames ||
+		b.only != "" && !takesPart(b.only, doc) {
+		return
+	}
+	c := record.ConversationOf(doc, b.state.Games)
+	c.Lines = nil
+	b.games[doc.MatchID] = c
+}
+
+// takesPart tells whether an agent takes part in an attempt.
+func takesPart(id string, doc *store.Match) bool {
+	return id == doc.PlayerA.PlayerID || id == doc.PlayerB.PlayerID || id == doc.RefereeID
 }
 
 // concerns tells whether a transcript is about the agent of the report: about its own match,
@@ -165,8 +185,7 @@ func (b *builder) concerns(doc *store.Match, found []record.Fault) bool {
 	if b.only == "" {
 		return true
 	}
-	takesPart := b.only == doc.PlayerA.PlayerID || b.only == doc.PlayerB.PlayerID || b.only == doc.RefereeID
-	return takesPart && (len(found) == 0 || slices.ContainsFunc(found,
+	return takesPart(b.only, doc) && (len(found) == 0 || slices.ContainsFunc(found,
 		func(f record.Fault) bool { return f.AgentID == b.only }))
 }
 

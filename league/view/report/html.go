@@ -45,7 +45,7 @@ func (s *Sheet) HTML(w io.Writer) error {
 		Views *page.Views
 		Shown blamed // the faults
 		List  *matchList
-	}{s, views, blamed{AgentID: s.Agent.AgentID, Groups: s.Faults}, newMatchList(views, s.Transcripts)}
+	}{s, views, blamed{AgentID: s.Agent.AgentID, Groups: s.Faults}, newMatchList(views, s.report, s.Transcripts)}
 	for i := range s.Matches {
 		view.List.add(&s.Matches[i])
 	}
@@ -95,6 +95,7 @@ func (r *Report) Sheets(w io.Writer) error {
 // A matchList is a list of matches, each with its conversations.
 type matchList struct {
 	Views    *page.Views
+	Games    map[string]*record.Conversation
 	Matches  []*record.Match
 	RoundID  int
 	Recorded int
@@ -105,8 +106,8 @@ type matchList struct {
 	talks map[string][]Transcript
 }
 
-func newMatchList(views *page.Views, transcripts []Transcript) *matchList {
-	l := &matchList{Views: views, Draws: true, talks: map[string][]Transcript{}}
+func newMatchList(views *page.Views, r *Report, transcripts []Transcript) *matchList {
+	l := &matchList{Views: views, Games: r.games, Draws: true, talks: map[string][]Transcript{}}
 	for _, t := range transcripts {
 		l.talks[t.MatchID] = append(l.talks[t.MatchID], t)
 	}
@@ -129,7 +130,7 @@ func (l *matchList) Talks(m *record.Match) []Transcript { return l.talks[m.Match
 
 // rounds are the matches by round.
 func (r *Report) rounds(views *page.Views) (list []*matchList) {
-	all := newMatchList(views, r.Transcripts)
+	all := newMatchList(views, r, r.Transcripts)
 	all.Open, all.Draws = len(r.Matches) <= maxOpen, len(r.Matches) <= maxDraws
 	for i := range r.Matches {
 		m := &r.Matches[i]

@@ -38,7 +38,7 @@ func (r *Report) Write(w Writer, matches bool) {
 	}
 	if matches {
 		w.Heading(2, "Matches")
-		writeMatches(w, r.Matches)
+		writeMatches(w, r.Matches, r.games)
 	}
 	if len(r.Faults) > 0 || len(r.Evidence) == 0 { // else an agent may have failed without a word
 		w.Heading(2, "Faults by agent")
@@ -70,7 +70,7 @@ func (s *Sheet) Write(w Writer) {
 	w.Heading(2, "Faults by agent")
 	writeFaults(w, s.Faults, s.report.state, true)
 	w.Heading(2, "Matches")
-	writeMatches(w, s.Matches)
+	writeMatches(w, s.Matches, s.report.games)
 	if len(s.Opponents) > 0 {
 		w.Heading(2, "Opponents")
 		w.Table([]string{"Opponent", "Name", "W", "D", "L", "Points"}, protocol.Each(s.Opponents, func(h record.HeadToHead) []any {
@@ -93,11 +93,15 @@ func (s *Sheet) Write(w Writer) {
 	}
 }
 
-func writeMatches(w Writer, matches []record.Match) {
+// writeMatches writes the matches. A remark says which moves gave away a win or a draw.
+func writeMatches(w Writer, matches []record.Match, games map[string]*record.Conversation) {
 	rows := protocol.Each(matches, func(m record.Match) []any {
 		remarks := m.Remarks()
 		for _, f := range m.Fallbacks {
 			remarks = append(remarks, f.Name+": "+protocol.Counted(f.Value, "fallback"))
+		}
+		if game := games[m.MatchID]; game != nil {
+			remarks = append(remarks, game.Mistakes()...)
 		}
 		return []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.Word(), m.Winner(), m.Reason, strings.Join(remarks, "; ")}
 	})

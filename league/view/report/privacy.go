@@ -9,6 +9,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
+	"evenodd/rules"
 )
 
 // hideIn hides the addresses in the reasons of an event.
@@ -26,8 +27,8 @@ func hideIn(d journal.Data) {
 }
 
 // conversation makes the conversation of an attempt without tokens and addresses.
-func conversation(doc *store.Match) *record.Conversation {
-	c := record.ConversationOf(doc)
+func conversation(doc *store.Match, games rules.Registry) *record.Conversation {
+	c := record.ConversationOf(doc, games)
 	for i := range c.Lines {
 		line := &c.Lines[i]
 		line.Says, line.Answer, line.Void = record.Public(line.Says), record.Public(line.Answer), record.Public(line.Void)

@@ -34,6 +34,7 @@ type Report struct {
 	Seal          Seal                  `json:"seal"`
 
 	history map[string][]HistoryEntry
+	games   map[string]*record.Conversation // the positions of matches of several turns, by match
 	faults  []record.Fault
 	state   *record.League
 	health  *record.Health

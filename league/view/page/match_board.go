@@ -1,0 +1,97 @@
+package page
+
+import (
+	"fmt"
+	"net/url"
+	"strconv"
+
+	"evenodd/league/protocol"
+	"evenodd/league/view/record"
+)
+
+// A matchBoard is the game of an attempt, position by position.
+type matchBoard struct {
+	Steps   []boardStep // nil for none
+	Shown   int         // the number of the position that the page opens with
+	A, B    ref
+	Drawn   bool // the game has a board
+	Several bool // turns
+	attempt string
+}
+
+// boardOf is the game of a conversation; nil if it has no moves. It opens with the position after the
+// move, or with the last one for any other text.
+func boardOf(c *record.Conversation, move, attempt string) *matchBoard {
+	if len(c.Steps) == 0 {
+		return nil
+	}
+	last := len(c.Steps) - 1
+	b := &matchBoard{Drawn: len(c.Steps[0].Board) > 0, Several: last > 1, attempt: attempt, Shown: last,
+		A: ref{shown(c.PlayerA.PlayerID), shown(c.PlayerA.DisplayName)},
+		B: ref{shown(c.PlayerB.PlayerID), shown(c.PlayerB.DisplayName)}}
+	if n, err := strconv.Atoi(move); err == nil && n >= 0 && n <= last {
+		b.Shown = n
+	}
+	for i := range c.Steps {
+		b.Steps = append(b.Steps, boardStep{&c.Steps[i], last})
+	}
+	return b
+}
+
+// Last is the number of the last position.
+func (b *matchBoard) Last() int { return len(b.Steps) - 1 }
+
+// End is the last position.
+func (b *matchBoard) End() boardStep { return b.Steps[b.Last()] }
+
+// Made are the positions after a move.
+func (b *matchBoard) Made() []boardStep { return b.Steps[1:] }
+
+// To is the address of a position.
+func (b *matchBoard) To(number int) string {
+	to := url.Values{"move": {strconv.Itoa(number)}}
+	if b.attempt != "" {
+		to.Set("attempt", b.attempt)
+	}
+	return "?" + to.Encode()
+}
+
+// Mistakes are the positions after a move that gave away a win or a draw.
+func (b *matchBoard) Mistakes() []boardStep {
+	return protocol.Select(b.Steps, func(s boardStep) bool { return len(s.Step.Mistakes()) > 0 })
+}
+
+// A boardStep is a position of the page.
+type boardStep struct {
+	*record.Step
+
+	last int
+}
+
+// Words are the moves that led to the position.
+func (s boardStep) Words() string { return shown(s.Step.Words()) }
+
+// Title is the number of the position.
+func (s boardStep) Title() string {
+	if s.Number == 0 {
+		return "Start"
+	}
+	return fmt.Sprintf("Move %d of %d", s.Number, s.last)
+}
+
+// Time is the time of the move, and how long it took; "" if it is not known.
+func (s boardStep) Time() string {
+	if s.At == "" {
+		return ""
+	}
+	text := (&record.Line{At: s.At}).Clock()
+	if took := s.Took(); took != nil {
+		text += ", after " + record.Milliseconds(*took*1000)
+	}
+	return shown(text)
+}
+
+// Mistakes say what the moves gave away.
+func (s boardStep) Mistakes() []string {
+	return protocol.Each(s.Step.Mistakes(), func(m record.MadeMove) string { return shown(m.PlayerID + " " + m.Mistake()) })
+}
