@@ -279,7 +279,7 @@ func TestResultTellsWhyAMatchWasLost(t *testing.T) {
 	assert.Equal(t, technical, first.MarkB)
 	assert.Equal(t, first.A.ID+" won against "+first.B.ID+" in R1M1", first.Sentence())
 	assert.Equal(t, "1–0", first.Score())
-	assert.Equal(t, "even : odd, number 4", second.Note)
+	assert.Equal(t, "P03 even, P04 odd, number 4", second.Note)
 	assert.Equal(t, "0–1", second.Score())
 	assert.Equal(t, second.B.ID+" won against "+second.A.ID+" in R1M2", second.Sentence())
 }
@@ -481,7 +481,7 @@ func TestAnotherKeyAfterTheStartIsShown(t *testing.T) {
 		if row.RoundID > 1 && (row.PlayerAID == "P01" || row.PlayerBID == "P01") {
 			marked++
 			assert.Equal(t, []string{"P01 " + mark}, row.KeyMarks)
-			assert.Equal(t, "even : odd, number 4; P01 "+mark, r.Note)
+			assert.Equal(t, row.PlayerAID+" even, "+row.PlayerBID+" odd, number 4; P01 "+mark, r.Note)
 			assert.Equal(t, []string{"P01 " + mark + "."}, page.Notes)
 		} else {
 			assert.Empty(t, row.KeyMarks)

@@ -27,6 +27,7 @@ import (
 	"evenodd/league/view/page"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/tictactoe"
 )
 
 // A server serves the pages of one of the leagues in testdata.
@@ -40,7 +41,7 @@ type server struct {
 func serve(t testing.TB, source page.Source) *server {
 	board := page.NewBoard(source)
 	t.Cleanup(board.Close)
-	pages, err := page.New(board, page.Options{})
+	pages, err := page.New(board, page.Options{Games: rules.NewRegistry(evenodd.Game{}, tictactoe.Game{})})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	for _, r := range pages.Routes() {
@@ -302,12 +303,17 @@ func TestMovesOfAGameOfSeveralTurns(t *testing.T) {
 	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) {
 		a, b := doc.PlayerA.PlayerID, doc.PlayerB.PlayerID
 		doc.GameType = "tic_tac_toe"
-		doc.Transcript = []store.Exchange{move(doc, a, "5"), move(doc, b, "1"), move(doc, a, "9")}
+		doc.Transcript = []store.Exchange{move(doc, a, "5"), move(doc, b, "1"), move(doc, a, "8")}
 	}}
-	body := serve(t, source).get("/matches/R1M1").Body.String()
-	assert.Contains(t, body, "moves-title")
-	assert.Equal(t, 3, strings.Count(body, `</b></li>`))
-	assert.Contains(t, body, `<b><bdi dir="auto">9</bdi></b>`)
+	pages := serve(t, source)
+	body := pages.get("/matches/R1M1?move=2").Body.String()
+	assert.Equal(t, 4, strings.Count(body, `<figure class="position"`))
+	assert.Contains(t, body, `data-title="Move 2 of 3"><table`, "the position of the address is shown, and no other")
+	assert.Equal(t, 3, strings.Count(body, ` hidden><table`))
+	assert.Contains(t, body, `<a href="?move=3">`)
+	assert.Contains(t, body, `P02 gave away a draw; better: cell 0`)
+	assert.Contains(t, pages.get("/matches/R1M1?embed=1").Header().Get("Content-Security-Policy"), "frame-ancestors *")
+	assert.Contains(t, pages.get("/?embed=1").Header().Get("Content-Security-Policy"), "frame-ancestors 'none'")
 }
 
 // A drawVector is a draw as data-attributes have it, with what Go computes.
