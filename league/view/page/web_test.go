@@ -311,7 +311,7 @@ func TestMovesOfAGameOfSeveralTurns(t *testing.T) {
 	assert.Contains(t, body, `data-title="Move 2 of 3"><table`, "the position of the address is shown, and no other")
 	assert.Equal(t, 3, strings.Count(body, ` hidden><table`))
 	assert.Contains(t, body, `<a href="?move=3">`)
-	assert.Contains(t, body, `P02 gave away a draw; better: cell 0`)
+	assert.Contains(t, body, `P02 gave away a draw; better: cell 2`)
 	assert.Contains(t, pages.get("/matches/R1M1?embed=1").Header().Get("Content-Security-Policy"), "frame-ancestors *")
 	assert.Contains(t, pages.get("/?embed=1").Header().Get("Content-Security-Policy"), "frame-ancestors 'none'")
 }
