@@ -113,26 +113,26 @@ func (m *moment) result(id league.MatchID) result {
 
 // note tells in a few words how a match was decided: "P01 even, P02 odd, number 4", or
 // "P02 did not answer in time".
-func (now *moment) note(m *record.Match) string {
+func (m *moment) note(match *record.Match) string {
 	switch {
-	case m.Ruled != nil:
+	case match.Ruled != nil:
 		return "ruled by the organiser"
-	case len(m.Forfeited) > 0:
-		return strings.Join(m.Forfeited, " and ") + " forfeited"
-	case m.Status == league.StatusTechnicalLoss && len(m.Faults) == 0:
-		return shown(m.Reason)
-	case m.Status == league.StatusTechnicalLoss:
-		return strings.Join(protocol.Each(m.Faults, func(f league.Member[string]) string {
+	case len(match.Forfeited) > 0:
+		return strings.Join(match.Forfeited, " and ") + " forfeited"
+	case match.Status == league.StatusTechnicalLoss && len(match.Faults) == 0:
+		return shown(match.Reason)
+	case match.Status == league.StatusTechnicalLoss:
+		return strings.Join(protocol.Each(match.Faults, func(f league.Member[string]) string {
 			return f.Name + " " + record.FailureInWords(f.Value)
 		}), "; ")
 	}
-	moves := m.Moves([2]string{m.PlayerAID, m.PlayerBID})
+	moves := match.Moves([2]string{match.PlayerAID, match.PlayerBID})
 	if moves[0] == "" || moves[1] == "" {
 		return ""
 	}
-	text := fmt.Sprintf("%s %s, %s %s", m.PlayerAID, shown(now.Say(moves[0])), m.PlayerBID, shown(now.Say(moves[1])))
-	if m.DrawnNumber != nil {
-		text += fmt.Sprintf(", number %d", *m.DrawnNumber)
+	text := fmt.Sprintf("%s %s, %s %s", match.PlayerAID, shown(m.Say(moves[0])), match.PlayerBID, shown(m.Say(moves[1])))
+	if match.DrawnNumber != nil {
+		text += fmt.Sprintf(", number %d", *match.DrawnNumber)
 	}
 	return text
 }
