@@ -21,9 +21,8 @@ func (t *Table) Ranking(levels []int) []Standing {
 	if t.games != nil {
 		of.buchholz, of.sonnebornBerger = t.opponents()
 	}
-	for _, name := range t.scoring.Tiebreakers {
-		by := tiebreakOf(name)
-		if name == TiebreakHeadToHead {
+	for _, by := range t.tiebreaks {
+		if by.name == TiebreakHeadToHead {
 			of.headToHead = t.headToHead(r.groups())
 		}
 		r.add(by, func(player int) float64 { return by.value(&t.rows[player], of) })

@@ -15,9 +15,10 @@ import (
 
 // A Table counts results. Their order changes nothing. Not safe for concurrent use.
 type Table struct {
-	scoring Scoring
-	rows    []Standing // by player, Rank 0
-	byes    []int      // by player
+	scoring   Scoring
+	tiebreaks []tiebreak // of the scoring, the first deciding first
+	rows      []Standing // by player, Rank 0
+	byes      []int      // by player
 
 	// games are the matches of every player, only for scores that depend on the
 	// opponents; nil otherwise. A match is in the list of both its players.
@@ -42,12 +43,14 @@ func New(players int, scoring Scoring) (*Table, error) {
 	if err := scoring.Validate(); err != nil {
 		return nil, err
 	}
-	scoring.Tiebreakers = slices.Clone(scoring.tiebreakers())
 	t := &Table{scoring: scoring, rows: make([]Standing, players), byes: make([]int, players)}
+	for _, name := range scoring.tiebreakers() {
+		t.tiebreaks = append(t.tiebreaks, tiebreakOf(name))
+	}
 	for player := range t.rows {
 		t.rows[player].Player = player
 	}
-	if slices.ContainsFunc(scoring.Tiebreakers, func(name string) bool { return tiebreakOf(name).opponents }) {
+	if slices.ContainsFunc(t.tiebreaks, func(by tiebreak) bool { return by.opponents }) {
 		t.games = make([][]game, players)
 	}
 	return t, nil

@@ -34,6 +34,7 @@ type match struct {
 	commitments  league.PerPlayer[string] // of the players' entropies; nil in a league that does not sign
 	moves        []protocol.PlayerMove    // legal ones of a game of several turns
 	result       *league.Result           // as GAME_OVER has it
+	others       sync.WaitGroup           // jobs for a side beside that of the goroutine of the match
 	pending      sync.WaitGroup           // GAME_ERRORs without an acknowledgement, for which the file waits
 	transcript   *transcript              // nil if no file is written
 	doc          *store.Match             // its file, from the result until the manager has it; owned by the goroutine that reports
@@ -185,16 +186,15 @@ func (m *match) ask(sides []rules.Side, seconds float64, ask question) {
 
 // concurrently runs a job for one or two sides.
 func (m *match) concurrently(sides []rules.Side, do func(side rules.Side)) {
-	var others sync.WaitGroup
 	for _, side := range sides[1:] {
-		others.Add(1)
+		m.others.Add(1)
 		m.referee.workers.start(func() {
-			defer others.Done()
+			defer m.others.Done()
 			do(side)
 		})
 	}
 	do(sides[0])
-	others.Wait()
+	m.others.Wait()
 }
 
 // envelope begins a message to a player. Its token is valid only between the

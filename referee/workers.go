@@ -17,14 +17,17 @@ func (w *workers) start(job func()) {
 		return
 	default:
 	}
-	w.running.Go(func() {
-		for {
-			job()
-			select {
-			case job = <-w.jobs:
-			case <-w.stopped:
-				return
-			}
+	w.running.Go(func() { w.run(job) })
+}
+
+// run runs a job, and then those that start gives to an idle worker.
+func (w *workers) run(job func()) {
+	for {
+		job()
+		select {
+		case job = <-w.jobs:
+		case <-w.stopped:
+			return
 		}
-	})
+	}
 }
