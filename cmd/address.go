@@ -21,6 +21,7 @@ import (
 // An address says where an agent listens and which URL other agents are told.
 type address struct {
 	host     string
+	given    bool // the user has set --host
 	ports    ports
 	endpoint string   // listen makes it from host and port if it is ""
 	local    bool     // no other agent is told the endpoint
@@ -29,9 +30,12 @@ type address struct {
 	tls      *tls.Config // nil for plain HTTP; set by listen
 }
 
+// localhost is the host on which agents listen by default: only this computer reaches it.
+const localhost = "localhost"
+
 // addressFlags defines the flags of the commands that listen.
 func addressFlags(f *pflag.FlagSet, a *address) {
-	f.StringVar(&a.host, "host", "localhost", "`address` to listen on; 0.0.0.0 lets other machines connect")
+	f.StringVar(&a.host, "host", localhost, "`address` to listen on; 0.0.0.0 lets other machines connect")
 	f.Var(&a.ports, "port", "port to listen on: a number, a range such as 8101-8150 (the first free one), or 0 (any "+
 		"free one)")
 	f.StringSliceVar(&a.allowed, "allowed-host", nil,
@@ -125,6 +129,14 @@ func (a *address) urlOf(l net.Listener) string {
 func (a *address) localURL(l net.Listener) string {
 	if at := l.Addr().(*net.TCPAddr); at.IP.IsUnspecified() {
 		return a.url(net.JoinHostPort("localhost", strconv.Itoa(at.Port)))
+	}
+	return a.urlOf(l)
+}
+
+// shownURL returns the one of the URLs of a listener that people on this and on other computers use.
+func (a *address) shownURL(l net.Listener, urls []string) string {
+	if l.Addr().(*net.TCPAddr).IP.IsUnspecified() {
+		return urls[0]
 	}
 	return a.urlOf(l)
 }

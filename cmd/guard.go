@@ -85,6 +85,9 @@ func (g *guard) checkHost(ctx context.Context, hostPort string) error {
 	if port == strconv.Itoa(int(g.own.Port())) && slices.ContainsFunc(addresses, g.isOwn) {
 		return errors.New("it is the endpoint of the league manager itself")
 	}
+	if len(addresses) > 0 {
+		return g.checkLoopback(ctx, hostPort, addresses)
+	}
 	return nil
 }
 
@@ -104,11 +107,7 @@ func (g *guard) isOwn(address netip.Addr) bool {
 
 // isLocal tells whether a network interface of this machine has the address.
 func isLocal(address netip.Addr) bool {
-	addresses, _ := net.InterfaceAddrs() // none if they cannot be listed
-	return slices.ContainsFunc(addresses, func(a net.Addr) bool {
-		network, err := netip.ParsePrefix(a.String())
-		return err == nil && network.Addr() == address
-	})
+	return slices.Contains(interfaceAddresses(), address)
 }
 
 // loopback tells whether only this machine can connect to a host.

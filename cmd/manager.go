@@ -194,7 +194,8 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 		return h
 	}
 	game, _ := p.Games.Game(p.GameType) // manager.New has checked it
-	endpoint := p.address.url(p.listener.Addr().String())
+	urls := p.address.urls(ctx, p.listener)
+	endpoint := urls[0]
 	misdirected := func(ctx context.Context, method, path string) { m.Misdirected(ctx, method, path, endpoint) }
 	server := mcp.NewServer(managerMCP(mux, m, p.LeagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
@@ -211,7 +212,7 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 		Mounts: append(shown.mounts, http.Health(health)), MCP: server,
 	})()
 	defer p.tell(m, server)()
-	p.introduce(s, m.Status(), m.Resumed(), m.AdminToken())
+	p.introduce(s, urls, m.Status(), m.Resumed(), m.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", p.DisplayName).
 		Str("game_type", p.GameType).Strs("calls", p.calls.list()).
 		Str("event_type", "LISTENING").Msg("listening")
@@ -255,14 +256,16 @@ func headPrinter(s streams, sealed func() manager.SignedHead) (seal func()) {
 }
 
 // introduce tells the operator where the league is and how to start it.
-func (p *managerProcess) introduce(s streams, status manager.Status, resumed bool, adminToken string) {
-	s.note("League %s at %s %s.", p.LeagueID, p.address.url(p.listener.Addr().String()),
-		p.situation(status, resumed))
+func (p *managerProcess) introduce(s streams, urls []string, status manager.Status, resumed bool, adminToken string) {
+	s.note("League %s at %s %s.", p.LeagueID, urls[0], p.situation(status, resumed))
+	for _, other := range urls[1:] {
+		s.note("Its manager is also at %s", other)
+	}
 	if problem := tooLate(status, time.Now()); problem != "" {
 		s.note("%s", problem)
 	}
 	if p.page {
-		s.note("%s%s", watchPage, pageURL(&p.address, p.listener, p.basePath))
+		s.note("%s%s", watchPage, pageOf(p.address.shownURL(p.listener, urls), p.basePath))
 	}
 	s.note("Admin token for start_league: %s", adminToken)
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"net"
 	"regexp"
 	"slices"
 	"strings"
@@ -118,9 +117,9 @@ func (s *managerSource) Transcript(ctx context.Context, at league.Attempt) (*sto
 	return found, err
 }
 
-// pageURL is the URL of the page of a server for browsers on this machine.
-func pageURL(a *address, l net.Listener, base basePath) string {
-	return strings.TrimSuffix(a.localURL(l), http.Path) + string(base) + "/"
+// pageOf is the URL of the page of the agent with a URL.
+func pageOf(agent string, base basePath) string {
+	return strings.TrimSuffix(agent, http.Path) + string(base) + "/"
 }
 
 // servePage serves the page of a source, apart from its manager, until stop. It listens at an address,
@@ -138,7 +137,7 @@ func servePage(ctx context.Context, flag, at string, allowed []string, source pa
 	}
 	server := http.NewServer(nil, http.Config{Hosts: a.names(listener), Mounts: append(shown.mounts, http.Health(nil))})
 	stopServer := server.ServeUntil(listener, shutdownPatience)
-	return pageURL(a, listener, base), func() {
+	return pageOf(a.localURL(listener), base), func() {
 		stopServer()
 		shown.end()
 	}, nil

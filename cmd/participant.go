@@ -48,6 +48,8 @@ type agentOptions struct {
 // is the id of the agent on the first of the ports.
 func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 	addressFlags(f, &o.address)
+	f.Lookup("host").Usage = "`address` to listen on; without the flag, and with a manager on another machine, the " +
+		"address of this one on the way to it"
 	tlsCAFlag(f, &o.ca)
 	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that other agents are told (default: from host and port)")
 	dataFlag(f, &o.data, defaultData)
@@ -150,17 +152,17 @@ type participant struct {
 	agent    atomic.Value
 }
 
-// listen checks the manager's URL and opens the port of an agent.
-func (o *agentOptions) listen(ctx context.Context) (net.Listener, error) {
+// prepare checks the manager's URL and the registration code, and finds the address to listen on.
+func (o *agentOptions) prepare(ctx context.Context, s streams) error {
 	if err := checkManager(o.Manager); err != nil {
-		return nil, err
+		return err
 	}
 	if o.RegistrationCode != "" {
 		if err := protocol.CheckRegistrationCode(o.RegistrationCode); err != nil {
-			return nil, usage("--registration-code: %v", err)
+			return usage("--registration-code: %v", err)
 		}
 	}
-	return o.address.listen(ctx)
+	return o.followRoute(ctx, s)
 }
 
 // open opens the log, makes the client of an agent that listens on l, and completes the options. After an
@@ -192,6 +194,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 	}
 	o.ID, o.Folder = cmp.Or(o.ID, usualID(role, o.Endpoint)), store.Folder(o.data)
 	o.Caller, o.Clock, o.Waiting = transport.Logged(p.caller, o.Log), protocol.SystemClock(), p.reportWaiting
+	o.Unreached = p.reportUnreached
 	return p, nil
 }
 
@@ -294,6 +297,14 @@ func (p *participant) reportWaiting(err error) {
 	if protocol.Unreachable(err) && !p.several {
 		p.note("No league manager listens at %s: waiting for one. Start it with 'evenodd manager', or name "+
 			"another with --manager.", p.Manager)
+	}
+}
+
+// reportUnreached tells the user why the manager cannot call this agent, and what to do.
+func (p *participant) reportUnreached(reason string) {
+	if !p.several {
+		p.note("The manager cannot call this agent: %s. Let other computers reach that port (firewall), or set --host or "+
+			"--endpoint to an address of this computer that the manager reaches.", reason)
 	}
 }
 

@@ -62,11 +62,12 @@ identity and log file.`,
 			"Play with a built-in strategy", "evenodd player --strategy contrarian",
 			"Play with your own program", "evenodd player --strategy 'exec:python3 bot.py --level 3'",
 			"Run 30 players in one process", "evenodd player --count 30 --name Bot",
-			"Join a league on another machine", "evenodd player --manager http://192.0.2.7:8000/mcp --host 192.0.2.8",
+			"Join a league on another machine", "evenodd player --manager http://192.0.2.7:8000/mcp",
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
+			o.address.given = data.given["host"]
 			return runPlayer(c.Context(), s, data.loader, o)
 		},
 	}

@@ -53,7 +53,7 @@ func (o *playerOptions) listenAll(ctx context.Context) ([]playerOptions, []net.L
 	listeners := make([]net.Listener, 0, o.count)
 	for i := range all {
 		all[i].Name = o.nameOf(i + 1)
-		l, err := all[i].listen(ctx)
+		l, err := all[i].address.listen(ctx)
 		if err != nil {
 			for _, open := range listeners {
 				_ = open.Close()
@@ -72,6 +72,9 @@ func (o *playerOptions) listenAll(ctx context.Context) ([]playerOptions, []net.L
 // player that fails stops no other. It opens all ports before the first player registers.
 func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerOptions) error {
 	o.several = o.count > 1
+	if err := o.prepare(ctx, s); err != nil {
+		return err
+	}
 	all, listeners, err := o.listenAll(ctx)
 	if err != nil {
 		return err

@@ -34,12 +34,12 @@ over, prints its record and ends.`,
 		Example: examples(
 			"Conduct matches of the league on this machine", "evenodd referee",
 			"Conduct up to 4 matches at once", "evenodd referee --port 8001 --max-concurrent 4",
-			"Conduct matches of a league on another machine",
-			"evenodd referee --manager http://192.0.2.7:8000/mcp --host 192.0.2.8",
+			"Conduct matches of a league on another machine", "evenodd referee --manager http://192.0.2.7:8000/mcp",
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
+			o.address.given = data.given["host"]
 			return runReferee(c.Context(), s, data.loader, o)
 		},
 	}
@@ -62,7 +62,10 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return asUsage(err)
 	}
-	l, err := o.listen(ctx)
+	if err = o.prepare(ctx, s); err != nil {
+		return err
+	}
+	l, err := o.address.listen(ctx)
 	if err != nil {
 		return err
 	}

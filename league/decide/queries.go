@@ -62,6 +62,9 @@ type View struct {
 	Phase  string   // see Phase
 	Silent []string // ids of agents that have not answered
 
+	// Obstacle says what the pings to an agent that has not answered met; "" for nothing yet.
+	Obstacle func(agentID string) string
+
 	// Recorded returns a result as its event has it, because the state of old matches lacks the draw. Nil
 	// returns that of the state.
 	Recorded func(r *journal.MatchReported, event int) *journal.MatchReported
@@ -159,7 +162,7 @@ func StandingRows(s *journal.State, offset, limit int) []protocol.StandingRow {
 }
 
 // status answers GET_STATUS.
-func (v *View) status(*protocol.LeagueQuery, string) (*protocol.LeagueQueryResponse, error) {
+func (v *View) status(_ *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
 	s := v.Status()
 	data := protocol.StatusData{
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
@@ -169,6 +172,9 @@ func (v *View) status(*protocol.LeagueQuery, string) (*protocol.LeagueQueryRespo
 	}
 	if s.Roster != nil {
 		data.Roster = &protocol.RosterSize{Players: s.Roster.Players, Referees: s.Roster.Referees}
+	}
+	if a := v.State.Agents[askerID]; a != nil && !a.Answered && v.State.Started == nil && v.Obstacle != nil {
+		data.Unreachable = v.Obstacle(askerID)
 	}
 	type status struct {
 		CurrentRound int `json:"current_round"`

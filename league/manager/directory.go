@@ -193,6 +193,7 @@ type agent struct {
 	notices  chan []notice                 // broadcasts to the agent, in order
 	slots    chan struct{}                 // matches that a referee conducts now
 	asked    int                           // the last round whose transcripts the referee was asked for
+	obstacle string                        // what the pings to the agent met before it answered, for people
 }
 
 // A proof is an agent's token and the values that derive from it.

@@ -29,7 +29,7 @@ func full(t *testing.T) *eventfulManager {
 			Capacity: 1, GameTypes: []string{evenodd.Type},
 		}})
 		require.NoError(t, err)
-		require.True(t, m.pinged(admitted, &protocol.Pong{}, nil, new(bool)))
+		require.True(t, m.pinged(admitted, &protocol.Pong{}, nil, new(bool), 1))
 	}
 	require.True(t, m.applicants.Closed)
 	require.Nil(t, m.state.Started)

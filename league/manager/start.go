@@ -2,7 +2,9 @@ package manager
 
 import (
 	"context"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -71,16 +73,16 @@ func (m *Manager) pingUntilAnswer(ctx context.Context, a *agent, slots chan stru
 		}
 		pong, err := m.ping(ctx, a.address())
 		<-slots
-		if ctx.Err() != nil || m.pinged(a, pong, err, &warned) ||
+		if ctx.Err() != nil || m.pinged(a, pong, err, &warned, pings+1) ||
 			m.clock.Sleep(ctx, protocol.Backoff(pings, firstPingPause, longPingPause)) != nil {
 			return
 		}
 	}
 }
 
-// pinged records what a ping shows about an agent, and tells whether no more pings are
-// needed.
-func (m *Manager) pinged(a *agent, pong *protocol.Pong, err error, warned *bool) (done bool) {
+// pinged records what the latest of some pings shows about an agent, and tells whether no more
+// pings are needed.
+func (m *Manager) pinged(a *agent, pong *protocol.Pong, err error, warned *bool, pings int) (done bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.agents[a.id] != a || m.state.Agents[a.id].Answered || m.state.Started != nil {
@@ -100,13 +102,27 @@ func (m *Manager) pinged(a *agent, pong *protocol.Pong, err error, warned *bool)
 			"AGENT_ANSWERED_ITS_FIRST_PING").Msg("agent answered its first ping")
 		m.startIfComplete()
 		return true
-	case m.applicants.GraceLeft(a.id, m.clock.Now()) == 0 && !*warned:
+	}
+	a.obstacle = fmt.Sprintf("%s at %s, %d tries", obstacleOf(err), a.address(), pings)
+	if m.applicants.GraceLeft(a.id, m.clock.Now()) == 0 && !*warned {
 		*warned = true
 		m.log.Warn().Err(err).Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).
 			Str("event_type", "AGENT_SILENT").Msg(
 			"no answer from the agent's endpoint within the grace period; another applicant may replace it")
 	}
 	return false
+}
+
+// obstacleOf says in a few words why a ping got no answer.
+func obstacleOf(err error) string {
+	e := protocol.AsError(err)
+	switch causes := strings.Split(e.Detail, ": "); {
+	case protocol.Unreachable(err): // the last cause is that of the system, such as connection refused
+		return causes[len(causes)-1]
+	case e.Code == protocol.ErrTimeout:
+		return "no answer within " + pingTimeout.String()
+	}
+	return fmt.Sprintf("%.200s", e.Detail)
 }
 
 // awaitStart returns when the league may start: see decide.Registrations.Due. Meanwhile it pings

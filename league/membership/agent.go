@@ -41,6 +41,10 @@ type Options struct {
 	// Waiting is called with the first error of a registration that is tried again; nil for
 	// nothing.
 	Waiting func(err error)
+
+	// Unreached is called with each new reason why the manager cannot call the agent, such as
+	// "connection refused at http://192.0.2.7:8101/mcp, 3 tries"; nil for nothing.
+	Unreached func(reason string)
 }
 
 // An Agent is the part that players and referees share: the membership, the identity

@@ -187,6 +187,10 @@ func unknown(err error) bool {
 	return ok && answer.Remote && answer.Code == protocol.ErrTokenInvalid
 }
 
+// mostCauses is the number of different reasons that an agent tells of, because a manager could
+// send any number.
+const mostCauses = 20
+
 // The intervals between requests to the manager, and the time limit of each.
 const (
 	watchFirst = 5 * time.Second // before the first request, if the manager proves itself
@@ -198,18 +202,21 @@ const (
 // agent's token to a manager that proves itself, which shows also whether the manager
 // still knows the agent. It pings any other manager.
 //
+// Until the manager has reached this agent, Watch asks in short intervals, and calls
+// Options.Unreached with each new reason why it could not.
+//
 // Watch calls changed when the manager stops or resumes answering: with the reason, or
 // with the error that the manager returns, if any. It calls register when the manager
 // does not know the agent's token any more (E012). It returns the error of register, or
 // nil when ctx ends.
 func (a *Agent) Watch(ctx context.Context, changed func(away bool, err error),
 	register func(context.Context) error) error {
-	wait, wasAway := watchEvery, false
+	wait, wasAway, told := watchEvery, false, map[string]bool{}
 	if a.Membership().Strict() {
 		wait = watchFirst
 	}
 	for a.options.Clock.Sleep(ctx, wait) == nil {
-		failure := a.askManager(ctx)
+		status, failure := a.askManager(ctx)
 		if ctx.Err() != nil {
 			break
 		}
@@ -222,24 +229,50 @@ func (a *Agent) Watch(ctx context.Context, changed func(away bool, err error),
 				return err
 			}
 		}
-		wait = watchEvery
+		if wait = watchEvery; a.awaited(status) {
+			a.tellUnreached(status.Unreachable, told)
+			wait = watchFirst
+		}
 	}
 	return nil //nolint:nilerr // Sleep fails only when ctx has ended
 }
 
-// askManager sends one request to the manager.
-func (a *Agent) askManager(ctx context.Context) error {
+// awaited tells whether the manager has not reached this agent yet, by its status.
+func (a *Agent) awaited(status *protocol.StatusData) bool {
+	return status != nil && (status.Unreachable != "" || slices.Contains(status.Awaited, a.ID()))
+}
+
+// tellUnreached tells why the manager cannot call this agent, each reason once. The reason ends
+// with the number of tries.
+func (a *Agent) tellUnreached(reason string, told map[string]bool) {
+	cause := reason[:max(0, strings.LastIndex(reason, ","))]
+	if reason == "" || told[cause] || len(told) == mostCauses {
+		return
+	}
+	told[cause] = true
+	a.options.Log.Warn().Str("reason", reason).Str("endpoint", a.options.Endpoint).
+		Str("event_type", "MANAGER_CANNOT_CALL").Msg("the manager cannot call this agent")
+	if a.options.Unreached != nil {
+		a.options.Unreached(reason)
+	}
+}
+
+// askManager sends one request to the manager. The status is nil if the manager does not give one.
+func (a *Agent) askManager(ctx context.Context) (*protocol.StatusData, error) {
 	o, m := a.options, a.Membership()
 	peer := protocol.Peer{Endpoint: o.Manager}
 	if !m.Strict() {
 		_, _, err := protocol.Ping.CallWithin(ctx, o.Caller, peer, &protocol.ToolRequest{}, watchLimit)
-		return err
+		return nil, err
 	}
 	q := &protocol.LeagueQuery{
 		Envelope: a.stamp.Envelope(protocol.TypeLeagueQuery, "conv-watch"),
 		LeagueID: m.LeagueID, QueryType: protocol.QueryStatus,
 	}
 	q.AuthToken = m.Token
-	_, _, err := protocol.Query.CallWithin(ctx, o.Caller, peer, q, watchLimit)
-	return err
+	response, _, err := protocol.Query.CallWithin(ctx, o.Caller, peer, q, watchLimit)
+	if err != nil {
+		return nil, err
+	}
+	return &response.StatusData, nil
 }

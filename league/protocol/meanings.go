@@ -155,6 +155,7 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 	"inactive[].state":            "`SUSPENDED` or `SHUTDOWN`",
 	"failures":                    "calls without an answer in a row",
 	"awaited":                     "ids of the agents that have not answered yet, before the start",
+	"unreachable":                 "what the manager's pings to the agent that asks have met, for people, such as `connection refused at http://192.0.2.7:8101/mcp, 3 tries`; only before the start, and until the first ping is answered",
 	"tournament":                  "`swiss`, or `knockout` with the largest possible `rounds` and `matches`; absent in a round-robin",
 	"paused":                      "the organiser holds back the next round",
 	"start_at":                    "time at which the league starts",

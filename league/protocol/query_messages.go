@@ -131,9 +131,11 @@ type StatusData struct {
 	AgentStates *AgentStates    `json:"agent_states,omitzero"`
 	Inactive    []InactiveAgent `json:"inactive,omitzero"`
 	// ids of agents that have not answered yet, before the start; MaxInactive at most
-	Awaited    []string `json:"awaited,omitzero"`
-	Tournament string   `json:"tournament,omitzero"`
-	Paused     bool     `json:"paused,omitzero"`
+	Awaited []string `json:"awaited,omitzero"`
+	// why the manager cannot call the agent that asks, before the start; "" if it can, or has not tried
+	Unreachable string `json:"unreachable,omitzero"`
+	Tournament  string `json:"tournament,omitzero"`
+	Paused      bool   `json:"paused,omitzero"`
 
 	// Before the start: when the league starts and registration ends; "" for no time.
 	StartAt           string `json:"start_at,omitzero" rule:"timestamp"`

@@ -77,6 +77,14 @@ func CallerAddress(ctx context.Context) netip.Addr {
 	return netip.Addr{}
 }
 
+// RemoteAddress is the whole address of the caller in the context of a request, as CallerAddress.
+func RemoteAddress(ctx context.Context) netip.Addr {
+	if c := connOf(ctx); c != nil {
+		return plainAddress(c.RemoteAddr().String())
+	}
+	return netip.Addr{}
+}
+
 // maxKnown is how many callers one generation holds.
 const maxKnown = 4096
 

@@ -1,5 +1,7 @@
 // Code of players and referees: registration, JSON-RPC 2.0 over HTTP, the envelope of messages.
 import { createHash, createHmac, randomUUID } from 'node:crypto';
+import dgram from 'node:dgram';
+import dns from 'node:dns/promises';
 import http from 'node:http';
 import util from 'node:util';
 
@@ -7,13 +9,17 @@ import util from 'node:util';
 if (!globalThis.fetch || !util.parseArgs) throw new Error(`this agent needs Node 18.3 or newer; this is Node ${process.versions.node}`);
 
 const MAX_REQUEST = 1 << 18, MAX_REPLY = 1 << 16; // bytes: refuse what is larger
+const REJECTED = 1; // code of a registration that is rejected; JSON-RPC does not use it
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
 
-/** An error of JSON-RPC, with an error code of the protocol such as E003 if there is one. */
+/**
+ * An error of JSON-RPC, with an error code of the protocol such as E003 if there is one. after is the number of
+ * seconds after which the other side asks to try again.
+ */
 export class Refused extends Error {
-  constructor(code, message, errorCode) {
+  constructor(code, message, errorCode, after) {
     super(message);
-    Object.assign(this, { code, errorCode });
+    Object.assign(this, { code, errorCode, after: after > 0 ? Math.min(after, 3600) : 0 });
   }
 }
 
@@ -41,6 +47,25 @@ export const acknowledge = () => ({ status: 'ACKNOWLEDGED' });
 // as {number: text}, and rawId writes it as it came.
 const parse = (json) => JSON.parse(json.replace(/"id"(\s*:\s*)(-?\d[\d.eE+-]*)/g, '"id"$1{"number":"$2"}'));
 const rawId = (id) => id?.number ?? JSON.stringify(id ?? null);
+
+/** The address at which the other side of a URL reaches this computer: 127.0.0.1 if it is here. Sends nothing. */
+async function wayTo(url) {
+  const at = new URL(url);
+  const { address, family } = await dns.lookup(at.hostname.replace(/[[\]]/g, ''));
+  const probe = dgram.createSocket(`udp${family}`);
+  try {
+    await new Promise((done, failed) => {
+      probe.on('error', failed);
+      probe.connect(Number(at.port) || (at.protocol === 'https:' ? 443 : 80), address, done);
+    });
+    const own = probe.address().address;
+    return own === address || own.startsWith('127.') ? '127.0.0.1' : own;
+  } finally {
+    probe.close();
+  }
+}
+
+const bracketed = (host) => (host.includes(':') ? `[${host}]` : host);
 
 export class Agent {
   /** handlers has a reply type and a function for each message type that the agent serves. */
@@ -110,6 +135,7 @@ export class Agent {
       method: 'POST', headers: { 'Content-Type': 'application/json' }, body, signal: AbortSignal.timeout(seconds * 1000),
       redirect: 'manual', // the URL of an agent must not lead elsewhere
     });
+    if (answer.status === 429) throw new Refused(22, 'too many requests', 'E022', Number(answer.headers.get('retry-after')));
     if (!answer.ok) throw new Error(`HTTP status ${answer.status}`);
     let size = 0;
     const chunks = [];
@@ -118,7 +144,8 @@ export class Agent {
       chunks.push(chunk);
     }
     const response = JSON.parse(Buffer.concat(chunks).toString());
-    if (isObject(response?.error)) throw new Refused(response.error.code, String(response.error.message), response.error.data?.error_code);
+    if (isObject(response?.error)) throw new Refused(response.error.code, String(response.error.message), response.error.data?.error_code,
+      response.error.data?.context?.retry_after_sec);
     if (!isObject(response?.result)) throw new Error('no JSON-RPC response');
     return response.result;
   }
@@ -126,20 +153,47 @@ export class Agent {
   /** Registers, and asks the manager from time to time whether it knows this agent, until the process ends. */
   async attend(endpoint) {
     const conversation = `conv-${this.role}-${randomUUID()}`;
-    for (let problem, before; ; await sleep(this.token ? 5 : 2)) {
-      [before, problem] = [problem, undefined];
+    const told = new Set();
+    for (let problem, before, wait; ; await sleep(Math.max(wait, this.token ? 5 : 2))) {
+      [before, problem, wait] = [problem, undefined, 0];
       try {
         if (!this.token) await this.register(endpoint, conversation);
-        else await this.call(this.manager, 'league_query', this.message('LEAGUE_QUERY', 'conv-status',
-          { auth_token: this.token, league_id: this.league, query_type: 'GET_STATUS' }));
+        else {
+          this.tell((await this.call(this.manager, 'league_query', this.message('LEAGUE_QUERY', 'conv-status',
+            { auth_token: this.token, league_id: this.league, query_type: 'GET_STATUS' }))).unreachable, told);
+        }
       } catch (e) {
+        wait = e.after || 0;
+        const waiting = wait || e.errorCode === 'E022' || e.code === -32603; // else waiting does not help
+        if (!this.token && e instanceof Refused && !waiting) this.fail(1, e.code === REJECTED ? e.message : `the manager answers: ${e.message}`);
         if (e.errorCode === 'E012') { // the manager has started a new league, with the same match_ids
           this.token = this.credential = undefined;
           this.forget();
         }
-        problem = `the manager answers: ${e.message}`;
+        problem = e.code === REJECTED ? e.message : `the manager answers: ${e.message}`;
         if (!(e instanceof Refused)) problem = `no manager at ${this.manager} yet (${e.cause?.message ?? e.message}): trying again`; // it may continue its league
         if (problem !== before) say(problem, console.error);
+      }
+    }
+  }
+
+  /** Says why the manager cannot call this agent, each reason once. The reason ends with the number of tries. */
+  tell(reason, told) {
+    const cause = typeof reason === 'string' ? reason.slice(0, reason.lastIndexOf(',')) : '';
+    if (!cause || told.has(cause) || told.size >= 20) return;
+    told.add(cause);
+    say(`the manager cannot call this agent: ${reason.slice(0, 300)}. Let other computers reach that port (firewall), or set `
+      + '--endpoint to a URL that the manager reaches', console.error);
+  }
+
+  /** The address at which the manager reaches this computer. Waits while there is none. */
+  async findWay() {
+    for (let told = false; ; told = true) {
+      try {
+        return await wayTo(this.manager);
+      } catch (e) {
+        if (!told) say(`no way to the manager at ${this.manager} yet (${e.message}): trying again`, console.error);
+        await sleep(2);
       }
     }
   }
@@ -151,7 +205,9 @@ export class Agent {
     const members = { [`${this.role}_meta`]: meta, ...(code && { registration_code: code }) };
     const answer = await this.call(this.manager, `register_${this.role}`, this.message(kind, conversation, members));
     if (answer.status !== 'ACCEPTED') {
-      this.fail(1, `registration refused: ${answer.reason}${answer.error_code ? ` (${answer.error_code})` : ''}`);
+      const code = answer.error_code ? ` (${answer.error_code})` : '';
+      const after = ['E020', 'E022'].includes(answer.error_code) ? answer.retry_after_sec : 0;
+      throw new Refused(REJECTED, `registration refused: ${answer.reason}${code}`, undefined, after);
     }
     // Some managers send no token, or no credential with their later calls.
     [this.id, this.token, this.league] = [answer[`${this.role}_id`] ?? this.id, answer.auth_token ?? 'none', answer.league_id];
@@ -188,8 +244,10 @@ export class Agent {
     const options = {
       name: { type: 'string', default: this.name }, // display name, unique in the league
       port: { type: 'string', default: String(this.port) }, // port to listen at
-      listen: { type: 'string', default: '127.0.0.1' }, // address to listen at; 0.0.0.0 for other computers
-      endpoint: { type: 'string' }, // URL at which the others reach this agent
+      // address to listen at, 0.0.0.0 for all of this computer; without it 127.0.0.1, or if the manager is on another
+      // computer, the address of this one on the way to it
+      listen: { type: 'string' },
+      endpoint: { type: 'string' }, // URL at which the others reach this agent; without it from the address and the port
       manager: { type: 'string', default: 'http://127.0.0.1:8000/mcp' }, // URL of the league manager
     };
     try {
@@ -199,7 +257,7 @@ export class Agent {
     }
   }
 
-  run() {
+  async run() {
     const values = this.flags();
     [this.name, this.manager] = [values.name, values.manager];
     if (![values.manager, values.endpoint ?? values.manager].every((url) => /^https?:\/\/[^/]+\//.test(url))) {
@@ -208,15 +266,17 @@ export class Agent {
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => this.stop(130));
     const server = http.createServer((request, response) => this.serve(request, response).catch(() => response.destroy()));
     if (!/^\d+$/.test(values.port) || values.port > 65535) this.fail(2, '--port must be a number from 0 to 65535');
-    server.on('error', (e) => this.fail(1, `cannot listen at ${values.listen}:${values.port} (${e.message}): choose another --port or --listen`));
+    const own = !values.endpoint && [undefined, '0.0.0.0'].includes(values.listen) ? await this.findWay() : '127.0.0.1';
+    const listen = values.listen ?? own;
+    server.on('error', (e) => this.fail(1, `cannot listen at ${listen}:${values.port} (${e.message}): choose another --port or --listen`));
     // Listen first, register then: the manager may call at once.
-    server.listen(Number(values.port), values.listen, () => {
+    server.listen(Number(values.port), listen, () => {
       const { port } = server.address();
-      say(`listening at http://${values.listen}:${port}/mcp`, console.error);
+      say(`listening at http://${bracketed(listen)}:${port}/mcp`, console.error);
       // It asks for P01 at port 8101, or REF01 at port 8001: some third-party referees know no other ids.
       const [prefix, number] = this.role === 'player' ? ['P', port - 8100] : ['REF', port - 8000];
       if (number > 0 && number < 100) this.id = prefix + String(number).padStart(2, '0');
-      this.attend(values.endpoint ?? `http://127.0.0.1:${port}/mcp`);
+      this.attend(values.endpoint ?? `http://${bracketed(own)}:${port}/mcp`);
     });
   }
 }

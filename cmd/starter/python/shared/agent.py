@@ -24,15 +24,19 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 MAX_REQUEST, MAX_REPLY = 1 << 18, 1 << 16  # bytes: refuse what is larger
+REJECTED = 1  # code of a registration that is rejected; JSON-RPC does not use it
 UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
 
 class Refused(Exception):
-    """An error of JSON-RPC, with an error code of the protocol such as E003 if there is one."""
+    """An error of JSON-RPC, with an error code of the protocol such as E003 if there is one.
 
-    def __init__(self, code, message, error_code=None):
+    after: the seconds after which the other side asks to try again."""
+
+    def __init__(self, code, message, error_code=None, after=None):
         super().__init__(message)
         self.code, self.error_code = code, error_code
+        self.after = min(after, 3600) if isinstance(after, int) and after > 0 else 0
 
 
 def now(after=0):
@@ -82,6 +86,9 @@ def post(url, body, timeout):
         connection.close()
     if time.monotonic() >= ends:
         raise TimeoutError("no answer in time")
+    if response.status == 429:
+        after = response.getheader("Retry-After", "")
+        raise Refused(22, "too many requests", "E022", int(after[:5]) if after.isdecimal() else None)
     if response.status != 200 or len(answer) > MAX_REPLY:
         raise ValueError(f"HTTP status {response.status}" if response.status != 200 else "the response is too large")
     return answer
@@ -90,6 +97,17 @@ def post(url, body, timeout):
 def shut(connected):
     with contextlib.suppress(OSError):  # it is closed
         connected.shutdown(socket.SHUT_RDWR)
+
+
+def way_to(url):
+    """The address at which the other side of a URL reaches this computer: 127.0.0.1 if it is here. Sends nothing."""
+    at = urlsplit(url)
+    port = at.port or (443 if at.scheme == "https" else 80)
+    family, kind, _, _, there = socket.getaddrinfo(at.hostname, port, type=socket.SOCK_DGRAM)[0]
+    with socket.socket(family, kind) as probe:
+        probe.connect(there)
+        own = probe.getsockname()[0]
+    return "127.0.0.1" if own == there[0] or own.startswith("127.") else own
 
 
 class Agent:
@@ -163,25 +181,32 @@ class Agent:
         error = members.get("error")
         if isinstance(error, dict):
             data = error.get("data")
-            code = data.get("error_code") if isinstance(data, dict) else None
-            raise Refused(error.get("code"), str(error.get("message")), code if isinstance(code, str) else None)
+            data = data if isinstance(data, dict) else {}
+            code, context = data.get("error_code"), data.get("context")
+            after = context.get("retry_after_sec") if isinstance(context, dict) else None
+            raise Refused(error.get("code"), str(error.get("message")), code if isinstance(code, str) else None, after)
         if not isinstance(members.get("result"), dict):
             raise ValueError("no JSON-RPC response")
         return members["result"]
 
     def attend(self, endpoint):
         """Registers, and asks the manager from time to time whether it knows this agent, until the league is over."""
-        conversation, before = f"conv-{self.role}-{uuid.uuid4()}", None
+        conversation, before, told = f"conv-{self.role}-{uuid.uuid4()}", None, set()
         while True:
+            wait = 0
             try:
                 if not self.token:
                     self.register(endpoint, conversation)
                 else:
-                    self.call(self.manager, "league_query", self.message(
+                    status = self.call(self.manager, "league_query", self.message(
                         "LEAGUE_QUERY", "conv-status", auth_token=self.token, league_id=self.league, query_type="GET_STATUS"))
+                    self.tell(status.get("unreachable"), told)
                 problem = None
             except Refused as e:
-                problem = f"the manager answers: {e}"
+                problem, wait = str(e) if e.code == REJECTED else f"the manager answers: {e}", e.after
+                if not self.token and not wait and e.error_code != "E022" and e.code != -32603:  # waiting does not help
+                    say(problem, sys.stderr)
+                    sys.exit(1)
                 if e.error_code == "E012":  # the manager has started a new league, with the same match_ids
                     self.token = self.credential = None
                     self.forget()
@@ -190,8 +215,16 @@ class Agent:
             if problem and problem != before:
                 say(problem, sys.stderr)
             before = problem
-            if self.over.wait(5 if self.token else 2):
+            if self.over.wait(max(wait, 5 if self.token else 2)):
                 return
+
+    def tell(self, reason, told):
+        """Says why the manager cannot call this agent, each reason once. The reason ends with the number of tries."""
+        cause = reason.rpartition(",")[0] if isinstance(reason, str) else None
+        if cause and cause not in told and len(told) < 20:
+            told.add(cause)
+            say(f"the manager cannot call this agent: {reason[:300]}. Let other computers reach that port (firewall), or set "
+                "--endpoint to a URL that the manager reaches", sys.stderr)
 
     def register(self, endpoint, conversation):
         kind = "REFEREE_REGISTER_REQUEST" if self.role == "referee" else "LEAGUE_REGISTER_REQUEST"
@@ -201,8 +234,8 @@ class Agent:
         answer = self.call(self.manager, "register_" + self.role, self.message(kind, conversation, **members))
         if answer.get("status") != "ACCEPTED":
             code = f" ({answer['error_code']})" if answer.get("error_code") else ""
-            say(f"registration refused: {answer.get('reason')}{code}", sys.stderr)
-            sys.exit(1)
+            after = answer.get("retry_after_sec") if answer.get("error_code") in ("E020", "E022") else None
+            raise Refused(REJECTED, f"registration refused: {answer.get('reason')}{code}", None, after)
         # Some managers send no token, or no credential with their later calls.
         self.id, self.league = answer.get(self.role + "_id") or self.id, answer.get("league_id")
         self.token = answer.get("auth_token") or "none"
@@ -211,12 +244,25 @@ class Agent:
         self.credential = "Bearer " + credential if answer.get("manager_auth") == "bearer" else None
         say(f"registered as {self.id} in {self.league}")
 
+    def find_way(self):
+        """The address at which the manager reaches this computer. Waits while there is none."""
+        told = False
+        while True:
+            try:
+                return way_to(self.manager)
+            except OSError as e:
+                if not told:
+                    say(f"no way to the manager at {self.manager} yet ({e}): trying again", sys.stderr)
+                told = True
+                time.sleep(2)
+
     def run(self):
         flags = argparse.ArgumentParser()
         flags.add_argument("--name", default=self.name, help="display name, unique in the league")
         flags.add_argument("--port", type=int, default=self.port, help="port to listen at")
-        flags.add_argument("--listen", default="127.0.0.1", help="address to listen at; 0.0.0.0 for other computers")
-        flags.add_argument("--endpoint", help="URL at which the others reach this agent")
+        flags.add_argument("--listen", help="address to listen at, 0.0.0.0 for all of this computer (default: 127.0.0.1; "
+                           "if the manager is on another computer, the address of this one on the way to it)")
+        flags.add_argument("--endpoint", help="URL at which the others reach this agent (default: from the address and the port)")
         flags.add_argument("--manager", default="http://127.0.0.1:8000/mcp", help="URL of the league manager")
         given = flags.parse_args()
         self.name, self.manager = given.name, given.manager
@@ -224,17 +270,23 @@ class Agent:
             flags.error("--manager and --endpoint must be URLs such as http://127.0.0.1:8000/mcp")
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as by Ctrl-C
         try:
+            own = "127.0.0.1"
+            if not given.endpoint and given.listen in (None, "0.0.0.0"):
+                own = self.find_way()
+            listen = given.listen or own
             # Listen first, register then: the manager may call at once.
             try:
-                server = Server((given.listen, given.port), handler_of(self))
+                Server.address_family = socket.AF_INET6 if ":" in listen else socket.AF_INET
+                server = Server((listen, given.port), handler_of(self))
             except (OSError, OverflowError) as e:
-                sys.exit(f"cannot listen at {given.listen}:{given.port} ({e}): choose another --port or --listen")
+                sys.exit(f"cannot listen at {listen}:{given.port} ({e}): choose another --port or --listen")
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            say(f"listening at http://{given.listen}:{server.server_port}/mcp", sys.stderr)
+            listen, own = (f"[{at}]" if ":" in at else at for at in (listen, own))
+            say(f"listening at http://{listen}:{server.server_port}/mcp", sys.stderr)
             # It asks for P01 at port 8101, or REF01 at port 8001: some third-party referees know no other ids.
             prefix, number = ("P", server.server_port - 8100) if self.role == "player" else ("REF", server.server_port - 8000)
             self.id = f"{prefix}{number:02}" if 0 < number < 100 else self.role
-            self.attend(given.endpoint or f"http://127.0.0.1:{server.server_port}/mcp")
+            self.attend(given.endpoint or f"http://{own}:{server.server_port}/mcp")
         except KeyboardInterrupt:
             sys.exit(130)
         say(self.last_words)

@@ -1,0 +1,80 @@
+package cmd_test
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// computers makes two network namespaces with a cable between them: the teacher at 192.0.2.1 and
+// the student at 192.0.2.2. The function starts this program, or another one, on one of them.
+func computers(t *testing.T) (teacher, student string) {
+	t.Helper()
+	teacher, student = fmt.Sprintf("evt%d", os.Getpid()), fmt.Sprintf("evs%d", os.Getpid())
+	ip := func(args string) error { return exec.CommandContext(t.Context(), "ip", strings.Fields(args)...).Run() }
+	if os.Getuid() != 0 || ip("netns add "+teacher) != nil {
+		t.Skip("NOT TESTED: two computers: network namespaces need root and the program ip")
+	}
+	remove := func(name string) {
+		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() }) //nolint:noctx // after the test
+	}
+	remove(teacher)
+	require.NoError(t, ip("netns add "+student))
+	remove(student)
+	require.NoError(t, ip(fmt.Sprintf("link add %s netns %[1]s type veth peer name %s netns %[2]s", teacher, student)))
+	for i, name := range []string{teacher, student} {
+		for _, line := range []string{
+			"-n %s link set lo up", "-n %s addr add 192.0.2." + fmt.Sprint(i+1) + "/24 dev %[1]s", "-n %s link set %[1]s up",
+		} {
+			require.NoError(t, ip(fmt.Sprintf(line, name)), line)
+		}
+	}
+	return teacher, student
+}
+
+// Agents on a second computer register with the address of their own route, without flags. Behind a
+// firewall, they say why the manager cannot call them.
+func TestAgentsOnASecondComputerAreReached(t *testing.T) {
+	t.Parallel()
+	teacher, student := computers(t)
+	on := func(computer, dir string, command ...string) *process {
+		return launch(t, dir, nil, "ip", append([]string{"netns", "exec", computer}, command...)...)
+	}
+	data, manager := t.TempDir(), "http://192.0.2.1:8000/mcp"
+	m := on(teacher, data, "evenodd", "manager", "--host", "0.0.0.0", "--players", "2", "--exit-when-done", "--strict", "--data", data)
+	m.await(t, `League league_2025_even_odd at http://192\.0\.2\.1:8000/mcp waits for 2 players`)
+	assert.NotContains(t, m.stderr.String(), "[::]")
+	python := filepath.Join(t.TempDir(), "python")
+	output(t, "new", "player", "--lang", "python", "--name", "Guest", python)
+
+	// A firewall of the student's computer drops calls of the ports that the agents listen at.
+	// Its rule comes before that of local addresses, which is the first one otherwise.
+	for _, line := range []string{"rule add pref 10 lookup local", "rule del pref 0"} {
+		args := append([]string{"-n", student}, strings.Fields(line)...)
+		require.NoError(t, exec.CommandContext(t.Context(), "ip", args...).Run(), line)
+	}
+	block := []string{"-n", student, "rule", "add", "ipproto", "tcp", "dport", "8101-8102", "iif", student, "pref", "1", "blackhole"}
+	require.NoError(t, exec.CommandContext(t.Context(), "ip", block...).Run())
+	own := on(student, data, "evenodd", "player", "--name", "Own", "--port", "8101", "--manager", manager, "--data", t.TempDir())
+	guest := on(student, python, "python3", "player.py", "--port", "8102", "--manager", manager)
+	own.await(t, `this agent listens at 192\.0\.2\.2`)
+	own.await(t, `The manager cannot call this agent: no answer within 2s at http://192\.0\.2\.2:8101/mcp, \d+ tries`)
+	guest.await(t, `the manager cannot call this agent: no answer within 2s at http://192\.0\.2\.2:8102/mcp, \d+ tries`)
+
+	// A third-party agent with a loopback endpoint gets E025 with the remedy.
+	lost := on(student, data, "evenodd", "player", "--name", "Lost", "--port", "8103", "--host", "localhost", "--manager", manager,
+		"--data", t.TempDir())
+	assert.Equal(t, 1, lost.awaitExit(t))
+	assert.Regexp(t, `--host 192\.0\.2\.2, or set contact_endpoint .*E025`, lost.stderr.String())
+
+	block[3] = "del"
+	require.NoError(t, exec.CommandContext(t.Context(), "ip", block...).Run())
+	referee := on(teacher, data, "evenodd", "referee", "--manager", manager, "--host", "192.0.2.1", "--data", t.TempDir())
+	awaitSuccess(t, m, own, guest, referee)
+}
