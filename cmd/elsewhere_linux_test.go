@@ -22,7 +22,7 @@ func computers(t *testing.T) (teacher, student string) {
 		t.Skip("NOT TESTED: two computers: network namespaces need root and the program ip")
 	}
 	remove := func(name string) {
-		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() }) //nolint:noctx // after the test
+		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
 	}
 	remove(teacher)
 	require.NoError(t, ip("netns add "+student))

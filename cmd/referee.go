@@ -62,7 +62,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return asUsage(err)
 	}
-	if err = o.prepare(ctx, s); err != nil {
+	if err := o.prepare(ctx, s); err != nil {
 		return err
 	}
 	l, err := o.address.listen(ctx)

@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
+	"strconv"
 	"time"
 
 	"evenodd/league/protocol"
@@ -95,7 +96,7 @@ func (a *address) urls(ctx context.Context, l net.Listener) []string {
 		return []string{a.url(at.String())}
 	}
 	return protocol.Each(ownAddresses(ctx), func(own netip.Addr) string {
-		return a.url(net.JoinHostPort(own.String(), fmt.Sprint(at.Port)))
+		return a.url(net.JoinHostPort(own.String(), strconv.Itoa(at.Port)))
 	})
 }
 
