@@ -33,6 +33,7 @@ type simulateOptions struct {
 	rated  bool // --ratings
 
 	entrants   string // path of --entrants
+	force      bool
 	promptFile string // --llm-prompt
 
 	serveAt string // address of the page; "" for none
@@ -98,6 +99,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	f.StringVar(&o.entrants, "entrants", "", "YAML `file` that lists the players, each with its name and its strategy, "+
 		"program, model or URL")
 	botFlags(f, &o.Tools, &o.promptFile)
+	forceFlag(f, &o.force)
 	f.BoolVar(&o.Sign, "sign", false, "sign moves and the journal's heads even without --data, which always signs")
 	choiceFlag(f, &o.Transport, "transport", simulation.Memory, "", simulation.Memory, simulation.Wire, simulation.HTTP)
 	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
@@ -147,6 +149,11 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	}
 	if err := o.complete(files); err != nil {
 		return err
+	}
+	if !o.resume && !o.force {
+		if err := preflight(ctx, o.tried(), o.GameType); err != nil {
+			return err
+		}
 	}
 	if o.External != nil {
 		leave, err := o.reach(ctx, s)
@@ -274,6 +281,7 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 		took := time.Since(start)
 		s.note("%s in %s, %.0f matches/s", protocol.Counted(len(result.Results), "match"),
 			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
+		noteModels(s, result)
 		printHead(s.err, head)
 	}
 	return result, err

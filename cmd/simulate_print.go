@@ -3,6 +3,7 @@ package cmd
 import (
 	"errors"
 	"fmt"
+	"io"
 
 	"evenodd/league"
 	"evenodd/league/manager"
@@ -10,6 +11,7 @@ import (
 	"evenodd/league/simulation"
 	"evenodd/league/view/record"
 	"evenodd/league/view/stats"
+	"evenodd/player/strategy"
 )
 
 // simulationWriter returns the function for --format, --list and --ratings.
@@ -38,7 +40,49 @@ func printSimulation(s streams, r *simulation.Result) error {
 	if err := printLine(s.out, "%s", resultsOf(r).Sentence()); err != nil {
 		return err
 	}
-	return printOutside(s.out, r)
+	return errors.Join(printFailures(s.out, r), printOutside(s.out, r))
+}
+
+// printFailures says of each program and model that failed how often, what came of it, and the last cause.
+func printFailures(w io.Writer, r *simulation.Result) error {
+	var text printout
+	for i := range r.Standings {
+		row := &r.Standings[i]
+		t := r.Totals[row.PlayerID]
+		switch {
+		case t.Failed == 0:
+			continue
+		case t.Fallback == "":
+			text.line("%s: %s (%s)", row.DisplayName, protocol.Counted(row.TechnicalLosses, "technical loss"), t.Cause)
+			continue
+		}
+		how := "by chance"
+		if t.Fallback != "random" {
+			how = "by the strategy " + t.Fallback
+		}
+		champion := ""
+		if t.Failed == t.Questions && r.Champion.PlayerID == row.PlayerID {
+			champion = ": a champion " + how
+		}
+		text.line("%s: %d of %d moves %s (%s)%s", row.DisplayName, t.Failed, t.Questions, how, t.Cause, champion)
+	}
+	return text.print(w)
+}
+
+// noteModels prints the requests, tokens and times of the models.
+func noteModels(s streams, r *simulation.Result) {
+	for i := range r.Standings {
+		m := r.Totals[r.Standings[i].PlayerID].Model
+		if m == nil {
+			continue
+		}
+		tokens := ""
+		if m.TokensIn > 0 {
+			tokens = fmt.Sprintf(", %d tokens in, %d out", m.TokensIn, m.TokensOut)
+		}
+		s.note("%s (%s): %s%s, median %d ms, 90 %% within %d ms", r.Standings[i].DisplayName, m.Name,
+			protocol.Counted(m.Requests, "request"), tokens, m.MedianMS, m.P90MS)
+	}
 }
 
 // mostColumns is the largest number of opponents in the second table of printRated.
@@ -105,10 +149,15 @@ type (
 		Standings  []league.Standing   `json:"standings"`
 		Statistics *stats.Analysis     `json:"statistics"`
 		Results    []resultJSON        `json:"results"`
+		Models     []modelJSON         `json:"models,omitempty"`
 		Losses     []simulation.Loss   `json:"losses,omitempty"`
 		Breaches   []simulation.Breach `json:"breaches,omitempty"`
 		HeadToHead []record.Pair       `json:"head_to_head"`
 		Comparison *record.Comparison  `json:"comparison,omitzero"` // of a league until a significant result
+	}
+	modelJSON struct {
+		PlayerID string `json:"player_id"`
+		strategy.Totals
 	}
 	resultJSON struct {
 		MatchID        string                    `json:"match_id"`
@@ -135,6 +184,11 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 		Champion: r.Champion,
 		Losses:   r.Losses, Breaches: r.Breaches, Standings: r.Standings, Statistics: of.Statistics(),
 		HeadToHead: of.HeadToHead(), Comparison: of.Comparison(),
+	}
+	for i := range r.Standings {
+		if t := r.Totals[r.Standings[i].PlayerID]; t.Model != nil {
+			document.Models = append(document.Models, modelJSON{r.Standings[i].PlayerID, t})
+		}
 	}
 	for _, m := range r.Results {
 		document.Results = append(document.Results, resultJSON{

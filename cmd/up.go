@@ -27,6 +27,8 @@ type upOptions struct {
 	settings string // path of the settings file; "" for none
 	game     string // that the manager gets, too, like the next
 	leagueID string
+	force    bool
+	tools    external.Tools // of the players
 
 	passed map[string][]string // flags that processes of a role get as they were given
 }
@@ -78,8 +80,11 @@ the URL that this command prints; --host is then the address of this machine.`,
 	for _, name := range managerFlags() {
 		f.AddFlag(newManager(s, data).Flags().Lookup(name))
 	}
+	forceFlag(f, &o.force)
+	var players pflag.FlagSet
+	botFlags(&players, &o.tools, new(string))
 	for _, name := range playerFlags() {
-		f.AddFlag(newPlayer(s, data).Flags().Lookup(name))
+		f.AddFlag(players.Lookup(name))
 	}
 	return c
 }
@@ -180,6 +185,9 @@ func upPolicy() supervise.Policy {
 func runUp(ctx context.Context, s streams, o *upOptions) error {
 	entrants, err := o.complete()
 	if err != nil {
+		return err
+	}
+	if err := o.try(ctx, entrants); err != nil {
 		return err
 	}
 	g, err := newUpGroup(s, o, entrants)

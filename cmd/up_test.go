@@ -71,7 +71,7 @@ func TestUpPlaysALeague(t *testing.T) {
 
 func TestUpExitsWith3AfterTechnicalLosses(t *testing.T) {
 	t.Parallel()
-	p := startUp(t, t.TempDir(), "entrants:\n  - {name: Good, strategy: even}\n  - {name: Bad, exec: \"sh -c 'exit 1'\"}\n", "--strict", "--referees", "1")
+	p := startUp(t, t.TempDir(), "entrants:\n  - {name: Good, strategy: even}\n  - {name: Bad, exec: \"sh -c 'exit 1'\"}\n", "--force", "--strict", "--referees", "1")
 	assert.Equal(t, 3, p.awaitExit(t), p.stderr.String())
 	assert.Regexp(t, `│ P02 +│ Bad +│ +1 │ 0 │ 0 │ 1 │ +1 │`, p.stdout.String())
 	assert.Regexp(t, `\nevenodd: 1 technical loss`, p.stderr.String())

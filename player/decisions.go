@@ -142,12 +142,12 @@ func (p *Player) remembered() *strategy.Memory {
 	return p.history.remembered()
 }
 
-// undecided returns the error that the referee receives. It names a wrong answer, so that the
-// transcript shows it. Of any other failure it says nothing: it may tell of the player's machine.
+// undecided returns the error that the referee receives. It names the cause, so that the transcript
+// shows it, and says nothing of an error without one: it may tell of the player's machine.
 func undecided(err error) error {
-	wrong, ok := errors.AsType[*strategy.WrongAnswerError](err)
+	failed, ok := errors.AsType[*strategy.FailedError](err)
 	if !ok {
 		return err
 	}
-	return &protocol.Error{RPC: protocol.RPCInternal, Detail: "the strategy " + wrong.Text}
+	return &protocol.Error{RPC: protocol.RPCInternal, Detail: failed.Cause}
 }

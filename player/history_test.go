@@ -118,11 +118,10 @@ func TestAttemptIsParsedFromOwnConversationIDs(t *testing.T) {
 	}
 }
 
-// A referee learns what a bot answered, and nothing else of its failures.
+// A referee learns the cause of a bot's failure, and nothing of the player's machine.
 func TestErrorOfAStrategy(t *testing.T) {
-	wrong := &strategy.WrongAnswerError{Text: `answered "Even", which is not a legal choice`}
-	named := undecided(errors.Join(errors.New("the bot exec:/home/ann/bot.py"), wrong))
-	assert.Equal(t, &protocol.Error{RPC: protocol.RPCInternal, Detail: `the strategy answered "Even", which is not a legal choice`}, protocol.AsError(named))
+	failed := &strategy.FailedError{Cause: "bot.py: exit status 3", Err: errors.New("the bot exec:/home/ann/bot.py ended")}
+	assert.Equal(t, &protocol.Error{RPC: protocol.RPCInternal, Detail: "bot.py: exit status 3"}, protocol.AsError(undecided(failed)))
 
 	crashed := errors.New("/home/ann/bot.py: exit status 3")
 	assert.Equal(t, crashed, undecided(crashed), "the caller receives an internal error without details")

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"evenodd/league/protocol"
+	"evenodd/player/strategy"
 )
 
 // A roster says which player has which id, in a league with external players. They may
@@ -21,9 +22,10 @@ type roster struct {
 
 // An entry is a player. Only an external player can be without id.
 type entry struct {
-	id       string // that the manager gave; "" for a player that is not registered
-	endpoint string // that the player has registered, or else the one in the options
-	strategy string // ExternalStrategy for an external player
+	id       string            // that the manager gave; "" for a player that is not registered
+	endpoint string            // that the player has registered, or else the one in the options
+	strategy string            // ExternalStrategy for an external player
+	decide   strategy.Strategy // nil for an external player
 
 	name    string // under which the player registers by itself; "" if it does not
 	refusal string // why the manager refused its last registration; "" if it did not

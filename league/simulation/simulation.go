@@ -42,6 +42,9 @@ type Result struct {
 	Results   []manager.MatchRecord
 	Evidence  []string // see decide.Evidence
 
+	// Totals are those of the players whose strategies are outside this process, by id.
+	Totals map[string]strategy.Totals
+
 	Losses   []Loss   // technical ones, in a league with external players
 	Breaches []Breach // of the specification, in such a league
 
@@ -304,6 +307,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		return err
 	}
 	s.strategies = append(s.strategies, decide)
+	opened := decide
 	if s.faulty != nil {
 		decide = &repeatable{Strategy: decide, key: s.key}
 	}
@@ -325,7 +329,7 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		own = p.ID() // the manager may have given it another id
 	}
 	s.roster.update(func() {
-		s.roster.players = append(s.roster.players, &entry{id: own, endpoint: c.Endpoint, strategy: s.shownStrategy(n)})
+		s.roster.players = append(s.roster.players, &entry{id: own, endpoint: c.Endpoint, strategy: s.shownStrategy(n), decide: opened})
 	})
 	return nil
 }
@@ -380,10 +384,14 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 		r.Until = o.Legs
 	}
 	players := s.roster.byID()
+	r.Totals = map[string]strategy.Totals{}
 	for _, row := range s.manager.Standings() {
 		e := players[row.PlayerID]
 		if row.Strategy = e.strategy; e.strategy == ExternalStrategy {
 			row.Endpoint = e.endpoint
+		}
+		if totals, ok := external.Totals(e.decide); ok {
+			r.Totals[row.PlayerID] = totals
 		}
 		r.Standings = append(r.Standings, row)
 	}

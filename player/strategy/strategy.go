@@ -57,14 +57,37 @@ type Strategy interface {
 	Choose(ctx context.Context, v View) (string, error)
 }
 
-// A WrongAnswerError is an answer of a program or a tool that is not a legal choice. The program
-// has answered, so it can receive the next question.
-type WrongAnswerError struct {
-	Text string // what it answered, after a subject; for other agents too
+// Totals count what a player has asked a program, a model or a server.
+type Totals struct {
+	Questions int    `json:"questions"`
+	Failed    int    `json:"failed"`            // of the questions
+	Fallback  string `json:"fallback,omitzero"` // strategy that chose then; "" if the player lost
+	Cause     string `json:"cause,omitzero"`    // of the last failure, as in FailedError
+
+	Model *ModelTotals `json:"model,omitzero"`
 }
 
-// Error returns the text.
-func (e *WrongAnswerError) Error() string { return e.Text }
+// ModelTotals count the requests to a language model.
+type ModelTotals struct {
+	Name      string `json:"name"`
+	Requests  int    `json:"requests"`
+	TokensIn  int    `json:"tokens_in,omitzero"` // if the endpoint counts them
+	TokensOut int    `json:"tokens_out,omitzero"`
+	MedianMS  int64  `json:"median_ms"` // of the answers
+	P90MS     int64  `json:"p90_ms"`    // 90 of 100 answers took at most this
+}
+
+// A FailedError says why a program, a model or a server did not decide.
+type FailedError struct {
+	Cause string // for people and other agents: "bot.py: exit status 1"; at most 200 bytes, and nothing of this machine
+	Err   error  // for the log of the player
+}
+
+// Error returns the text for the log.
+func (e *FailedError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the error for the log.
+func (e *FailedError) Unwrap() error { return e.Err }
 
 // A Memory holds counts of finished matches. Safe for concurrent use.
 type Memory struct {

@@ -41,6 +41,7 @@ type bot struct {
 
 	running                   *process // nil before the next start
 	questions, failed, starts int
+	cause                     string // of the last failure
 }
 
 var errClosed = errors.New("the player is stopping")
@@ -135,7 +136,8 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	choice, reason, err := b.ask(v, limit, until)
 	if err != nil {
 		b.failed++
-		return "", fmt.Errorf("the bot %s %w", b.name, err)
+		b.cause = protocol.Clip(filepath.Base(b.path)+": "+causeOf(err), maxCause)
+		return "", &strategy.FailedError{Cause: b.cause, Err: fmt.Errorf("the bot %s %w", b.name, err)}
 	}
 	b.log.Debug().Str("match_id", v.MatchID).Str("choice", choice).Func(func(e *zerolog.Event) {
 		if reason != "" {
@@ -162,11 +164,11 @@ func (b *bot) ask(v strategy.View, limit time.Duration, until time.Time) (choice
 			b.running.answers++
 			return choice, reason, nil
 		}
-		if _, wrong := errors.AsType[*strategy.WrongAnswerError](err); wrong {
+		if _, answered := errors.AsType[*wrongAnswerError](err); answered {
 			return "", "", err
 		}
 		b.drop()
-		if ended, ok := errors.AsType[*endedError](err); !ok || !ended.success || before == 0 {
+		if ended, ok := errors.AsType[*endedError](err); !ok || !ended.Success || before == 0 {
 			return "", "", err
 		}
 	}
@@ -211,6 +213,13 @@ func (b *bot) Close() {
 			"THE_BOT_HAS_ENDED").Msg("stopped the bot")
 		b.turn <- struct{}{}
 	})
+}
+
+// Totals counts the questions.
+func (b *bot) Totals() strategy.Totals {
+	<-b.turn
+	defer func() { b.turn <- struct{}{} }()
+	return strategy.Totals{Questions: b.questions, Failed: b.failed, Cause: b.cause}
 }
 
 // Account summarizes the calls of the program.

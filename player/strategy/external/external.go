@@ -29,6 +29,8 @@ type Tools struct {
 	Hosted   bool
 	Fallback string // strategy that chooses when an MCP host or server does not; "" means random
 	Log      zerolog.Logger
+
+	trial bool // no fallback strategy chooses
 }
 
 // Model is the strategy that calls a language model.
@@ -103,6 +105,15 @@ func Close(s strategy.Strategy) {
 	if c, ok := s.(interface{ Close() }); ok {
 		c.Close()
 	}
+}
+
+// Totals returns the counts of a strategy; false for one of this process.
+func Totals(s strategy.Strategy) (strategy.Totals, bool) {
+	counted, ok := s.(interface{ Totals() strategy.Totals })
+	if !ok {
+		return strategy.Totals{}, false
+	}
+	return counted.Totals(), true
 }
 
 // Account summarizes the calls of an external strategy in a sentence; "" for others.

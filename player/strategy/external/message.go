@@ -96,9 +96,13 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 	return q
 }
 
-func wrong(format string, args ...any) error {
-	return &strategy.WrongAnswerError{Text: fmt.Sprintf(format, args...)}
-}
+// A wrongAnswerError is an answer of a program, a model or a tool that is not a legal choice. The
+// program has answered, so it can receive the next question.
+type wrongAnswerError struct{ text string }
+
+func (e *wrongAnswerError) Error() string { return e.text }
+
+func wrong(format string, args ...any) error { return &wrongAnswerError{fmt.Sprintf(format, args...)} }
 
 // errChatter reports a line that is not an answer, such as the greeting of a library.
 var errChatter = errors.New("no answer")

@@ -94,7 +94,7 @@ func TestAnswerLines(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			choice, _, err := choiceIn(tt.line, tt.options)
 			assert.Equal(t, tt.want, choice)
-			var wrong *strategy.WrongAnswerError
+			var wrong *wrongAnswerError
 			switch tt.problem {
 			case "":
 				require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -61,9 +62,12 @@ type model struct {
 	client *openai.Client
 	http   *http.Client
 
-	asked, answered int // tokens
-	took            time.Duration
+	asked, answered int             // tokens
+	took            []time.Duration // of each question, without the oldest ones after maxTimes
 }
+
+// maxTimes is how many times of a model are stored.
+const maxTimes = 10_000
 
 func newModel(t Tools) (*model, error) {
 	t.Fallback, t.Log = "random", t.Log.With().Str("model", t.LLM.Model).Logger()
@@ -96,22 +100,23 @@ func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 			choice, err = chosen(answer, v.Options)
 		}
 		m.mu.Lock()
-		m.asked, m.answered, m.took = m.asked+usage.PromptTokens, m.answered+usage.CompletionTokens, m.took+time.Since(began)
+		m.asked, m.answered = m.asked+usage.PromptTokens, m.answered+usage.CompletionTokens
+		m.took = append(m.took[max(0, len(m.took)-maxTimes+1):], time.Since(began))
 		m.mu.Unlock()
 		if err != nil {
-			err = errors.New(m.withoutKey(err))
+			err = &strategy.FailedError{Cause: protocol.Clip(m.withoutKey(causeOf(err)), maxCause),
+				Err: errors.New(protocol.Clip(m.withoutKey(err.Error()), maxLogged))}
 		}
 		return choice, err
 	})
 }
 
-// withoutKey returns the text of an error without the key, which some endpoints quote.
-func (m *model) withoutKey(err error) string {
-	text := err.Error()
+// withoutKey returns a text without the key, which some endpoints quote.
+func (m *model) withoutKey(text string) string {
 	if m.llm.Key != "" {
 		text = strings.ReplaceAll(text, m.llm.Key, "(the key)")
 	}
-	return protocol.Clip(strings.ToValidUTF8(text, "�"), 500)
+	return strings.ToValidUTF8(text, "�")
 }
 
 // ask sends the question. It retries once after a temporary failure, if there is time.
@@ -134,7 +139,7 @@ func (m *model) ask(ctx context.Context, question string) (answer string, usage 
 		if again || !temporary || wait(ctx, pause) != nil {
 			return "", r.Usage, err
 		}
-		m.log.Info().Str("error", m.withoutKey(err)).Str("event_type",
+		m.log.Debug().Str("error", protocol.Clip(m.withoutKey(err.Error()), maxLogged)).Str("event_type",
 			"ASKING_THE_LANGUAGE_MODEL_ONCE_MORE").Msg("retrying the call of the language model")
 	}
 }
@@ -171,18 +176,38 @@ func (m *model) Account() string {
 	questions := m.timely.Account()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return fmt.Sprintf("%s; %s: %d tokens asked, %d answered, in %s", questions, m.llm.Model, m.asked, m.answered, m.took.Round(time.Millisecond))
+	return fmt.Sprintf("%s; %s: %d tokens asked, %d answered, median %s", questions, m.llm.Model, m.asked, m.answered, m.quantile(50))
+}
+
+// Totals counts the questions, the tokens and the time.
+func (m *model) Totals() strategy.Totals {
+	t := m.timely.Totals()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	t.Model = &strategy.ModelTotals{Name: m.llm.Model, Requests: t.Questions, TokensIn: m.asked, TokensOut: m.answered,
+		MedianMS: m.quantile(50).Milliseconds(), P90MS: m.quantile(90).Milliseconds()}
+	return t
+}
+
+// quantile returns the time that so many percent of the questions took at most. m.mu is held.
+func (m *model) quantile(percent int) time.Duration {
+	if len(m.took) == 0 {
+		return 0
+	}
+	sorted := slices.Sorted(slices.Values(m.took))
+	return sorted[(len(sorted)*percent+99)/100-1].Round(time.Millisecond)
 }
 
 // A refusedError is an HTTP status other than 200.
 type refusedError struct {
 	status int
+	host   string        // that answered
 	after  time.Duration // before a retry
 	body   string
 }
 
 func (e *refusedError) Error() string {
-	return fmt.Sprintf("the endpoint answered HTTP %d %s: %s", e.status, http.StatusText(e.status), e.body)
+	return fmt.Sprintf("%s answered HTTP %d %s: %s", e.host, e.status, http.StatusText(e.status), e.body)
 }
 
 // bounded is an HTTP client that limits the size of a response, and returns an error for
@@ -198,7 +223,7 @@ func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	if reply.StatusCode != http.StatusOK {
 		defer func() { _ = reply.Body.Close() }() // an error loses no data
 		text, _ := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
-		e := &refusedError{status: reply.StatusCode, after: retryPause, body: string(text)}
+		e := &refusedError{status: reply.StatusCode, host: r.URL.Host, after: retryPause, body: string(text)}
 		if s, err := strconv.Atoi(reply.Header.Get("Retry-After")); err == nil && s >= 0 {
 			e.after = time.Duration(min(s, 3600)) * time.Second
 		}

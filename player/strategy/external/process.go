@@ -148,7 +148,7 @@ func (p *process) chatter(line string) {
 }
 
 // ask sends a question and waits for the answer until a time, or until closed is closed.
-// After a *strategy.WrongAnswerError the process can still be used; after any other error it
+// After a *wrongAnswerError the process can still be used; after any other error it
 // cannot.
 func (p *process) ask(question []byte, options []string, until time.Time, closed <-chan struct{}) (choice,
 	reason string, err error) {
@@ -187,11 +187,20 @@ func (p *process) ask(question []byte, options []string, until time.Time, closed
 
 // An endedError reports a program that exited without an answer.
 type endedError struct {
-	text    string
-	success bool // exit status 0
+	ending
+
+	last string // line of standard error; "" for none
 }
 
-func (e *endedError) Error() string { return e.text }
+func (e *endedError) Error() string { return "ended before it answered: " + e.Text + e.said() }
+
+// said is what the user of the program, and nobody else, may read.
+func (e *endedError) said() string {
+	if e.last == "" {
+		return ""
+	}
+	return fmt.Sprintf("; the last line on standard error was %q", e.last)
+}
 
 // endOfOutput returns the reason for the end of standard output.
 func (p *process) endOfOutput() error {
@@ -201,11 +210,7 @@ func (p *process) endOfOutput() error {
 	if !closedWithin(p.ended, exitDelay) {
 		return errors.New("has closed its standard output")
 	}
-	e := &endedError{text: "ended before it answered: " + p.child.ending.Text, success: p.child.ending.Success}
-	if last := p.lastError(); last != "" {
-		e.text += fmt.Sprintf("; the last line on standard error was %q", last)
-	}
-	return e
+	return &endedError{p.child.ending, p.lastError()}
 }
 
 func (p *process) lastError() string {

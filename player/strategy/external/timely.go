@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,18 +25,26 @@ type timely struct {
 	chose, failed string // types of events
 	limit         time.Duration
 	fallback      strategy.Strategy
+	trial         bool // no fallback strategy chooses
 	log           zerolog.Logger
 
 	mu                    sync.Mutex // also of the strategy that embeds this one
 	questions, byFallback int
+	round                 int      // of the last failure
+	causes                []string // of the failures of this round that a warning has named
+	cause                 string   // of the last failure
 }
+
+// maxCauses is how many causes of failures are warnings in a round.
+const maxCauses = 10
 
 // newTimely returns a strategy with its name, what it asks, and the types of its events. Usual is its limit
 // unless the settings have one.
 func newTimely(t Tools, name, asked, chose, failed string, usual time.Duration) (*timely, error) {
 	fallback, err := newFallback(t)
 	return &timely{
-		name: name, asked: asked, chose: chose, failed: failed, limit: cmp.Or(t.Timeout, usual), fallback: fallback, log: t.Log,
+		name: name, asked: asked, chose: chose, failed: failed, limit: cmp.Or(t.Timeout, usual), fallback: fallback,
+		trial: t.trial, log: t.Log,
 	}, err
 }
 
@@ -56,27 +65,49 @@ func (t *timely) choose(ctx context.Context, v strategy.View,
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) {
 		return "", ctx.Err()
 	}
-	t.count(err != nil)
+	if err != nil && t.trial {
+		return "", &strategy.FailedError{Cause: causeOf(err), Err: err}
+	}
 	if err == nil {
+		t.count(nil, v.RoundID)
 		t.log.Info().Str("match_id", v.MatchID).Str("choice", choice).Str("event_type",
 			t.chose).Msg(t.asked + " has chosen")
 		return choice, nil
 	}
 	v.FellBack()
 	choice, failed := t.fallback.Choose(ctx, v)
-	t.log.Warn().Str("error", protocol.Clip(strings.ToValidUTF8(err.Error(), "�"), 500)).Str("match_id",
+	t.log.WithLevel(t.count(err, v.RoundID)).Str("error", protocol.Clip(strings.ToValidUTF8(err.Error(), "�"), 500)).Str("match_id",
 		v.MatchID).Str("fallback", t.fallback.Name()).
 		Str("choice", choice).Str("event_type", t.failed).Msg(t.asked + " did not choose, the fallback strategy did")
 	return choice, failed
 }
 
-func (t *timely) count(byFallback bool) {
+// count counts a question, and returns the level at which its failure is logged: a cause is a
+// warning once in a round.
+func (t *timely) count(failure error, round int) zerolog.Level {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.questions++
-	if byFallback {
-		t.byFallback++
+	if failure == nil {
+		return zerolog.DebugLevel
 	}
+	t.byFallback++
+	if t.round != round {
+		t.round, t.causes = round, nil
+	}
+	t.cause = causeOf(failure)
+	if slices.Contains(t.causes, t.cause) || len(t.causes) == maxCauses {
+		return zerolog.DebugLevel
+	}
+	t.causes = append(t.causes, t.cause)
+	return zerolog.WarnLevel
+}
+
+// Totals counts the questions and the choices of the fallback strategy.
+func (t *timely) Totals() strategy.Totals {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return strategy.Totals{Questions: t.questions, Failed: t.byFallback, Fallback: t.fallback.Name(), Cause: t.cause}
 }
 
 // Account counts the questions and the answers of the fallback strategy.

@@ -1,0 +1,88 @@
+package external
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"net/url"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/protocol"
+	"evenodd/player/strategy"
+	"evenodd/rules"
+)
+
+// triedMatch is the match_id of the question of Try.
+const triedMatch = "preflight"
+
+// Tried tells whether Try asks a strategy: it decides with a program, a model or an MCP server.
+func Tried(name string) bool { return Runs(name) || name == Model || name == Asked }
+
+// Try asks a strategy the first question of a game, in a process or a session of its own, which
+// then ends. It returns the cause of a failure. A model has failed if two answers are of no use,
+// because it may answer differently each time.
+func Try(ctx context.Context, name string, t Tools, game rules.Game) error {
+	t.trial, t.Log = true, zerolog.Nop()
+	s, err := Open(name, t, game.Info().Type)
+	if err != nil {
+		return err
+	}
+	defer Close(s)
+	start := game.Start()
+	q := start.Ask(start.ToMove()[0])
+	for tries := uint64(1); ; tries++ {
+		_, err = s.Choose(ctx, strategy.View{
+			GameType: game.Info().Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,
+			MatchID: triedMatch, RoundID: 1, PlayerID: "P01", OpponentID: "P02", Memory: strategy.NewMemory,
+			Random: rand.New(rand.NewPCG(0, tries)), //nolint:gosec // that of no match
+		})
+		if err == nil || ctx.Err() != nil || name != Model || tries == 2 {
+			return tried(err)
+		}
+	}
+}
+
+// tried returns an error with the cause, and with what the program said last.
+func tried(err error) error {
+	failed, ok := errors.AsType[*strategy.FailedError](err)
+	if !ok {
+		return err
+	}
+	said := ""
+	if ended, ok := errors.AsType[*endedError](err); ok {
+		said = ended.said()
+	}
+	return errors.New(failed.Cause + said)
+}
+
+// maxCause is the longest cause of a failure, in bytes.
+const maxCause = 200
+
+// causeOf says for people and other agents why a strategy did not decide. It has no path, argument,
+// key or standard error of a program.
+func causeOf(err error) string {
+	var failed *strategy.FailedError
+	var ended *endedError
+	var refused *refusedError
+	var request *url.Error
+	switch {
+	case errors.As(err, &failed):
+		return failed.Cause
+	case errors.As(err, &ended):
+		return ended.Text
+	case errors.As(err, &refused):
+		return fmt.Sprintf("HTTP %d from %s", refused.status, refused.host)
+	case errors.Is(err, context.DeadlineExceeded):
+		return "no answer in time"
+	case errors.Is(err, fs.ErrNotExist):
+		return "file not found"
+	case errors.Is(err, fs.ErrPermission):
+		return "not executable"
+	case errors.As(err, &request): // without the URL
+		err = request.Err
+	}
+	return protocol.Clip(err.Error(), maxCause)
+}
