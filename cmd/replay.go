@@ -1,10 +1,12 @@
 package cmd
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -20,6 +22,8 @@ type replayOptions struct {
 	leagueID string
 	attempt  int
 	format   string
+	board    bool
+	pace     time.Duration
 }
 
 // newReplay makes 'evenodd replay': it shows a finished match as a conversation.
@@ -33,12 +37,13 @@ receiver, time and delay, the tries of each question in order, every wrong
 answer as it arrived with its error, the draw of the number and the result.`,
 		Example: examples(
 			"Show a match", "evenodd replay R1M1 --data ./my-league",
+			"Show the positions of a board game, one after the other", "evenodd replay R1M1 --data ./my-league --board --pace 500ms",
 			"Show an attempt at it that was given up", "evenodd replay R1M1 --data ./my-league --attempt 1",
 		),
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error {
+		RunE: func(c *cobra.Command, args []string) error {
 			o.matchID = args[0]
-			return runReplay(s, o)
+			return runReplay(c.Context(), s, o)
 		},
 	}
 	f := c.Flags()
@@ -46,19 +51,29 @@ answer as it arrived with its error, the draw of the number and the result.`,
 	f.StringVar(&o.leagueID, "league-id", "", "the league of the match (default: the only one there is)")
 	f.IntVar(&o.attempt, "attempt", 0, "an attempt at the match that was given up, from 1 (default: the attempt that "+
 		"counts)")
+	f.BoolVar(&o.board, "board", false, "show the moves and the positions in place of the messages")
+	f.DurationVar(&o.pace, "pace", 0, "pause before each position of --board, such as 500ms")
 	formatFlag(f, &o.format)
 	return c
 }
 
-func runReplay(s streams, o *replayOptions) error {
-	if o.attempt < 0 {
+func runReplay(ctx context.Context, s streams, o *replayOptions) error {
+	switch {
+	case o.attempt < 0:
 		return usage("--attempt %d: 1 or more", o.attempt)
+	case o.board && o.format != formatText:
+		return usage("--board prints text: --format %s has the positions anyway", o.format)
+	case o.pace < 0 || o.pace > 0 && !o.board:
+		return usage("--pace %s: a pause before each position of --board, such as 500ms", o.pace)
 	}
 	doc, err := o.read()
 	if err != nil {
 		return err
 	}
 	r := record.ConversationOf(doc, games())
+	if o.board {
+		return printBoards(ctx, s.out, r, o.pace)
+	}
 	return show(s.out, o.format, r, func(w io.Writer) error { return printConversation(w, r) })
 }
 

@@ -1,9 +1,13 @@
 package cmd
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strings"
+	"time"
+	"unicode/utf8"
 
 	"evenodd/league"
 	"evenodd/league/protocol"
@@ -33,6 +37,52 @@ func printConversation(w io.Writer, r *record.Conversation) error {
 	return text.print(w)
 }
 
+// printBoards writes the positions of the match, each after a pause. The last moves stand in brackets.
+func printBoards(ctx context.Context, w io.Writer, r *record.Conversation, pace time.Duration) error {
+	if len(r.Steps) == 0 {
+		return printLine(w, "No move of %s is recorded.", r.MatchID)
+	}
+	for i := range r.Steps {
+		step := &r.Steps[i]
+		if i > 0 && protocol.SystemClock().Sleep(ctx, pace) != nil {
+			return interrupted("Run the same command again to see the match.")
+		}
+		var text printout
+		took := ""
+		if sec := step.Took(); sec != nil {
+			took = fmt.Sprintf("  %.3f s", *sec)
+		}
+		text.line("%d. %s%s", step.Number, step.Words(), took)
+		for _, m := range step.Mistakes() {
+			text.line("   %s %s", m.PlayerID, m.Mistake())
+		}
+		for _, row := range step.Cells {
+			text.line("%s", boardLine(row))
+		}
+		if err := text.print(w); err != nil {
+			return err
+		}
+	}
+	if r.Result == nil {
+		return nil
+	}
+	return printLine(w, "Result: %s", resultOf(r.Result))
+}
+
+// boardLine is a row of a board, with the cells in columns of equal width.
+func boardLine(row []record.Cell) string {
+	var line strings.Builder
+	for _, c := range row {
+		left, right := " ", " "
+		if c.Changed {
+			left, right = "[", "]"
+		}
+		text := cmp.Or(c.Text, "·")
+		line.WriteString(left + text + right + strings.Repeat(" ", max(0, 3-utf8.RuneCountInString(text))))
+	}
+	return strings.TrimRight("   "+line.String(), " ")
+}
+
 func addLines(text *printout, r *record.Conversation) {
 	switch {
 	case len(r.Lines) == 0 && r.RefereeID == "":
@@ -58,6 +108,9 @@ func addLines(text *printout, r *record.Conversation) {
 				text.line("%s%s", below, words)
 				explained[e.ErrorCode] = true
 			}
+		}
+		if u.Mark != "" {
+			text.line("%s? This move %s.", below, u.Mark)
 		}
 		if u.Void != "" {
 			text.line("%sThis try does not count: %s.", below, u.Void)

@@ -111,11 +111,11 @@ func TestUpResumesAfterItWasKilled(t *testing.T) {
 		"#!/bin/sh\nwhile read -r question; do touch asked; until [ -e answer ]; do sleep 0.1; done; echo even; done\n"), 0o700))
 	port := freePort(t)
 	entrants := "entrants:\n  - {name: Slow, exec: ./bot.sh}\n  - {name: Quick, strategy: odd}\n"
-	first := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s")
+	first := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s", "--force")
 	awaitFile(t, first, filepath.Join(dir, "asked"))
 	first.kill(t)
 
-	again := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s")
+	again := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s", "--force")
 	again.await(t, `(?m)^Another manager runs league league_2025_even_odd in \S+/SHARED\. If it is of an 'evenodd up' that was killed, it ends by itself: waiting for that, 20s at most\.$`)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "answer"), nil, 0o600))
 	require.Zero(t, again.awaitExit(t), again.stderr.String())

@@ -60,6 +60,32 @@ func TestReplayShowsTheLeagueAfterEachRound(t *testing.T) {
 	round("1")
 }
 
+// A match of a board game opens at the move of the address, and keys step through it.
+func TestMatchIsSteppedThroughByKeyboard(t *testing.T) {
+	needsChromium(t)
+	address := serve(t, played(t, "--game", "connect_four"))
+	p := open(t, address+"/matches/R1M1?move=12", desktop)
+	shown := func(n string) {
+		t.Helper()
+		p.await(`document.getElementById('move').value == '` + n + `' && document.querySelectorAll('.position:not([hidden])').length == 1 &&
+			document.querySelectorAll('.position')[` + n + `].hidden == false`)
+	}
+	shown("12")
+	p.screenshot("match with board")
+	p.do(chromedp.KeyEvent(kb.ArrowRight))
+	shown("13")
+	p.await(`location.search == '?move=13'`)
+	p.do(chromedp.KeyEvent(kb.Home))
+	shown("0")
+	p.do(chromedp.Click(chromedp.CSS(`.stepper [aria-label="Next move"]`)))
+	shown("1")
+	p.do(chromedp.Click(chromedp.CSS(`.moves li:nth-child(3) a`)))
+	shown("3")
+	embedded := open(t, address+"/matches/R1M1?move=12&embed=1", desktop)
+	embedded.await(`document.querySelector('.position:not([hidden]) .new') !== null && document.querySelector('.lanes') === null &&
+		document.querySelector('nav').getClientRects().length == 0`)
+}
+
 func TestCrossTableOpensAMatchWithItsConversation(t *testing.T) {
 	needsChromium(t)
 	p := open(t, serve(t, played(t)), desktop)

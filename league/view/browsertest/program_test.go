@@ -25,6 +25,9 @@ import (
 	"evenodd/cmd"
 	"evenodd/league/store"
 	"evenodd/league/view/page"
+	"evenodd/rules"
+	"evenodd/rules/connectfour"
+	"evenodd/rules/evenodd"
 )
 
 // asProgram is the environment variable that makes the test binary evenodd.
@@ -198,7 +201,7 @@ func lastingAddress(t *testing.T) string {
 func serveAt(t *testing.T, folder, at string, show func(*http.Request)) (address string, stop func()) {
 	t.Helper()
 	board := page.NewBoard(page.NewFolder(store.Folder(folder), leagueOf(t, folder)))
-	pages, err := page.New(board, page.Options{})
+	pages, err := page.New(board, page.Options{Games: rules.NewRegistry(evenodd.Game{}, connectfour.Game{})})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	for _, r := range pages.Routes() {

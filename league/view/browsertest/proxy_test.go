@@ -35,18 +35,17 @@ func startNginx(t *testing.T, before string) string {
 	address, folder := lastingAddress(t), t.TempDir()
 	server := regexp.MustCompile(`(?m)^ *ssl_.*$`).ReplaceAllString(string(found[1]), "")
 	server = strings.NewReplacer("listen 443 ssl", "listen "+address, "games.example.org", "localhost 127.0.0.1", "127.0.0.1:8080", before).Replace(server)
-	config := "daemon off; error_log stderr; pid nginx.pid;\nevents {}\nhttp {\naccess_log off;\n"
+	config := "daemon off; master_process off; error_log error.log; pid nginx.pid;\nevents {}\nhttp {\naccess_log off;\n"
 	for _, kind := range strings.Fields("client_body proxy fastcgi uwsgi scgi") {
 		config += kind + "_temp_path " + kind + ";\n"
 	}
 	file := filepath.Join(folder, "nginx.conf")
 	require.NoError(t, os.WriteFile(file, []byte(config+server+"}\n"), 0o600))
 	run := exec.CommandContext(t.Context(), path, "-p", folder, "-c", file)
-	run.Stderr = os.Stderr
 	require.NoError(t, run.Start())
 	t.Cleanup(func() {
-		_ = run.Process.Signal(os.Interrupt)
-		_ = run.Wait() // it was interrupted
+		_ = run.Process.Kill()
+		_ = run.Wait() // it was killed
 	})
 	require.Eventually(t, func() bool {
 		c, err := new(net.Dialer).DialContext(t.Context(), "tcp", address)
