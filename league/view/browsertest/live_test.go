@@ -137,7 +137,8 @@ func TestLeagueOfUpEndsOnAPageWithItsChampion(t *testing.T) {
 	p.do(chromedp.Navigate(address[1]))
 	p.allow(`ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE`)
 	p.await(champion)
-	p.await(`document.title.startsWith('Champion: ' + document.querySelector('.champion .names').textContent)`)
+	p.await(`(([first, ...others]) => document.title.startsWith(others.length == 0 ? 'Champion: ' + first : first + ' and ' + others.length + ' more share'))(
+		[...document.querySelectorAll('.champion .names bdi')].map(name => name.textContent))`)
 	up.succeeds()
 	p.await(`!document.getElementById('gone').hidden && document.getElementById('gone').textContent.includes('evenodd serve DIR')`)
 	assert.Equal(t, "finished", get[string](p, `document.getElementById('connection').textContent`))
