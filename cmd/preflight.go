@@ -28,7 +28,7 @@ func preflight(ctx context.Context, players []simulation.Entrant, gameType strin
 	if err != nil {
 		return err
 	}
-	players = slices.DeleteFunc(slices.Clone(players), func(e simulation.Entrant) bool { return !external.Tried(e.Strategy) })
+	players = protocol.Select(players, func(e simulation.Entrant) bool { return external.Tried(e.Strategy) })
 	if len(players) == 0 {
 		return nil
 	}

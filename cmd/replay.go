@@ -37,7 +37,8 @@ receiver, time and delay, the tries of each question in order, every wrong
 answer as it arrived with its error, the draw of the number and the result.`,
 		Example: examples(
 			"Show a match", "evenodd replay R1M1 --data ./my-league",
-			"Show the positions of a board game, one after the other", "evenodd replay R1M1 --data ./my-league --board --pace 500ms",
+			"Show the positions of a board game, one after the other",
+			"evenodd replay R1M1 --data ./my-league --board --pace 500ms",
 			"Show an attempt at it that was given up", "evenodd replay R1M1 --data ./my-league --attempt 1",
 		),
 		Args: cobra.ExactArgs(1),

@@ -43,7 +43,8 @@ func printSimulation(s streams, r *simulation.Result) error {
 	return errors.Join(printFailures(s.out, r), printOutside(s.out, r))
 }
 
-// printFailures says of each program and model that failed how often, what came of it, and the last cause.
+// printFailures prints a line for each program and model that failed: the number of failures, the consequence
+// and the last cause.
 func printFailures(w io.Writer, r *simulation.Result) error {
 	var text printout
 	for i := range r.Standings {

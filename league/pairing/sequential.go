@@ -36,8 +36,8 @@ func (s sequential) Round(round int, played [][]league.Played) []Pairing {
 }
 
 // A Comparison compares the players of a round robin by their scores in double legs: two legs, in
-// which each pair meets once on each side. Players of equal strength lead each other equally often,
-// whoever the others are. docs/statistics.md describes the test.
+// which each pair meets once on each side. Of two players of equal strength, each scores more than the
+// other equally often, whatever the strength of the other players. docs/statistics.md describes the test.
 type Comparison struct {
 	players int
 	scores  [][]int // by double leg and player: 2 for a win, 1 for a draw; void after a technical loss

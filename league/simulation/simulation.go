@@ -329,7 +329,8 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		own = p.ID() // the manager may have given it another id
 	}
 	s.roster.update(func() {
-		s.roster.players = append(s.roster.players, &entry{id: own, endpoint: c.Endpoint, strategy: s.shownStrategy(n), decide: opened})
+		s.roster.players = append(s.roster.players,
+			&entry{id: own, endpoint: c.Endpoint, strategy: s.shownStrategy(n), decide: opened})
 	})
 	return nil
 }

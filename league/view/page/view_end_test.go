@@ -65,7 +65,7 @@ func TestPageBeforeTheStartTellsWhoOfTheRosterIsMissing(t *testing.T) {
 	assert.Regexp(t, `<form id="timeline"[^>]* hidden`, body)
 }
 
-// A process that ends with its league waits for its readers, and for nobody else.
+// A manager that ends with its league waits for its open pages only.
 func TestFinishWaitsForOpenPages(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &Pages{}

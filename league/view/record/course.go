@@ -216,7 +216,9 @@ func (r *replay) add(at string) {
 		mover = rules.NoSide
 	}
 	for i, row := range step.Board {
-		step.Cells = append(step.Cells, protocol.Each(row, func(text string) Cell { return Cell{Text: text, Owner: rules.NoSide} }))
+		step.Cells = append(step.Cells, protocol.Each(row, func(text string) Cell {
+			return Cell{Text: text, Owner: rules.NoSide}
+		}))
 		for k := range row {
 			if step.Number > 0 {
 				step.Cells[i][k].Owner = r.steps[step.Number-1].Cells[i][k].Owner
@@ -224,7 +226,9 @@ func (r *replay) add(at string) {
 		}
 	}
 	if step.Number > 0 {
-		step.Changed = mark(step.Cells, step.Board, r.steps[step.Number-1].Board, func(c *Cell) { c.Changed, c.Owner = true, mover })
+		step.Changed = mark(step.Cells, step.Board, r.steps[step.Number-1].Board, func(c *Cell) {
+			c.Changed, c.Owner = true, mover
+		})
 	}
 	r.steps, r.made = append(r.steps, step), [2]*MadeMove{}
 }

@@ -176,7 +176,8 @@ func (m *model) Account() string {
 	questions := m.timely.Account()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return fmt.Sprintf("%s; %s: %d tokens asked, %d answered, median %s", questions, m.llm.Model, m.asked, m.answered, m.quantile(50))
+	return fmt.Sprintf("%s; %s: %d tokens asked, %d answered, median %s", questions, m.llm.Model, m.asked, m.answered,
+		m.quantile(50))
 }
 
 // Totals counts the questions, the tokens and the time.

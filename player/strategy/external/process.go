@@ -194,7 +194,7 @@ type endedError struct {
 
 func (e *endedError) Error() string { return "ended before it answered: " + e.Text + e.said() }
 
-// said is what the user of the program, and nobody else, may read.
+// said returns the last line of standard error, which must not leave this computer.
 func (e *endedError) said() string {
 	if e.last == "" {
 		return ""

@@ -76,7 +76,8 @@ func (t *timely) choose(ctx context.Context, v strategy.View,
 	}
 	v.FellBack()
 	choice, failed := t.fallback.Choose(ctx, v)
-	t.log.WithLevel(t.count(err, v.RoundID)).Str("error", protocol.Clip(strings.ToValidUTF8(err.Error(), "�"), 500)).Str("match_id",
+	text := protocol.Clip(strings.ToValidUTF8(err.Error(), "�"), maxLogged)
+	t.log.WithLevel(t.count(err, v.RoundID)).Str("error", text).Str("match_id",
 		v.MatchID).Str("fallback", t.fallback.Name()).
 		Str("choice", choice).Str("event_type", t.failed).Msg(t.asked + " did not choose, the fallback strategy did")
 	return choice, failed
