@@ -312,6 +312,8 @@ func TestMovesOfAGameOfSeveralTurns(t *testing.T) {
 	assert.Equal(t, 3, strings.Count(body, ` hidden><table`))
 	assert.Contains(t, body, `<a href="?move=3">`)
 	assert.Contains(t, body, `P02 gave away a draw; better: cell 2`)
+	source.change = func(doc *store.Match) { doc.GameType, doc.Transcript = "tic_tac_toe", nil }
+	assert.Contains(t, pages.get("/matches/R1M1?embed=1").Body.String(), "no move was recorded")
 	assert.Contains(t, pages.get("/matches/R1M1?embed=1").Header().Get("Content-Security-Policy"), "frame-ancestors *")
 	assert.Contains(t, pages.get("/?embed=1").Header().Get("Content-Security-Policy"), "frame-ancestors 'none'")
 }
