@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 
 	"evenodd/config"
@@ -20,6 +18,22 @@ func toolsOf(e *config.Entrant, flags external.Tools) external.Tools {
 	return flags
 }
 
+// loadEntrants reads a file with players of a game, who have these tools. It completes the URLs of agents. The
+// error lists all problems of the file.
+func loadEntrants(path string, tools external.Tools, game ...string) ([]config.Entrant, error) {
+	entrants, err := config.LoadEntrants(path, func(e *config.Entrant) (err error) {
+		if e.Kind == config.KindURL {
+			e.Value, err = agentURL(e.Value)
+			return err
+		}
+		return external.Check(e.Strategy(), toolsOf(e, tools), game...)
+	})
+	if err != nil {
+		return nil, asUsage(err)
+	}
+	return entrants, nil
+}
+
 // enter adds the players of --entrants to the options: first those with a URL, because
 // external players get the first ids, then the others, each in the order of the file.
 func (o *simulateOptions) enter() error {
@@ -32,9 +46,13 @@ func (o *simulateOptions) enter() error {
 			return usage("--%s cannot be used with --entrants: the file says it for each player", name)
 		}
 	}
-	listed, err := config.LoadEntrants(o.entrants)
+	var game []string
+	if !o.resume { // the journal has it
+		game = []string{o.GameType}
+	}
+	listed, err := loadEntrants(o.entrants, o.Tools, game...)
 	if err != nil {
-		return asUsage(err)
+		return err
 	}
 	if o.many && o.Players != len(listed) {
 		return usage("--players %d: %s lists %s; leave --players out", o.Players, o.entrants,
@@ -42,7 +60,6 @@ func (o *simulateOptions) enter() error {
 	}
 	o.Players, o.many, o.Strategies = len(listed), true, nil
 	var own []simulation.Entrant
-	var problems []error
 	for i := range listed {
 		e := &listed[i]
 		one := simulation.Entrant{Name: e.Name, Strategy: e.Strategy(), Tools: toolsOf(e, o.Tools), Where: e.Where}
@@ -50,16 +67,9 @@ func (o *simulateOptions) enter() error {
 			own = append(own, one)
 			continue
 		}
-		whole, err := agentURL(e.Value)
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", e.Where, err))
-		}
-		o.urls, o.Entrants = append(o.urls, whole), append(o.Entrants, one)
+		o.urls, o.Entrants = append(o.urls, e.Value), append(o.Entrants, one)
 	}
 	o.Entrants = append(o.Entrants, own...)
-	if err := errors.Join(problems...); err != nil {
-		return asUsage(err)
-	}
 	return nil
 }
 

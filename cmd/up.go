@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -120,9 +119,9 @@ func (o *upOptions) complete() ([]config.Entrant, error) {
 		return nil, usage("--host %q: must be one address, which the processes and all other agents can reach, such as "+
 			"localhost or that of this machine", o.host)
 	}
-	entrants, err := config.LoadEntrants(o.entrants)
+	entrants, err := loadEntrants(o.entrants, external.Tools{Hosted: true}, o.game)
 	if err != nil {
-		return nil, asUsage(err)
+		return nil, err
 	}
 	if len(entrants) < 2 {
 		return nil, usage("%s: a league needs at least 2 players", o.entrants)
@@ -138,28 +137,7 @@ func (o *upOptions) complete() ([]config.Entrant, error) {
 			return nil, err
 		}
 	}
-	return entrants, o.check(entrants)
-}
-
-// check returns an error for the entrants whose players could not start, with their lines.
-func (o *upOptions) check(entrants []config.Entrant) error {
-	var problems []error
-	for i := range entrants {
-		e := &entrants[i]
-		var err error
-		if e.Kind == config.KindURL {
-			e.Value, err = agentURL(e.Value)
-		} else {
-			err = external.Check(e.Strategy(), toolsOf(e, external.Tools{Hosted: true}), o.game)
-		}
-		if err != nil {
-			problems = append(problems, fmt.Errorf("%s: %w", e.Where, err))
-		}
-	}
-	if err := errors.Join(problems...); err != nil {
-		return asUsage(err)
-	}
-	return nil
+	return entrants, nil
 }
 
 // superviseSelf makes a process that evenodd up started end when that ends: its standard

@@ -85,9 +85,9 @@ const (
 
 // LoadEntrants reads an entrants file, which is YAML. The entrants are in the order of the
 // file, those of an entry with a count as Name-1, Name-2 and so on. The error lists all
-// problems of the file, each with its line. Names of strategies, command lines and URLs of
-// agents are for the caller to check, with Where.
-func LoadEntrants(path string) ([]Entrant, error) {
+// problems of the file, each with its line. check is called once for each entry whose other
+// members are right: it checks the name of the strategy, the command line or the URL of the agent.
+func LoadEntrants(path string, check func(*Entrant) error) ([]Entrant, error) {
 	text, err := userfile.ReadText(path, maxEntrantsFile)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -96,7 +96,7 @@ func LoadEntrants(path string) ([]Entrant, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &entrantsFile{path: path, folder: folder, lines: nameLines{}}
+	f := &entrantsFile{path: path, folder: folder, check: check, lines: nameLines{}}
 	var document, more yaml.Node
 	decoder := yaml.NewDecoder(bytes.NewReader(text))
 	if err := decoder.Decode(&document); err != nil {
@@ -122,6 +122,7 @@ func ReadPrompt(path string) (string, error) {
 // An entrantsFile collects the entrants and the problems of a file.
 type entrantsFile struct {
 	path, folder string
+	check        func(*Entrant) error
 	entrants     []Entrant
 	lines        nameLines
 	problems     []error
@@ -153,6 +154,7 @@ func (f *entrantsFile) entry(n *yaml.Node) {
 		return
 	}
 	e := Entrant{Where: fmt.Sprintf("%s: line %d", f.path, n.Line), Folder: f.folder}
+	problems := len(f.problems)
 	given := slices.DeleteFunc(kinds, func(kind string) bool { return m[kind] == nil })
 	if len(given) != 1 {
 		f.refuse(n, "an entrant has exactly one of strategy, exec, llm, mcp and url; this one has %s",
@@ -160,6 +162,11 @@ func (f *entrantsFile) entry(n *yaml.Node) {
 	} else {
 		e.Kind = given[0]
 		f.kind(&e, m[e.Kind])
+	}
+	if len(f.problems) == problems {
+		if err := f.check(&e); err != nil {
+			f.problems = append(f.problems, fmt.Errorf("%s: %w", e.Where, err))
+		}
 	}
 	if e.Name = f.text(m["name"], "name"); e.Name != "" {
 		f.add(m, e)

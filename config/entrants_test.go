@@ -21,6 +21,9 @@ func entrantsFile(t testing.TB, text string) string {
 	return path
 }
 
+// anyValue accepts the name of a strategy, a command line or a URL.
+func anyValue(*config.Entrant) error { return nil }
+
 func TestEntrantsFileWithAllKinds(t *testing.T) {
 	t.Setenv("CLASS_KEY", " sk-1\n")
 	path := entrantsFile(t, `# the class of 2026
@@ -34,7 +37,7 @@ entrants:
   - {name: Yes, mcp: {url: "http://localhost:3000/mcp"}}
   - {name: Dana, url: localhost:8101}
 `)
-	entrants, err := config.LoadEntrants(path)
+	entrants, err := config.LoadEntrants(path, anyValue)
 	require.NoError(t, err)
 	var names, strategies, lines []string
 	for _, e := range entrants {
@@ -84,7 +87,7 @@ func TestEntrantsFileListsAllItsProblemsWithTheirLines(t *testing.T) {
   - {name: same, strategy: random, count: 2}
   - {name: same-2, strategy: random}
 `)
-	_, err := config.LoadEntrants(path)
+	_, err := config.LoadEntrants(path, anyValue)
 	require.Error(t, err)
 	assert.NotContains(t, err.Error(), "sk-123", "a key")
 	assert.Equal(t, []string{
@@ -133,11 +136,11 @@ func TestFileThatIsNoEntrantsFile(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			path := entrantsFile(t, tt.text)
-			_, err := config.LoadEntrants(path)
+			_, err := config.LoadEntrants(path, anyValue)
 			assert.EqualError(t, err, path+": "+strings.ReplaceAll(tt.want, "PATH", path))
 		})
 	}
-	_, err := config.LoadEntrants("nowhere.yaml")
+	_, err := config.LoadEntrants("nowhere.yaml", anyValue)
 	assert.EqualError(t, err, "nowhere.yaml: no such file or directory")
 }
 
@@ -147,7 +150,7 @@ func FuzzEntrants(f *testing.F) {
 	path := entrantsFile(f, "")
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-		entrants, err := config.LoadEntrants(path)
+		entrants, err := config.LoadEntrants(path, anyValue)
 		if err == nil {
 			assert.NotEmpty(t, entrants)
 		}
