@@ -1,9 +1,14 @@
 package protocol
 
 import (
+	_ "embed" // of the examples
 	"maps"
 	"regexp"
 	"slices"
+	"strings"
+	"sync"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // MessageTypes returns all message types that have a schema, in alphabetical order.
@@ -128,4 +133,57 @@ func (f *field) textSchema(s map[string]any) {
 	if f.max > 0 {
 		s["maxLength"] = f.max
 	}
+}
+
+// A Tool describes a method to clients of the Model Context Protocol (spec 003 §1.2, §7.2).
+// Every method but organise_league is idempotent: agents repeat calls whose answer is lost.
+type Tool struct {
+	MethodRow
+
+	Input  map[string]any // JSON Schema of the params
+	Output map[string]any // JSON Schema of the result
+}
+
+// Title names the tool for people.
+func (t *Tool) Title() string {
+	return strings.ToUpper(t.Name[:1]) + strings.ReplaceAll(t.Name[1:], "_", " ")
+}
+
+// Tools returns a tool for each method of the table, in the order of the table. Its input
+// needs no envelope, because Handle completes it.
+func Tools() []Tool {
+	tools := make([]Tool, 0, len(methodRows))
+	for _, m := range methodRows {
+		fields := slices.Clone(m.request.fields)
+		for i := range fields[:envelopeSize] {
+			fields[i].optional = true
+		}
+		tools = append(tools, Tool{m, objectSchema(fields, false), objectSchema(m.result.fields, false)})
+	}
+	return tools
+}
+
+// NeedsAdminToken tells whether a method is for the organiser alone.
+func NeedsAdminToken(method string) bool {
+	return method == StartLeague.Name || method == OrganiseLeague.Name
+}
+
+// examplesJSON holds messages of a simulated league by type. A test of league/simulation/leaguetest writes
+// the file.
+//
+//go:embed examples.json
+var examplesJSON []byte
+
+var examples = sync.OnceValue(func() Object { return ParseObject(examplesJSON) })
+
+// Example returns an indented message of a type, as agents of this program send it: of all
+// message types, and of most results of tools; false for other types. The messages are from one
+// league, so that its commitments, tokens and results belong together.
+func Example(messageType string) (jsontext.Value, bool) {
+	value := examples().Raw(messageType)
+	if value == nil {
+		return nil, false
+	}
+	text := value.Clone()
+	return text, text.Indent(jsontext.WithIndent("  ")) == nil
 }

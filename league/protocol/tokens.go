@@ -2,6 +2,7 @@ package protocol
 
 import (
 	"bytes"
+	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/subtle"
 	"encoding/base64"
@@ -117,3 +118,60 @@ func HideTokens(text []byte) []byte {
 // secrets matches tokens, and a member registration_code up to the end of its value.
 var secrets = regexp.MustCompile(
 	`(registration_code\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"])+|(?:tok|adm)-[A-Za-z0-9_-]{22,}`)
+
+// ManagerKeys are the keys of a league's manager, each derived from its secret by a domain of its own, so
+// that no output of one use is an output of another.
+type ManagerKeys struct {
+	Token        [32]byte // of the agents' tokens, see DeriveToken
+	Registration [32]byte // of the fingerprints of registrations
+	Signature    [32]byte // the seed of the manager's Ed25519 key
+	Admin        [32]byte // of the admin token, see AdminToken
+}
+
+// ManagerKeysOf derives the keys of a league from its secret: HMAC-SHA256 with the secret as key
+// and the domain as message.
+func ManagerKeysOf(secret [32]byte) ManagerKeys {
+	derive := func(domain string) [32]byte {
+		mac := hmac.New(sha256.New, secret[:])
+		_, _ = mac.Write([]byte(domain)) // never fails
+		return [32]byte(mac.Sum(nil))
+	}
+	return ManagerKeys{
+		Token: derive("evenodd-token-v2"), Registration: derive("evenodd-registration-v2"),
+		Signature: derive("evenodd-manager-signature-v1"), Admin: derive("evenodd-admin-v1"),
+	}
+}
+
+// A Claim is what a request says about its sender. It is read from the encoded
+// request, in any form of our own and of third-party agents, and before anything is
+// checked: only a valid token proves it. A member that is missing is "".
+type Claim struct {
+	Token          string // auth_token
+	Sender         string
+	MatchID        string
+	ConversationID string
+}
+
+// ClaimOf reads the claim of a request. It has no other member if it has no token.
+func ClaimOf(body []byte) (c Claim) {
+	members := [...]*string{&c.Token, &c.Sender, &c.MatchID, &c.ConversationID}
+	for i, member := range claimed {
+		if found := member.FindSubmatch(body); found != nil {
+			*members[i] = string(found[1])
+		}
+		if c.Token == "" {
+			break
+		}
+	}
+	return c
+}
+
+// claimed are the members of a claim.
+var claimed = [...]*regexp.Regexp{
+	textMember("auth_token"), textMember("sender"), textMember("match_id"), textMember("conversation_id"),
+}
+
+// textMember matches a member whose value is a string without escapes, at any depth.
+func textMember(name string) *regexp.Regexp {
+	return regexp.MustCompile(`"` + name + `"[ \t\r\n]*:[ \t\r\n]*"([^"\\]*)"`)
+}

@@ -28,3 +28,58 @@ func Times(n int) string {
 	}
 	return Counted(n, "time")
 }
+
+// DidYouMean returns " (did you mean NAME?)" with the one of names that a mistyped word resembles
+// most, or "" if it resembles none. Errors append it to the unknown word.
+func DidYouMean(word string, names []string) string {
+	typed := foldWord(word)
+	if len(typed) > 100 { // no name is that long
+		return ""
+	}
+	best, distance := "", min(len(typed)/3, 3)+1
+	for _, name := range names {
+		folded := foldWord(name)
+		d := editDistance(typed, folded)
+		if len(typed) >= 3 && strings.HasPrefix(folded, typed) {
+			d = min(d, 1)
+		}
+		if d < distance {
+			best, distance = name, d
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", best)
+}
+
+// foldWord removes the differences that people make most: case, dashes and underscores.
+func foldWord(word string) string {
+	return strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(word))
+}
+
+// editDistance is the number of bytes to insert, remove or replace, or of neighbours to swap,
+// that make a of b.
+func editDistance(a, b string) int {
+	before, last := make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range last {
+		last[j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		row := make([]int, len(b)+1)
+		row[0] = i
+		for j := 1; j <= len(b); j++ {
+			row[j] = min(last[j], row[j-1]) + 1
+			if a[i-1] == b[j-1] {
+				row[j] = min(row[j], last[j-1])
+			} else {
+				row[j] = min(row[j], last[j-1]+1)
+			}
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				row[j] = min(row[j], before[j-2]+1)
+			}
+		}
+		before, last = last, row
+	}
+	return last[len(b)]
+}

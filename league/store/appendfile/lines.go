@@ -2,8 +2,10 @@ package appendfile
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
 	"io"
 )
 
@@ -47,3 +49,49 @@ func Lines(r io.Reader, visit Visit) (end int64, torn int, err error) {
 		text, number = text[:0], number+1
 	}
 }
+
+// A sealed line is a JSON object whose last member is the checksum of the bytes before it. A
+// crash leaves a line without its end; only damage leaves a whole line with a wrong checksum.
+const (
+	sealName = `,"crc32c":"`
+	sealEnd  = `"}`
+	sealSize = len(sealName) + 8 + len(sealEnd)
+)
+
+// The errors of CheckSeal.
+var (
+	ErrUnsealed = errors.New("the line is damaged: it has no checksum")
+	ErrChecksum = errors.New("the line is damaged: its checksum is wrong")
+	ErrEarlier  = errors.New("an earlier version of evenodd wrote this folder, and this one does not read it: " +
+		"begin a new league with --new-league, or use another folder")
+)
+
+// Seal adds the checksum to a line, which must be a JSON object with a member, or replaces the
+// one that it has. It may change the line.
+func Seal(line []byte) []byte {
+	if at := len(line) - sealSize; at > 0 && bytes.HasPrefix(line[at:], []byte(sealName)) {
+		line = line[:at+1]
+	}
+	line = line[:len(line)-1] // without the brace
+	return fmt.Appendf(line, "%s%08x%s", sealName, checksum(line), sealEnd)
+}
+
+// CheckSeal returns an error for the line of a file, with its number from 1, that has no
+// checksum, or a wrong one. A whole file without checksums is that of an earlier version.
+func CheckSeal(number int, line []byte) error {
+	at := len(line) - sealSize
+	switch {
+	case at >= 0 && bytes.HasPrefix(line[at:], []byte(sealName)) && bytes.HasSuffix(line, []byte(sealEnd)):
+	case number == 1 && bytes.HasPrefix(line, []byte("{")) && bytes.HasSuffix(line, []byte("}")):
+		return ErrEarlier
+	default:
+		return ErrUnsealed
+	}
+	if want := fmt.Sprintf("%08x", checksum(line[:at])); want != string(line[at+len(sealName):len(line)-len(sealEnd)]) {
+		return ErrChecksum
+	}
+	return nil
+}
+
+// checksum is the CRC-32C, which processors compute.
+func checksum(text []byte) uint32 { return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) }

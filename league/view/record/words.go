@@ -3,7 +3,9 @@ package record
 import (
 	"fmt"
 
+	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 )
 
 // FormatInWords is the format of a league for people: "round-robin, 2 legs".
@@ -40,4 +42,75 @@ func Milliseconds(ms float64) string {
 func NoEvent(leagueID string) error {
 	return fmt.Errorf("league %s has no event yet: its manager begins it now, or ended before it could. "+
 		"Try again in a moment", leagueID)
+}
+
+// ChampionLine names the champions of a league that is over.
+func (l *League) ChampionLine() string {
+	return ChampionLine(l.Standings(), l.Champion())
+}
+
+// ChampionLine names the champion, or all players that share the first rank, and the
+// tie-break that decided: "Champion: Ann (P03) with 9 points, on head-to-head".
+func ChampionLine(rows []league.Standing, champion league.Champion) string {
+	if !rows[0].Tied {
+		return fmt.Sprintf("Champion: %s (%s) with %s", champion.DisplayName, champion.PlayerID,
+			protocol.Counted(champion.Points, "point")) + Because(champion)
+	}
+	var sharing []string
+	for i := range rows {
+		if rows[i].Rank == rows[0].Rank {
+			sharing = append(sharing, fmt.Sprintf("%s (%s)", rows[i].DisplayName, rows[i].PlayerID))
+		}
+	}
+	return fmt.Sprintf("Champion: %s with %s", league.SharedBy(sharing), protocol.Counted(rows[0].Points, "point"))
+}
+
+// Because adds the reason, which may be the text of a third-party manager.
+func Because(c league.Champion) string {
+	if c.Reason == "" {
+		return ""
+	}
+	return fmt.Sprintf(", %.200s", c.Reason)
+}
+
+// explained are the error codes of a match: what the player did, in words that follow its name,
+// and what the code means and what to look at.
+var explained = map[protocol.Code]struct{ failure, meaning string }{
+	protocol.ErrTimeout: {"did not answer in time",
+		"The player did not answer in time. Look at what its program does so long, or whether it hangs."},
+	protocol.ErrConnection: {"sent no readable answer",
+		"The referee could not reach the player, or its answer was no JSON-RPC message. " +
+			"Look at the log of the player's program: it may have crashed."},
+	protocol.ErrInvalidFieldType: {"sent an answer with a wrong type",
+		"A member of the answer has the wrong type or value, or the player answered with an error."},
+	protocol.ErrMissingField: {"sent an incomplete answer",
+		"A member of the answer is missing. Compare its name with the protocol."},
+	protocol.ErrInvalidParityChoice: {"chose neither even nor odd",
+		`The choice is not legal. It must be exactly "even" or "odd", in lower case, in the member parity_choice.`},
+	protocol.ErrIllegalMove: {"made an illegal move",
+		"The move is not legal. It must be exactly one of valid_options, in the member choice of move_data."},
+	protocol.ErrMatchIDMismatch: {"answered for another match",
+		"The answer is about another match. It must have the match_id of the question."},
+	protocol.ErrProtocolVersion: {"answered in another protocol version",
+		"The answer must have the protocol version of the question."},
+	protocol.ErrRateLimited: {"asked to wait",
+		"The player asked the referee to wait."},
+	protocol.ErrMessageTooLarge: {"sent too large an answer",
+		"The answer is too large."},
+}
+
+// ErrorInWords says what an error code of a match means, and what to look at; "" for an unknown
+// one.
+func ErrorInWords(code string) string { return explained[protocol.Code(code)].meaning }
+
+// FailureInWords says what a player did that failed with an error code. It follows the name of
+// the player: "did not answer in time".
+func FailureInWords(code string) string {
+	if e, ok := explained[protocol.Code(code)]; ok {
+		return e.failure
+	}
+	if name := protocol.Code(code).Name(); name != "" {
+		return "failed (" + code + " " + name + ")"
+	}
+	return "failed"
 }
