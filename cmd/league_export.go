@@ -3,10 +3,13 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/text/unicode/norm"
 
+	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -17,36 +20,54 @@ import (
 const formatCSV = "csv"
 
 // exportLists are the lists of an export as CSV.
-var exportLists = [...]string{"matches", "standings", "decisions", "agents"}
+var exportLists = [...]string{"matches", "standings", "decisions", "agents", listGrades}
+
+// listGrades is the list of an export that needs a roster.
+const listGrades = "grades"
 
 // newLeagueExport makes 'evenodd league export'.
 func newLeagueExport(o organiser) *cobra.Command {
-	list, format := "", ""
+	list, format, roster := "", "", ""
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Print the whole league as JSON or CSV",
 		Long: `Print the league for other programs: with --format json the status, the table,
-all matches, decisions and agents in one document; with --format csv one list,
-which --list names: matches, standings, decisions or agents.`,
+all matches, decisions and agents in one document; with --format csv, or with
+--list, one list: matches, standings, decisions, agents or grades.
+
+The grades are a row for each player of --roster, also for those that never
+came: rank, points, matches, technical losses, matches that a ruling decided,
+and moves by chance (the fallback of a model or host).`,
 		Example: examples(
 			"Export everything", "evenodd league export --format json > league.json",
 			"Export the table for a spreadsheet", "evenodd league export --format csv --list standings > table.csv",
+			"Export the results of a class", "evenodd league export --list grades --roster class.csv > grades.csv",
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if list != "" && format != formatCSV {
+			o.format = cmp.Or(format, formatJSON)
+			switch {
+			case list != "" && format == formatJSON:
 				return usage("--list needs --format csv: a document in JSON has all lists")
+			case (list == listGrades) != (roster != ""):
+				return usage("--list grades and --roster need each other: the grades have a row for each name of the roster")
+			case list != "":
+				o.format = formatCSV
 			}
-			o.format = format
-			return o.export(c.Context(), cmp.Or(list, exportLists[0]))
+			listed, err := readRoster(roster)
+			if err != nil {
+				return err
+			}
+			return o.export(c.Context(), cmp.Or(list, exportLists[0]), listed)
 		},
 	}
-	choiceFlag(c.Flags(), &format, "format", formatJSON, "", formatJSON, formatCSV)
+	choiceFlag(c.Flags(), &format, "format", "", "the form (default \"json\", with --list \"csv\")", formatJSON, formatCSV)
+	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`, for the grades; its codes are not printed")
 	choiceFlag(c.Flags(), &list, "list", "", "the list of a CSV (default \"matches\")", exportLists[:]...)
 	return c
 }
 
-func (o *organiser) export(ctx context.Context, list string) error {
+func (o *organiser) export(ctx context.Context, list string, roster []config.RosterEntry) error {
 	r, from, err := o.readLeague(ctx)
 	if err != nil {
 		return err
@@ -62,8 +83,9 @@ func (o *organiser) export(ctx context.Context, list string) error {
 			"standings": func() [][]string { return standingsCSV(r.Standings(), league.RemarkColumn()) },
 			"decisions": func() [][]string { return decisionsCSV(r.DecisionsMade(0)) },
 			"agents":    func() [][]string { return agentsCSV(r.agents()) },
+			listGrades:  func() [][]string { return r.gradesCSV(roster, matches) },
 		}[list]()
-		return printCSV(o.out, rows)
+		return printCSV(o.out, withNames(rows, r.NameOf))
 	}
 	s := r.status()
 	return printJSON(o.out, struct {
@@ -106,6 +128,51 @@ func csvRows[E any](columns string, list []E, row func(E) []any) [][]string {
 		rows = append(rows, protocol.Each(row(one), cellText))
 	}
 	return rows
+}
+
+// withNames adds behind each column of the ids of agents one of their names.
+func withNames(rows [][]string, nameOf func(id string) string) [][]string {
+	ids := strings.Fields("about agent_id opponent_id player_A_id player_B_id referee_id winner_player_id")
+	if slices.Contains(rows[0], "display_name") {
+		return rows
+	}
+	for i, column := range slices.Backward(slices.Clone(rows[0])) {
+		if !slices.Contains(ids, column) {
+			continue
+		}
+		for j, row := range rows {
+			name := strings.TrimSuffix(column, "_id") + "_name"
+			if j > 0 {
+				name = nameOf(row[i])
+			}
+			rows[j] = slices.Insert(row, i+1, name)
+		}
+	}
+	return rows
+}
+
+// gradesCSV has a row for each player of a roster.
+func (r *leagueRecord) gradesCSV(roster []config.RosterEntry, matches []record.Match) [][]string {
+	ruled, standings := map[string]int{}, map[string]league.Standing{}
+	for i := range matches {
+		if m := &matches[i]; m.Ruled != nil {
+			ruled[m.PlayerAID]++
+			ruled[m.PlayerBID]++
+		}
+	}
+	for _, s := range r.Standings() {
+		if r.Started == nil {
+			s.Rank = 0
+		}
+		standings[norm.NFC.String(s.DisplayName)] = s
+	}
+	const columns = "name player_id rank points played won drawn lost technical_losses decided_by_ruling chosen_by_chance"
+	players := protocol.Select(roster, func(e config.RosterEntry) bool { return e.Role == protocol.RolePlayer })
+	return csvRows(columns, players, func(e config.RosterEntry) []any {
+		s := standings[e.Name]
+		return []any{e.Name, s.PlayerID, protocol.NonZero(s.Rank), s.Points, s.Played, s.Wins, s.Draws, s.Losses,
+			s.TechnicalLosses, ruled[s.PlayerID], s.Fallbacks}
+	})
 }
 
 func agentsCSV(agents []exportedAgent) [][]string {

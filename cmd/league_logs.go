@@ -152,7 +152,7 @@ func (a *agentArchive) write(ctx context.Context, from record.Source) (missing [
 		last = next <= offset
 		offset = next
 	}
-	if err := printCSV(&results, matchesCSV(a.matches)); err != nil {
+	if err := printCSV(&results, withNames(matchesCSV(a.matches), a.NameOf)); err != nil {
 		return nil, err
 	}
 	a.add("log.jsonl", log.Bytes())

@@ -29,6 +29,18 @@ type leagueRecord struct {
 	roster []config.RosterEntry // that the user has named
 }
 
+// readRoster reads the file of --roster; "" is no roster.
+func readRoster(path string) ([]config.RosterEntry, error) {
+	if path == "" {
+		return nil, nil
+	}
+	entries, err := config.ReadRoster(path)
+	if err != nil {
+		return nil, usage("--roster: %w", err)
+	}
+	return entries, nil
+}
+
 func newLeagueRecord() *leagueRecord { return &leagueRecord{League: record.NewLeague()} }
 
 // firstEvent is the longest wait for the first event of a league. A manager that starts makes

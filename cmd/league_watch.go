@@ -6,7 +6,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -32,12 +31,9 @@ each change; with --format json one document after each change.`,
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			var listed []config.RosterEntry
-			if roster != "" {
-				var err error
-				if listed, err = config.ReadRoster(roster); err != nil {
-					return usage("--roster: %w", err)
-				}
+			listed, err := readRoster(roster)
+			if err != nil {
+				return err
 			}
 			r, from, err := o.readLeague(c.Context())
 			if err != nil {

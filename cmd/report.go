@@ -155,7 +155,7 @@ func (o *reportOptions) write(w io.Writer, r *report.Report, dir string) error {
 		return document.HTML(w)
 	}
 	if sheet != nil {
-		return printCSV(w, sheetCSV(sheet, o.list))
+		return printCSV(w, withNames(sheetCSV(sheet, o.list), r.NameOf))
 	}
-	return printCSV(w, reportCSV(r, o.list))
+	return printCSV(w, withNames(reportCSV(r, o.list), r.NameOf))
 }

@@ -124,6 +124,14 @@ func (l *League) CheckAgent(id string) error {
 	return fmt.Errorf("no agent %.40q: the league has %s", id, strings.Join(known, ", "))
 }
 
+// NameOf is the display name of an agent; "" for an unknown id.
+func (l *League) NameOf(id string) string {
+	if a := l.Agents[id]; a != nil {
+		return a.DisplayName
+	}
+	return ""
+}
+
 // Agent describes an agent.
 func (l *League) Agent(a *journal.Agent) AgentStatus {
 	one := AgentStatus{AgentID: a.AgentID, DisplayName: a.DisplayName, Failures: a.Failures, RegisteredAt: a.RegisteredAt}

@@ -13,6 +13,9 @@ import (
 // Name is the name of the league for people.
 func (l *League) Name() string { return cmp.Or(l.DisplayName, l.LeagueID) }
 
+// NameOf is the display name of an agent; "" for an unknown id.
+func (r *Report) NameOf(id string) string { return r.state.NameOf(id) }
+
 // Headline names the league and its champion.
 func (r *Report) Headline() string {
 	if r.League.ChampionLine == "" {
