@@ -101,7 +101,7 @@ func TestManagerOfThisProgramConforms(t *testing.T) {
 	m := startManager(t, "--players", "5", "--referees", "2", "--data", "")
 	code, stdout, stderr := run(t.Context(), "check", "manager", m.url, "--players", "5", "--referees", "2", "--format", "json")
 	assert.Zero(t, code, stderr)
-	assert.NotContains(t, stdout, m.admin)
+	assert.NotContains(t, stdout, m.admin(t))
 	var report struct {
 		Findings []struct{ ID, Verdict, Detail string }
 	}

@@ -151,7 +151,7 @@ func playUnderAttack(t *testing.T, role string, attack attack) {
 	ready := make(chan struct{})
 	attacking.Go(func() { attack(ctx, "127.0.0.1:"+port, func() { close(ready) }) })
 	<-ready
-	start := `{"jsonrpc":"2.0","method":"start_league","params":{"auth_token":"` + m.admin + `"},"id":1}`
+	start := `{"jsonrpc":"2.0","method":"start_league","params":{"auth_token":"` + m.admin(t) + `"},"id":1}`
 	require.Eventually(t, func() bool { // the attack may cost the organiser a connection, as any client
 		request, err := http.NewRequestWithContext(ctx, http.MethodPost, m.url, strings.NewReader(start))
 		if err != nil {
@@ -226,7 +226,7 @@ func TestNoPageHasASecretOfItsLeague(t *testing.T) {
 	require.NoError(t, os.WriteFile(roster, []byte("name,code,role\nAlpha,sekret-alpha,\nBeta,sekret-beta1,\nWhistle,sekret-whistle,referee\n"), 0o600))
 	m := startManager(t, "--roster", roster, "--data", data, "--legs", "3", "--pace", "200ms")
 	base := strings.TrimSuffix(m.url, "/mcp")
-	secrets := []string{m.admin, "sekret-"}
+	secrets := []string{m.admin(t), "sekret-"}
 	for _, a := range [][2]string{{"referee", "Whistle:whistle"}, {"player", "Alpha:alpha"}, {"player", "Beta:beta1"}} {
 		name, code, _ := strings.Cut(a[1], ":")
 		p := m.join(t, a[0], "--name", name, "--registration-code", "sekret-"+code, "--data", data)

@@ -39,7 +39,7 @@ func newLeague(s streams, data *dataFolder, load func() (*config.Settings, error
 		Short: "Observe and control a league as its organiser",
 		Long: `Observe and control a league. The commands need the manager's data folder
 (--data), or on another machine the manager's URL (--manager) and the admin
-token, which the manager prints at its start, in EVENODD_ADMIN_TOKEN.
+token, which 'evenodd league token' prints, in EVENODD_ADMIN_TOKEN.
 
 The commands that only read need no running manager if they have the data
 folder. Each decision is an event in the league's journal, with its time, author
@@ -75,7 +75,7 @@ folder. Each decision is an event in the league's journal, with its time, author
 	f.StringVar(&o.by, "by", "", "your `name`, for the record (default: your login name)")
 	formatFlag(f, &o.format)
 	c.AddCommand(newLeagueStatus(o), newLeagueStandings(o), newLeagueSchedule(o), newLeagueExport(o),
-		newLeagueLogs(o), newLeagueCodes(s))
+		newLeagueLogs(o), newLeagueCodes(s), newLeagueToken(o))
 	c.AddCommand(decisionCommands(o)...)
 	return c
 }

@@ -48,8 +48,8 @@ func (o *organiserOptions) connect(ctx context.Context) (*managerClient, error) 
 	}
 	switch {
 	case missing != nil && token == "":
-		return nil, fmt.Errorf("no admin token: set %s to the token that the manager printed at its start, or --data to "+
-			"its data folder (%w)", adminTokenVariable, missing)
+		return nil, fmt.Errorf("no admin token: set %s to what 'evenodd league token' prints on the manager's machine, "+
+			"or --data to the manager's data folder (%w)", adminTokenVariable, missing)
 	case missing == nil && !o.remote:
 		address = cmp.Or(folder.ManagerURL(o.leagueID), address)
 	}
@@ -82,8 +82,7 @@ func (o *organiserOptions) connect(ctx context.Context) (*managerClient, error) 
 func tokenOf(folder store.Folder, leagueID string) (string, error) {
 	secret, err := folder.Secret(leagueID, true)
 	if err != nil {
-		return "", fmt.Errorf("no admin token: %w; or set %s to the token that the manager printed at its start", err,
-			adminTokenVariable)
+		return "", fmt.Errorf("no admin token: %w; or set %s to the token, if you have it", err, adminTokenVariable)
 	}
 	return protocol.AdminToken(protocol.ManagerKeysOf(secret).Admin, leagueID), nil
 }
@@ -166,8 +165,8 @@ func (c *managerClient) explain(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return interrupted("Run 'evenodd league status' to see whether the decision was made.")
 	case e != nil && e.Code == protocol.ErrTokenInvalid:
-		return fmt.Errorf("the manager at %s refuses the admin token: set %s to the token that it printed at its start, or "+
-			"--data to its data folder", c.url, adminTokenVariable)
+		return fmt.Errorf("the manager at %s refuses the admin token: set %s to what 'evenodd league token' prints on its "+
+			"machine, or --data to its data folder", c.url, adminTokenVariable)
 	case protocol.Unreachable(err):
 		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL", c.url)
 	}

@@ -245,7 +245,7 @@ func TestManagerAnswersQueriesAfterItsLeague(t *testing.T) {
 		"wins": 0.0, "draws": 0.0, "losses": 2.0, "points": 0.0}, last, "a player that joins no match loses all")
 	status := resultOf(t, m.url, example(t, queryStandings, exampleToken, refusing.token, "player:P01", "player:P02", "GET_STANDINGS", "GET_STATUS"))
 	assert.Equal(t, []any{"LEAGUE_COMPLETED", 3.0, 3.0}, []any{status["state"], status["matches"], status["recorded"]})
-	leagueError(t, call(t, m.url, `{"jsonrpc": "2.0", "method": "start_league", "params": {"auth_token": "`+m.admin+`"}, "id": 1}`),
+	leagueError(t, call(t, m.url, `{"jsonrpc": "2.0", "method": "start_league", "params": {"auth_token": "`+m.admin(t)+`"}, "id": 1}`),
 		31, "E031", "LEAGUE_ALREADY_COMPLETE")
 
 	m.interrupt(t)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"evenodd/config"
 	"evenodd/league/decide"
@@ -37,8 +38,7 @@ type managerOptions struct {
 }
 
 func newManager(s streams, data *dataFolder) *cobra.Command {
-	// operators give agents the manager's URL
-	o := &managerOptions{address: address{ports: ports{8000, 8000}, local: true}}
+	o := &managerOptions{}
 	c := &cobra.Command{
 		Use:   "manager",
 		Short: "Run a league: register agents, assign matches, compute the table",
@@ -46,7 +46,7 @@ func newManager(s streams, data *dataFolder) *cobra.Command {
 referees have registered, prints the final table at its end, and answers queries
 until you interrupt it; with --exit-when-done it ends with the league.
 
-With the admin token, which it prints to standard error, 'evenodd league'
+With the admin token, which 'evenodd league token' prints, 'evenodd league'
 controls the league from another machine. docs/registration.md describes
 --roster, --registration-until and --start-at; docs/formats.md describes
 --tournament, --rounds and --seeding.
@@ -67,9 +67,15 @@ league at the manager's address, such as http://localhost:8000/.`,
 			return runManager(c.Context(), s, data.loader, o)
 		},
 	}
-	f := c.Flags()
+	o.flags(c.Flags())
+	return c
+}
+
+// flags defines the flags of a manager, which evenodd up has too.
+func (o *managerOptions) flags(f *pflag.FlagSet) {
+	o.address = address{ports: ports{8000, 8000}, local: true} // operators give agents the manager's URL
 	addressFlags(f, &o.address)
-	o.flags(f, &o.Options, defaultData, "info")
+	o.leagueSettings.flags(f, &o.Options, defaultData, "info")
 	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league when they have registered; 0: only "+
 		"start_league does")
 	f.IntVar(&o.Referees, "referees", 1, "referees that must have registered before the league starts")
@@ -80,7 +86,6 @@ league at the manager's address, such as http://localhost:8000/.`,
 		"that send the admin token as bearer credential")
 	f.BoolVar(&o.page, "page", true, "show the league to browsers, at / of the same address")
 	basePathFlag(f, &o.basePath)
-	return c
 }
 
 func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) (err error) {
@@ -267,7 +272,11 @@ func (p *managerProcess) introduce(s streams, urls []string, status manager.Stat
 	if p.page {
 		s.note("%s%s", watchPage, pageOf(p.address.shownURL(p.listener, urls), p.basePath))
 	}
-	s.note("Admin token for start_league: %s", adminToken)
+	if p.data == "" {
+		s.note("The admin token, for 'evenodd league' (%s): %s", adminTokenVariable, adminToken)
+	} else { // many people see a terminal or a log
+		s.note("'evenodd league token' prints the admin token.")
+	}
 }
 
 // tell tells MCP clients of changes in the background. The returned function ends that.

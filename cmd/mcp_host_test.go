@@ -94,7 +94,7 @@ func TestOnlyTheHostTokenOpensTheToolsOfTheHost(t *testing.T) {
 	for _, tt := range []struct{ name, token, code string }{
 		{"no token", "", "E011"},
 		{"another token", "tok-p02-abc", "E012"},
-		{"the admin token of the manager", m.admin, "E012"},
+		{"the admin token of the manager", m.admin(t), "E012"},
 	} {
 		client := connect(t, endpoint, tt.token)
 		for _, tool := range []string{"wait_for_choice", "list_pending_choices", "answer_choice"} {
@@ -156,7 +156,7 @@ func TestStepsOfAgentsAreToolsAndNoMethods(t *testing.T) {
 	use(t.Context(), t, connect(t, refereeURL, credential), "register_to_league", nil, &registered)
 	assert.Equal(t, []string{"ACCEPTED", "REF01", "cup", m.url, ""},
 		[]string{registered.Status, registered.RefereeID, registered.LeagueID, registered.Manager, registered.AuthToken})
-	for _, token := range []string{identity.AuthToken, m.admin} {
+	for _, token := range []string{identity.AuthToken, m.admin(t)} {
 		var schedule struct {
 			Rounds  int
 			Total   int `json:"total_matches"`
@@ -205,14 +205,14 @@ func TestStartLeagueIsAToolOnlyForTheOperator(t *testing.T) {
 		return r.Content[0].(*sdk.TextContent).Text
 	}
 	m := startManager(t)
-	assert.Contains(t, start(connect(t, m.url, m.admin), nil), `unknown tool "start_league"`, "without --mcp-admin")
-	bare := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_league","arguments":{"auth_token":"` + m.admin + `"}}}`
+	assert.Contains(t, start(connect(t, m.url, m.admin(t)), nil), `unknown tool "start_league"`, "without --mcp-admin")
+	bare := `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"start_league","arguments":{"auth_token":"` + m.admin(t) + `"}}}`
 	_, answer := post(t, m.url, bare)
 	assert.Contains(t, string(answer), `"error":{"code":-32601`, "by a call that is no MCP request")
 
 	m = startManager(t, "--mcp-admin")
-	assert.Contains(t, start(connect(t, m.url, m.admin), nil), "E030", "the token is right, but there are no players")
-	assert.Contains(t, start(connect(t, m.url, m.admin), map[string]any{"auth_token": m.admin}), "E012")
+	assert.Contains(t, start(connect(t, m.url, m.admin(t)), nil), "E030", "the token is right, but there are no players")
+	assert.Contains(t, start(connect(t, m.url, m.admin(t)), map[string]any{"auth_token": m.admin(t)}), "E012")
 	assert.Contains(t, start(connect(t, m.url, ""), nil), "E011")
 }
 
@@ -234,7 +234,7 @@ func TestListenerIsToldOfALeague(t *testing.T) {
 			m := startManager(t, "--players", "2", "--league-id", "cup", "--data", data)
 			const league = "league://cup/"
 			updates := make(chan string, 1000)
-			client := connectWith(t, m.url, m.admin, &sdk.ClientOptions{
+			client := connectWith(t, m.url, m.admin(t), &sdk.ClientOptions{
 				ResourceUpdatedHandler: func(_ context.Context, q *sdk.ResourceUpdatedNotificationRequest) { updates <- q.Params.URI },
 			})
 			missing := map[string]bool{league + "standings": true, league + "schedule": true, league + "journal": true, league + "matches/R1M1": true}

@@ -108,7 +108,9 @@ func TestOnlyThePlayerOfAModelGetsItsKey(t *testing.T) {
 	t.Setenv("CLASS_KEY", "secret-1")
 	t.Setenv(llmKeyVariable, "secret-2")
 	t.Setenv(openAIKeyVariable, "secret-3")
-	g, err := newUpGroup(streams{err: &bytes.Buffer{}}, &upOptions{referees: 1, data: "SHARED", host: "localhost"}, []config.Entrant{
+	o := &upOptions{}
+	o.Referees, o.data, o.address.host = 1, "SHARED", localhost
+	g, err := newUpGroup(streams{err: &bytes.Buffer{}}, o, []config.Entrant{
 		{Name: "Model", Kind: config.KindLLM, LLM: config.EntrantLLM{URL: "http://model/v1", Model: "m", KeyEnv: "CLASS_KEY"}},
 		{Name: "Free", Kind: config.KindLLM, LLM: config.EntrantLLM{URL: "http://free/v1", Model: "f"}},
 	})

@@ -62,8 +62,8 @@ func (o *simulateOptions) tried() []simulation.Entrant {
 // try tries the players of a new league, one for each entry of the file. A league in the folder is
 // resumed, unless --new-league is given.
 func (o *upOptions) try(ctx context.Context, entrants []config.Entrant) error {
-	_, err := os.Stat(store.Folder(o.data).Journal(o.leagueID))
-	if o.force || err == nil && !slices.Contains(o.passed["manager"], "--new-league=true") {
+	_, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID))
+	if o.force || err == nil && !o.newLeague {
 		return nil
 	}
 	var players []simulation.Entrant
@@ -72,5 +72,5 @@ func (o *upOptions) try(ctx context.Context, entrants []config.Entrant) error {
 			players = append(players, simulation.Entrant{Strategy: e.Strategy(), Tools: toolsOf(e, o.tools), Where: e.Where})
 		}
 	}
-	return preflight(ctx, players, o.game)
+	return preflight(ctx, players, o.GameType)
 }

@@ -38,6 +38,7 @@ const patience = 3 * time.Minute
 // A process is evenodd or another program that runs beside a test. The end of the test stops it.
 type process struct {
 	name   string
+	args   []string
 	cmd    *exec.Cmd    // nil if evenodd runs in the process of the tests
 	stop   func()       // interrupts evenodd in the process of the tests, or kills the process
 	stdout bytes.Buffer // to be read once it has ended
@@ -80,7 +81,7 @@ func launch(t *testing.T, dir string, env []string, program string, args ...stri
 
 func newProcess(program string, args []string, stop func()) *process {
 	return &process{
-		name: program + " " + strings.Join(args, " "), stop: stop,
+		name: program + " " + strings.Join(args, " "), args: args, stop: stop,
 		stderr: transcript{changed: make(chan struct{})}, done: make(chan struct{}),
 	}
 }
@@ -211,8 +212,7 @@ func (s *transcript) String() string {
 // A manager is a league manager that runs.
 type manager struct {
 	*process
-	url   string // of its endpoint
-	admin string // its admin token
+	url string // of its endpoint
 }
 
 // startManager runs a manager at a free port, and returns when it listens.
@@ -225,9 +225,20 @@ func startManager(t *testing.T, args ...string) *manager {
 func awaitManager(t *testing.T, p *process) *manager {
 	t.Helper()
 	m := &manager{process: p}
-	found := m.await(t, `(?s)^League \S+ at (http://\S+/mcp) waits.*Admin token for start_league: (adm-\S+)\n`)
-	m.url, m.admin = found[1], found[2]
+	m.url = m.await(t, `(?s)^League \S+ at (http://\S+/mcp) waits.*'evenodd league token' prints the admin token\.\n`)[1]
 	return m
+}
+
+// admin returns the admin token of a manager, which it does not print.
+func (m *manager) admin(t *testing.T) string {
+	t.Helper()
+	var data string
+	if at := slices.Index(m.args, "--data"); at >= 0 {
+		data = m.args[at+1]
+	} else {
+		data = filepath.Join(m.cmd.Dir, "SHARED")
+	}
+	return strings.TrimSpace(output(t, "league", "token", "--data", data))
 }
 
 // awaitPings waits until so many agents have answered the manager's pings.

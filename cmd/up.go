@@ -3,9 +3,10 @@ package cmd
 import (
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,118 +19,121 @@ import (
 )
 
 type upOptions struct {
-	entrants string // path of the file
-	referees int
-	data     string
-	host     string
-	ports    ports
+	managerOptions // of the league
+
+	entrants string // path of the file; "" for none
 	settings string // path of the settings file; "" for none
-	game     string // that the manager gets, too, like the next
-	leagueID string
 	force    bool
 	tools    external.Tools // of the players
 
 	passed map[string][]string // flags that processes of a role get as they were given
 }
 
-// managerFlags and playerFlags are the flags of evenodd up that all managers and players
-// have.
-func managerFlags() []string {
-	return strings.Fields("base-path game league-id legs new-league pace rounds seeding strict tournament")
+// ownFlags are the flags of a manager whose values evenodd up makes from its own. The manager gets all others as
+// they were given.
+func ownFlags() []string {
+	return strings.Fields("data exit-when-done host log-level players port referees roster tls-ca")
 }
 
-func playerFlags() []string { return strings.Fields("bot-timeout exec-env exec-sandbox fallback") }
-
 func newUp(s streams, data *dataFolder) *cobra.Command {
-	o := &upOptions{ports: ports{8000, 8000}, passed: map[string][]string{}}
+	o := &upOptions{}
+	var league, bots, players pflag.FlagSet
 	c := &cobra.Command{
-		Use:   "up --entrants FILE",
-		Short: "Run a whole league as processes, from a file of players",
+		Use:   "up",
+		Short: "Open a league: manager, referees, page, and players of a file",
 		Long: `Start a manager, referees and the players of a file as processes on this
-machine, and print the final table when the league is over. Interrupt the
-command to stop all processes; run it again to resume the league. A process that
-dies is started again (docs/running-a-league.md).
+machine, and print the final table when the league is over. Without --entrants,
+and with --players, --roster or a time, agents may join from elsewhere. Flags of
+'evenodd manager' mean the same here.
+
+Interrupt the command to stop all processes; run it again to resume the league.
+A process that dies is started again (docs/running-a-league.md).
 
 docs/entrants.md describes the file. It runs programs: use only files that you
 trust. An agent with a url runs elsewhere: let it register with the manager at
-the URL that this command prints; --host is then the address of this machine.`,
+the URL that this command prints.`,
 		Example: examples(
-			"Run the players of a file", "evenodd up --entrants class.yaml",
+			"Open a league for other computers", "evenodd up --host 0.0.0.0",
+			"Open it for the agents of a roster", "evenodd up --host 0.0.0.0 --roster class.csv",
+			"Run the players of a file, and pause before each round", "evenodd up --entrants class.yaml --pace 10s",
 			"Start again with a new league", "evenodd up --entrants class.yaml --new-league",
-			"Pause 10 seconds before each round", "evenodd up --entrants class.yaml --pace 10s",
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			if f := c.Flag("config"); f != nil {
 				o.settings = f.Value.String()
 			}
-			o.game, o.leagueID = c.Flag("game").Value.String(), c.Flag("league-id").Value.String()
-			for role, names := range map[string][]string{"manager": managerFlags(), "player": playerFlags()} {
-				o.passed[role] = givenFlags(c.Flags(), names)
-			}
+			o.admission.given = data.given
+			o.passed = map[string][]string{"manager": givenFlags(&league, ownFlags()...), "player": givenFlags(&players)}
 			return runUp(c.Context(), s, o)
 		},
 	}
+	o.flags(&league)
+	replaceFlag(&league, "referees", "2", "referees to start")
+	replaceFlag(&league, "players", "0", "players that start the league when they have registered (default: those of "+
+		"--entrants; without a file as for the manager)")
+	botFlags(&bots, &o.tools, new(string))
+	for _, name := range strings.Fields("bot-timeout exec-env exec-sandbox fallback") {
+		players.AddFlag(bots.Lookup(name))
+	}
 	f := c.Flags()
-	f.StringVar(&o.entrants, "entrants", "", "`file` with the players")
-	f.IntVar(&o.referees, "referees", 2, "referees to start")
-	dataFlag(f, &o.data, defaultData)
-	f.StringVar(&o.host, "host", "localhost", "`address` on which all processes listen")
-	f.Var(&o.ports, "port", "port of the manager: a number, a range (the first free one), or 0 (any free one)")
-	for _, name := range managerFlags() {
-		f.AddFlag(newManager(s, data).Flags().Lookup(name))
-	}
+	f.StringVar(&o.entrants, "entrants", "", "`file` with players to start")
 	forceFlag(f, &o.force)
-	var players pflag.FlagSet
-	botFlags(&players, &o.tools, new(string))
-	for _, name := range playerFlags() {
-		f.AddFlag(players.Lookup(name))
-	}
+	f.AddFlagSet(&players)
+	league.VisitAll(func(flag *pflag.Flag) {
+		if flag.Name != "log-level" { // the logs tell this command which agents listen
+			f.AddFlag(flag)
+		}
+	})
 	return c
 }
 
-// givenFlags returns those of the flags that have a value from the user, as arguments.
-func givenFlags(f *pflag.FlagSet, names []string) (args []string) {
-	for _, name := range names {
-		flag := f.Lookup(name)
-		if !flag.Changed {
-			continue
+// replaceFlag gives a flag another default and text.
+func replaceFlag(f *pflag.FlagSet, name, usual, about string) {
+	flag := f.Lookup(name)
+	flag.DefValue, flag.Usage = usual, about
+	_ = flag.Value.Set(usual) // it is a number
+}
+
+// givenFlags returns the flags that have a value from the user or from a file, as arguments.
+func givenFlags(f *pflag.FlagSet, except ...string) (args []string) {
+	f.VisitAll(func(flag *pflag.Flag) {
+		if !flag.Changed || slices.Contains(except, flag.Name) {
+			return
 		}
 		value := flag.Value.String()
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
 			value = strings.Join(list.GetSlice(), ",")
 		}
-		args = append(args, "--"+name+"="+value)
-	}
+		args = append(args, "--"+flag.Name+"="+value)
+	})
 	return args
 }
 
-// complete checks the options and makes their paths absolute, because processes start in
-// other folders.
-func (o *upOptions) complete() ([]config.Entrant, error) {
-	ip := net.ParseIP(o.host)
+// prepare checks the options, reads the entrants, and makes paths absolute, because processes start in other
+// folders.
+func (o *upOptions) prepare() (entrants []config.Entrant, err error) {
 	switch {
-	case o.entrants == "":
-		return nil, usage("evenodd up needs --entrants, a file with the players")
-	case o.referees < 1:
-		return nil, usage("--referees %d: a league needs at least one", o.referees)
+	case o.Referees < 1:
+		return nil, usage("--referees %d: a league needs at least one", o.Referees)
 	case o.data == "":
 		return nil, usage("--data must name a folder: a process that dies resumes from it")
-	case o.host == "" || ip != nil && ip.IsUnspecified():
-		return nil, usage("--host %q: must be one address, which the processes and all other agents can reach, such as "+
-			"localhost or that of this machine", o.host)
 	}
-	entrants, err := loadEntrants(o.entrants, external.Tools{Hosted: true}, o.game)
-	if err != nil {
-		return nil, err
+	if o.entrants != "" {
+		if entrants, err = loadEntrants(o.entrants, external.Tools{Hosted: true}, o.GameType); err != nil {
+			return nil, err
+		}
 	}
-	if len(entrants) < 2 {
-		return nil, usage("%s: a league needs at least 2 players", o.entrants)
+	switch n := len(entrants); {
+	case n < 2 && !o.open(n):
+		return nil, usage("%s: a league needs at least 2 players; with --players or --roster others may join", o.entrants)
+	case o.admission.given["players"] && o.Players > 0 && o.Players < n:
+		return nil, usage("--players %d: %s has %d", o.Players, o.entrants, n)
 	}
 	if o.settings == "" {
 		o.settings = os.Getenv("EVENODD_CONFIG")
 	}
-	for _, path := range []*string{&o.data, &o.settings} {
+	for _, path := range []*string{&o.data, &o.settings, &o.ca} {
 		if *path == "" {
 			continue
 		}
@@ -138,6 +142,36 @@ func (o *upOptions) complete() ([]config.Entrant, error) {
 		}
 	}
 	return entrants, nil
+}
+
+// open tells whether other agents than those of the file may register.
+func (o *upOptions) open(entrants int) bool {
+	a := &o.admission
+	return entrants == 0 || a.roster+a.until+a.start != "" || a.given["players"] && o.Players != entrants
+}
+
+// whoMayJoin says who can register from elsewhere; "" if nobody may.
+func (o *upOptions) whoMayJoin(entrants int) string {
+	switch {
+	case !o.open(entrants):
+		return ""
+	case loopback(o.address.host):
+		return "Only this computer can join; --host 0.0.0.0 opens it."
+	case o.admission.roster == "":
+		return "Anybody who reaches this computer may join, and take any name; with --roster, only the names of a list."
+	}
+	return ""
+}
+
+// start returns the flags by which the manager knows when the league starts.
+func (o *upOptions) start(entrants int) []string {
+	switch given := o.admission.given["players"]; {
+	case given:
+		entrants = o.Players
+	case o.open(entrants):
+		return nil // as the manager decides
+	}
+	return []string{"--players=" + strconv.Itoa(entrants)}
 }
 
 // superviseSelf makes a process that evenodd up started end when that ends: its standard
@@ -161,9 +195,12 @@ func upPolicy() supervise.Policy {
 }
 
 func runUp(ctx context.Context, s streams, o *upOptions) error {
-	entrants, err := o.complete()
+	entrants, err := o.prepare()
 	if err != nil {
 		return err
+	}
+	if text := o.whoMayJoin(len(entrants)); text != "" {
+		s.note("%s", text)
 	}
 	if err := o.try(ctx, entrants); err != nil {
 		return err

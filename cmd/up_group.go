@@ -14,6 +14,7 @@ import (
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
 	"evenodd/player/strategy/external"
+	"evenodd/transport/http"
 )
 
 // An upGroup is the processes of a league.
@@ -38,8 +39,8 @@ func newUpGroup(s streams, o *upOptions, entrants []config.Entrant) (*upGroup, e
 		return nil, fmt.Errorf("the system does not tell the path of this program: %w", err)
 	}
 	g := &upGroup{upOptions: o, streams: s, program: program, brief: isTerminal(s.err), listens: make(chan struct{})}
-	g.addMembers(entrants)
-	return g, nil
+	err = g.addMembers(entrants)
+	return g, err
 }
 
 // run starts all processes and waits for the end of the league. It returns the final table
@@ -57,7 +58,7 @@ func (g *upGroup) run(ctx context.Context) (table string, err error) {
 	case ended := <-managed:
 		return g.over(ended)
 	}
-	g.note("League %s: manager at %s, data in %s", g.leagueID, g.url, g.data)
+	g.note("League %s: manager at %s, data in %s", g.LeagueID, g.url, g.data)
 	var agents sync.WaitGroup
 	g.mu.Lock()
 	starting := g.agents
@@ -103,13 +104,13 @@ func (g *upGroup) awaitLeftovers(ctx context.Context) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for told := false; ctx.Err() == nil; told = true {
-		if running, _ := appendfile.InUse(store.Folder(g.data).Journal(g.leagueID)); !running { // the manager tells of errors
+		if running, _ := appendfile.InUse(store.Folder(g.data).Journal(g.LeagueID)); !running { // the manager tells of errors
 			return
 		}
 		if !told {
 			g.note("Another manager runs league %s in %s. If it is of an 'evenodd up' that was killed, it ends by "+
 				"itself: waiting for that, %s at most.",
-				g.leagueID, g.data, upPatience)
+				g.LeagueID, g.data, upPatience)
 		}
 		select {
 		case <-tick.C:
@@ -180,9 +181,9 @@ func (g *upGroup) without(ctx context.Context, m *upMember) error {
 // begun tells whether the league has matches. It returns an error if the manager does not answer.
 func (g *upGroup) begun(ctx context.Context) (bool, error) {
 	g.mu.Lock()
-	base := strings.TrimSuffix(g.url, "/mcp")
+	base := strings.TrimSuffix(g.localURL(), http.Path)
 	g.mu.Unlock()
-	text, err := askHealth(ctx, base+"/healthz", "")
+	text, err := askHealth(ctx, base+"/healthz", g.ca)
 	var status struct {
 		Matches int `json:"matches"`
 	}

@@ -1,9 +1,12 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
+	crand "crypto/rand"
 	"fmt"
+	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -11,10 +14,13 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/text/unicode/norm"
+
 	"evenodd/cmd/supervise"
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // An upMember is a process of the league, or a player that runs elsewhere. The group's lock
@@ -46,25 +52,24 @@ var (
 )
 
 // addMembers adds the manager, the referees and the players of a league.
-func (g *upGroup) addMembers(entrants []config.Entrant) {
+func (g *upGroup) addMembers(entrants []config.Entrant) error {
 	env := withoutKeys(os.Environ(), entrants)
 	member := func(role, name string, flags ...string) *upMember {
-		args := []string{role, "--host=" + g.host, "--data=" + g.data, "--log-level=info"}
-		if g.settings != "" {
-			args = append(args, "--config="+g.settings)
+		args := []string{role, "--data=" + g.data, "--log-level=info"}
+		for _, file := range [][2]string{{"config", g.settings}, {"tls-ca", g.ca}} {
+			if file[1] != "" {
+				args = append(args, "--"+file[0]+"="+file[1])
+			}
 		}
 		return &upMember{group: g, name: name, role: role, env: env, args: slices.Concat(args, flags, g.passed[role])}
 	}
-	g.manager = member("manager", "manager", "--exit-when-done", "--players="+strconv.Itoa(len(entrants)),
-		"--referees="+strconv.Itoa(g.referees))
-	g.manager.port = g.ports.String()
-	for i := range g.referees {
+	for i := range g.Referees {
 		name := fmt.Sprintf("Referee-%d", i+1)
-		g.agents = append(g.agents, member("referee", name, "--name="+name, "--id="+league.RefereeID(i+1)))
+		g.agents = append(g.agents, member(protocol.RoleReferee, name, "--name="+name, "--id="+league.RefereeID(i+1)))
 	}
 	for i := range entrants {
 		e := &entrants[i]
-		m := member("player", e.Name, append(entrantFlags(e), "--name="+e.Name, "--id="+league.PlayerID(i+1))...)
+		m := member(protocol.RolePlayer, e.Name, append(entrantFlags(e), "--name="+e.Name, "--id="+league.PlayerID(i+1))...)
 		switch {
 		case e.Kind == config.KindURL:
 			m.elsewhere = e.Value
@@ -75,6 +80,46 @@ func (g *upGroup) addMembers(entrants []config.Entrant) {
 		}
 		g.agents = append(g.agents, m)
 	}
+	g.manager = member("manager", "manager", append(g.start(len(entrants)), "--host="+g.address.host, "--exit-when-done")...)
+	g.manager.port = g.address.ports.String()
+	if g.admission.roster == "" {
+		g.manager.args = append(g.manager.args, "--referees="+strconv.Itoa(g.Referees))
+		return nil
+	}
+	roster, err := g.admit()
+	g.manager.args = append(g.manager.args, "--roster="+roster)
+	return err
+}
+
+// admit gives each agent that this command starts its code in the roster. It adds the agents that the roster lacks,
+// also all referees, to a copy for the manager, and returns its path: only agents with a code take part.
+func (g *upGroup) admit() (path string, err error) {
+	listed, err := config.ReadRoster(g.admission.roster)
+	if err != nil {
+		return "", usage("--roster: %w", err)
+	}
+	type agent struct{ role, name string }
+	codes := map[agent]string{}
+	for _, e := range listed {
+		codes[agent{e.Role, e.Name}] = e.Code
+	}
+	for _, m := range g.agents {
+		who := agent{m.role, norm.NFC.String(m.name)}
+		switch _, there := codes[who]; {
+		case !there && m.elsewhere != "":
+			return "", usage("%s runs elsewhere: add its name with a code to --roster %s", m.name, g.admission.roster)
+		case !there:
+			codes[who] = crand.Text()
+			listed = append(listed, config.RosterEntry{Role: m.role, Name: who.name, Code: codes[who]})
+		}
+		m.env = append(slices.Clone(m.env), "EVENODD_REGISTRATION_CODE="+codes[who])
+	}
+	var text bytes.Buffer
+	rows := csvRows("name code role", listed, func(e config.RosterEntry) []any { return []any{e.Name, e.Code, e.Role} })
+	if err := writeCSV(&text, rows, protocol.Escape); err != nil {
+		return "", err
+	}
+	return store.Folder(g.data).KeepRoster(g.LeagueID, text.Bytes())
 }
 
 // withoutKeys returns an environment without the keys of language models: each key is only
@@ -121,7 +166,7 @@ func (m *upMember) runOnce(ctx context.Context) supervise.Exit {
 	if m.role == "manager" && m.ready { // the old league has been archived
 		args = slices.DeleteFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--new-league") })
 	} else if m.role != "manager" {
-		args = append(args, "--manager="+g.url, "--league-id="+g.leagueID)
+		args = append(args, "--host="+g.agentHost(ctx), "--manager="+g.localURL(), "--league-id="+g.LeagueID)
 	}
 	m.heard, m.problem = false, ""
 	m.output.Reset()
@@ -130,6 +175,20 @@ func (m *upMember) runOnce(ctx context.Context) supervise.Exit {
 		Started:  func(pid int) { g.note("%s runs with process id %d", m.called(), pid) },
 		Stopping: m.stop, Patience: upPatience}
 	return command.Run(ctx)
+}
+
+// agentHost is the address on which agents listen: that of the manager, or if it listens on all, one that other
+// computers reach.
+func (g *upGroup) agentHost(ctx context.Context) string {
+	if host := g.address.host; host != "" && !net.ParseIP(host).IsUnspecified() {
+		return host
+	}
+	return ownAddresses(ctx)[0].String()
+}
+
+// localURL is the URL of the manager on this machine.
+func (g *upGroup) localURL() string {
+	return cmp.Or(store.Folder(g.data).ManagerURL(g.LeagueID), g.url)
 }
 
 // called is the name of the process for people.

@@ -240,3 +240,9 @@ func (f Folder) TellManagerURL(leagueID, url string) (forget func() error, err e
 	path := f.private(leagueID + ".url")
 	return func() error { return os.Remove(path) }, writePrivate(path, []byte(url+"\n"))
 }
+
+// KeepRoster stores the roster of a league, which has secret codes, and returns its path.
+func (f Folder) KeepRoster(leagueID string, text []byte) (path string, err error) {
+	path = f.private(leagueID + ".roster.csv")
+	return path, writePrivate(path, text)
+}
