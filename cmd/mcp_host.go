@@ -16,6 +16,7 @@ import (
 type hostAccess struct {
 	host  *external.Host
 	token string
+	over  <-chan struct{} // closed when the player has ended; nil if nobody needs to know
 }
 
 // newHostAccess makes a token for the host. A nil host has no access.
@@ -47,26 +48,39 @@ const (
 	maxWait   = 50
 )
 
-// tools returns the tools of the host; none without a host.
+// tools returns the tools of the host, which need its token; none without a host.
 func (a *hostAccess) tools() []mcp.Tool {
 	if a.host == nil {
 		return nil
 	}
+	tools := a.openTools()
+	for i := range tools {
+		tools[i].Call = a.guarded(tools[i].Call)
+	}
+	return tools
+}
+
+// waitSchema is the schema of the arguments of a tool that waits.
+func waitSchema() map[string]any {
+	return objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait,
+		"default": usualWait, "description": "seconds to wait"}})
+}
+
+// openTools returns the tools of the host for a server that nobody else reaches.
+func (a *hostAccess) openTools() []mcp.Tool {
 	pending := resultSchema[pendingChoices]()
-	tools := []mcp.Tool{
+	return []mcp.Tool{
 		withArguments(mcp.Tool{
 			Name: "wait_for_choice", Title: "Wait for a choice", ReadOnly: true,
 			Description: "Waits until a match asks this player for a choice, and returns the questions that wait for an " +
 				"answer. Returns an empty list after timeout_sec: call it again." + untrusted,
-			Input: objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait,
-				"default": usualWait, "description": "seconds to wait"}}),
-			Output: pending,
+			Input: waitSchema(), Output: pending,
 		}, waitRequest{usualWait}, a.wait),
 		{
 			Name: "list_pending_choices", Title: "List pending choices", ReadOnly: true,
 			Description: "Returns the questions that wait for an answer, without waiting." + untrusted,
 			Input:       objectSchema(properties{}), Output: pending,
-			Call: func(context.Context, string, []byte) (any, error) { return pendingChoices{a.host.Pending()}, nil },
+			Call: func(context.Context, string, []byte) (any, error) { return a.pending(), nil },
 		},
 		withArguments(mcp.Tool{
 			Name: "answer_choice", Title: "Answer a choice", Once: true,
@@ -76,10 +90,6 @@ func (a *hostAccess) tools() []mcp.Tool {
 			Output: resultSchema[answeredChoice](),
 		}, choiceAnswer{}, a.answer),
 	}
-	for i := range tools {
-		tools[i].Call = a.guarded(tools[i].Call)
-	}
-	return tools
 }
 
 type toolCall = func(ctx context.Context, bearer string, arguments []byte) (any, error)
@@ -100,6 +110,16 @@ func (a *hostAccess) guarded(call toolCall) toolCall {
 // pendingChoices is the result of the tools that return questions.
 type pendingChoices struct {
 	Pending []external.Question `json:"pending"`
+	Over    bool                `json:"over,omitzero"` // the league is over: no more questions
+}
+
+func (a *hostAccess) pending() pendingChoices {
+	select {
+	case <-a.over:
+		return pendingChoices{[]external.Question{}, true}
+	default:
+		return pendingChoices{a.host.Pending(), false}
+	}
 }
 
 // answeredChoice is the result of answer_choice.
@@ -116,7 +136,15 @@ type waitRequest struct {
 func (a *hostAccess) wait(ctx context.Context, _ string, given *waitRequest) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(given.Seconds)*time.Second)
 	defer cancel()
-	return pendingChoices{a.host.Wait(ctx)}, nil
+	defer background(func(ended context.Context) {
+		select {
+		case <-a.over:
+			cancel()
+		case <-ended.Done():
+		}
+	})()
+	a.host.Wait(ctx)
+	return a.pending(), nil
 }
 
 // A choiceAnswer holds the arguments of answer_choice.

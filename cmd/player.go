@@ -32,6 +32,7 @@ type playerOptions struct {
 	prompt   string // --llm-prompt
 	verify   string // --verify-referee
 	count    int
+	seated   *external.Host // decides in place of strategy, for the host of evenodd mcp; else nil
 }
 
 // Values of --verify-referee.
@@ -120,9 +121,11 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	}
 	defer process.close()
 	o.tools.Log = o.Log
-	decide, err := external.Open(o.strategy, o.tools)
-	if err != nil {
-		return r, asUsage(err)
+	var decide strategy.Strategy = o.seated
+	if o.seated == nil {
+		if decide, err = external.Open(o.strategy, o.tools); err != nil {
+			return r, asUsage(err)
+		}
 	}
 	defer external.Close(decide)
 	options := player.Options{Options: o.Options, Strategy: decide, StrictReferees: o.verify == verifyStrict,
@@ -137,7 +140,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	}
 	host, hosted := decide.(*external.Host)
 	access := newHostAccess(host)
-	if hosted {
+	if hosted && o.seated == nil {
 		called := "this player"
 		if o.several {
 			called = o.Name
