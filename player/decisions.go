@@ -83,7 +83,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	}
 	id := p.ID()
 	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
-	v.Random, v.Recent, v.Memory = p.options.Random(id, key), p.recentMatches, p.remembered
+	v.Random, v.Recent, v.Memory = p.options.Random(id, key), p.recent, p.memory
 	p.mu.Lock()
 	v.Table = p.table
 	p.mu.Unlock()

@@ -379,13 +379,11 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 }
 
 // attemptOf returns the attempt in the conversation id of a match; 1 for an id in another
-// form. A third-party id may look similar, so the whole id must match.
+// form than that of protocol.MatchConversation. A third-party id may look similar, so the whole id must match.
 func attemptOf(matchID, conversation string) int {
-	if i := strings.LastIndex(conversation, "-a"); i >= 0 {
-		n, err := strconv.Atoi(conversation[i+2:])
-		if err == nil && n > 0 && conversation == protocol.MatchConversation(matchID, n) {
-			return n
-		}
+	number, own := strings.CutPrefix(conversation, "conv-"+strings.ToLower(matchID)+"-a")
+	if n, err := strconv.Atoi(number); own && err == nil && n > 0 && number == strconv.Itoa(n) {
+		return n
 	}
 	return 1
 }

@@ -84,9 +84,11 @@ type Player struct {
 	over      int       // the last round known to be over
 	quiet     sync.Cond // signals that the player may be in no match
 	standings *protocol.StandingsUpdate
-	table     []protocol.StandingRow // after the last completed round, for the strategy
-	tally     tally                  // of the last table
-	totals    *protocol.PlayerStats  // of a returning player in the whole league; nil if unknown
+	table     []protocol.StandingRow             // after the last completed round, for the strategy
+	tally     tally                              // of the last table
+	recent    func(n int) []protocol.PlayedMatch // recentMatches
+	memory    func() *strategy.Memory            // remembered
+	totals    *protocol.PlayerStats              // of a returning player in the whole league; nil if unknown
 	completed *protocol.LeagueCompleted
 
 	signed  map[questionKey]*store.HistoryDecision // of the current round; see forgetDecisions
@@ -152,7 +154,7 @@ func New(o Options) (*Player, error) {
 		signed:  map[questionKey]*store.HistoryDecision{},
 		history: newHistory(o.Past),
 	}
-	p.quiet.L = &p.mu
+	p.quiet.L, p.recent, p.memory = &p.mu, p.recentMatches, p.remembered
 	var err error
 	if p.Agent, err = membership.NewAgent(protocol.RolePlayer, &p.options.Options); err != nil {
 		return nil, err

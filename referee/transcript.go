@@ -191,7 +191,7 @@ func hidden(text string, tokens []string) string {
 	for _, token := range tokens {
 		text = strings.ReplaceAll(text, token, protocol.HiddenToken)
 	}
-	text = string(protocol.HideTokens([]byte(text)))
+	text = protocol.WithoutTokens(text)
 	return strings.ToValidUTF8(text[:min(len(text), store.MaxDetail)], "")
 }
 

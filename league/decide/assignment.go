@@ -123,5 +123,5 @@ func Decline(fact *journal.Match, at league.Attempt, refereeID string,
 	}
 	const longest = 200
 	reason := strings.ToValidUTF8(ack.Reason[:min(len(ack.Reason), longest)], "")
-	return &journal.MatchDeclined{Attempt: at, RefereeID: refereeID, Reason: string(protocol.HideTokens([]byte(reason)))}
+	return &journal.MatchDeclined{Attempt: at, RefereeID: refereeID, Reason: protocol.WithoutTokens(reason)}
 }

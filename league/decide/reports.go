@@ -112,7 +112,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 		v.PingFirst = true
 	case fault != nil:
 		// A detail may name members of the report, and everybody may read the journal.
-		v.Rejected, v.Err = protocol.Clip(string(protocol.HideTokens([]byte(fault.Detail))), 300), fault
+		v.Rejected, v.Err = protocol.Clip(protocol.WithoutTokens(fault.Detail), 300), fault
 	case doubleLoss && pings == NotRunning:
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again",
 			r.MatchID)
@@ -195,8 +195,8 @@ func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, referee
 	ids [2]string) *journal.MatchReported {
 	given := q.Result.GameResult()
 	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, Result: given, Draw: q.Draw, Evidence: q.Evidence}
-	r.Reason = string(protocol.HideTokens([]byte(given.Reason))) // everybody may read the journal
-	r.Choices, r.Faults, r.Fallbacks = nil, nil, nil
+	r.Reason = protocol.WithoutTokens(given.Reason) // everybody may read the journal
+	r.Choices, r.Faults, r.Fallbacks = make(league.PerPlayer[*string], 0, len(ids)), nil, nil
 	for _, id := range ids {
 		choice, _ := given.Choices.Get(id)
 		r.Choices = append(r.Choices, league.Member[*string]{Name: id, Value: choice})

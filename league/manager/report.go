@@ -231,9 +231,11 @@ func (m *Manager) completeMatch(x *match, r *journal.MatchReported) {
 	if thirdParty {
 		m.writeMatchFile(m.matchFileOf(r, x.a, x.b), store.WriteMatch)
 	}
-	withReason(m.log.Info(), r.Reason).Str("conversation_id", protocol.ConversationOf(r.Attempt)).
-		Stringer("match_id", r.MatchID).Str("status", r.Status).
-		Str("event_type", "RESULT_RECORDED").Msg("result recorded")
+	if line := m.log.Info(); line != nil {
+		withReason(line, r.Reason).Str("conversation_id", protocol.ConversationOf(r.Attempt)).
+			Stringer("match_id", r.MatchID).Str("status", r.Status).
+			Str("event_type", "RESULT_RECORDED").Msg("result recorded")
+	}
 	m.finished(x)
 }
 

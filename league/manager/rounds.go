@@ -232,6 +232,10 @@ func (e roundEnd) post() {
 	post(e.referees, e.end, e.transcripts)
 }
 
+// smallLeague is the number of matches that stay in memory as they are: a few megabytes, and a tenth of the
+// time of a match is saved.
+const smallLeague = 5000
+
 // endOfRound completes a round in the journal.
 func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	m.mu.Lock()
@@ -246,7 +250,9 @@ func (m *Manager) endOfRound(ctx context.Context, round int) (roundEnd, error) {
 	}
 	m.writeMatches(round-1, round-1, false) // their referees have had the time of a round
 	m.mu.Lock()
-	m.state.Condense(round - 1)
+	if m.state.TotalMatches() > smallLeague {
+		m.state.Condense(round - 1)
+	}
 	m.mu.Unlock()
 	end := m.roundEnd(ctx, round)
 	m.log.Info().Int("round_id", round).Int("wins", summary.Wins).Int("draws", summary.Draws).

@@ -48,15 +48,13 @@ func RecordedBreach(method string, raw []byte, to ReplyTo) *Error {
 // breach returns the error of a reply with broken members.
 func (to *ReplyTo) breach(e *Envelope, player string, broken []FieldError) *Error {
 	broken = Select(broken, func(f FieldError) bool { return !meaningful(f.Field) })
-	for _, must := range [...]struct{ name, be, got string }{
-		{"sender", PlayerSender(to.PlayerID), e.Sender},
-		{"conversation_id", to.ConversationID, e.ConversationID},
-		{"player_id", to.PlayerID, player},
-	} {
-		said := slices.ContainsFunc(broken, func(f FieldError) bool { return f.Field == must.name })
-		if must.got != must.be && !said {
-			rule := "exactly " + strconv.Quote(must.be)
-			broken = append(broken, FieldError{Field: must.name, Rule: rule, Got: clip(must.got), kind: breachValue})
+	got := [...]string{e.Sender, e.ConversationID, player}
+	must := [len(got)]string{PlayerSender(to.PlayerID), to.ConversationID, to.PlayerID}
+	for i, name := range [len(got)]string{"sender", "conversation_id", "player_id"} {
+		said := slices.ContainsFunc(broken, func(f FieldError) bool { return f.Field == name })
+		if got[i] != must[i] && !said {
+			rule := "exactly " + strconv.Quote(must[i])
+			broken = append(broken, FieldError{Field: name, Rule: rule, Got: clip(got[i]), kind: breachValue})
 		}
 	}
 	switch {

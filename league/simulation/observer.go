@@ -145,7 +145,7 @@ func summary(answer any, err error) string {
 
 // redact is a text for users: shortened, without tokens.
 func redact(text string) string {
-	return protocol.Clip(string(protocol.HideTokens([]byte(text))), maxSummary)
+	return protocol.Clip(protocol.WithoutTokens(text), maxSummary)
 }
 
 // warned counts a breach. Problem has no text of the player, so there are few different ones.

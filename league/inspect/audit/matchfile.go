@@ -138,7 +138,7 @@ func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []differ
 	for i, p := range []*store.MatchPlayer{&want.PlayerA, &want.PlayerB} {
 		name := a.state.Agents[f.match.players[i]].DisplayName
 		if p.PlayerID = f.match.players[i]; p.DisplayName != name {
-			p.DisplayName = string(protocol.HideTokens([]byte(name)))
+			p.DisplayName = protocol.WithoutTokens(name)
 		}
 		if got.WrittenBy == store.WrittenByManager {
 			p.EntropyCommitment = ""

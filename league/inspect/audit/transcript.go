@@ -250,7 +250,7 @@ func (t *transcriptCheck) checkTokens(e *exchange) {
 }
 
 func containsToken(text string) bool {
-	return string(protocol.HideTokens([]byte(text))) != text
+	return protocol.WithoutTokens(text) != text
 }
 
 // checkOrder checks the order of the phases and counts requests, responses and

@@ -19,7 +19,7 @@ const longestAnswer = 160
 
 // excerpt is the beginning of a text of a player: visible and without tokens.
 func excerpt(text string) string {
-	return protocol.Escape(protocol.Clip(string(protocol.HideTokens([]byte(text))), longestAnswer))
+	return protocol.Escape(protocol.Clip(protocol.WithoutTokens(text), longestAnswer))
 }
 
 // answered is what a player answered, from the beginning of its response: the result or the

@@ -17,5 +17,5 @@ const HiddenAddress = "(an address)"
 
 // Public is a text of others without what can be a token or an address.
 func Public(text string) string {
-	return addresses.ReplaceAllString(string(protocol.HideTokens([]byte(text))), HiddenAddress)
+	return addresses.ReplaceAllString(protocol.WithoutTokens(text), HiddenAddress)
 }
