@@ -67,15 +67,15 @@ folder. Each decision is an event in the league's journal, with its time, author
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&o.data, "data", defaultData, "data `folder` of the manager")
-	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the data folder, or that of the "+
-		"manager)")
+	f.StringVar(&o.leagueID, "league-id", "", "the league (default: that of the manager, or in the data folder the running one; to "+
+		"read, else that with the newest entry)")
 	f.StringVar(&o.manager, "manager", "", "`URL` of the manager (default: from the data folder, or "+
 		"http://localhost:8000/mcp); HTTPS unless it is on this machine")
 	tlsCAFlag(f, &o.ca)
 	f.StringVar(&o.by, "by", "", "your `name`, for the record (default: your login name)")
 	formatFlag(f, &o.format)
 	c.AddCommand(newLeagueStatus(o), newLeagueStandings(o), newLeagueSchedule(o), newLeagueExport(o),
-		newLeagueLogs(o), newLeagueCodes(s), newLeagueToken(o))
+		newLeagueLogs(o), newLeagueList(o), newLeagueCodes(s), newLeagueToken(o))
 	c.AddCommand(decisionCommands(o)...)
 	return c
 }
@@ -89,8 +89,8 @@ func (o *organiserOptions) settle(settings *config.Settings, data *dataFolder, f
 	return err
 }
 
-// folder returns the data folder, and completes the id of the league.
-func (o *organiserOptions) folder() (store.Folder, error) {
+// folder returns the data folder, which has leagues.
+func (o *organiser) folder() (store.Folder, error) {
 	if o.data == "" {
 		return "", errors.New("set --data to the manager's data folder, or --manager to its URL")
 	}
@@ -98,7 +98,14 @@ func (o *organiserOptions) folder() (store.Folder, error) {
 	if _, err := audit.Leagues(dir); err != nil {
 		return "", fmt.Errorf("%w, or set --manager to the manager's URL", err)
 	}
-	var err error
-	o.leagueID, err = chooseLeague(dir, o.leagueID)
+	return dir, nil
+}
+
+// chosen returns the data folder, and completes the id of the league to read.
+func (o *organiser) chosen() (store.Folder, error) {
+	dir, err := o.folder()
+	if err == nil {
+		o.leagueID, err = o.chooseLeague(dir, o.leagueID)
+	}
 	return dir, err
 }

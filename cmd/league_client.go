@@ -38,7 +38,7 @@ type managerClient struct {
 
 // connect finds the manager and the admin token. It sends the token only to a manager of the
 // league, and never in plain text to another machine.
-func (o *organiserOptions) connect(ctx context.Context) (*managerClient, error) {
+func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
 	token := strings.TrimSpace(os.Getenv(adminTokenVariable))
 	address := o.manager
 	var folder store.Folder
@@ -46,12 +46,17 @@ func (o *organiserOptions) connect(ctx context.Context) (*managerClient, error) 
 	if token == "" || !o.remote {
 		folder, missing = o.folder()
 	}
-	switch {
-	case missing != nil && token == "":
+	if missing != nil && token == "" {
 		return nil, fmt.Errorf("no admin token: set %s to what 'evenodd league token' prints on the manager's machine, "+
 			"or --data to the manager's data folder (%w)", adminTokenVariable, missing)
-	case missing == nil && !o.remote:
-		address = cmp.Or(folder.ManagerURL(o.leagueID), address)
+	}
+	if missing == nil && !o.remote {
+		switch id, err := o.runningLeague(folder, o.leagueID); {
+		case err == nil:
+			o.leagueID, address = id, cmp.Or(folder.ManagerURL(id), address)
+		case token == "":
+			return nil, err
+		}
 	}
 	address = cmp.Or(address, "http://localhost:8000"+http.Path)
 	if err := checkManager(address); err != nil {

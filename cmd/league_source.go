@@ -6,16 +6,17 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/league/view/record"
 )
 
 // source opens the records of the league: those of the manager that the user has named, else
 // those of the data folder.
-func (o *organiserOptions) source(ctx context.Context) (record.Source, error) {
+func (o *organiser) source(ctx context.Context) (record.Source, error) {
 	if o.remote {
 		return o.connect(ctx)
 	}
-	dir, err := o.folder()
+	dir, err := o.chosen()
 	if err != nil {
 		return nil, err
 	}
@@ -47,13 +48,17 @@ func newLeagueRecord() *leagueRecord { return &leagueRecord{League: record.NewLe
 // the journal shortly before it writes this event.
 const firstEvent = 2 * time.Second
 
+// stopped tells whether nobody runs the league, as its data folder shows.
+func (o *organiser) stopped() bool { return !o.remote && !store.Folder(o.data).Running(o.leagueID) }
+
 // readLeague opens the records of the league, and folds its journal.
-func (o *organiserOptions) readLeague(ctx context.Context) (*leagueRecord, record.Source, error) {
+func (o *organiser) readLeague(ctx context.Context) (*leagueRecord, record.Source, error) {
 	from, err := o.source(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	r, end := newLeagueRecord(), time.Now().Add(firstEvent)
+	r.Stopped = o.stopped()
 	for err = r.Update(ctx, from, nil); err == nil && r.Created == nil; err = r.Update(ctx, from, nil) {
 		if protocol.SystemClock().Sleep(ctx, firstEvent/20) != nil {
 			err = interrupted("Nothing was changed.")

@@ -33,10 +33,13 @@ type (
 		Rematches []orderedRematch      `json:"rematches"`
 		Decisions []record.DecisionMade `json:"decisions"` // the last ones
 		Champion  *league.Champion      `json:"champion,omitzero"`
+		NoManager bool                  `json:"no_manager,omitzero"` // nobody runs the league, which is not over
 		Events    int                   `json:"events"`
 		At        string                `json:"at"` // time of the last event
 
-		champion string // as text; "" before the end
+		champion string  // as text; "" before the end
+		agents   [][]any // the rows of all agents, or in a large league of those that need attention
+		named    func(id string) string
 	}
 	missingAgent struct {
 		DisplayName string `json:"display_name"`
@@ -58,6 +61,7 @@ func (r *leagueRecord) status() *leagueStatus {
 		SchemaVersion: outputSchema, Progress: r.Progress(),
 		Awaited: []record.AgentStatus{}, Running: r.Running(), Agents: []record.AgentStatus{}, Rematches: []orderedRematch{},
 		Decisions: r.DecisionsMade(shownDecisions), Events: r.Events, At: r.At, Planned: r.PlannedStart(),
+		agents: r.attention(), named: r.named,
 	}
 	if r.Started == nil {
 		s.Missing = r.missing()
@@ -84,11 +88,37 @@ func (r *leagueRecord) status() *leagueStatus {
 		}
 		s.Rematches = append(s.Rematches, rematch)
 	}
+	s.NoManager = r.Stopped && r.Completed == nil
 	if r.Completed != nil {
 		champion := r.Champion()
 		s.Champion, s.champion = &champion, r.ChampionLine()
 	}
 	return s
+}
+
+// attention has a row for each agent: its name, its id, its state, and what needs attention. In a large league only
+// agents that need attention have one.
+func (r *leagueRecord) attention() (rows [][]any) {
+	const most = 50
+	table := map[string]league.Standing{}
+	for _, row := range r.Standings() {
+		table[row.PlayerID] = row
+	}
+	for _, a := range r.SortedAgents() {
+		row, needs := table[a.AgentID], []string{}
+		add := func(n int, what, how string) {
+			if n > 0 {
+				needs = append(needs, protocol.Counted(n, what)+how)
+			}
+		}
+		add(row.TechnicalLosses, "technical loss", "")
+		add(a.Failures, "failure", " in a row")
+		add(row.Fallbacks, "move", " by chance")
+		if len(needs) > 0 || len(r.Agents) <= most || !a.Answered || a.Inactive() || a.LastChoice() || a.KeyChanged > 0 {
+			rows = append(rows, []any{a.DisplayName, a.AgentID, r.StateInWords(a), strings.Join(needs, ", ")})
+		}
+	}
+	return rows
 }
 
 // missing lists the agents of the roster that have not registered.
@@ -116,9 +146,9 @@ var phases = map[string]string{
 // print writes the status as text.
 func (s *leagueStatus) print(w io.Writer) error {
 	text := printout{screen: columnsOf(w)}
-	state := phases[s.State]
-	if s.Paused != nil {
-		state = "paused"
+	state := stateOf(&s.Progress, !s.NoManager)
+	if s.NoManager {
+		state = notRunning(s.At)
 	}
 	text.line("League %s: %s", s.LeagueID, state)
 	if p := s.Paused; p != nil {
@@ -153,6 +183,12 @@ func (s *leagueStatus) print(w io.Writer) error {
 	return text.print(w)
 }
 
+// notRunning says that nobody runs a league with a last event.
+func notRunning(at string) string {
+	return fmt.Sprintf("no manager runs (last entry %s): start it with the command that began the league, such as "+
+		"'evenodd manager' or 'evenodd up'", clockTime(at))
+}
+
 // outOf is a number of agents, and how many the league waits for if it does.
 func outOf(registered, expected int) string {
 	if expected == 0 {
@@ -170,20 +206,11 @@ type titledTable struct {
 
 func (s *leagueStatus) tables() []titledTable {
 	return []titledTable{
-		{"On the roster, not registered:", []string{"Name", "Role"},
-			protocol.Each(s.Missing, func(a missingAgent) []any { return []any{a.DisplayName, a.Role} })},
-		{"Registered, no answer to a ping yet:", []string{"Agent", "Name", "Since"},
-			protocol.Each(s.Awaited, func(a record.AgentStatus) []any {
-				return []any{a.AgentID, a.DisplayName, shortTime(a.RegisteredAt)}
-			})},
+		{"Agents:", []string{"Name", "Agent", "State", "Attention"}, s.agentRows()},
 		{"Running matches:", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
 			protocol.Each(s.Running, func(m record.RunningMatch) []any {
 				attempt := protocol.NonZero(m.Attempt)
-				return []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.RefereeID, attempt, shortTime(m.Since)}
-			})},
-		{"Agents that take no part, fail, or need a look:", []string{"Agent", "Name", "State", "Failures", "Reason"},
-			protocol.Each(s.Agents, func(a record.AgentStatus) []any {
-				return []any{a.AgentID, a.DisplayName, strings.ToLower(a.State), a.Failures, a.Reason}
+				return []any{m.MatchID, s.named(m.PlayerAID), s.named(m.PlayerBID), s.named(m.RefereeID), attempt, shortTime(m.Since)}
 			})},
 		{"Rematches:", []string{"Match", "State", "By", "Since", "Reason"},
 			protocol.Each(s.Rematches, func(m orderedRematch) []any {
@@ -194,6 +221,21 @@ func (s *leagueStatus) tables() []titledTable {
 				return []any{d.Event, shortTime(d.At), d.About}
 			})},
 	}
+}
+
+// agentRows are the agents of the roster that have not registered, and all others.
+func (s *leagueStatus) agentRows() [][]any {
+	rows := protocol.Each(s.Missing, func(a missingAgent) []any {
+		return []any{a.DisplayName, "", "absent " + a.Role, "has not registered"}
+	})
+	for _, row := range s.agents {
+		for _, a := range s.Awaited {
+			if a.AgentID == row[1] {
+				row[3] = a.Reason
+			}
+		}
+	}
+	return append(rows, s.agents...)
 }
 
 // shortTime is the time of an event without milliseconds.

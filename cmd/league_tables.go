@@ -99,7 +99,7 @@ func (r *leagueRecord) printSchedule(w io.Writer, rows []record.Match) error {
 		unknown = known + 1
 	}
 	return printMatches(w, protocol.Each(rows, func(m record.Match) []any {
-		return []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), m.RefereeID, m.Status, m.Winner(),
+		return []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), r.named(m.RefereeID), m.Status, r.named(m.Winner()),
 			matchRemark(&m)}
 	}), unknown)
 }
@@ -121,5 +121,5 @@ func printMatches(w io.Writer, rows [][]any, unknown int) error {
 
 // named is the id of an agent with its name.
 func (r *leagueRecord) named(id string) string {
-	return id + " " + r.Agents[id].DisplayName
+	return strings.TrimSpace(id + " " + r.NameOf(id))
 }

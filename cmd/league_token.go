@@ -20,7 +20,7 @@ machine. The token allows all of them: keep it to yourself.`,
 		),
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			folder, err := o.folder()
+			folder, err := o.chosen()
 			if err != nil {
 				return err
 			}

@@ -19,8 +19,8 @@ func newLeagueStatus(o organiser) *cobra.Command {
 		Use:   "status",
 		Short: "Show how far the league is, and what needs attention",
 		Long: `Show how far the league is: its phase, the round, the running matches with the
-time of their start, agents that are awaited, suspended or failing, and the last
-decisions.
+time of their start, the agents with what needs attention (who is missing, cannot
+be reached, is suspended, fails or loses technically), and the last decisions.
 
 With --watch the command goes on until the league is over, and prints a line for
 each change; with --format json one document after each change.`,
@@ -44,7 +44,7 @@ each change; with --format json one document after each change.`,
 			if watch {
 				return o.watch(c.Context(), r, from)
 			}
-			s := r.status()
+			s := o.status(c.Context(), r)
 			return show(o.out, o.format, s, s.print)
 		},
 	}
@@ -54,6 +54,29 @@ each change; with --format json one document after each change.`,
 	return c
 }
 
+// status describes the league now. Before its start the manager tells what its pings to silent agents met.
+func (o *organiser) status(ctx context.Context, r *leagueRecord) *leagueStatus {
+	s := r.status()
+	if len(s.Awaited) == 0 || r.Stopped {
+		return s
+	}
+	m, err := o.connect(ctx)
+	if err != nil {
+		return s // the table has no reasons
+	}
+	defer m.Close()
+	var now protocol.StatusData
+	_ = m.ask(ctx, protocol.QueryStatus, protocol.QueryParams{}, &now)
+	for i := range s.Awaited {
+		for _, a := range now.Inactive {
+			if a.AgentID == s.Awaited[i].AgentID {
+				s.Awaited[i].Reason = a.Reason
+			}
+		}
+	}
+	return s
+}
+
 // watchPause is the pause between two looks at a league.
 const watchPause = time.Second
 
@@ -61,7 +84,7 @@ const watchPause = time.Second
 func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Source) error {
 	for changed := true; ; {
 		if changed {
-			s := r.status()
+			s := o.status(ctx, r)
 			if err := show(o.out, o.format, s, s.print); err != nil {
 				return err
 			}
@@ -72,10 +95,13 @@ func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Sour
 		if protocol.SystemClock().Sleep(ctx, watchPause) != nil {
 			return interrupted("The league goes on.")
 		}
-		before := r.Events
+		before, stopped := r.Events, o.stopped()
 		var lines printout
 		if err := r.Update(ctx, from, func(e *journal.Event, _ string) { r.tell(&lines, e) }); err != nil {
 			return err
+		}
+		if r.halt(&lines, stopped) {
+			before = -1
 		}
 		changed = r.Events > before && o.format == formatJSON
 		if o.format == formatText {
@@ -84,6 +110,19 @@ func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Sour
 			}
 		}
 	}
+}
+
+// halt adds a line if the manager of a league that is not over has gone, or is back.
+func (r *leagueRecord) halt(text *printout, stopped bool) (changed bool) {
+	if stopped == r.Stopped || r.Completed != nil {
+		return false
+	}
+	if r.Stopped = stopped; stopped {
+		text.line("%s", notRunning(r.At))
+	} else {
+		text.line("the manager runs again")
+	}
+	return true
 }
 
 // tell adds a line about an event, if it matters to an organiser. The event is folded.

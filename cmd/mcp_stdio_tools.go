@@ -115,12 +115,12 @@ func (d *desktop) replayTool() mcp.Tool {
 			"the draw and the result." + untrusted,
 		Input: argumentsSchema(properties{
 			"match_id":  described(textSchema, "such as R1M1"),
-			"league_id": described(textSchema, "default: the only league in the folder"),
+			"league_id": described(textSchema, "default: the running league of the folder, else that with the newest entry"),
 		}, "match_id"),
 		Output: resultSchema[record.Conversation](),
 	}, match{}, func(_ context.Context, _ string, given *match) (any, error) {
 		o := &replayOptions{data: d.query.data, matchID: given.MatchID, leagueID: cmp.Or(given.LeagueID, d.query.leagueID)}
-		doc, err := o.read()
+		doc, err := o.read(d.streams)
 		if err != nil {
 			return nil, err
 		}

@@ -108,6 +108,9 @@ func (s *managerSource) Wait(ctx context.Context, from int) error {
 	}
 }
 
+// Stopped implements page.Source.
+func (s *managerSource) Stopped() bool { return false }
+
 // Transcript implements page.Source.
 func (s *managerSource) Transcript(ctx context.Context, at league.Attempt) (*store.Match, error) {
 	found, err := s.manager.ViewTranscript(ctx, at)

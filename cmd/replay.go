@@ -49,7 +49,7 @@ answer as it arrived with its error, the draw of the number and the result.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.data, "data", defaultData, "data `folder` of the league")
-	f.StringVar(&o.leagueID, "league-id", "", "the league of the match (default: the only one there is)")
+	f.StringVar(&o.leagueID, "league-id", "", "the league of the match (default: the running one, else that with the newest entry)")
 	f.IntVar(&o.attempt, "attempt", 0, "an attempt at the match that was given up, from 1 (default: the attempt that "+
 		"counts)")
 	f.BoolVar(&o.board, "board", false, "show the moves and the positions in place of the messages")
@@ -67,7 +67,7 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	case o.pace < 0 || o.pace > 0 && !o.board:
 		return usage("--pace %s: a pause before each position of --board, such as 500ms", o.pace)
 	}
-	doc, err := o.read()
+	doc, err := o.read(s)
 	if err != nil {
 		return err
 	}
@@ -79,10 +79,10 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 }
 
 // read reads the match or the attempt.
-func (o *replayOptions) read() (*store.Match, error) {
+func (o *replayOptions) read(s streams) (*store.Match, error) {
 	dir := store.Folder(o.data)
 	var err error
-	if o.leagueID, err = chooseLeague(dir, o.leagueID); err != nil {
+	if o.leagueID, err = s.chooseLeague(dir, o.leagueID); err != nil {
 		return nil, err
 	}
 	if _, ok := league.ParseMatchID(o.matchID); !ok {

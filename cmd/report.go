@@ -66,7 +66,7 @@ report has no tokens and no endpoints.`,
 		RunE: func(c *cobra.Command, args []string) error { return runReport(c.Context(), s, o, args[0]) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the only one in the folder)")
+	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the running one, else that with the newest entry)")
 	f.StringVar(&o.agentID, "agent", "", "write the sheet of this `agent`, such as P03")
 	f.BoolVar(&o.sheets, "sheets", false, "write the sheets of all agents as one HTML file, one page of A4 each")
 	choiceFlag(f, &o.format, "format", formatHTML, "", formatHTML, formatText, formatJSON, formatCSV, formatMarkdown)
@@ -99,7 +99,7 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	}
 	folder := store.Folder(dir)
 	var err error
-	if o.leagueID, err = chooseLeague(folder, o.leagueID); err != nil {
+	if o.leagueID, err = s.chooseLeague(folder, o.leagueID); err != nil {
 		return err
 	}
 	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: games()})

@@ -1,16 +1,12 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
-	"evenodd/league/inspect/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/page"
@@ -42,7 +38,7 @@ Only browsers on this machine can connect. --listen :8080 lets other machines
 connect. Pages show no endpoints, no tokens, and no choices of matches that are
 not over.`,
 		Example: examples(
-			"Show the only league in a folder", "evenodd serve ./my-league",
+			"Show the league in a folder", "evenodd serve ./my-league",
 			"Let other machines connect", "evenodd serve ./my-league --listen :8080",
 		),
 		Args: cobra.ExactArgs(1),
@@ -53,7 +49,7 @@ not over.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", defaultPage, "`host:port` of the page; :8080 lets other machines connect")
-	f.StringVar(&o.leagueID, "league-id", "", "the league to show (default: the only one there is); it may begin later")
+	f.StringVar(&o.leagueID, "league-id", "", "the league to show (default: the running one, else that with the newest entry); it may begin later")
 	f.StringSliceVar(&o.allowed, "allowed-host", nil,
 		"further host `name` that requests may use, such as the name of a reverse proxy; may be repeated")
 	basePathFlag(f, &o.base)
@@ -83,7 +79,7 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 func (o *serveOptions) findLeague(s streams, dir store.Folder) error {
 	if o.leagueID == "" {
 		var err error
-		o.leagueID, err = chooseLeague(dir, "")
+		o.leagueID, err = s.chooseLeague(dir, "")
 		return err
 	}
 	if !protocol.ValidLeagueID(o.leagueID) {
@@ -92,23 +88,8 @@ func (o *serveOptions) findLeague(s streams, dir store.Folder) error {
 	if info, err := os.Stat(string(dir)); err != nil || !info.IsDir() {
 		return fmt.Errorf("there is no folder %s", dir)
 	}
-	if _, err := chooseLeague(dir, o.leagueID); err != nil {
+	if _, err := s.chooseLeague(dir, o.leagueID); err != nil {
 		s.note("There is no league %s in %s yet: the page shows it when it begins.", o.leagueID, dir)
 	}
 	return nil
-}
-
-// chooseLeague returns the id of a league in a data folder: the one that the user has named, else
-// the only one.
-func chooseLeague(dir store.Folder, leagueID string) (string, error) {
-	leagues, err := audit.Leagues(dir)
-	switch {
-	case err != nil:
-		return "", err
-	case leagueID != "" && !slices.Contains(leagues, leagueID):
-		return "", fmt.Errorf("there is no league %.64q in %s; there is %s", leagueID, dir, strings.Join(leagues, ", "))
-	case leagueID == "" && len(leagues) > 1:
-		return "", usage("%s holds several leagues: choose one with --league-id: %s", dir, strings.Join(leagues, ", "))
-	}
-	return cmp.Or(leagueID, leagues[0]), nil
 }

@@ -165,7 +165,7 @@ func (v *View) status(_ *protocol.LeagueQuery, askerID string) (*protocol.League
 	data := protocol.StatusData{
 		State: s.State, Rounds: &s.Rounds, Matches: &s.Matches, Recorded: &s.Recorded,
 		Players: &s.Players, Referees: &s.Referees, Games: v.Games,
-		AgentStates: &s.Agents, Inactive: v.inactive(), Awaited: v.Silent[:min(len(v.Silent), protocol.MaxInactive)],
+		AgentStates: &s.Agents, Inactive: v.inactive(askerID), Awaited: v.Silent[:min(len(v.Silent), protocol.MaxInactive)],
 		Tournament: s.Tournament, Paused: s.Paused, StartAt: s.StartAt, RegistrationUntil: s.RegistrationUntil,
 	}
 	if s.Roster != nil {
@@ -182,10 +182,17 @@ func (v *View) status(_ *protocol.LeagueQuery, askerID string) (*protocol.League
 }
 
 // inactive are the first agents of a started league that are suspended or shut down,
-// players before referees, each in order of ids.
-func (v *View) inactive() (list []protocol.InactiveAgent) {
+// players before referees, each in order of ids. Before the start they are, for the organiser alone, those that
+// pings have not reached.
+func (v *View) inactive(askerID string) (list []protocol.InactiveAgent) {
 	if v.State.Started == nil {
-		return nil
+		for _, id := range v.Silent {
+			if askerID == "" && v.Obstacle != nil && v.Obstacle(id) != "" && len(list) < protocol.MaxInactive {
+				list = append(list, protocol.InactiveAgent{AgentID: id, State: journal.LifecycleRegistered,
+					Reason: protocol.Clip(v.Obstacle(id), 500)})
+			}
+		}
+		return list
 	}
 	for _, id := range slices.Concat(v.State.Started.Players, v.State.Started.Referees) {
 		a := v.State.Agents[id]

@@ -18,6 +18,7 @@ import (
 	"github.com/gofrs/flock"
 
 	"evenodd/league/protocol"
+	"evenodd/league/store/appendfile"
 	"evenodd/league/store/atomicfile"
 )
 
@@ -171,6 +172,18 @@ func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 		return nil, &LockedError{path}
 	}
 	return lock.Close, nil
+}
+
+// Running tells whether a process runs a league. It says no if it may not look.
+func (f Folder) Running(leagueID string) bool {
+	if appendfile.Locks {
+		used, _ := appendfile.InUse(f.Journal(leagueID)) // an error: see above
+		return used
+	}
+	lock := flock.New(f.private(leagueID+".lock"), flock.SetFlag(os.O_RDONLY))
+	free, err := lock.TryRLock()
+	_ = lock.Close() // only read
+	return err == nil && !free
 }
 
 // Archive moves all files of a league, including the players' histories, into a folder

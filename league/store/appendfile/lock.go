@@ -40,10 +40,11 @@ func openLocked(path string, lock func(*os.File) error) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if err := lock(file); err != nil {
+		switch err := lock(file); {
+		case errors.Is(err, ErrInUse) && tryShare(file) == nil: // another process asks InUse: try again
+		case err != nil:
 			return nil, errors.Join(err, file.Close())
-		}
-		if isAt(file, path) {
+		case isAt(file, path):
 			return file, nil
 		}
 		if err := file.Close(); err != nil {
@@ -64,14 +65,14 @@ func isAt(file *os.File, path string) bool {
 // InUse tells whether a process has the file open by OpenLocked. A missing file is not in
 // use. A file that this process may not open is an error.
 func InUse(path string) (bool, error) {
-	file, err := os.OpenFile(path, os.O_RDWR, 0)
+	file, err := os.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
 		return false, err
 	}
-	err = tryLock(file)
+	err = tryShare(file)
 	closed := file.Close()
 	if errors.Is(err, ErrInUse) {
 		return true, closed

@@ -8,8 +8,16 @@ import (
 	"syscall"
 )
 
+// Locks tells that this system has flock.
+const Locks = true
+
 // tryLock locks an open file for other open files, or returns ErrInUse.
-func tryLock(file *os.File) error {
+func tryLock(file *os.File) error { return flock(file, syscall.LOCK_EX) }
+
+// tryShare is tryLock for a lock that several open files may have.
+func tryShare(file *os.File) error { return flock(file, syscall.LOCK_SH) }
+
+func flock(file *os.File, how int) error {
 	raw, err := file.SyscallConn()
 	if err != nil {
 		return err
@@ -17,7 +25,7 @@ func tryLock(file *os.File) error {
 	var failure error
 	err = raw.Control(func(fd uintptr) {
 		for failure = syscall.EINTR; errors.Is(failure, syscall.EINTR); {
-			failure = syscall.Flock(int(fd), syscall.LOCK_EX|syscall.LOCK_NB)
+			failure = syscall.Flock(int(fd), how|syscall.LOCK_NB)
 		}
 	})
 	switch {

@@ -4,5 +4,11 @@ package appendfile
 
 import "os"
 
+// Locks tells that this system has no flock.
+const Locks = false
+
 // tryLock does nothing: see OpenLocked.
 func tryLock(*os.File) error { return nil }
+
+// tryShare does nothing, either.
+func tryShare(*os.File) error { return nil }

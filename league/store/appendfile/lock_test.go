@@ -20,6 +20,14 @@ func TestLockedFileIsOpenedOnce(t *testing.T) {
 		require.NoError(t, err)
 		return used
 	}
+	other, looks := make(chan struct{}), 0 // another process looks whether the file is in use
+	go func() {
+		defer close(other)
+		for ; looks < 1000; looks++ {
+			_, _ = InUse(path)
+		}
+	}()
+	defer func() { <-other }()
 	assert.False(t, inUse(), "it is missing")
 	assert.NoFileExists(t, path)
 	for range 2 {

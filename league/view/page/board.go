@@ -137,6 +137,9 @@ func (b *Board) follow(ctx context.Context) {
 		case err == nil && len(events) > 0:
 			err = b.fold(events)
 		case err == nil:
+			if stopped := b.source.Stopped(); stopped != b.league.Stopped {
+				b.change(func() { b.league.Stopped, b.version = stopped, b.version+1 })
+			}
 			isReady()
 			err = b.source.Wait(ctx, from)
 		}

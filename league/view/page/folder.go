@@ -18,16 +18,26 @@ import (
 // running or over, or not exist yet.
 type Folder struct {
 	*record.Folder
-	path  string // of the journal
-	clock *protocol.Clock
-	read  os.FileInfo // of the journal that was read; nil for none
+	folder   store.Folder
+	leagueID string
+	path     string // of the journal
+	clock    *protocol.Clock
+	read     os.FileInfo // of the journal that was read; nil for none
+	stopped  bool        // what Stopped returned last
 }
 
 var _ Source = (*Folder)(nil)
 
 // NewFolder returns the records of a league in a data folder.
 func NewFolder(folder store.Folder, leagueID string) *Folder {
-	return &Folder{record.NewFolder(folder, leagueID), folder.Journal(leagueID), protocol.SystemClock(), nil}
+	return &Folder{Folder: record.NewFolder(folder, leagueID), folder: folder, leagueID: leagueID,
+		path: folder.Journal(leagueID), clock: protocol.SystemClock()}
+}
+
+// Stopped implements Source.
+func (f *Folder) Stopped() bool {
+	f.stopped = !f.folder.Running(f.leagueID)
+	return f.stopped
 }
 
 // look is the pause between two looks at the journal.
@@ -67,7 +77,7 @@ func (f *Folder) Events(ctx context.Context, from int) ([]*journal.Event, error)
 
 // Wait implements Source.
 func (f *Folder) Wait(ctx context.Context, _ int) error {
-	for {
+	for told := f.stopped; f.Stopped() == told; {
 		if err := f.clock.Sleep(ctx, look); err != nil {
 			return err
 		}
@@ -76,4 +86,5 @@ func (f *Folder) Wait(ctx context.Context, _ int) error {
 			return nil
 		}
 	}
+	return nil
 }

@@ -18,6 +18,8 @@ type Source interface {
 	Events(ctx context.Context, from int) ([]*journal.Event, error)
 	// Wait waits until there may be an event with this number.
 	Wait(ctx context.Context, from int) error
+	// Stopped tells whether no process runs the league now. Wait returns when this changes.
+	Stopped() bool
 	// Transcript returns an attempt with its transcript. The attempt belongs to a match that
 	// has a recorded result.
 	Transcript(ctx context.Context, at league.Attempt) (*store.Match, error)

@@ -71,6 +71,8 @@ func (s *tape) Events(_ context.Context, from int) (events []*journal.Event, err
 	return events, err
 }
 
+func (s *tape) Stopped() bool { return false }
+
 func (s *tape) Wait(ctx context.Context, from int) error {
 	for {
 		s.mu.Lock()

@@ -89,6 +89,7 @@ type progress struct {
 	Technical    int    // technical losses
 	Champion     string // all players that share the first rank, in a line
 	End          *ending
+	Halted       string // the time of the last event, if nobody runs the league
 	EndsAt, Left string // see moment.expected
 	Bound        bool   // Matches is the largest possible number: a knockout ends earlier
 	Awaited      *awaited
@@ -137,6 +138,9 @@ func (m *moment) describe(p *progress) {
 	case m.Completed != nil:
 		p.State, p.Text, p.Champion = "over", "Finished", shown(m.ChampionLine())
 		p.Announce = p.Champion + "."
+	case m.Stopped:
+		p.State, p.Text, p.Halted = "stopped", "No manager runs", m.At
+		p.Announce = "No manager runs the league."
 	case m.Started == nil:
 		p.State, p.Text, p.Awaited = "waiting", "Waiting for the start", m.awaited()
 		p.Announce = protocol.Counted(p.Players, "player") + " registered."

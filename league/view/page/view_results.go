@@ -157,7 +157,7 @@ const runningShown = 12
 // running are the running matches: those that are played before those that wait.
 func (m *moment) running() *running {
 	list := &running{Rows: []runningMatch{}}
-	if m.round != live {
+	if m.round != live || m.Stopped {
 		return list
 	}
 	var waiting []runningMatch

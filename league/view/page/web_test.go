@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
@@ -24,6 +25,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 	"evenodd/league/view/page"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -123,6 +125,29 @@ func TestLeagueWithoutFilesIsNotThereYet(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, none.Code)
 	assert.NotEmpty(t, none.Header().Get("Retry-After"))
 	assert.NotContains(t, none.Body.String(), fs.ErrNotExist.Error())
+}
+
+// A league whose manager has died is not shown as running, until a manager runs it again.
+func TestLeagueWithoutManagerIsNotShownAsRunning(t *testing.T) {
+	if !appendfile.Locks {
+		t.Skip("a journal has no lock here")
+	}
+	folder, id := store.Folder(t.TempDir()), "league_2025_even_odd"
+	require.NoError(t, os.CopyFS(string(folder), os.DirFS("../../../testdata/leagues/half_played")))
+	s := serve(t, page.NewFolder(folder, id))
+	body := s.get("/").Body.String()
+	assert.Contains(t, body, "<b>No manager runs this league.</b> The last entry is of <time")
+	for _, running := range []string{`data-state="running"`, `class="clock"`, " left</b>"} {
+		assert.NotContains(t, body, running)
+	}
+	file, _, err := appendfile.OpenLocked(folder.Journal(id), "the journal", func(int, []byte) error { return nil })
+	require.NoError(t, err)
+	shows := func(state string) func() bool {
+		return func() bool { return strings.Contains(s.get("/").Body.String(), `data-state="`+state+`"`) }
+	}
+	require.Eventually(t, shows("running"), time.Minute, 50*time.Millisecond)
+	require.NoError(t, file.Close())
+	require.Eventually(t, shows("stopped"), time.Minute, 50*time.Millisecond)
 }
 
 // Viewers cannot fill the log with the same error.

@@ -26,6 +26,7 @@ type League struct {
 	Hide      func(journal.Data)        // removes from each event what readers must not see; nil for nothing
 	Head      string                    // hash of the last line
 	Longest   Longest                   // match
+	Stopped   bool                      // nobody runs it: the reader knows that the manager has gone
 	Listed    []string                  // names of the players of the roster, if the reader knows them
 }
 
