@@ -82,7 +82,10 @@ func runAudit(s streams, o *auditOptions, dir string) error {
 		}
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(200)) // most of the memory is garbage soon
+	var stop func()
+	o.Progress, stop = s.showProgress("matches audited")
 	report, err := audit.Run(store.Folder(dir), o.Options)
+	stop()
 	if err != nil {
 		return err
 	}

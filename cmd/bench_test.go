@@ -52,7 +52,7 @@ func (l benchLeague) play(b *testing.B, recorded func(n int) bool) {
 			interrupt()
 		}
 	}
-	err := runSimulate(ctx, streams{io.Discard, io.Discard}, config.NewLoader(l.data, known()), o)
+	err := runSimulate(ctx, streams{out: io.Discard, err: io.Discard}, config.NewLoader(l.data, known()), o)
 	if ctx.Err() == nil {
 		require.NoError(b, err)
 	}

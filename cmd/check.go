@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -217,7 +216,7 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*check.Report, error
 	if err != nil {
 		return nil, err
 	}
-	stop := o.showProgress(s)
+	_, stop := s.showProgress("testing the " + o.Role)
 	o.Listener, o.Wait = l, max(o.Wait, time.Millisecond) // 0 is the default of the kit
 	report, err := o.examine(ctx, o.Options)
 	stop()
@@ -263,17 +262,4 @@ func (o *checkOptions) open(ctx context.Context, s streams) (net.Listener, error
 		}
 	}
 	return l, err
-}
-
-// showProgress shows the elapsed time on a terminal until the returned function is
-// called.
-func (o *checkOptions) showProgress(s streams) (stop func()) {
-	if !isTerminal(s.err) {
-		return func() {}
-	}
-	bar := progressbar.NewOptions(-1, progressbar.OptionSetWriter(s.err),
-		progressbar.OptionSetDescription("testing the "+o.Role),
-		progressbar.OptionSpinnerType(14), progressbar.OptionSetElapsedTime(true), progressbar.OptionClearOnFinish())
-	_ = bar.Add(0) // starts it; an error only spoils the picture
-	return func() { _ = bar.Finish() }
 }

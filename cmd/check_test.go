@@ -44,7 +44,7 @@ func (h *fakeKit) examine(_ context.Context, o check.Options) (*check.Report, er
 func (h *fakeKit) runCheck(t *testing.T, args ...string) (stdout, stderr string, err error) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	c := checkCommand(streams{&out, &errs}, &checkOptions{catalogue: h.catalogue, examine: h.examine})
+	c := checkCommand(streams{out: &out, err: &errs}, &checkOptions{catalogue: h.catalogue, examine: h.examine})
 	c.SetFlagErrorFunc(flagError)
 	c.SetArgs(append([]string{}, args...)) // of nil cobra makes those of the test
 	c.SetOut(&out)

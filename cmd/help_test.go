@@ -30,7 +30,7 @@ func documented(t *testing.T) map[string]*cobra.Command {
 			}
 		}
 	}
-	walk(newRoot("test", streams{&bytes.Buffer{}, &bytes.Buffer{}}))
+	walk(newRoot("test", streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}))
 	require.Greater(t, len(all), 30)
 	return all
 }

@@ -76,8 +76,8 @@ func (o *managerOptions) flags(f *pflag.FlagSet) {
 	o.address = address{ports: ports{8000, 8000}, local: true} // operators give agents the manager's URL
 	addressFlags(f, &o.address)
 	o.leagueSettings.flags(f, &o.Options, defaultData, "info")
-	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league when they have registered; 0: only "+
-		"start_league does")
+	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league when they have registered, 2 to "+
+		"10,000; 0: only start_league does")
 	f.IntVar(&o.Referees, "referees", 1, "referees that must have registered before the league starts")
 	o.admission.flags(f)
 	f.BoolVar(&o.exitWhenDone, "exit-when-done", false, "end the process when the league is over")
@@ -351,7 +351,9 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*manager.Files, er
 	if !protocol.ValidLeagueID(leagueID) {
 		return nil, usage("--league-id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
+	_, stop := s.showProgress("reading the league")
 	files, archived, err := manager.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
+	stop()
 	if archived != "" {
 		s.note("The old league is in %s.", archived)
 	}

@@ -94,7 +94,7 @@ func (d *desktop) check(ctx context.Context, _ string, given *checkRequest) (any
 		return nil, err
 	}
 	defer done()
-	report, err := o.run(ctx, streams{io.Discard, d.err})
+	report, err := o.run(ctx, streams{out: io.Discard, err: d.err})
 	if err != nil {
 		return nil, err
 	}

@@ -29,7 +29,7 @@ func clone(t *testing.T, files ...string) string {
 func TestNewGameCompilesAndPassesItsTests(t *testing.T) {
 	root := clone(t, "go.sum", "rules/rules.go", "rules/draw.go", "rules/rulestest/rulestest.go")
 	var out strings.Builder
-	require.NoError(t, runNewGame(streams{&out, io.Discard}, root, "pick_2_stones"))
+	require.NoError(t, runNewGame(streams{out: &out, err: io.Discard}, root, "pick_2_stones"))
 	assert.Equal(t, "created rules/pick2stones/pick2stones.go\ncreated rules/pick2stones/pick2stones_test.go\nchanged cmd/games.go\n", out.String())
 	game, err := os.ReadFile(filepath.Join(root, "rules/pick2stones/pick2stones.go"))
 	require.NoError(t, err)
@@ -70,7 +70,7 @@ func TestNewGameRefusesOtherNamesAndFolders(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			root := clone(t)
-			err := runNewGame(streams{io.Discard, io.Discard}, root, name)
+			err := runNewGame(streams{out: io.Discard, err: io.Discard}, root, name)
 			require.ErrorContains(t, err, want)
 			assert.Equal(t, exitUsage, exitCode(err))
 			games, err := os.ReadDir(filepath.Join(root, "rules"))
@@ -78,6 +78,6 @@ func TestNewGameRefusesOtherNamesAndFolders(t *testing.T) {
 			assert.Len(t, games, 1, "no game is written")
 		})
 	}
-	err := runNewGame(streams{io.Discard, io.Discard}, t.TempDir(), "pick_stones")
+	err := runNewGame(streams{out: io.Discard, err: io.Discard}, t.TempDir(), "pick_stones")
 	require.ErrorContains(t, err, "this folder is not a clone of evenodd")
 }

@@ -18,7 +18,7 @@ import (
 // parsed checks a command line of a file: its command, flags and arguments exist.
 func parsed(t *testing.T, file string, args []string) {
 	t.Helper()
-	root := newRoot("test", streams{&bytes.Buffer{}, &bytes.Buffer{}})
+	root := newRoot("test", streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}})
 	root.InitDefaultHelpCmd()
 	root.InitDefaultCompletionCmd()
 	c, rest, err := root.Find(args)
@@ -46,7 +46,7 @@ func TestUnitsRunCommandsWithKnownFlags(t *testing.T) {
 		start := strings.Fields(matches(t, unit, `^ExecStart=/usr/bin/evenodd (.*)$`)[0][1])
 		parsed(t, unit, start)
 		assert.Equal(t, role, start[0])
-		c, _, err := newRoot("test", streams{&bytes.Buffer{}, &bytes.Buffer{}}).Find([]string{role})
+		c, _, err := newRoot("test", streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}).Find([]string{role})
 		require.NoError(t, err)
 		environment := "docs/packaging/" + role + ".env"
 		for _, setting := range matches(t, environment, `^#EVENODD_(\w+)=`) {

@@ -102,7 +102,9 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	if o.leagueID, err = s.chooseLeague(folder, o.leagueID); err != nil {
 		return err
 	}
+	_, stop := s.showProgress("reading the league")
 	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: games()})
+	stop()
 	if err != nil {
 		return err
 	}

@@ -4,12 +4,15 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
 	"os"
+	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
@@ -21,7 +24,11 @@ import (
 )
 
 // streams are the outputs of a command.
-type streams struct{ out, err io.Writer }
+type streams struct {
+	out, err io.Writer
+
+	longWork time.Duration // after which err shows the progress of a work; 0 for never
+}
 
 // Execute runs a command line and returns its exit code. ctx ends with the first signal
 // to stop. err must be safe for concurrent use, because agents log to it. A process that
@@ -35,27 +42,54 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	if supervised {
 		ctx = superviseSelf(ctx)
 	}
-	root := newRoot(version, streams{out, err})
+	root := newRoot(version, streams{out, err, time.Second})
 	root.SetArgs(args)
-	parsed := false
+	parsed, interrupted := false, make(chan struct{})
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
 		parsed = true
 		return refuseEmpty(c)
 	}
 	refuseUnknownTopics(root)
+	uninterrupted := context.AfterFunc(ctx, func() {
+		if isTerminal(err) {
+			_, _ = io.WriteString(err, "\n") // ends the line with ^C
+		}
+		close(interrupted)
+	})
+	printed := &keptError{w: out}
+	root.SetOut(printed)
 	called, problem := root.ExecuteContextC(ctx)
+	if !uninterrupted() {
+		<-interrupted
+	}
+	problem = cmp.Or(problem, printed.err)
 	if problem == nil {
 		return exitDone
 	}
 	printError(err, problem)
 	code := exitCode(problem)
-	if !parsed {
+	if !parsed && printed.err == nil {
 		code = exitUsage // cobra's errors of the command line have no code
 	}
 	if code == exitUsage {
 		_ = printLine(err, "Try '%s --help'.", called.CommandPath())
 	}
 	return code
+}
+
+// A keptError is where cobra writes, which ignores errors. It keeps the first one.
+type keptError struct {
+	w   io.Writer
+	err error
+}
+
+func (k *keptError) Write(text []byte) (int, error) {
+	if k.err == nil {
+		if _, err := k.w.Write(text); err != nil {
+			k.err = fmt.Errorf("cannot print: %w", err)
+		}
+	}
+	return len(text), nil
 }
 
 func newRoot(version string, s streams) *cobra.Command {
@@ -121,13 +155,16 @@ variables, such as EVENODD_PORT, and keys of a settings file (--config).
 		newRatings(s), newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
 	groupCommands(root)
 	finish(root)
-	help := root.HelpFunc()
+	help, width := root.HelpFunc(), helpWidth
+	if screen := columnsOf(s.out); screen > 0 {
+		width = min(screen, mostHelpWidth)
+	}
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		c.Long = lipgloss.Wrap(c.Long, helpWidth, "") // here, because it takes longer than all of newRoot
+		c.Long = reflow(c.Long, width) // here, because it takes longer than all of newRoot
 		help(c, args)
 	})
-	width := fmt.Sprintf(".FlagUsagesWrapped %d", helpWidth)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", width))
+	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", width)
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
 	return root
 }
 
@@ -149,8 +186,19 @@ func refuseUnknownTopics(root *cobra.Command) {
 	}
 }
 
-// helpWidth is the largest number of columns of a line of a help text.
-const helpWidth = 80
+// The number of columns of a help text is that of the terminal, but at most mostHelpWidth: longer lines are hard
+// to read. On any other output it is helpWidth.
+const (
+	helpWidth     = 80
+	mostHelpWidth = 120
+)
+
+// reflow wraps the paragraphs of a text at a width. Lines that are indented or begin a list stay lines.
+func reflow(text string, width int) string {
+	joined := regexp.MustCompile(`(\S)\n([^\s-])`).ReplaceAllString(text, "$1 $2")
+	const unbreakable = "\u2011" // a hyphen at which no line ends, because flags have some
+	return strings.ReplaceAll(lipgloss.Wrap(strings.ReplaceAll(joined, "-", unbreakable), width, ""), unbreakable, "-")
+}
 
 // examples formats pairs of a comment and a command line.
 func examples(pairs ...string) string {

@@ -10,7 +10,6 @@ import (
 	"runtime/debug"
 	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
@@ -93,7 +92,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	o.flags(f, &o.Rules, "", "warn")
 	f.BoolVar(&o.resume, "resume", false, "continue the interrupted league in the data folder")
 	f.IntVar(&o.Players, "players", usualPlayers, "number of players, 2 to 10,000")
-	f.IntVar(&o.Referees, "referees", 2, "number of referees")
+	f.IntVar(&o.Referees, "referees", 2, "number of referees, 1 to 1,000")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of all random decisions (default: a new one)")
 	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, assigned to the players in turn")
 	f.StringVar(&o.entrants, "entrants", "", "YAML `file` that lists the players, each with its name and its strategy, "+
@@ -102,7 +101,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	forceFlag(f, &o.force)
 	f.BoolVar(&o.Sign, "sign", false, "sign moves and the journal's heads even without --data, which always signs")
 	choiceFlag(f, &o.Transport, "transport", simulation.Memory, "", simulation.Memory, simulation.Wire, simulation.HTTP)
-	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once")
+	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once, 1 to 10,000")
 	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
 	f.StringSliceVar(&o.urls, "player", nil, "`URL` of an external player, such as http://localhost:8101/mcp; may be "+
 		"repeated")
@@ -261,22 +260,18 @@ func (o *simulateOptions) interrupted() error {
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }
 
-// play runs the league with a progress bar, and prints the time that it took.
+// play runs the league, shows its progress, and prints the time that it took.
 func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
 	defer collectLess()()
-	if isTerminal(s.err) {
-		bar := progressbar.NewOptions(1, progressbar.OptionSetWriter(s.err),
-			progressbar.OptionSetDescription("matches"), progressbar.OptionShowCount(),
-			progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionClearOnFinish())
-		o.Progress = func(recorded, matches int) {
-			bar.ChangeMax(matches)
-			_ = bar.Set(recorded) // an error only spoils the picture
-		}
+	progress, stop := s.showProgress("matches")
+	if progress != nil {
+		o.Progress = progress
 	}
 	var head manager.SignedHead
 	o.Sealed = func(h manager.SignedHead) { head = h }
 	start := time.Now()
 	result, err := simulation.Run(ctx, o.Options)
+	stop()
 	if err == nil && ctx.Err() == nil {
 		took := time.Since(start)
 		s.note("%s in %s, %.0f matches/s", protocol.Counted(len(result.Results), "match"),

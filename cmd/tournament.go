@@ -39,7 +39,8 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
 	choiceFlag(f, &o.GameType, "game", evenodd.Type, "game of the league", games().Types()...)
 	choiceFlag(f, &l.format, "tournament", journal.FormatRoundRobin, "format of the league", journal.Formats()...)
-	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players in a round-robin")
+	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players in a round-robin; a league has at most "+
+		"134,217,728 matches")
 	f.IntVar(&l.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
 	f.StringVar(&l.seeding, "seeding", "",
 		"`file` with display names, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")

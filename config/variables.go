@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/pflag"
@@ -43,8 +44,11 @@ func WrongValue(err error) error {
 		"duration": "must be a duration with a unit, such as 300ms, 30s or 5m",
 		"bool":     "must be true or false",
 	}[wrong.GetFlag().Value.Type()]
-	if rule == "" {
+	switch {
+	case rule == "":
 		rule = wrong.Unwrap().Error()
+	case wrong.GetFlag().Value.Type() == "int" && errors.Is(err, strconv.ErrRange):
+		rule = "too large: " + wrong.GetFlag().Usage // which says the largest number
 	}
 	return fmt.Errorf("%q: %s", wrong.GetValue(), rule)
 }

@@ -22,6 +22,8 @@ type Options struct {
 	LeagueID string         // "" for all leagues of the folder
 	Games    rules.Registry // the games whose results can be judged again
 
+	Progress func(checked, matches int) // called after each match of a league; may be nil
+
 	// What the auditor knows from elsewhere. Each needs a league: LeagueID, or a folder with
 	// only one.
 	Head string            // the hash of an event of the journal; "" for none

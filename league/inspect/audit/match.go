@@ -55,6 +55,7 @@ func (f *matchFile) find(a *auditor, rule string, member jsontext.Pointer, forma
 // files that belong to no match.
 func (a *auditor) checkMatches() {
 	a.openGame()
+	checked := 0
 	for round := 1; round <= a.state.Round; round++ {
 		matches := make([]*scheduledMatch, 0, len(a.state.Pairings(round)))
 		for i := range a.state.Pairings(round) {
@@ -71,6 +72,10 @@ func (a *auditor) checkMatches() {
 				a.checkResult(m)
 			}
 			m.file = nil // a round can have many large files
+			if !m.isAnnulled && a.options.Progress != nil {
+				checked++
+				a.options.Progress(checked, a.state.TotalMatches())
+			}
 		})
 	}
 	a.reportMissing()
