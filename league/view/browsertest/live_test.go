@@ -58,6 +58,7 @@ func TestStandingsFollowTheJournalWithoutReload(t *testing.T) {
 
 // The browser opens the stream again with the id of the last event that it has.
 func TestPageContinuesAfterARestartOfTheServer(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	folder := played(t)
 	j := rewound(t, folder, 0)
@@ -94,6 +95,7 @@ func TestPageContinuesAfterARestartOfTheServer(t *testing.T) {
 // A manager serves the page of its league, with agents that are processes. The league waits for
 // the test in its second round: a player asks a language model that does not answer before.
 func TestPageOfAManagerShowsItsLeagueFromTheStart(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	var asked atomic.Int32
 	seen := make(chan struct{})
@@ -127,6 +129,7 @@ func TestPageOfAManagerShowsItsLeagueFromTheStart(t *testing.T) {
 // A league ends before its page knows it: the process waits until the page has the end, and the page then tells that
 // the process has gone.
 func TestLeagueOfUpEndsOnAPageWithItsChampion(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	file := filepath.Join(t.TempDir(), "class.yaml")
 	require.NoError(t, os.WriteFile(file, []byte(entrants), 0o600))
@@ -150,7 +153,7 @@ func TestLeagueOfUpEndsOnAPageWithItsChampion(t *testing.T) {
 func TestPageOfTwoHundredPlayersDoesNotStutter(t *testing.T) {
 	needsChromium(t)
 	folder := filepath.Join(t.TempDir(), "league")
-	start(t, "simulate", "--players", "200", "--tournament", "swiss", "--rounds", "8", "--seed", "7", "--quiet", "--data", folder).succeeds()
+	start(t, "simulate", "--players", "200", "--tournament", "swiss", "--rounds", "5", "--seed", "7", "--quiet", "--data", folder).succeeds()
 	j := rewound(t, folder, 0)
 	j.growTo(j.find(roundCompleted, 1))
 	p := open(t, serve(t, folder), desktop)
@@ -160,7 +163,7 @@ func TestPageOfTwoHundredPlayersDoesNotStutter(t *testing.T) {
 	require.NoError(t, err)
 	get[bool](p, `(longTasks.length = window.updates = 0, new MutationObserver(() => updates++).observe(document.getElementById('standings'), {subtree: true, childList: true, characterData: true}), true)`)
 	before := p.taskSeconds()
-	for _, round := range []int{3, 5, 7} { // the page shows each of these before the league continues
+	for _, round := range []int{2, 3, 4} { // the page shows each of these before the league continues
 		shown := get[int](p, points)
 		j.growTo(j.find(roundCompleted, round))
 		p.await(points + ` > ` + strconv.Itoa(shown))

@@ -252,7 +252,9 @@ func run(m *testing.M) int {
 	if err != nil {
 		return m.Run()
 	}
+	// One process renders all tabs: to start one takes more processor time than most tests of a page.
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(path), chromedp.NoSandbox,
+		chromedp.Flag("renderer-process-limit", "1"), chromedp.Flag("disable-site-isolation-trials", true),
 		chromedp.Flag("disable-component-update", true), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-gpu", true))
 	allocator, end := chromedp.NewExecAllocator(context.Background(), options...)
 	defer end()

@@ -68,6 +68,7 @@ func status(t *testing.T, method, url string) int {
 
 // A manager shows its league below a path behind nginx, with its stream, and nothing else of it is reachable there.
 func TestPageBehindNginx(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	manager := start(t, "manager", "--port", "0", "--players", "2", "--base-path", "/league", "--data", "")
 	endpoint := manager.await(`at (http://\S+/mcp) waits`)[1]

@@ -158,7 +158,7 @@ func (p *tab) hear(event any) {
 	}
 }
 
-// assertClean requires that the pages of the tab had no fault and asked no other host.
+// assertClean requires that the pages of the tab since the last call had no fault and asked no other host.
 func (p *tab) assertClean() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -174,6 +174,7 @@ func (p *tab) assertClean() {
 			assert.Equal(p.t, p.host, address.Host, "the page asks only its own host, not for %s", request)
 		}
 	}
+	p.faults, p.requests = nil, nil
 }
 
 // do runs actions.
