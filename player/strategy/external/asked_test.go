@@ -149,11 +149,12 @@ func serveStdio() {
 }
 
 func TestProgramOnStandardInputThatHangsIsKilled(t *testing.T) {
-	t.Setenv(serveVariable, hang)
+	t.Parallel()
 	l := &log{}
 	tools := l.tools()
 	tools.MCP, tools.Fallback, tools.Timeout = MCP{Command: "'" + os.Args[0] + "'"}, "even", time.Second
 	tools.Programs.Env = append(tools.Programs.Env, serveVariable)
+	tools.Programs.Environ = append(os.Environ(), serveVariable+"="+hang)
 	s, err := Open(Asked, tools)
 	require.NoError(t, err)
 	choice, err := s.Choose(t.Context(), view("R1M1"))

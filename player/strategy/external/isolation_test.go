@@ -27,7 +27,7 @@ exec 9> "$1/alive"
 sleep 1000 &
 setsid sleep 1000 &
 (setsid sh -c '(sleep 1000 &) ; exec sleep 1000' &)
-i=0; while [ $i -lt 100 ]; do (setsid sh -c '(setsid sleep 1000 &) &' &); i=$((i+1)); done
+i=0; while [ $i -lt 20 ]; do (setsid sh -c '(setsid sleep 1000 &) &' &); i=$((i+1)); done
 `
 
 // Each of them is a hostile bot: it starts processes and does not end by itself.
