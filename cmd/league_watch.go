@@ -19,8 +19,8 @@ func newLeagueStatus(o organiser) *cobra.Command {
 		Use:   "status",
 		Short: "Show how far the league is, and what needs attention",
 		Long: `Show how far the league is: its phase, the round, the running matches with the
-time of their start, the agents with what needs attention (who is missing, cannot
-be reached, is suspended, fails or loses technically), and the last decisions.
+time of their start, the agents with what needs attention (absent, not reached,
+suspended, failing, technical losses), and the last decisions.
 
 With --watch the command goes on until the league is over, and prints a line for
 each change; with --format json one document after each change.`,

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -8,6 +9,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -82,6 +85,53 @@ func lastEntry(dir store.Folder, id string) string {
 		return ""
 	}
 	return e.At
+}
+
+// namesIn are the names of the leagues of a data folder that a manager runs, by their ids.
+func namesIn(dir store.Folder) map[string]string {
+	names := map[string]string{}
+	ids, _ := audit.Leagues(dir) // a folder without leagues is an error
+	for _, id := range ids {
+		file, err := store.Open(dir.Journal(id))
+		if err != nil {
+			continue
+		}
+		line, _ := bufio.NewReader(file).ReadBytes('\n')
+		_ = file.Close() // only read
+		if e, err := journal.Decode(bytes.TrimSpace(line)); err == nil {
+			if d, ok := e.Data.(*journal.Created); ok && d.Simulation == nil {
+				names[id] = d.DisplayName
+			}
+		}
+	}
+	return names
+}
+
+// idOf returns the id of the league that a manager runs whose user gives none: that of the league of the folder with the
+// name, else a new one from the name. Without a name it is the usual one, unless another league is the only one.
+func idOf(dir, name, usual string, now time.Time) (string, error) {
+	names := namesIn(store.Folder(dir))
+	ids := slices.Sorted(maps.Keys(names))
+	if _, there := names[usual]; name == "" {
+		if !there && len(ids) == 1 {
+			return ids[0], nil
+		}
+		return usual, nil
+	}
+	for _, id := range ids {
+		if names[id] == name {
+			return id, nil
+		}
+	}
+	words := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "_")
+	if words == "_" {
+		words = now.Format("2006_01_02")
+	}
+	id := "league_" + words
+	if other, taken := names[id]; taken {
+		return id, usage("--name %.60q: %s has another league with the id %s: %.60q; choose another --league-id", name, dir, id, other)
+	}
+	return id, nil
 }
 
 // chooseLeague returns the id of the league that a command reads: the one that the user has named, else that of the

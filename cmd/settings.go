@@ -16,6 +16,8 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/transport/http"
 )
 
@@ -44,7 +46,7 @@ func (d *dataFolder) resolve(settings *config.Settings, command string, flags *p
 	})
 	dir, _ := given("data")
 	d.loader = config.NewLoader(dir, known())
-	l := &layers{files: d.loader, command: command, given: given}
+	l := &layers{files: d.loader, command: command, dir: dir, given: given}
 	if slices.Contains([]string{"manager", "simulate", "up"}, command) {
 		l.league()
 	} else {
@@ -64,6 +66,7 @@ func (d *dataFolder) resolve(settings *config.Settings, command string, flags *p
 type layers struct {
 	files   *config.Loader
 	command string
+	dir     string                                   // the data folder; "" for none
 	given   func(flag string) (value, source string) // without the files of the data folder
 	all     []config.Layer
 	err     error
@@ -89,7 +92,7 @@ func (l *layers) league() {
 		return // l.system reports it
 	}
 	if source == config.SourceDefault {
-		id = system.DefaultLeagueID
+		id = l.leagueID(system.DefaultLeagueID)
 	}
 	file, err := l.files.League(id)
 	values := l.of(file, err)
@@ -110,6 +113,26 @@ func (l *layers) league() {
 	if players != usualPlayers {
 		values["players"] = strconv.Itoa(players)
 	}
+}
+
+// leagueID is the id of the league that a command runs whose user gives none; usual is that of the files. A simulation
+// always has that, because its results depend on it.
+func (l *layers) leagueID(usual string) string {
+	name, _ := l.given("name")
+	if l.command == "simulate" || !protocol.ValidName(name) && name != "" {
+		return usual // complete refuses the name
+	}
+	if fresh, _ := l.given("new-league"); fresh == "true" && name == "" {
+		return usual
+	}
+	id, err := idOf(l.dir, name, usual, time.Now())
+	if err != nil {
+		l.err = errors.Join(l.err, err)
+	}
+	if id != usual {
+		l.all = append(l.all, config.Layer{Path: store.Folder(l.dir).Journal(id), Values: map[string]string{"league-id": id}})
+	}
+	return id
 }
 
 // system adds the file of all agents, and the URL of the manager that follows from it.
@@ -160,6 +183,9 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	if l.pace < 0 {
 		return nil, usage("--pace %s: must not be negative", l.pace)
 	}
+	if l.name != "" && !protocol.ValidName(l.name) {
+		return nil, usage("--name %.60q: must be 1 to 50 characters without control characters", l.name)
+	}
 	r, err := files.Rules(o.LeagueID, o.GameType)
 	if err != nil {
 		return nil, asUsage(err)
@@ -184,7 +210,7 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	}
 	o.MinPlayers, o.MaxReferees = p.MinPlayers, p.MaxReferees
 	o.MaxPlayers = cmp.Or(o.Players, p.MaxPlayers) // the league is full when it starts
-	o.DisplayName, o.GameType, o.Games = in.DisplayName, in.GameType, gamesOf(r.Games)
+	o.DisplayName, o.GameType, o.Games = cmp.Or(l.name, in.DisplayName), in.GameType, gamesOf(r.Games)
 	s := &in.Scoring
 	o.Scoring = league.MatchPoints{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
 	if in.Gives("scoring.tiebreakers") { // else those of the tournament

@@ -18,6 +18,7 @@ const defaultLeague = "league_2025_even_odd"
 
 // leagueSettings are settings of the commands that run a league.
 type leagueSettings struct {
+	name      string // of the league; "" for that in its file
 	format    string // --tournament; "" for a round-robin
 	rounds    int
 	seeding   string // path of a file; "" for the list in the file of the league
@@ -37,6 +38,8 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 	tlsCAFlag(f, &l.ca)
 	logLevelFlag(f, &l.logLevel, level)
 	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
+	f.StringVar(&l.name, "name", "", "`name` of the league, for page, report and exports (default: that in its file); "+
+		"manager and up make the id of a new league of it")
 	choiceFlag(f, &o.GameType, "game", evenodd.Type, "game of the league", games().Types()...)
 	choiceFlag(f, &l.format, "tournament", journal.FormatRoundRobin, "format of the league", journal.Formats()...)
 	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players in a round-robin; a league has at most "+
