@@ -27,6 +27,9 @@ func (a *admission) flags(f *pflag.FlagSet) {
 		"that of --registration-until)")
 }
 
+// any tells whether there is a roster or a time.
+func (a *admission) any() bool { return a.roster != "" || a.until != "" || a.start != "" }
+
 // read reads the roster and the times, and sets the numbers of agents that start the league
 // where the user has not.
 func (a *admission) read(s streams, o *manager.Options) error {

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -125,47 +126,59 @@ func (r *leagueRecord) halt(text *printout, stopped bool) (changed bool) {
 	return true
 }
 
-// tell adds a line about an event, if it matters to an organiser. The event is folded.
+// tell adds a line about an event, if it matters to an organiser.
 func (r *leagueRecord) tell(text *printout, e *journal.Event) {
-	line := func(format string, args ...any) { text.line("%s "+format, append([]any{shortTime(e.At)}, args...)...) }
-	switch d := e.Data.(type) {
-	case *journal.Decided:
-		line("%s", d.About())
-	case *journal.AgentRegistered:
-		line("%s (%s) registered as a %s", d.AgentID, d.DisplayName, d.Role)
-	case *journal.RegistrationDropped:
-		line("the registration of %s ended: %s", d.AgentID, d.Reason)
-	case *journal.AgentSuspended:
-		line("%s suspended: it %s", d.AgentID, d.Reason)
-	case *journal.AgentReturned:
-		line("%s returned", d.AgentID)
-	case *journal.AgentShutdown:
-		line("%s shut down: it %s", d.AgentID, d.Reason)
-	case *journal.Started:
-		line("the league began with %s and %s", protocol.Counted(len(d.Players), "player"),
-			protocol.Counted(len(d.Referees), "referee"))
-	case *journal.RoundAnnounced:
-		line("round %d began", d.RoundID)
-	case *journal.MatchAssigned:
-		line("%s attempt %d: %s", d.MatchID, d.Number, d.RefereeID)
-	case *journal.MatchReported:
-		line("%s: %s", d.MatchID, outcome(&d.Result))
-	case *journal.MatchForfeited:
-		line("%s forfeited: %s", d.MatchID, outcome(&d.Result))
-	case *journal.RoundCompleted:
-		line("round %d ended", d.RoundID)
-	case *journal.LeagueCompleted:
-		line("the league is over. %s", r.ChampionLine())
+	if line := r.told(e); line != "" {
+		text.line("%s %s", shortTime(e.At), line)
 	}
 }
 
-// outcome describes a result in a few words.
-func outcome(r *league.Result) string {
-	switch {
-	case r.WinnerPlayerID != nil:
-		return *r.WinnerPlayerID + " won" + record.ReasonAfter(r.Reason)
-	case r.Status == league.StatusDraw:
-		return "draw" + record.ReasonAfter(r.Reason)
+// told describes an event; "" if it does not matter to an organiser. The event is folded.
+func (r *leagueRecord) told(e *journal.Event) string {
+	switch d := e.Data.(type) {
+	case *journal.Decided:
+		return d.About()
+	case *journal.AgentRegistered:
+		return fmt.Sprintf("%s registered as a %s", r.named(d.AgentID), d.Role)
+	case *journal.RegistrationDropped:
+		return fmt.Sprintf("the registration of %s ended: %s", d.AgentID, d.Reason)
+	case *journal.AgentSuspended:
+		return fmt.Sprintf("%s suspended: it %s", r.named(d.AgentID), d.Reason)
+	case *journal.AgentReturned:
+		return r.named(d.AgentID) + " returned"
+	case *journal.AgentShutdown:
+		return fmt.Sprintf("%s shut down: it %s", r.named(d.AgentID), d.Reason)
+	case *journal.Started:
+		return fmt.Sprintf("the league began with %s and %s", protocol.Counted(len(d.Players), "player"),
+			protocol.Counted(len(d.Referees), "referee"))
+	case *journal.RoundAnnounced:
+		return fmt.Sprintf("round %d began", d.RoundID)
+	case *journal.MatchAssigned:
+		return fmt.Sprintf("%s attempt %d: %s", d.MatchID, d.Number, d.RefereeID)
+	case *journal.MatchReported:
+		return fmt.Sprintf("%s: %s", d.MatchID, r.outcome(d.MatchID, &d.Result))
+	case *journal.MatchForfeited:
+		return fmt.Sprintf("%s forfeited: %s", d.MatchID, r.outcome(d.MatchID, &d.Result))
+	case *journal.RoundCompleted:
+		return fmt.Sprintf("round %d ended", d.RoundID)
+	case *journal.LeagueCompleted:
+		return "the league is over. " + r.ChampionLine()
 	}
-	return "both players lost" + record.ReasonAfter(r.Reason)
+	return ""
+}
+
+// outcome describes the result of a match in a few words.
+func (r *leagueRecord) outcome(id league.MatchID, of *league.Result) string {
+	_, a, b, _ := r.Find(id)
+	text := fmt.Sprintf("%s and %s both lost", r.named(a), r.named(b))
+	switch {
+	case of.WinnerPlayerID != nil && *of.WinnerPlayerID == b:
+		a, b = b, a
+		fallthrough
+	case of.WinnerPlayerID != nil:
+		text = fmt.Sprintf("%s won against %s", r.named(a), r.named(b))
+	case of.Status == league.StatusDraw:
+		text = fmt.Sprintf("%s and %s drew", r.named(a), r.named(b))
+	}
+	return text + record.ReasonAfter(of.Reason)
 }

@@ -260,6 +260,9 @@ func headPrinter(s streams, sealed func() manager.SignedHead) (seal func()) {
 	}
 }
 
+// tokenHint is the last line of the introduction. evenodd up recognises it.
+const tokenHint = "'evenodd league token' prints the admin token."
+
 // introduce tells the operator where the league is and how to start it.
 func (p *managerProcess) introduce(s streams, urls []string, status manager.Status, resumed bool, adminToken string) {
 	s.note("League %s at %s %s.", p.LeagueID, urls[0], p.situation(status, resumed))
@@ -275,7 +278,7 @@ func (p *managerProcess) introduce(s streams, urls []string, status manager.Stat
 	if p.data == "" {
 		s.note("The admin token, for 'evenodd league' (%s): %s", adminTokenVariable, adminToken)
 	} else { // many people see a terminal or a log
-		s.note("'evenodd league token' prints the admin token.")
+		s.note("%s", tokenHint)
 	}
 }
 
@@ -309,6 +312,9 @@ func (o *managerOptions) situation(status manager.Status, resumed bool) string {
 	}
 	text := fmt.Sprintf("waits for %s and %s", protocol.Counted(o.Players, "player"),
 		protocol.Counted(o.Referees, "referee"))
+	if o.Players == 0 {
+		text = "waits for its start by the organiser"
+	}
 	if status.StartAt != "" {
 		text = "starts at " + status.StartAt
 		if end := status.RegistrationUntil; end != "" && end != status.StartAt {

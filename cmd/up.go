@@ -26,6 +26,9 @@ type upOptions struct {
 	force    bool
 	tools    external.Tools // of the players
 
+	shows bool // a terminal shows the league
+	asks  bool // Enter starts it
+
 	passed map[string][]string // flags that processes of a role get as they were given
 }
 
@@ -44,7 +47,8 @@ func newUp(s streams, data *dataFolder) *cobra.Command {
 		Long: `Start a manager, referees and the players of a file as processes on this
 machine, and print the final table when the league is over. Without --entrants,
 and with --players, --roster or a time, agents may join from elsewhere. Flags of
-'evenodd manager' mean the same here.
+'evenodd manager' mean the same here. On a terminal it shows the league, Enter
+starts it, and its page stays until Ctrl-C.
 
 Interrupt the command to stop all processes; run it again to resume the league.
 A process that dies is started again (docs/running-a-league.md).
@@ -146,8 +150,7 @@ func (o *upOptions) prepare() (entrants []config.Entrant, err error) {
 
 // open tells whether other agents than those of the file may register.
 func (o *upOptions) open(entrants int) bool {
-	a := &o.admission
-	return entrants == 0 || a.roster+a.until+a.start != "" || a.given["players"] && o.Players != entrants
+	return entrants == 0 || o.admission.any() || o.admission.given["players"] && o.Players != entrants
 }
 
 // whoMayJoin says who can register from elsewhere; "" if nobody may.
@@ -168,7 +171,7 @@ func (o *upOptions) start(entrants int) []string {
 	switch given := o.admission.given["players"]; {
 	case given:
 		entrants = o.Players
-	case o.open(entrants):
+	case o.admission.any() || entrants == 0 && !o.asks:
 		return nil // as the manager decides
 	}
 	return []string{"--players=" + strconv.Itoa(entrants)}
@@ -199,6 +202,8 @@ func runUp(ctx context.Context, s streams, o *upOptions) error {
 	if err != nil {
 		return err
 	}
+	o.shows = isTerminal(s.out) && isTerminal(s.err)
+	o.asks = o.shows && o.open(len(entrants)) && isTerminal(os.Stdin)
 	if text := o.whoMayJoin(len(entrants)); text != "" {
 		s.note("%s", text)
 	}

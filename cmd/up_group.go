@@ -28,6 +28,7 @@ type upGroup struct {
 
 	mu      sync.Mutex
 	url     string // of the manager; "" before it listens
+	known   bool   // the manager has introduced the league
 	wasOver bool   // the league was over when the manager was started
 	manager *upMember
 	agents  []*upMember
@@ -58,8 +59,41 @@ func (g *upGroup) run(ctx context.Context) (table string, err error) {
 	case ended := <-managed:
 		return g.over(ended)
 	}
-	g.note("League %s: manager at %s, data in %s", g.LeagueID, g.url, g.data)
+	view := g.view(ctx)
+	g.detail("League %s: manager at %s, data in %s", g.LeagueID, g.url, g.data)
 	var agents sync.WaitGroup
+	g.startAgents(ctx, &agents, down)
+	defer agents.Wait()
+	defer stop()
+	for {
+		select {
+		case <-view.changes:
+			view.update(ctx)
+		case <-view.enter:
+			view.start(ctx)
+		case m := <-down:
+			if err := g.without(ctx, m); err != nil {
+				return "", err
+			}
+		case ended := <-managed:
+			view.update(context.WithoutCancel(ctx))
+			if view.over && ended.Phase == supervise.PhaseStopped {
+				ended.Phase = supervise.PhaseEnded // only the page was left
+			}
+			if ended.Phase == supervise.PhaseEnded {
+				awaitAtMost(&agents, upFarewell)
+			}
+			table, err := g.over(ended)
+			if view.over {
+				table = ""
+			}
+			return table, err
+		}
+	}
+}
+
+// startAgents starts the processes of the agents, unless the league was over. Those that stay down come by a channel.
+func (g *upGroup) startAgents(ctx context.Context, agents *sync.WaitGroup, down chan<- *upMember) {
 	g.mu.Lock()
 	starting := g.agents
 	if g.wasOver {
@@ -78,20 +112,15 @@ func (g *upGroup) run(ctx context.Context) (table string, err error) {
 			}
 		})
 	}
-	defer agents.Wait()
-	defer stop()
-	for {
-		select {
-		case m := <-down:
-			if err := g.without(ctx, m); err != nil {
-				return "", err
-			}
-		case ended := <-managed:
-			if ended.Phase == supervise.PhaseEnded {
-				awaitAtMost(&agents, upFarewell)
-			}
-			return g.over(ended)
-		}
+}
+
+// stays tells whether the page remains when the league is over.
+func (g *upGroup) stays() bool { return g.shows && g.page && !g.exitWhenDone }
+
+// detail writes a line about the processes, which a terminal does not show.
+func (g *upGroup) detail(format string, args ...any) {
+	if !g.shows {
+		g.note(format, args...)
 	}
 }
 
@@ -143,7 +172,7 @@ func (g *upGroup) over(ended supervise.State) (table string, err error) {
 			g.data)
 	case m.succeeded(ended) && ended.Exit.Code == exitDone:
 		if g.wasOver {
-			g.note("No match was played: the league in %s was over. Add --new-league to play a new one.", g.data)
+			g.detail("No match was played: the league in %s was over. Add --new-league to play a new one.", g.data)
 		}
 		return m.output.String(), nil
 	case m.succeeded(ended):

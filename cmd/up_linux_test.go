@@ -1,6 +1,13 @@
 package cmd_test
 
 import (
+	"context"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"syscall"
 	"testing"
 	"time"
 
@@ -62,4 +69,59 @@ func TestKilledUpLeavesNoProcess(t *testing.T) {
 	for _, h := range all {
 		assert.True(t, h.ended(t, patience))
 	}
+}
+
+// onTerminal runs evenodd on a terminal of its own. What it prints is in stderr; keyboard is for its input.
+func onTerminal(t *testing.T, dir string, args ...string) (p *process, keyboard io.Writer) {
+	t.Helper()
+	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	require.NoError(t, err)
+	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
+	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
+	require.NoError(t, err)
+	terminal, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	p = newProcess("evenodd", args, cancel)
+	p.cmd = exec.CommandContext(ctx, "evenodd", args...)
+	p.cmd.Dir, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = dir, terminal, terminal, terminal
+	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	require.NoError(t, p.cmd.Start())
+	go func() {
+		defer close(p.done)
+		_ = p.cmd.Wait() // the state tells
+		p.code = p.cmd.ProcessState.ExitCode()
+		_ = terminal.Close()
+	}()
+	go func() { _, _ = io.Copy(&p.stderr, master) }() // fails when nobody has the terminal open
+	p.endWith(t)
+	t.Cleanup(func() { _ = master.Close() })
+	return p, master
+}
+
+// On a terminal evenodd up shows the league, starts it when somebody presses Enter, and stays until Ctrl-C. The
+// terminal of a class is projected: it has no secret.
+func TestUpOnATerminal(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p, keyboard := onTerminal(t, dir, "up", "--host", "0.0.0.0", "--port", "0", "--referees", "1")
+	p.await(t, `\AAnybody who reaches this computer may join, and take any name; `)
+	url := p.await(t, `\nLeague \S+ at (http://\S+/mcp) waits for its start by the organiser\.\r\n`)[1]
+	page := p.await(t, `\nWatch the league in a browser: (\S+)\r\n(?s).*[█▀▄]`)[1]
+	p.await(t, `\n'evenodd league token' prints the admin token\.\r\n`)
+	start(t, "player", "--port", "0", "--manager", url, "--name", "Ada", "--strategy", "even")
+	start(t, "player", "--port", "0", "--manager", url, "--name", "Bob", "--strategy", "odd")
+	p.await(t, `\nP0\d Ada registered as a player\r\n(?s).*\nStart with 2 players\? Press Enter\.\r\n`)
+	_, err := keyboard.Write([]byte("\n"))
+	require.NoError(t, err)
+	p.await(t, `\nThe league starts now: players 2, referees 1\.\r\n(?s).*\nround 1 began\r\nR1M1: P0\d (Ada|Bob) won against P0\d (Ada|Bob)`)
+	p.await(t, `\nChampion: (Ada|Bob) \(P0\d\) with 3 points\r\nThe page stays until Ctrl-C\.\r\n`)
+	answer, err := http.Get(page)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	assert.Equal(t, http.StatusOK, answer.StatusCode)
+	_, err = keyboard.Write([]byte{3}) // Ctrl-C
+	require.NoError(t, err)
+	assert.Zero(t, p.awaitExit(t), "the exit code is that of the league")
+	assert.NotRegexp(t, `adm-|process id|has ended|Run the same command|event_type`, p.stderr.String())
 }

@@ -80,7 +80,8 @@ func (g *upGroup) addMembers(entrants []config.Entrant) error {
 		}
 		g.agents = append(g.agents, m)
 	}
-	g.manager = member("manager", "manager", append(g.start(len(entrants)), "--host="+g.address.host, "--exit-when-done")...)
+	g.manager = member("manager", "manager", append(g.start(len(entrants)), "--host="+g.address.host,
+		"--exit-when-done="+strconv.FormatBool(!g.stays()))...)
 	g.manager.port = g.address.ports.String()
 	if g.admission.roster == "" {
 		g.manager.args = append(g.manager.args, "--referees="+strconv.Itoa(g.Referees))
@@ -172,7 +173,7 @@ func (m *upMember) runOnce(ctx context.Context) supervise.Exit {
 	m.output.Reset()
 	g.mu.Unlock()
 	command := supervise.Command{Path: g.program, Args: args, Dir: m.dir, Env: m.env, Output: m.printed, Errors: m.logged,
-		Started:  func(pid int) { g.note("%s runs with process id %d", m.called(), pid) },
+		Started:  func(pid int) { g.detail("%s runs with process id %d", m.called(), pid) },
 		Stopping: m.stop, Patience: upPatience}
 	return command.Run(ctx)
 }
@@ -248,17 +249,19 @@ func (m *upMember) logged(line string) {
 			close(g.listens)
 		}
 	}
-	if m.role == "manager" && strings.HasPrefix(line, watchPage) {
+	url, isPage := strings.CutPrefix(line, watchPage)
+	switch {
+	case g.brief && strings.HasPrefix(line, "{"):
+	case g.shows && (m.role != "manager" || g.known):
+	case isPage || g.shows:
 		g.note("%s", line)
-		return
-	}
-	if g.brief && strings.HasPrefix(line, "{") {
-		return
-	}
-	// how to resume is for a single agent
-	if !m.stopping || !strings.HasPrefix(m.problem, "interrupted. ") {
+	case !m.stopping || !strings.HasPrefix(m.problem, "interrupted. "): // how to resume is for a single agent
 		g.note("%s | %s", m.name, line)
 	}
+	if isPage && g.shows && !g.known && !loopback(g.address.host) {
+		_ = printCode(g.err, url) // the line has the URL
+	}
+	g.known = g.known || line == tokenHint
 }
 
 // printed handles a line of standard output. That of the manager is the final table.
@@ -271,7 +274,7 @@ func (m *upMember) printed(line string) {
 		return
 	}
 	m.last = line
-	g.note("%s | %s", m.name, line)
+	g.detail("%s | %s", m.name, line)
 }
 
 // changed shows a new state.
@@ -280,18 +283,20 @@ func (m *upMember) changed(s supervise.State) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	m.state = s
-	ended := m.called() + " has ended"
+	ended, cause := m.called()+" has ended", s.Exit.Text
+	if g.shows {
+		cause = m.why() // the lines before are only in the log
+	}
 	switch {
 	case s.Phase == supervise.PhaseStopped:
-		g.note("%s is stopped", m.called())
+		g.detail("%s is stopped", m.called())
 	case s.Phase == supervise.PhasePausing:
-		g.note("%s: %s; it starts again in %s", ended, s.Exit.Text, s.Pause.Round(time.Millisecond))
+		g.note("%s: %s; it starts again in %s", ended, cause, s.Pause.Round(time.Millisecond))
 	case s.Phase == supervise.PhaseFailed:
-		g.note("%s: %s; it is not started again, because it ended %d times in a minute", ended, s.Exit.Text,
-			upPolicy().Most+1)
+		g.note("%s: %s; it is not started again, because it ended %d times in a minute", ended, cause, upPolicy().Most+1)
 	case m.succeeded(s):
-		g.note("%s", ended)
+		g.detail("%s", ended)
 	default:
-		g.note("%s: %s; it is not started again, because the same would happen", ended, s.Exit.Text)
+		g.note("%s: %s; it is not started again, because the same would happen", ended, cause)
 	}
 }

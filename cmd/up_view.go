@@ -1,0 +1,193 @@
+package cmd
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"charm.land/lipgloss/v2"
+	"rsc.io/qr"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/view/record"
+)
+
+// An upView shows a league on a terminal: a line for each change, and the table after a round. It reads the
+// journal, like 'evenodd league status --watch'.
+type upView struct {
+	organiser
+	record  *leagueRecord
+	from    record.Source
+	asked   string // the last question
+	over    bool   // it has shown the final table
+	stays   bool   // the page remains then
+	changes <-chan time.Time
+	enter   <-chan struct{} // starts the league; nil for no question
+}
+
+// view reads the league so far, and shows nothing of it yet. Without a terminal the view never has changes.
+func (g *upGroup) view(ctx context.Context) (v *upView) {
+	v = &upView{stays: g.stays(), organiser: organiser{g.streams, &organiserOptions{data: g.data, leagueID: g.LeagueID, ca: g.ca,
+		format: formatText}}}
+	if !g.shows {
+		return v
+	}
+	var err error
+	if v.record, v.from, err = v.readLeague(ctx); err == nil {
+		v.record.roster, err = readRoster(g.admission.roster)
+	}
+	if err != nil {
+		printError(v.err, err)
+		return v
+	}
+	v.changes = time.Tick(watchPause / 4)
+	if g.asks {
+		v.enter = enters(ctx)
+	}
+	return v
+}
+
+// The most lines of changes and rows of a table that the view prints at once.
+const (
+	mostChanges = 20
+	mostRows    = 10
+)
+
+// update shows what has changed. After the final table, and after an error, it shows nothing more.
+func (v *upView) update(ctx context.Context) {
+	if v.changes == nil {
+		return
+	}
+	err := v.show(ctx)
+	if err != nil {
+		printError(v.err, err)
+	}
+	if err != nil || v.over {
+		v.changes = nil
+	}
+}
+
+func (v *upView) show(ctx context.Context) error {
+	var lines []string
+	r, completed := v.record, v.record.CompletedRounds()
+	err := r.Update(ctx, v.from, func(e *journal.Event, _ string) {
+		switch e.Data.(type) {
+		case *journal.MatchAssigned, *journal.LeagueCompleted: // too much, and what the final table says
+		default:
+			if line := r.told(e); line != "" {
+				lines = append(lines, line)
+			}
+		}
+	})
+	for _, line := range lines[max(len(lines)-mostChanges, 0):] {
+		v.note("%s", line)
+	}
+	switch {
+	case err != nil:
+		return err
+	case r.Completed != nil:
+		v.over = true
+		err := printStandings(v.streams, r.Standings(), decide.Evidence(r.State), r.Champion())
+		if v.stays {
+			v.note("The page stays until Ctrl-C.")
+		}
+		return err
+	case r.CompletedRounds() > completed && r.CompletedRounds() < r.TotalRounds():
+		rows := r.Standings()
+		return printTableOf(v.err, rows[:min(len(rows), mostRows)], nil)
+	}
+	v.ask()
+	return nil
+}
+
+// ask asks whether to start the league with the agents that have answered, if it has enough.
+func (v *upView) ask() {
+	if v.enter == nil || v.record.Started != nil {
+		return
+	}
+	players, referees := 0, 0
+	for _, a := range v.record.Agents {
+		switch {
+		case !a.Answered || a.Out():
+		case a.Player:
+			players++
+		default:
+			referees++
+		}
+	}
+	if players < 2 || referees < 1 {
+		return
+	}
+	question := "Start with " + protocol.Counted(players, "player") + "? Press Enter."
+	if missing := v.record.missing(); len(missing) > 0 {
+		names := protocol.Each(missing[:min(len(missing), mostRows)], func(a missingAgent) string { return a.DisplayName })
+		question += " Not here yet: " + strings.Join(names, ", ") + "."
+	}
+	if question != v.asked {
+		v.asked = question
+		v.note("%s", question)
+	}
+}
+
+// start starts the league.
+func (v *upView) start(ctx context.Context) {
+	if v.asked == "" || v.record.Started != nil {
+		return
+	}
+	inform := organiser{streams{out: v.err, err: v.err}, v.organiserOptions} // the final table alone is a result
+	if err := inform.decide(ctx, &protocol.OrganiseRequest{Command: protocol.CommandStart, By: loginName()}); err != nil {
+		printError(v.err, err)
+	}
+}
+
+// enters returns a channel that gets each empty line of standard input.
+func enters(ctx context.Context) <-chan struct{} {
+	pressed := make(chan struct{})
+	go func() { // ends with the process, at the latest
+		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
+			if lines.Text() != "" {
+				continue
+			}
+			select {
+			case pressed <- struct{}{}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	}()
+	return pressed
+}
+
+// printCode prints a URL as a QR code, dark on light also on a dark terminal.
+func printCode(w io.Writer, url string) error {
+	code, err := qr.Encode(url, qr.L)
+	if err != nil {
+		return err
+	}
+	const margin = 4 // as the standard says
+	paper := lipgloss.NewStyle().Foreground(lipgloss.Black).Background(lipgloss.BrightWhite)
+	var text strings.Builder
+	for y := -margin; y < code.Size+margin; y += 2 {
+		var line strings.Builder
+		for x := -margin; x < code.Size+margin; x++ {
+			switch upper, lower := code.Black(x, y), code.Black(x, y+1); {
+			case upper && lower:
+				line.WriteRune('█')
+			case upper:
+				line.WriteRune('▀')
+			case lower:
+				line.WriteRune('▄')
+			default:
+				line.WriteRune(' ')
+			}
+		}
+		text.WriteString(paper.Render(line.String()) + "\n")
+	}
+	_, err = lipgloss.Fprint(w, text.String())
+	return err
+}
