@@ -87,14 +87,23 @@ func (b *broadcast[Q]) wait() {
 	b.arrived.wait(ctx)
 }
 
-// post puts notices into the queue of each agent, in order. It leaves out nil notices.
-func post(agents []*agent, notices ...notice) {
+// post puts notices into the queue of each agent, in order. It leaves out nil notices. If a queue is full, it
+// waits until patience is closed; nil is no patience.
+func post(patience <-chan struct{}, agents []*agent, notices ...notice) {
 	for _, a := range agents {
 		select {
 		case a.notices <- notices:
+			continue
 		default:
-			deliver(a, notices, true)
 		}
+		if patience != nil {
+			select {
+			case a.notices <- notices:
+				continue
+			case <-patience:
+			}
+		}
+		deliver(a, notices, true)
 	}
 }
 

@@ -1,9 +1,11 @@
 package manager
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -155,4 +157,39 @@ func TestLeagueWithoutEventsHasNoneToRead(t *testing.T) {
 	m.happens(3)
 	_, _, _, err := m.Events(1)
 	require.ErrorIs(t, err, errNoEvents)
+}
+
+// An agent of the same process is slow only because it has no processor.
+func TestBroadcastsOfASimulationWaitForItsAgents(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		arrived, dropped := 0, 0
+		a := &agent{notices: make(chan []notice, maxNotices)}
+		e := roundEnd{referees: []*agent{a}, end: func(_ *agent, full bool) {
+			if full {
+				dropped++
+			} else {
+				arrived++
+			}
+		}}
+		fill := func() {
+			for range 2 * maxNotices {
+				e.post()
+			}
+		}
+		fill()
+		require.Equal(t, maxNotices, dropped, "agents elsewhere")
+		ctx, stop := context.WithCancel(t.Context())
+		e.patience = ctx.Done()
+		go fill()
+		synctest.Wait()
+		require.Equal(t, maxNotices, dropped)
+		go a.sendNotices(ctx)
+		synctest.Wait()
+		assert.Equal(t, 3*maxNotices, arrived)
+		assert.Equal(t, maxNotices, dropped)
+		stop()
+		synctest.Wait()
+		fill() // nobody reads them
+		assert.Equal(t, 2*maxNotices, dropped, "the league has ended")
+	})
 }

@@ -63,7 +63,7 @@ func (m *Manager) tellTable(ctx context.Context) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	there := m.present(m.players)
-	post(there, m.standingsUpdate(ctx, m.state.Round, len(there)))
+	post(nil, there, m.standingsUpdate(ctx, m.state.Round, len(there)))
 }
 
 // begunRematch is the match that is played again and has no result; nil for none. M.mu is held.
@@ -103,7 +103,7 @@ func (m *Manager) playRematch(stop, work context.Context) error {
 	}
 	m.rematch = nil
 	m.correct(x.id)
-	post(m.present(m.referees), m.deliverTranscripts(work, m.state.Round))
+	post(nil, m.present(m.referees), m.deliverTranscripts(work, m.state.Round))
 	return nil
 }
 

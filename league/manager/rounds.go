@@ -177,7 +177,7 @@ func (m *Manager) announce(ctx context.Context, players []*agent,
 	defer m.mu.Unlock()
 	there := m.present(players)
 	announcement := m.announcement(ctx, len(there), matches)
-	post(there, announcement.deliver)
+	post(nil, there, announcement.deliver)
 	return announcement
 }
 
@@ -225,11 +225,14 @@ type roundEnd struct {
 	table, end        notice
 	transcripts       notice // asks referees for transcripts
 	players, referees []*agent
+	patience          <-chan struct{} // until it is closed, the broadcasts wait for slow agents; nil: not at all
 }
 
+// post sends the broadcasts. M.mu is not held, because an agent may need it before it takes the next broadcast from
+// a full queue. An agent never waits for the caller, which therefore cannot wait for ever.
 func (e roundEnd) post() {
-	post(e.players, e.table, e.end)
-	post(e.referees, e.end, e.transcripts)
+	post(e.patience, e.players, e.table, e.end)
+	post(e.patience, e.referees, e.end, e.transcripts)
 }
 
 // smallLeague is the number of matches that stay in memory as they are: a few megabytes, and a tenth of the
@@ -268,6 +271,9 @@ func (m *Manager) roundEnd(ctx context.Context, round int) roundEnd {
 	defer m.mu.Unlock()
 	e := roundEnd{players: m.present(m.players), referees: m.present(m.referees),
 		transcripts: m.deliverTranscripts(ctx, round)}
+	if s := m.options.Simulation; s != nil && s.ExternalPlayers == 0 { // no agent of this process is really slow
+		e.patience = ctx.Done()
+	}
 	e.table = m.standingsUpdate(ctx, round, len(e.players))
 	summary := m.state.Rounds[round-1].Summary
 	completed := &protocol.RoundCompleted{
