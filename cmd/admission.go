@@ -5,7 +5,6 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"evenodd/config"
 	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
@@ -53,9 +52,9 @@ func (a *admission) read(s streams, o *manager.Options) error {
 	if a.roster == "" {
 		return nil
 	}
-	entries, err := config.ReadRoster(a.roster)
+	entries, err := readRoster(a.roster)
 	if err != nil {
-		return usage("--roster: %w", err)
+		return err
 	}
 	o.Roster = decide.NewRoster()
 	for _, e := range entries {

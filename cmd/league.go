@@ -105,7 +105,7 @@ func (o *organiser) folder() (store.Folder, error) {
 func (o *organiser) chosen() (store.Folder, error) {
 	dir, err := o.folder()
 	if err == nil {
-		o.leagueID, err = o.chooseLeague(dir, o.leagueID)
+		o.leagueID, err = o.chooseLeague(dir, o.leagueID, false)
 	}
 	return dir, err
 }

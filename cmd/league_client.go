@@ -51,7 +51,7 @@ func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
 			"or --data to the manager's data folder (%w)", adminTokenVariable, missing)
 	}
 	if missing == nil && !o.remote {
-		switch id, err := o.runningLeague(folder, o.leagueID); {
+		switch id, err := o.chooseLeague(folder, o.leagueID, true); {
 		case err == nil:
 			o.leagueID, address = id, cmp.Or(folder.ManagerURL(id), address)
 		case token == "":

@@ -27,7 +27,8 @@ func (o *organiser) source(ctx context.Context) (record.Source, error) {
 type leagueRecord struct {
 	*record.League
 
-	roster []config.RosterEntry // that the user has named
+	roster    []config.RosterEntry // that the user has named
+	obstacles map[string]string    // what pings to silent agents met
 }
 
 // readRoster reads the file of --roster; "" is no roster.

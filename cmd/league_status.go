@@ -37,9 +37,8 @@ type (
 		Events    int                   `json:"events"`
 		At        string                `json:"at"` // time of the last event
 
-		champion string  // as text; "" before the end
-		agents   [][]any // the rows of all agents, or in a large league of those that need attention
-		named    func(id string) string
+		champion string // as text; "" before the end
+		record   *leagueRecord
 	}
 	missingAgent struct {
 		DisplayName string `json:"display_name"`
@@ -61,11 +60,9 @@ func (r *leagueRecord) status() *leagueStatus {
 		SchemaVersion: outputSchema, Progress: r.Progress(),
 		Awaited: []record.AgentStatus{}, Running: r.Running(), Agents: []record.AgentStatus{}, Rematches: []orderedRematch{},
 		Decisions: r.DecisionsMade(shownDecisions), Events: r.Events, At: r.At, Planned: r.PlannedStart(),
-		agents: r.attention(), named: r.named,
+		record: r,
 	}
-	if r.Started == nil {
-		s.Missing = r.missing()
-	}
+	s.Missing = r.missing()
 	if c := r.Configuration; r.Started == nil {
 		s.Expected = &journal.Roster{Players: c.Players, Referees: c.Referees}
 		if c.Roster != nil { // without referees it restricts players only
@@ -75,6 +72,7 @@ func (r *leagueRecord) status() *leagueStatus {
 	for _, a := range r.SortedAgents() {
 		switch one := r.Agent(a); {
 		case r.Started == nil && !a.Answered:
+			one.Reason = cmp.Or(r.obstacles[a.AgentID], one.Reason)
 			s.Awaited = append(s.Awaited, one)
 		case a.Inactive() || a.Failures > 0 || a.LastChoice() || a.KeyChanged > 0:
 			s.Agents = append(s.Agents, one)
@@ -98,14 +96,17 @@ func (r *leagueRecord) status() *leagueStatus {
 
 // attention has a row for each agent: its name, its id, its state, and what needs attention. In a large league only
 // agents that need attention have one.
-func (r *leagueRecord) attention() (rows [][]any) {
+func (r *leagueRecord) attention() [][]any {
 	const most = 50
+	rows := protocol.Each(r.missing(), func(a missingAgent) []any {
+		return []any{a.DisplayName, "", "absent " + a.Role, "has not registered"}
+	})
 	table := map[string]league.Standing{}
 	for _, row := range r.Standings() {
 		table[row.PlayerID] = row
 	}
 	for _, a := range r.SortedAgents() {
-		row, needs := table[a.AgentID], []string{}
+		row, needs := table[a.AgentID], protocol.Select([]string{r.obstacles[a.AgentID]}, func(s string) bool { return s != "" })
 		add := func(n int, what, how string) {
 			if n > 0 {
 				needs = append(needs, protocol.Counted(n, what)+how)
@@ -121,8 +122,11 @@ func (r *leagueRecord) attention() (rows [][]any) {
 	return rows
 }
 
-// missing lists the agents of the roster that have not registered.
+// missing lists the agents of the roster that have not registered, before the start.
 func (r *leagueRecord) missing() (list []missingAgent) {
+	if r.Started != nil {
+		return nil
+	}
 	registered := map[missingAgent]bool{}
 	for _, a := range r.Agents {
 		registered[missingAgent{norm.NFC.String(a.DisplayName), a.Role}] = true
@@ -206,11 +210,11 @@ type titledTable struct {
 
 func (s *leagueStatus) tables() []titledTable {
 	return []titledTable{
-		{"Agents:", []string{"Name", "Agent", "State", "Attention"}, s.agentRows()},
+		{"Agents:", []string{"Name", "Agent", "State", "Attention"}, s.record.attention()},
 		{"Running matches:", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
 			protocol.Each(s.Running, func(m record.RunningMatch) []any {
 				attempt := protocol.NonZero(m.Attempt)
-				return []any{m.MatchID, s.named(m.PlayerAID), s.named(m.PlayerBID), s.named(m.RefereeID), attempt, shortTime(m.Since)}
+				return []any{m.MatchID, s.record.named(m.PlayerAID), s.record.named(m.PlayerBID), s.record.named(m.RefereeID), attempt, shortTime(m.Since)}
 			})},
 		{"Rematches:", []string{"Match", "State", "By", "Since", "Reason"},
 			protocol.Each(s.Rematches, func(m orderedRematch) []any {
@@ -221,21 +225,6 @@ func (s *leagueStatus) tables() []titledTable {
 				return []any{d.Event, shortTime(d.At), d.About}
 			})},
 	}
-}
-
-// agentRows are the agents of the roster that have not registered, and all others.
-func (s *leagueStatus) agentRows() [][]any {
-	rows := protocol.Each(s.Missing, func(a missingAgent) []any {
-		return []any{a.DisplayName, "", "absent " + a.Role, "has not registered"}
-	})
-	for _, row := range s.agents {
-		for _, a := range s.Awaited {
-			if a.AgentID == row[1] {
-				row[3] = a.Reason
-			}
-		}
-	}
-	return append(rows, s.agents...)
 }
 
 // shortTime is the time of an event without milliseconds.

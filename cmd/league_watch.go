@@ -63,19 +63,16 @@ func (o *organiser) status(ctx context.Context, r *leagueRecord) *leagueStatus {
 	}
 	m, err := o.connect(ctx)
 	if err != nil {
-		return s // the table has no reasons
+		return s // without reasons
 	}
 	defer m.Close()
 	var now protocol.StatusData
 	_ = m.ask(ctx, protocol.QueryStatus, protocol.QueryParams{}, &now)
-	for i := range s.Awaited {
-		for _, a := range now.Inactive {
-			if a.AgentID == s.Awaited[i].AgentID {
-				s.Awaited[i].Reason = a.Reason
-			}
-		}
+	r.obstacles = map[string]string{}
+	for _, a := range now.Inactive {
+		r.obstacles[a.AgentID] = a.Reason
 	}
-	return s
+	return r.status()
 }
 
 // watchPause is the pause between two looks at a league.
@@ -101,29 +98,14 @@ func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Sour
 		if err := r.Update(ctx, from, func(e *journal.Event, _ string) { r.tell(&lines, e) }); err != nil {
 			return err
 		}
-		if r.halt(&lines, stopped) {
-			before = -1
-		}
-		changed = r.Events > before && o.format == formatJSON
+		changed = r.Events > before && o.format == formatJSON || stopped != r.Stopped && r.Completed == nil
+		r.Stopped = stopped
 		if o.format == formatText {
 			if err := lines.print(o.out); err != nil {
 				return err
 			}
 		}
 	}
-}
-
-// halt adds a line if the manager of a league that is not over has gone, or is back.
-func (r *leagueRecord) halt(text *printout, stopped bool) (changed bool) {
-	if stopped == r.Stopped || r.Completed != nil {
-		return false
-	}
-	if r.Stopped = stopped; stopped {
-		text.line("%s", notRunning(r.At))
-	} else {
-		text.line("the manager runs again")
-	}
-	return true
 }
 
 // tell adds a line about an event, if it matters to an organiser.

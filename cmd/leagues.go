@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,17 +26,15 @@ import (
 // A folderLeague is a league of a data folder.
 type folderLeague struct {
 	id      string
-	running bool   // a process has its journal
-	last    string // time of the last event; "" for none
+	created *journal.Created // the first event; nil for none
+	running bool             // a process has its journal
+	last    string           // time of the last event; "" for none
 }
 
 // String names the league with its state.
 func (l folderLeague) String() string {
-	switch {
-	case l.running:
+	if l.running {
 		return l.id + " (running)"
-	case l.last == "":
-		return l.id + " (no entry)"
 	}
 	return fmt.Sprintf("%s (last entry %s)", l.id, clockTime(l.last))
 }
@@ -47,7 +43,7 @@ func (l folderLeague) String() string {
 func clockTime(at string) string {
 	t, err := protocol.ParseTimestamp(at)
 	if err != nil {
-		return "unknown"
+		return "none"
 	}
 	day := "2006-01-02 "
 	if t = t.Local(); t.Format(day) == time.Now().Format(day) {
@@ -59,129 +55,96 @@ func clockTime(at string) string {
 // leaguesIn lists the leagues of a data folder: those that run, then the one with the newest entry.
 func leaguesIn(dir store.Folder) ([]folderLeague, error) {
 	ids, err := audit.Leagues(dir)
-	leagues := protocol.Each(ids, func(id string) folderLeague { return folderLeague{id, dir.Running(id), lastEntry(dir, id)} })
-	slices.SortStableFunc(leagues, func(a, b folderLeague) int {
-		if a.running != b.running {
-			return map[bool]int{true: -1, false: 1}[a.running]
+	leagues := protocol.Each(ids, func(id string) folderLeague { return readEnds(dir, id) })
+	order := func(l *folderLeague) string {
+		if l.running {
+			return "~" // behind all times
 		}
-		return cmp.Compare(b.last, a.last)
-	})
+		return l.last
+	}
+	slices.SortStableFunc(leagues, func(a, b folderLeague) int { return cmp.Compare(order(&b), order(&a)) })
 	return leagues, err
 }
 
-// lastEntry is the time of the last event of a league; "" for none.
-func lastEntry(dir store.Folder, id string) string {
+// readEnds reads the first and the last event of a league.
+func readEnds(dir store.Folder, id string) folderLeague {
 	const most = 4 << 20 // bytes of a line
+	l := folderLeague{id: id, running: dir.Running(id)}
 	file, err := store.Open(dir.Journal(id))
 	if err != nil {
-		return ""
+		return l
 	}
 	defer func() { _ = file.Close() }() // only read
+	text, _ := bufio.NewReader(file).ReadBytes('\n')
+	if first, err := journal.Decode(bytes.TrimSpace(text)); err == nil {
+		l.created, _ = first.Data.(*journal.Created)
+	}
 	size, _ := file.Seek(0, io.SeekEnd)
-	text, _ := io.ReadAll(io.NewSectionReader(file, max(size-most, 0), most))
+	text, _ = io.ReadAll(io.NewSectionReader(file, max(size-most, 0), most))
 	lines := bytes.Split(text, []byte("\n")) // the last one is empty or incomplete
-	e, err := journal.Decode(lines[max(len(lines)-2, 0)])
-	if err != nil {
-		return ""
+	if last, err := journal.Decode(lines[max(len(lines)-2, 0)]); err == nil {
+		l.last = last.At
 	}
-	return e.At
-}
-
-// namesIn are the names of the leagues of a data folder that a manager runs, by their ids.
-func namesIn(dir store.Folder) map[string]string {
-	names := map[string]string{}
-	ids, _ := audit.Leagues(dir) // a folder without leagues is an error
-	for _, id := range ids {
-		file, err := store.Open(dir.Journal(id))
-		if err != nil {
-			continue
-		}
-		line, _ := bufio.NewReader(file).ReadBytes('\n')
-		_ = file.Close() // only read
-		if e, err := journal.Decode(bytes.TrimSpace(line)); err == nil {
-			if d, ok := e.Data.(*journal.Created); ok && d.Simulation == nil {
-				names[id] = d.DisplayName
-			}
-		}
-	}
-	return names
+	return l
 }
 
 // idOf returns the id of the league that a manager runs whose user gives none: that of the league of the folder with the
 // name, else a new one from the name. Without a name it is the usual one, unless another league is the only one.
-func idOf(dir, name, usual string, now time.Time) (string, error) {
-	names := namesIn(store.Folder(dir))
-	ids := slices.Sorted(maps.Keys(names))
-	if _, there := names[usual]; name == "" {
-		if !there && len(ids) == 1 {
-			return ids[0], nil
+func idOf(dir store.Folder, name, usual string, now time.Time) (string, error) {
+	leagues, _ := leaguesIn(dir) // a folder without leagues is an error
+	leagues = slices.DeleteFunc(leagues, func(l folderLeague) bool { return l.created == nil || l.created.Simulation != nil })
+	find := func(is func(l folderLeague) bool) *folderLeague {
+		if i := slices.IndexFunc(leagues, is); i >= 0 {
+			return &leagues[i]
+		}
+		return nil
+	}
+	if name == "" {
+		if len(leagues) == 1 {
+			usual = leagues[0].id
 		}
 		return usual, nil
 	}
-	for _, id := range ids {
-		if names[id] == name {
-			return id, nil
-		}
+	if l := find(func(l folderLeague) bool { return l.created.DisplayName == name }); l != nil {
+		return l.id, nil
 	}
 	words := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "_")
 	if words == "_" {
 		words = now.Format("2006_01_02")
 	}
 	id := "league_" + words
-	if other, taken := names[id]; taken {
-		return id, usage("--name %.60q: %s has another league with the id %s: %.60q; choose another --league-id", name, dir, id, other)
+	if l := find(func(l folderLeague) bool { return l.id == id }); l != nil {
+		return id, usage("--name %.60q: %s has another league with the id %s: %.60q; choose another --league-id", name, dir, id,
+			l.created.DisplayName)
 	}
 	return id, nil
 }
 
-// chooseLeague returns the id of the league that a command reads: the one that the user has named, else that of the
-// data folder that runs, else the one with the newest entry.
-func (s streams) chooseLeague(dir store.Folder, leagueID string) (string, error) {
-	leagues, err := candidates(dir, leagueID)
+// chooseLeague returns the id of the league that a command reads or changes: the one that the user has named, else that
+// of the data folder that runs, else, to read, the one with the newest entry.
+func (s streams) chooseLeague(dir store.Folder, leagueID string, change bool) (string, error) {
+	all, err := leaguesIn(dir)
 	if err != nil {
 		return "", err
 	}
-	if len(leagues) > 1 {
+	leagues := protocol.Select(all, func(l folderLeague) bool { return leagueID == "" || l.id == leagueID })
+	running := protocol.Select(leagues, func(l folderLeague) bool { return l.running })
+	switch {
+	case len(leagues) == 0:
+		return "", fmt.Errorf("there is no league %.64q in %s; there is %s", leagueID, dir, namesOf(all))
+	case change && len(running) == 0:
+		return "", fmt.Errorf("no manager runs in %s: start it, or set --manager to its URL; there is %s", dir, namesOf(leagues))
+	case change && len(running) > 1:
+		return "", usage("several leagues run in %s: choose one with --league-id: %s", dir, namesOf(running))
+	case len(leagues) > 1:
 		s.note("League %s; --league-id chooses another of %s: %s", leagues[0], dir, namesOf(leagues[1:]))
 	}
 	return leagues[0].id, nil
 }
 
-// runningLeague returns the id of the league that a command changes: it runs.
-func (s streams) runningLeague(dir store.Folder, leagueID string) (string, error) {
-	leagues, err := candidates(dir, leagueID)
-	if err != nil {
-		return "", err
-	}
-	switch running := protocol.Select(leagues, func(l folderLeague) bool { return l.running }); {
-	case len(running) == 0:
-		return "", fmt.Errorf("no manager runs in %s: start it, or set --manager to its URL; there is %s", dir, namesOf(leagues))
-	case len(running) > 1:
-		return "", usage("several leagues run in %s: choose one with --league-id: %s", dir, namesOf(running))
-	case len(leagues) > 1:
-		s.note("League %s", running[0])
-	}
-	return leagues[0].id, nil
-}
-
-// candidates are the leagues of a data folder, or the one that the user has named, in the order of leaguesIn.
-func candidates(dir store.Folder, leagueID string) ([]folderLeague, error) {
-	leagues, err := leaguesIn(dir)
-	named := protocol.Select(leagues, func(l folderLeague) bool { return leagueID == "" || l.id == leagueID })
-	if err == nil && len(named) == 0 {
-		err = fmt.Errorf("there is no league %.64q in %s; there is %s", leagueID, dir, namesOf(leagues))
-	}
-	return named, err
-}
-
 // namesOf lists leagues.
 func namesOf(leagues []folderLeague) string {
-	const most = 10
-	shown := protocol.Each(leagues[:min(most, len(leagues))], folderLeague.String)
-	if further := len(leagues) - len(shown); further > 0 {
-		shown = append(shown, fmt.Sprintf("%d more", further))
-	}
-	return strings.Join(shown, ", ")
+	return protocol.Clip(strings.Join(protocol.Each(leagues, folderLeague.String), ", "), 1000)
 }
 
 // A listedLeague is a league as 'evenodd league list' shows it. Its members are a contract.
@@ -212,8 +175,11 @@ one with the newest entry, which commands that read choose without --league-id.`
 				SchemaVersion string         `json:"schema_version"`
 				Leagues       []listedLeague `json:"leagues"`
 			}{outputSchema, rows}, func(w io.Writer) error {
-				return printTable(w, []string{"League", "Name", "State", "Last entry", "Players", "Results"},
-					protocol.Each(rows, listedLeague.row))
+				header := []string{"League", "Name", "State", "Last entry", "Players", "Results"}
+				return printTable(w, header, protocol.Each(rows, func(l listedLeague) []any {
+					return []any{l.LeagueID, l.DisplayName, cmp.Or(l.Problem, stateOf(&l.Progress, l.Running)), clockTime(l.LastEntry),
+						l.Players, fmt.Sprintf("%d of %s%d", l.Recorded, atMost(l.Tournament, l.State), l.Matches)}
+				}))
 			})
 		},
 	}
@@ -223,26 +189,16 @@ one with the newest entry, which commands that read choose without --league-id.`
 func (o *organiser) listed(ctx context.Context, l folderLeague) listedLeague {
 	one, r := listedLeague{Running: l.running, LastEntry: l.last}, record.NewLeague()
 	err := r.Update(ctx, record.NewFolder(store.Folder(o.data), l.id), nil)
-	switch {
-	case errors.Is(err, fs.ErrNotExist):
-		one.Problem = "no journal"
-	case err != nil:
+	if err == nil && r.Created == nil {
+		err = errors.New("no event yet")
+	}
+	if err != nil {
 		one.Problem = err.Error()
-	case r.Created == nil:
-		one.Problem = "no event yet"
-	default:
+	} else {
 		one.Progress = r.Progress()
 	}
 	one.LeagueID = l.id
 	return one
-}
-
-func (l listedLeague) row() []any {
-	if l.Problem != "" {
-		return []any{l.LeagueID, "", l.Problem, "", "", ""}
-	}
-	return []any{l.LeagueID, l.DisplayName, stateOf(&l.Progress, l.Running), clockTime(l.LastEntry), l.Players,
-		fmt.Sprintf("%d of %s%d", l.Recorded, atMost(l.Tournament, l.State), l.Matches)}
 }
 
 // stateOf is the state of a league as people read it.

@@ -82,7 +82,7 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 func (o *replayOptions) read(s streams) (*store.Match, error) {
 	dir := store.Folder(o.data)
 	var err error
-	if o.leagueID, err = s.chooseLeague(dir, o.leagueID); err != nil {
+	if o.leagueID, err = s.chooseLeague(dir, o.leagueID, false); err != nil {
 		return nil, err
 	}
 	if _, ok := league.ParseMatchID(o.matchID); !ok {

@@ -99,7 +99,7 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	}
 	folder := store.Folder(dir)
 	var err error
-	if o.leagueID, err = s.chooseLeague(folder, o.leagueID); err != nil {
+	if o.leagueID, err = s.chooseLeague(folder, o.leagueID, false); err != nil {
 		return err
 	}
 	_, stop := s.showProgress("reading the league")

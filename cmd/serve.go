@@ -77,9 +77,9 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 
 // findLeague finds the league to show. A league that the user names may begin later.
 func (o *serveOptions) findLeague(s streams, dir store.Folder) error {
-	if o.leagueID == "" {
-		var err error
-		o.leagueID, err = s.chooseLeague(dir, "")
+	id, err := s.chooseLeague(dir, o.leagueID, false)
+	if o.leagueID == "" || err == nil {
+		o.leagueID = id
 		return err
 	}
 	if !protocol.ValidLeagueID(o.leagueID) {
@@ -88,8 +88,6 @@ func (o *serveOptions) findLeague(s streams, dir store.Folder) error {
 	if info, err := os.Stat(string(dir)); err != nil || !info.IsDir() {
 		return fmt.Errorf("there is no folder %s", dir)
 	}
-	if _, err := s.chooseLeague(dir, o.leagueID); err != nil {
-		s.note("There is no league %s in %s yet: the page shows it when it begins.", o.leagueID, dir)
-	}
+	s.note("There is no league %s in %s yet: the page shows it when it begins.", o.leagueID, dir)
 	return nil
 }

@@ -119,16 +119,11 @@ func (l *layers) league() {
 // always has that, because its results depend on it.
 func (l *layers) leagueID(usual string) string {
 	name, _ := l.given("name")
-	if l.command == "simulate" || !protocol.ValidName(name) && name != "" {
+	if l.command == "simulate" || name != "" && !protocol.ValidName(name) {
 		return usual // complete refuses the name
 	}
-	if fresh, _ := l.given("new-league"); fresh == "true" && name == "" {
-		return usual
-	}
-	id, err := idOf(l.dir, name, usual, time.Now())
-	if err != nil {
-		l.err = errors.Join(l.err, err)
-	}
+	id, err := idOf(store.Folder(l.dir), name, usual, time.Now())
+	l.err = errors.Join(l.err, err)
 	if id != usual {
 		l.all = append(l.all, config.Layer{Path: store.Folder(l.dir).Journal(id), Values: map[string]string{"league-id": id}})
 	}

@@ -95,9 +95,9 @@ func (g *upGroup) addMembers(entrants []config.Entrant) error {
 // admit gives each agent that this command starts its code in the roster. It adds the agents that the roster lacks,
 // also all referees, to a copy for the manager, and returns its path: only agents with a code take part.
 func (g *upGroup) admit() (path string, err error) {
-	listed, err := config.ReadRoster(g.admission.roster)
+	listed, err := readRoster(g.admission.roster)
 	if err != nil {
-		return "", usage("--roster: %w", err)
+		return "", err
 	}
 	type agent struct{ role, name string }
 	codes := map[agent]string{}

@@ -189,7 +189,7 @@ func (v *View) inactive(askerID string) (list []protocol.InactiveAgent) {
 		for _, id := range v.Silent {
 			if askerID == "" && v.Obstacle != nil && v.Obstacle(id) != "" && len(list) < protocol.MaxInactive {
 				list = append(list, protocol.InactiveAgent{AgentID: id, State: journal.LifecycleRegistered,
-					Reason: protocol.Clip(v.Obstacle(id), 500)})
+					Reason: protocol.Clip(v.Obstacle(id), 490)})
 			}
 		}
 		return list
