@@ -252,7 +252,7 @@ func (m *upMember) logged(line string) {
 	url, isPage := strings.CutPrefix(line, watchPage)
 	switch {
 	case g.brief && strings.HasPrefix(line, "{"):
-	case g.shows && (m.role != "manager" || g.known):
+	case g.shows && (m.role != "manager" || g.known || m.problem != ""):
 	case isPage || g.shows:
 		g.note("%s", line)
 	case !m.stopping || !strings.HasPrefix(m.problem, "interrupted. "): // how to resume is for a single agent
