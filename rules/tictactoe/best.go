@@ -19,16 +19,16 @@ func Best(board, mark string) ([]string, error) {
 	if mine|theirs == 0 {
 		return full.names(), nil // every first move leads to a draw
 	}
-	var s solver
-	best, top := set(0), int8(-127)
+	best, top := set(0), -won
 	for cell := range cells {
 		if (mine | theirs).has(cell) {
 			continue
 		}
-		switch worth := -s.worth(theirs, mine.with(cell), threes[cell], 2); {
-		case worth > top:
-			best, top = set(0).with(cell), worth
-		case worth == top:
+		value := -worth(theirs, mine.with(cell), -won, 1-top)
+		if value > top {
+			best, top = 0, value
+		}
+		if value == top {
 			best = best.with(cell)
 		}
 	}
@@ -38,11 +38,10 @@ func Best(board, mark string) ([]string, error) {
 // Value returns the winner if both sides play the best moves; rules.NoSide for a draw.
 func (p position) Value() rules.Side {
 	mover := p.mover()
-	var s solver
-	switch worth := s.worth(p.taken[mover], p.taken[mover.Other()], 0, 1); {
-	case worth > 0:
+	switch value := worth(p.taken[mover], p.taken[mover.Other()], -1, 1); {
+	case value > 0:
 		return mover
-	case worth < 0:
+	case value < 0:
 		return mover.Other()
 	}
 	return rules.NoSide
@@ -73,37 +72,23 @@ func read(board, mark string) (mine, theirs set, err error) {
 	return mine, theirs, nil
 }
 
-// threes are the powers of three.
-var threes = [len(cells)]int{1, 3, 9, 27, 81, 243, 729, 2187, 6561}
+// won is more than the value of any win.
+const won = 10
 
-// A solver stores the values of positions during a search, by the marks added since its
-// start as digits of base three; 0 for an unknown value.
-type solver [3 * 6561]int8
-
-// drawn is the stored value of a draw.
-const drawn = 100
-
-// worth returns the value of a position for the side to move: 0 for a draw, more for an
-// earlier win, less for an earlier loss. Digit is the mover's digit in the key.
-func (s *solver) worth(mover, other set, key, digit int) int8 {
+// worth returns the value of a position for the side to move (by negamax with alpha-beta pruning):
+// 0 for a draw, more for an earlier win, less for an earlier loss. The value is exact if it is
+// between low and high.
+func worth(mover, other set, low, high int) int {
 	free := full &^ (mover | other)
 	if other.row() != 0 {
-		return -1 - int8(bits.OnesCount16(uint16(free))) //nolint:gosec // 8 at most
+		return -1 - bits.OnesCount16(uint16(free))
 	}
-	switch known := s[key]; {
-	case known == drawn || free == 0:
+	if free == 0 {
 		return 0
-	case known != 0:
-		return known
 	}
-	best := int8(-127)
-	for rest := free; rest != 0; rest &= rest - 1 {
+	for rest := free; rest != 0 && low < high; rest &= rest - 1 {
 		cell := bits.TrailingZeros16(uint16(rest))
-		best = max(best, -s.worth(other, mover.with(cell), key+digit*threes[cell], 3-digit))
+		low = max(low, -worth(other, mover.with(cell), -high, -low))
 	}
-	s[key] = best
-	if best == 0 {
-		s[key] = drawn
-	}
-	return best
+	return low
 }
