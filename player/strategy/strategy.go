@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
+	"evenodd/rules/connectfour"
+	"evenodd/rules/tictactoe"
 )
 
 // A View is the knowledge of a player at a question for a move.
@@ -163,8 +165,8 @@ func named() []Strategy {
 		simple{"frequency", frequency},
 		simple{"mirror", mirror},
 		simple{"contrarian", contrarian},
-		perfect{},
-		lookahead{},
+		searcher{"perfect", tictactoe.Type, perfect},
+		searcher{"lookahead", connectfour.Type, lookahead},
 	}
 }
 
