@@ -1,6 +1,8 @@
 package decide
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -413,4 +415,103 @@ func (v *View) RecordedMatch(matchID string) *RecordedMatch {
 		recorded.RuledBy = m.Ruled.By
 	}
 	return recorded
+}
+
+// The bounds of CreateSchedule: players, and matches of an answer.
+const maxScheduled, maxDrafted = 1000, 400
+
+// CreateSchedule pairs players as a league would, in the given order (spec 003 §5.5.3): a page of
+// 400 matches from an offset, from 0. Of other formats than a round-robin, only the first round
+// is known. The error is E002 for fewer than 2 or more than 1,000 players, for repeated ids and
+// ids that are none, and for a negative offset.
+func CreateSchedule(created *journal.Created, players []string, offset int) (*protocol.ScheduleData, error) {
+	if len(players) < 2 || len(players) > maxScheduled || offset < 0 {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: a list of 2 to %d player ids; offset: from 0",
+			maxScheduled)
+	}
+	seen := map[string]bool{}
+	for _, id := range players {
+		if _, ok := league.ParsePlayerID(id); !ok || seen[id] {
+			return nil, protocol.Fault(protocol.ErrInvalidFieldType,
+				"players: %.60q is no player id such as P01, or is repeated", id)
+		}
+		seen[id] = true
+	}
+	pairer, err := pairing.New(created.Tournament.For(len(players), created.Legs))
+	if err != nil {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: %v", err)
+	}
+	each, last := len(pairer.Round(1, nil)), pairer.Rounds() // each round of a round-robin has as many matches
+	data := &protocol.ScheduleData{RoundID: protocol.AllRounds, Rounds: last, TotalMatches: pairer.Matches(),
+		Offset: offset, Matches: []protocol.ScheduledMatch{}}
+	if created.Tournament != nil {
+		last = 1
+		data.KnownRounds, data.TotalMatches = &last, each
+	}
+	skip := offset % each
+	for n := 1 + offset/each; n <= last; n++ {
+		for i, p := range pairer.Round(n, nil)[skip:] {
+			if len(data.Matches) == maxDrafted {
+				return data, nil
+			}
+			id := league.MatchID{Round: n, Number: skip + i + 1}
+			data.Matches = append(data.Matches, protocol.ScheduledMatch{
+				MatchID: id.String(), RoundID: n, PlayerAID: players[p.A], PlayerBID: players[p.B], Status: "SCHEDULED",
+			})
+		}
+		skip = 0
+	}
+	return data, nil
+}
+
+// A MatchRecord is a recorded result with its match.
+type MatchRecord struct {
+	MatchID   string
+	RoundID   int
+	PlayerA   string
+	PlayerB   string
+	RefereeID string
+	Status    string
+	Grade     string // as in journal.MatchReported
+	Winner    string // "" for a draw and a double loss
+	Number    int    // 0 when none was drawn
+	ChoiceA   string // "" when none was made
+	ChoiceB   string
+	Reason    string
+	Faults    league.PerPlayer[string] // the failures by which players lost technically
+	Fallbacks league.PerPlayer[int]    // as in league.Result
+}
+
+// Evidence tells how many results rest on the word of each referee alone, in order of ids; nil for
+// none.
+func Evidence(s *journal.State) (sentences []string) {
+	for _, id := range slices.SortedFunc(maps.Keys(s.Stated), league.CompareIDs) {
+		if n := s.Stated[id]; n == 1 {
+			sentences = append(sentences, "1 result rests on the word of referee "+id+" alone.")
+		} else if n > 1 {
+			sentences = append(sentences, fmt.Sprintf("%d results rest on the word of referee %s alone.", n, id))
+		}
+	}
+	return sentences
+}
+
+// Results are all recorded results in schedule order.
+func Results(s *journal.State) []MatchRecord {
+	records := make([]MatchRecord, 0, s.Recorded)
+	for id, m := range s.MatchesOf(1, s.Round) {
+		r := m.Report
+		if r == nil {
+			continue
+		}
+		p := s.Pairings(id.Round)[id.Number-1]
+		players := [2]string{s.Started.Players[p.A], s.Started.Players[p.B]}
+		moves := r.Result.Moves(players)
+		records = append(records, MatchRecord{
+			MatchID: id.String(), RoundID: id.Round, PlayerA: players[0], PlayerB: players[1], RefereeID: r.RefereeID,
+			Status: r.Status, Grade: r.Grade, Winner: protocol.ValueOf(r.WinnerPlayerID),
+			Number: protocol.ValueOf(r.DrawnNumber), ChoiceA: moves[0], ChoiceB: moves[1], Reason: r.Reason,
+			Faults: r.Faults, Fallbacks: r.Fallbacks,
+		})
+	}
+	return records
 }

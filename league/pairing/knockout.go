@@ -61,11 +61,9 @@ func (k knockout) Round(round int, played [][]league.Played) []Pairing {
 	if round < 1 || round > k.Rounds() || len(played) < round-1 {
 		return nil
 	}
-	b := k.bracket()
-	for _, results := range played[:round-1] {
-		if !b.record(results) {
-			return nil
-		}
+	b, fits := k.after(played[:round-1])
+	if !fits {
+		return nil
 	}
 	return b.pairings()
 }
@@ -76,12 +74,7 @@ func (k knockout) Round(round int, played [][]league.Played) []Pairing {
 // champion: both finalists have rank 1. Ranks ignores results from the first round on
 // that does not fit the bracket.
 func (k knockout) Ranks(played [][]league.Played) []int {
-	b := k.bracket()
-	for _, results := range played {
-		if !b.record(results) {
-			break
-		}
-	}
+	b, _ := k.after(played)
 	above := make([]int, b.champion()+1) // the number of players on higher levels
 	for _, level := range b.level {
 		for lower := range level {
@@ -93,6 +86,17 @@ func (k knockout) Ranks(played [][]league.Played) []int {
 		ranks[p] = above[level] + 1
 	}
 	return ranks
+}
+
+// after returns the bracket after rounds; that before the first one which does not fit, if one does not.
+func (k knockout) after(played [][]league.Played) (b *bracket, fits bool) {
+	b = k.bracket()
+	for _, results := range played {
+		if !b.record(results) {
+			return b, false
+		}
+	}
+	return b, true
 }
 
 // bracket returns the bracket before the first round.
@@ -127,12 +131,7 @@ func (k knockout) bracket() *bracket {
 
 // Bracket implements Ranker.
 func (k knockout) Bracket(played [][]league.Played) [][]Slot {
-	b := k.bracket()
-	for _, results := range played {
-		if !b.record(results) {
-			break
-		}
-	}
+	b, _ := k.after(played)
 	b.number()
 	return b.slots
 }
