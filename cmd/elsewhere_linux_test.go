@@ -47,7 +47,7 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 		return launch(t, dir, nil, "ip", append([]string{"netns", "exec", computer}, command...)...)
 	}
 	data, manager := t.TempDir(), "http://192.0.2.1:8000/mcp"
-	m := on(teacher, data, "evenodd", "manager", "--host", "0.0.0.0", "--players", "2", "--exit-when-done", "--strict", "--data", data)
+	m := on(teacher, data, "evenodd", "up", "--host", "0.0.0.0", "--players", "2", "--referees", "1", "--strict")
 	m.await(t, `League league_2025_even_odd at http://192\.0\.2\.1:8000/mcp waits for 2 players`)
 	assert.NotContains(t, m.stderr.String(), "[::]")
 	python := filepath.Join(t.TempDir(), "python")
@@ -75,6 +75,5 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 
 	block[3] = "del"
 	require.NoError(t, exec.CommandContext(t.Context(), "ip", block...).Run())
-	referee := on(teacher, data, "evenodd", "referee", "--manager", manager, "--host", "192.0.2.1", "--data", t.TempDir())
-	awaitSuccess(t, m, own, guest, referee)
+	awaitSuccess(t, m, own, guest)
 }
