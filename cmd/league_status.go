@@ -152,7 +152,11 @@ func (s *leagueStatus) print(w io.Writer) error {
 	text := printout{screen: columnsOf(w)}
 	state := stateOf(&s.Progress, !s.NoManager)
 	if s.NoManager {
-		state = notRunning(s.At)
+		hint := "'evenodd manager' or 'evenodd up'"
+		if s.record.Created.Simulation != nil {
+			hint = "'evenodd simulate --resume'"
+		}
+		state += fmt.Sprintf(" (last entry %s): start it with the command that began the league, such as %s", clockTime(s.At), hint)
 	}
 	text.line("League %s: %s", s.LeagueID, state)
 	if p := s.Paused; p != nil {
@@ -185,12 +189,6 @@ func (s *leagueStatus) print(w io.Writer) error {
 		text.line("%s", s.champion)
 	}
 	return text.print(w)
-}
-
-// notRunning says that nobody runs a league with a last event.
-func notRunning(at string) string {
-	return fmt.Sprintf("no manager runs (last entry %s): start it with the command that began the league, such as "+
-		"'evenodd manager' or 'evenodd up'", clockTime(at))
 }
 
 // outOf is a number of agents, and how many the league waits for if it does.

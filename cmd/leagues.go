@@ -93,31 +93,27 @@ func readEnds(dir store.Folder, id string) folderLeague {
 func idOf(dir store.Folder, name, usual string, now time.Time) (string, error) {
 	leagues, _ := leaguesIn(dir) // a folder without leagues is an error
 	leagues = slices.DeleteFunc(leagues, func(l folderLeague) bool { return l.created == nil || l.created.Simulation != nil })
-	find := func(is func(l folderLeague) bool) *folderLeague {
-		if i := slices.IndexFunc(leagues, is); i >= 0 {
-			return &leagues[i]
-		}
-		return nil
-	}
 	if name == "" {
 		if len(leagues) == 1 {
 			usual = leagues[0].id
 		}
 		return usual, nil
 	}
-	if l := find(func(l folderLeague) bool { return l.created.DisplayName == name }); l != nil {
-		return l.id, nil
-	}
 	words := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "_")
 	if words == "_" {
 		words = now.Format("2006_01_02")
 	}
-	id := "league_" + words
-	if l := find(func(l folderLeague) bool { return l.id == id }); l != nil {
-		return id, usage("--name %.60q: %s has another league with the id %s: %.60q; choose another --league-id", name, dir, id,
-			l.created.DisplayName)
+	id, err := "league_"+words, error(nil)
+	for _, l := range leagues {
+		switch {
+		case l.created.DisplayName == name:
+			return l.id, nil
+		case l.id == id:
+			err = usage("--name %.60q: %s has another league with the id %s: %.60q; choose another --league-id", name, dir, id,
+				l.created.DisplayName)
+		}
 	}
-	return id, nil
+	return id, err
 }
 
 // chooseLeague returns the id of the league that a command reads or changes: the one that the user has named, else that
