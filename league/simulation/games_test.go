@@ -37,7 +37,7 @@ func marks(players int, strategies ...string) simulation.Options {
 func TestSameSeedGivesTheSameLeague(t *testing.T) {
 	hands := marks(6, everyday()...)
 	hands.GameType = rockpaperscissors.Type
-	swiss, knockout, byes := options(13), options(13), options(21)
+	swiss, knockout, byes := options(13), options(13), options(11)
 	swiss.Tournament = &journal.Tournament{Algorithm: pairing.Swiss}
 	knockout.Tournament = &journal.Tournament{Algorithm: pairing.Knockout}
 	hands.Legs, byes.Legs = 2, 2
