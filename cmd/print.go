@@ -5,14 +5,21 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 
+	"charm.land/lipgloss/v2"
+	"charm.land/lipgloss/v2/table"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"golang.org/x/term"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/league/view/record"
 )
 
 // Output formats of several commands.
@@ -152,4 +159,127 @@ func cellText(cell any) string {
 		return ""
 	}
 	return fmt.Sprint(v)
+}
+
+// printTable writes a table of strings and numbers. Columns of numbers are aligned right. It uses
+// colours only on a terminal. On a terminal that is too narrow, long cells take several lines.
+func printTable(w io.Writer, header []string, rows [][]any) error {
+	t := table.New().Border(lipgloss.RoundedBorder()).Headers(header...)
+	for _, row := range rows {
+		t.Row(protocol.Each(row, func(cell any) string {
+			if n, ok := cell.(float64); ok {
+				return fmt.Sprintf("%.1f", n)
+			}
+			return protocol.Escape(cellText(cell))
+		})...)
+	}
+	t.StyleFunc(func(row, column int) lipgloss.Style {
+		style := lipgloss.NewStyle().Padding(0, 1)
+		if len(rows) > 0 {
+			switch rows[0][column].(type) {
+			case int, float64, league.Figure:
+				style = style.Align(lipgloss.Right)
+			}
+		}
+		return style.Bold(row == table.HeaderRow)
+	})
+	text := t.Render()
+	if screen := columnsOf(w); screen > 0 && lipgloss.Width(text) > screen {
+		text = t.Width(screen).Render()
+	}
+	_, err := lipgloss.Fprintln(w, text)
+	return err
+}
+
+// wrapLines breaks lines at the width of a terminal, between words where possible, and indents the
+// lines that follow.
+func wrapLines(text string, screen int) string {
+	if screen <= 0 {
+		return text
+	}
+	const indent = "          "
+	var wrapped strings.Builder
+	for line := range strings.Lines(text) {
+		if lipgloss.Width(line) > screen {
+			line = strings.ReplaceAll(strings.TrimRight(lipgloss.Wrap(line, max(screen-len(indent), 1), ""), "\n"), "\n",
+				"\n"+indent) + "\n"
+		}
+		wrapped.WriteString(line)
+	}
+	return wrapped.String()
+}
+
+// columnsOf is the width of a terminal; 0 for any other output, which has no limit.
+func columnsOf(w io.Writer) int {
+	switch w := w.(type) {
+	case interface{ columns() int }:
+		return w.columns()
+	case *os.File:
+		if width, _, err := term.GetSize(int(w.Fd())); err == nil {
+			return width
+		}
+	}
+	return 0
+}
+
+// printStandings prints the final table, which has at least one row, and the champion.
+func printStandings(s streams, standings []league.Standing, evidence []string, champion league.Champion) error {
+	if err := printTableOf(s.out, standings, evidence); err != nil {
+		return err
+	}
+	return printLine(s.out, "%s", record.ChampionLine(standings, champion))
+}
+
+// printTableOf prints a table, and below it the sentences of decide.Evidence.
+func printTableOf(w io.Writer, standings []league.Standing, evidence []string) error {
+	titles, cells := league.Cells(league.Columns(standings), standings)
+	err := printTable(w, titles, cells)
+	for _, sentence := range evidence {
+		err = errors.Join(err, printLine(w, "%s", sentence))
+	}
+	return err
+}
+
+// championOf names the champion as LEAGUE_COMPLETED does.
+func championOf(c league.Champion) string {
+	if c.PlayerID == "" {
+		return "The manager named no champion."
+	}
+	return fmt.Sprintf("Champion: %s (%s)", c.DisplayName, c.PlayerID) + record.Because(c)
+}
+
+// standingsCSV are the rows of a table as CSV, after a header, with the columns of league.Fields and
+// further ones.
+func standingsCSV(standings []league.Standing, further ...league.Column) [][]string {
+	columns := slices.Concat(league.Fields(standings), further)
+	rows := [][]string{protocol.Each(columns, func(c league.Column) string { return c.Name })}
+	for i := range standings {
+		rows = append(rows, protocol.Each(columns, func(c league.Column) string { return c.Value(&standings[i]) }))
+	}
+	return rows
+}
+
+// lossesAndFallbacks returns the error of --strict if there are technical losses or fallbacks.
+func lossesAndFallbacks(standings []league.Standing) error {
+	losses, fallbacks := 0, 0
+	for i := range standings {
+		losses += standings[i].TechnicalLosses
+		fallbacks += standings[i].Fallbacks
+	}
+	var problems []string
+	if losses > 0 {
+		problems = append(problems, protocol.Counted(losses, "technical loss"))
+	}
+	if fallbacks > 0 {
+		problems = append(problems, protocol.Counted(fallbacks, "choice")+" of a fallback in place of a model or a host")
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return exit(exitLosses, "%s", strings.Join(problems, "; "))
+}
+
+// anyFallback tells whether tables and CSV have columns of fallbacks.
+func anyFallback(standings []league.Standing) bool {
+	return slices.ContainsFunc(standings, func(r league.Standing) bool { return r.Fallbacks > 0 })
 }
