@@ -156,6 +156,10 @@ entrants:
 	models := regexp.MustCompile(`(?s)  "models": \[.*?\n  \],\n`) // what this run asked, and how long the answers took
 	assert.Regexp(t, models, stdout)
 	assert.Equal(t, models.ReplaceAllString(stdout, ""), models.ReplaceAllString(resumed, ""))
+	_, report, _ := run(t.Context(), "report", dir, "--format", "text")
+	assert.Regexp(t, `\nLanguage models:\n  Silent \(silent\): 4 requests, median \d+ ms, 90 % within \d+ ms\n  Good \(good\): 4 requests`, report)
+	_, report, _ = run(t.Context(), "report", dir, "-o", "-")
+	assert.Contains(t, report, "<li><bdi dir=\"auto\">Silent</bdi> (silent): 4 requests")
 	_, organised, _ := run(t.Context(), "league", "standings", "--data", dir)
 	assert.Regexp(t, `│ Silent +│.* 4 │\n`, organised)
 	_, organised, _ = run(t.Context(), "league", "export", "--data", dir)
@@ -262,6 +266,10 @@ func TestLanguageModelPlaysALeague(t *testing.T) {
 		p.stdout.String())
 	assert.Contains(t, p.stderr.String(), "the language model did not choose, the fallback strategy did")
 	assert.NotContains(t, p.stderr.String(), key)
+	histories, err := filepath.Glob(filepath.Join(folder, "*/data/players/*/history.jsonl"))
+	require.NoError(t, err)
+	require.Len(t, histories, 1)
+	assert.Regexp(t, `\n\{"model":\{"name":"llama3.2","requests":3,"tokens_in":100,"tokens_out":10,"median_ms":\d+,"p90_ms":\d+\}`, readText(t, histories[0]))
 	assert.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
 		if err == nil && !d.IsDir() {
 			text, readErr := os.ReadFile(path)

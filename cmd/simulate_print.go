@@ -73,16 +73,9 @@ func printFailures(w io.Writer, r *simulation.Result) error {
 // noteModels prints the requests, tokens and times of the models.
 func noteModels(s streams, r *simulation.Result) {
 	for i := range r.Standings {
-		m := r.Totals[r.Standings[i].PlayerID].Model
-		if m == nil {
-			continue
+		if m := r.Totals[r.Standings[i].PlayerID].Model; m != nil {
+			s.note("%s (%s): %s", r.Standings[i].DisplayName, m.Name, m.Words())
 		}
-		tokens := ""
-		if m.TokensIn > 0 {
-			tokens = fmt.Sprintf(", %d tokens in, %d out", m.TokensIn, m.TokensOut)
-		}
-		s.note("%s (%s): %s%s, median %d ms, 90 %% within %d ms", r.Standings[i].DisplayName, m.Name,
-			protocol.Counted(m.Requests, "request"), tokens, m.MedianMS, m.P90MS)
 	}
 }
 

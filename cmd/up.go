@@ -15,6 +15,7 @@ import (
 
 	"evenodd/cmd/supervise"
 	"evenodd/config"
+	"evenodd/league/store"
 	"evenodd/player/strategy/external"
 )
 
@@ -215,6 +216,9 @@ func runUp(ctx context.Context, s streams, o *upOptions) error {
 		return err
 	}
 	table, err := g.run(ctx)
+	for _, m := range store.Folder(g.data).Models(g.LeagueID) {
+		s.note("%s (%s): %s", m.DisplayName, m.Name, m.Words())
+	}
 	if _, failed := s.out.Write([]byte(table)); failed != nil {
 		return fmt.Errorf("cannot print the final table: %w", failed)
 	}

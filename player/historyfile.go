@@ -13,6 +13,7 @@ import (
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/player/strategy"
 )
 
 // A historyFile is the file of a player's history, history.jsonl, with the history.json that
@@ -53,7 +54,7 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 		return nil, nil
 	}
 	path := folder.History(m.AgentID)
-	if own := ownPath(path, m.LeagueID); back && exists(store.HistoryLines(own)) {
+	if own := store.HistoryOf(path, m.LeagueID); back && exists(store.HistoryLines(own)) {
 		path = own
 	}
 	h, _, _, err := store.ReadHistoryLines(store.HistoryLines(path))
@@ -83,14 +84,6 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 func exists(path string) bool {
 	_, err := os.Lstat(path)
 	return err == nil
-}
-
-// ownPath returns the path of the history of a league beside that of another league.
-func ownPath(usual, leagueID string) string {
-	if !protocol.ValidLeagueID(leagueID) {
-		return usual
-	}
-	return filepath.Join(filepath.Dir(usual), "history."+leagueID+".json")
 }
 
 // renameAside renames a file to a free name with a timestamp, and returns the name.
@@ -183,7 +176,7 @@ func (d *historyFile) write(name string, lines []any) error {
 	header := &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: m.AgentID, DisplayName: name,
 		LeagueID: m.LeagueID}
 	err := store.AppendHistory(store.HistoryLines(d.path), header, lines, &d.tail)
-	if own := ownPath(d.path, m.LeagueID); errors.Is(err, store.ErrOtherLeague) && own != d.path {
+	if own := store.HistoryOf(d.path, m.LeagueID); errors.Is(err, store.ErrOtherLeague) && own != d.path {
 		d.path = own
 		err = store.AppendHistory(store.HistoryLines(own), header, lines, &d.tail)
 	}
@@ -208,9 +201,16 @@ func (p *Player) trySave(when moment) {
 	}
 }
 
-// Close saves the history, durably. It waits for a write in progress. An error means that the
+// Close saves the history, durably, with the totals of a language model. It waits for a write in progress. An error means that the
 // last matches are not in the file.
 func (p *Player) Close() error {
+	if counted, ok := p.options.Strategy.(interface{ Totals() strategy.Totals }); ok {
+		if m := counted.Totals().Model; m != nil && m.Requests > 0 {
+			p.mu.Lock()
+			p.line(&store.HistoryTotals{Model: m})
+			p.mu.Unlock()
+		}
+	}
 	if err := p.save(atEnd); err != nil {
 		return fmt.Errorf("cannot write the last matches of %s to its history file: %w", p.ID(), err)
 	}

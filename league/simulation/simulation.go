@@ -321,6 +321,9 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 		return err
 	}
 	c.serve(p)
+	if _, counted := external.Totals(opened); counted {
+		s.stops = append(s.stops, func() { _ = p.Close() }) // only the totals are not in the history yet
+	}
 	own := id
 	if !o.isShutDown(id) {
 		if err := p.Register(ctx); err != nil {

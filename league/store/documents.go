@@ -168,6 +168,7 @@ type History struct {
 	// Only history.jsonl has these.
 	Decisions []HistoryDecision `json:"-"`
 	Heads     []HistoryHead     `json:"-"`
+	Model     *ModelUse         `json:"-"` // nil for a player without a language model
 }
 
 // A HistoryMatch is one match as its player knows it.

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/go-json-experiment/json"
@@ -23,10 +24,18 @@ import (
 // evidence of its own; history.json derives from it.
 func HistoryLines(history string) string { return history + "l" }
 
+// HistoryOf returns the path of the history.json of a league beside that of another league.
+func HistoryOf(usual, leagueID string) string {
+	if !protocol.ValidLeagueID(leagueID) {
+		return usual
+	}
+	return filepath.Join(filepath.Dir(usual), "history."+leagueID+".json")
+}
+
 // A HistoryHeader is the first line of history.jsonl. Each further line is a
-// HistoryMatch, a HistoryDecision or a HistoryHead. A later line of the same match replaces
-// the earlier one, but has its part of the draw if it names none of the same attempt; decisions and heads replace
-// nothing.
+// HistoryMatch, a HistoryDecision, a HistoryHead or HistoryTotals. A later line of the same match replaces
+// the earlier one, but has its part of the draw if it names none of the same attempt; decisions, heads and totals
+// replace nothing.
 type HistoryHeader struct {
 	Header
 	PlayerID    string `json:"player_id"`
@@ -53,6 +62,9 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 			return nil
 		case l.Head != nil:
 			h.Heads = append(h.Heads, HistoryHead{Head: *l.Head, Line: number})
+			return nil
+		case l.Model != nil:
+			h.addModel(l.Model)
 			return nil
 		}
 		if i, known := index[m.MatchID]; known {
@@ -81,8 +93,9 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 // A historyLine is any line after the first.
 type historyLine struct {
 	HistoryMatch
-	Decision *Decision   `json:"decision"`
-	Head     *SignedHead `json:"head"`
+	Decision *Decision             `json:"decision"`
+	Head     *SignedHead           `json:"head"`
+	Model    *protocol.ModelTotals `json:"model"`
 }
 
 // A HistoryDecision is the line of a decision, which the player writes before it answers
@@ -120,6 +133,48 @@ func (d *HistoryDecision) Statement(playerID string) *protocol.MoveStatement {
 		Turn:               d.Decision.Turn, Move: d.Decision.Choice, Entropy: d.Decision.Entropy,
 		MovesHash: d.Decision.MovesHash,
 	}
+}
+
+// HistoryTotals are the line that a process of a player with a language model writes when it ends.
+type HistoryTotals struct {
+	Model *protocol.ModelTotals `json:"model"`
+}
+
+// A ModelUse is what a player has asked its language model in a league.
+type ModelUse struct {
+	PlayerID    string `json:"player_id"`
+	DisplayName string `json:"display_name"`
+	protocol.ModelTotals
+}
+
+// addModel adds the totals of a process. The latencies are those of the process with the most requests.
+func (h *History) addModel(m *protocol.ModelTotals) {
+	if h.Model == nil {
+		h.Model = &ModelUse{PlayerID: h.PlayerID, DisplayName: h.DisplayName}
+	}
+	sum := &h.Model.ModelTotals
+	if m.Requests > sum.Requests {
+		sum.Name, sum.MedianMS, sum.P90MS = m.Name, m.MedianMS, m.P90MS
+	}
+	sum.Requests += m.Requests
+	sum.TokensIn += m.TokensIn
+	sum.TokensOut += m.TokensOut
+}
+
+// Models returns the use of models in a league, by the histories in the folder that can be read.
+func (f Folder) Models(leagueID string) (all []ModelUse) {
+	players, _ := os.ReadDir(f.Players()) // missing if all players are elsewhere
+	for _, p := range players {
+		for _, path := range []string{f.History(p.Name()), HistoryOf(f.History(p.Name()), leagueID)} {
+			h, _, _, err := ReadHistoryLines(HistoryLines(path))
+			if err == nil && h.LeagueID == leagueID && h.Model != nil {
+				all = append(all, *h.Model)
+				break
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b ModelUse) int { return league.CompareIDs(a.PlayerID, b.PlayerID) })
+	return all
 }
 
 // A HistoryHead is the line of a signed head of the league's journal.

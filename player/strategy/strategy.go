@@ -66,17 +66,7 @@ type Totals struct {
 	Fallback  string `json:"fallback,omitzero"` // strategy that chose then; "" if the player lost
 	Cause     string `json:"cause,omitzero"`    // of the last failure, as in FailedError
 
-	Model *ModelTotals `json:"model,omitzero"`
-}
-
-// ModelTotals count the requests to a language model.
-type ModelTotals struct {
-	Name      string `json:"name"`
-	Requests  int    `json:"requests"`
-	TokensIn  int    `json:"tokens_in,omitzero"` // if the endpoint counts them
-	TokensOut int    `json:"tokens_out,omitzero"`
-	MedianMS  int64  `json:"median_ms"` // of the answers
-	P90MS     int64  `json:"p90_ms"`    // 90 of 100 answers took at most this
+	Model *protocol.ModelTotals `json:"model,omitzero"`
 }
 
 // A FailedError says why a program, a model or a server did not decide.

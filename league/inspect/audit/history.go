@@ -110,7 +110,7 @@ func (a *auditor) compareHistories(d document[store.History], h *playerHistory) 
 	}
 	checkHeader(a, &d, RuleHistory, at)
 	want := *h.History
-	want.Header, want.Decisions, want.Heads = d.value.Header, nil, nil
+	want.Header, want.Decisions, want.Heads, want.Model = d.value.Header, nil, nil, nil
 	if diffs := differences(d.value, &want); len(diffs) > 0 {
 		a.note(RuleHistory, at.at(d.line(diffs[0].member)), "%s is %s; by %s, which counts, it is %s", name(diffs[0].member),
 			diffs[0].got, h.file, diffs[0].want)

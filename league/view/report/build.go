@@ -82,6 +82,7 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 		r.Standings = results.Players // with the strategies
 		r.Statistics = results.Statistics()
 	}
+	r.Models = folder.Models(o.LeagueID)
 	b.addCrossTable()
 	b.addProgress()
 	b.addAgents()

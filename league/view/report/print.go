@@ -36,6 +36,12 @@ func (r *Report) Write(w Writer, matches bool) {
 	if r.Statistics != nil {
 		w.Line("%s", r.Statistics.Sentence)
 	}
+	if len(r.Models) > 0 {
+		w.Heading(2, "Language models")
+	}
+	for i := range r.Models {
+		w.Item(0, "%s (%s): %s", r.Models[i].DisplayName, r.Models[i].Name, r.Models[i].Words())
+	}
 	if matches {
 		w.Heading(2, "Matches")
 		writeMatches(w, r.Matches, r.games)

@@ -8,6 +8,7 @@ package report
 import (
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/store"
 	"evenodd/league/view/record"
 	"evenodd/league/view/stats"
 )
@@ -28,7 +29,8 @@ type Report struct {
 	Faults        []FaultGroup          `json:"faults"`
 	Agents        []Agent               `json:"agents"`
 	Decisions     []record.DecisionMade `json:"decisions"`
-	Transcripts   []Transcript          `json:"transcripts"` // of matches with faults, disputes or decisions
+	Models        []store.ModelUse      `json:"models,omitempty"` // of the players with language models
+	Transcripts   []Transcript          `json:"transcripts"`      // of matches with faults, disputes or decisions
 	Omitted       int                   `json:"transcripts_omitted,omitzero"`
 	Unreadable    int                   `json:"unreadable_records,omitzero"` // of the results files
 	Seal          Seal                  `json:"seal"`

@@ -185,7 +185,7 @@ func (m *model) Totals() strategy.Totals {
 	t := m.timely.Totals()
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	t.Model = &strategy.ModelTotals{Name: m.llm.Model, Requests: t.Questions, TokensIn: m.asked, TokensOut: m.answered,
+	t.Model = &protocol.ModelTotals{Name: m.llm.Model, Requests: t.Questions, TokensIn: m.asked, TokensOut: m.answered,
 		MedianMS: m.quantile(50).Milliseconds(), P90MS: m.quantile(90).Milliseconds()}
 	return t
 }
