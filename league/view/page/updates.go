@@ -2,7 +2,10 @@ package page
 
 import (
 	"bytes"
+	"context"
 	"fmt"
+	"net/http"
+	"strconv"
 	"sync"
 	"time"
 
@@ -73,4 +76,80 @@ func (u *updates) render() (changed <-chan struct{}) {
 	next.text = fmt.Appendf(next.text, "id: %d\n\n", next.at)
 	u.current, u.rendered = next, time.Now()
 	return changed
+}
+
+const (
+	heartbeat = 15 * time.Second  // between comments, which show that the stream is open
+	retry     = "retry: 2000\n\n" // milliseconds until a client opens a stream again
+)
+
+// stream answers GET /events with an update if the client has an earlier version, and then after
+// each change. When the league is over, the last event is "over" and the
+// stream ends; a client that has everything gets status 204, so that it does not ask again.
+func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
+	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
+		http.Error(w, "only pages of this server may open a stream", http.StatusForbidden)
+		return
+	}
+	if p.board.Ready(r.Context()) != nil {
+		w.Header().Set("Retry-After", "5")
+		http.Error(w, "the league cannot be shown now", http.StatusServiceUnavailable)
+		return
+	}
+	id := r.Header.Get("Last-Event-ID")
+	if id == "" {
+		id = r.URL.Query().Get("after")
+	}
+	has, err := strconv.Atoi(id)
+	if at, _ := p.board.View(func(*record.League) {}); err != nil || has > at {
+		has = 0 // of another server
+	}
+	if u, _, _ := p.updates.latest(); u.over && u.at == has {
+		w.WriteHeader(http.StatusNoContent)
+		return
+	}
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a reverse proxy must not wait for more
+	if r.Method == http.MethodHead || !send(w, []byte(retry)) {
+		return
+	}
+	p.follow(r.Context(), w, has)
+}
+
+// follow sends the updates after a version until the client has gone, reads too slowly, or has the
+// end of the league.
+func (p *Pages) follow(ctx context.Context, w http.ResponseWriter, has int) {
+	beat := time.NewTicker(heartbeat)
+	defer beat.Stop()
+	for {
+		u, changed, pause := p.updates.latest()
+		if u.at > has { // else the page is newer than the last update
+			if !send(w, u.text) {
+				return
+			}
+			if has = u.at; u.over {
+				return
+			}
+		}
+		var over <-chan time.Time
+		if pause > 0 {
+			over = time.After(pause)
+		}
+		select {
+		case <-changed:
+		case <-over:
+		case <-beat.C:
+			if !send(w, []byte(":\n\n")) {
+				return
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// send writes to a stream. The server ends the stream of a client that does not read.
+func send(w http.ResponseWriter, text []byte) bool {
+	_, err := w.Write(text)
+	return err == nil && http.NewResponseController(w).Flush() == nil
 }
