@@ -173,7 +173,7 @@ func (s *leagueStatus) print(w io.Writer) error {
 	expected := protocol.ValueOf(s.Expected)
 	text.line("Players: %s. Referees: %s.", outOf(s.Players, expected.Players), outOf(s.Referees, expected.Referees))
 	if s.Rounds > 0 {
-		most := atMost(s.Tournament, s.State)
+		most := atMost(s.AtMost)
 		text.line("Round %d of %s%d. Results: %d of %s%d matches.", s.Round, most, s.Rounds, s.Recorded, most, s.Matches)
 	}
 	for _, t := range s.tables() {

@@ -174,7 +174,7 @@ one with the newest entry, which commands that read choose without --league-id.`
 				header := []string{"League", "Name", "State", "Last entry", "Players", "Results"}
 				return printTable(w, header, protocol.Each(rows, func(l listedLeague) []any {
 					return []any{l.LeagueID, l.DisplayName, cmp.Or(l.Problem, stateOf(&l.Progress, l.Running)), clockTime(l.LastEntry),
-						l.Players, fmt.Sprintf("%d of %s%d", l.Recorded, atMost(l.Tournament, l.State), l.Matches)}
+						l.Players, fmt.Sprintf("%d of %s%d", l.Recorded, atMost(l.AtMost), l.Matches)}
 				}))
 			})
 		},

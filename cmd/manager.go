@@ -306,7 +306,7 @@ func (o *managerOptions) situation(status manager.Status, resumed bool) string {
 		return fmt.Sprintf("is over already: %d of %d matches recorded. A new one needs --new-league or another "+
 			"--league-id", status.Recorded, status.Matches)
 	case status.Matches > 0:
-		most := atMost(status.Tournament, status.State)
+		most := atMost(status.AtMost)
 		return fmt.Sprintf("resumes: round %d of %s%d, %d of %s%d matches recorded", max(status.Round, 1), most,
 			status.Rounds, status.Recorded, most, status.Matches)
 	}
@@ -337,7 +337,7 @@ func howToResume(status manager.Status, data string) string {
 	recorded := "The league has not begun."
 	if status.Matches > 0 {
 		recorded = fmt.Sprintf("%d of %s%d matches were recorded.", status.Recorded,
-			atMost(status.Tournament, status.State), status.Matches)
+			atMost(status.AtMost), status.Matches)
 	}
 	if data == "" {
 		return recorded + " The league has no data folder: a new start begins a new league."

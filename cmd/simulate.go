@@ -13,7 +13,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config"
-	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -254,8 +253,7 @@ func (o *simulateOptions) interrupted() error {
 		state := o.Files.State
 		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s%s "+
 			"--resume",
-			state.Recorded, atMost(state.Format(), decide.Phase(state,
-				true)), state.TotalMatches(), o.data, o.LeagueID, o.entrantsFlag())
+			state.Recorded, atMost(state.AtMost()), state.TotalMatches(), o.data, o.LeagueID, o.entrantsFlag())
 	}
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }

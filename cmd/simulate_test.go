@@ -84,6 +84,17 @@ func TestInterruptedSimulationSaysHowToRunItAgain(t *testing.T) {
 	})
 }
 
+func TestUnfinishedLeagueUntilASignificantResultHasLargestNumbers(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	p := start(t, "simulate", "--until-significant", "--players", "2", "--pace", "1h", "--data", dir, "--log-level", "info")
+	p.await(t, `"event_type":"THE_LEAGUE_BEGINS"`)
+	p.endByInterrupt(t)
+	assert.Contains(t, p.stderr.String(), "evenodd: interrupted. 0 of at most 200 matches were recorded. Resume with: ")
+	_, stdout, _ := run(t.Context(), "league", "status", "--data", dir)
+	assert.Contains(t, stdout, "Round 0 of at most 200. Results: 0 of at most 200 matches.\n")
+}
+
 // A fullDisk fails every write.
 type fullDisk struct{}
 

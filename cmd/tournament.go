@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/pairing"
@@ -95,10 +94,9 @@ func (l *leagueSettings) tournament(players, legs int, listed []string) (*journa
 	return t, nil
 }
 
-// atMost precedes the number of rounds or matches of a league, if it is only the largest
-// possible number: draws of a knockout are replayed.
-func atMost(format, state string) string {
-	if format == journal.FormatKnockout && state != decide.StateLeagueCompleted {
+// atMost precedes the number of rounds or matches of a league, if it is only the largest possible number.
+func atMost(largest bool) string {
+	if largest {
 		return "at most "
 	}
 	return ""

@@ -40,6 +40,7 @@ func Phase(s *journal.State, closed bool) string {
 type Status struct {
 	State      string               `json:"state"`               // of the manager
 	Tournament string               `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
+	AtMost     bool                 `json:"-"`                   // as journal.State.AtMost
 	Paused     bool                 `json:"paused,omitzero"`     // the organiser holds back the next round
 	Round      int                  `json:"round"`               // the last one announced; 0 before the first
 	Rounds     int                  `json:"rounds"`              // in a knockout that goes on: the largest possible number
@@ -76,7 +77,7 @@ func (v *View) Status() Status {
 	players, _ := s.Registered(true)
 	referees, _ := s.Registered(false)
 	status := Status{
-		State: v.Phase, Tournament: s.Format(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
+		State: v.Phase, Tournament: s.Format(), AtMost: s.AtMost(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
 		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
 		Roster: s.Configuration.Roster,
 	}

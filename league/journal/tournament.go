@@ -60,6 +60,12 @@ func (s *State) Format() string {
 	return s.Created.Tournament.Format()
 }
 
+// AtMost tells whether the numbers of rounds and matches are only the largest possible ones: draws of a knockout
+// are replayed, and a sequential league ends early.
+func (s *State) AtMost() bool {
+	return s.Created != nil && s.Completed == nil && (s.Created.Tournament.IsKnockout() || s.Created.Tournament.IsSequential())
+}
+
 func (t *Tournament) check(legs int) error {
 	switch {
 	case t == nil:

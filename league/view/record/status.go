@@ -21,6 +21,7 @@ type Progress struct {
 	DisplayName string        `json:"display_name,omitzero"`
 	GameType    string        `json:"game_type"`
 	Tournament  string        `json:"tournament,omitzero"` // swiss or knockout
+	AtMost      bool          `json:"-"`                   // as journal.State.AtMost
 	State       string        `json:"state"`               // of the manager
 	Paused      *journal.Made `json:"paused,omitzero"`
 	Round       int           `json:"round"` // the last announced
@@ -90,7 +91,7 @@ func (l *League) Progress() Progress {
 	d, view := l.Created, decide.View{State: l.State, Phase: decide.Phase(l.State, false)}
 	now := view.Status()
 	return Progress{
-		d.LeagueID, d.DisplayName, d.GameType, now.Tournament, now.State, l.Paused, now.Round, now.Rounds, now.Matches,
+		d.LeagueID, d.DisplayName, d.GameType, now.Tournament, now.AtMost, now.State, l.Paused, now.Round, now.Rounds, now.Matches,
 		now.Recorded, now.Players, now.Referees,
 	}
 }
