@@ -122,9 +122,9 @@ func (s streams) showProgress(what string) (set func(done, total int), stop func
 			case now := <-tick.C:
 				tick.Reset(200 * time.Millisecond)
 				erase = "\r\x1b[K"
-				_, _ = io.WriteString(s.err, erase+p.line(now)) // an error only spoils the picture
+				draw(s.err, erase+p.line(now))
 			case <-end:
-				_, _ = io.WriteString(s.err, erase)
+				draw(s.err, erase)
 				return
 			}
 		}

@@ -113,6 +113,9 @@ func printLine(w io.Writer, format string, args ...any) error {
 	return styled(w, "", format, args...)
 }
 
+// draw writes text of this program alone to a terminal, with control characters.
+func draw(w io.Writer, text string) { _, _ = io.WriteString(w, text) } // an error only spoils the picture
+
 // note writes a line to standard error.
 func (s streams) note(format string, args ...any) { _ = printLine(s.err, format, args...) } // nobody is left to tell
 

@@ -52,7 +52,7 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	refuseUnknownTopics(root)
 	uninterrupted := context.AfterFunc(ctx, func() {
 		if isTerminal(err) {
-			_, _ = io.WriteString(err, "\n") // ends the line with ^C
+			draw(err, "\n") // ends the line with ^C
 		}
 		close(interrupted)
 	})

@@ -259,7 +259,7 @@ func (m *upMember) logged(line string) {
 		g.note("%s | %s", m.name, line)
 	}
 	if isPage && g.shows && !g.known && !loopback(g.address.host) {
-		_ = printCode(g.err, url) // the line has the URL
+		printCode(g.err, url)
 	}
 	g.known = g.known || line == tokenHint
 }

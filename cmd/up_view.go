@@ -163,11 +163,12 @@ func enters(ctx context.Context) <-chan struct{} {
 	return pressed
 }
 
-// printCode prints a URL as a QR code, dark on light also on a dark terminal.
-func printCode(w io.Writer, url string) error {
+// printCode prints a URL as a QR code, dark on light also on a dark terminal. It prints nothing for a URL that
+// is too long for one.
+func printCode(w io.Writer, url string) {
 	code, err := qr.Encode(url, qr.L)
 	if err != nil {
-		return err
+		return
 	}
 	const margin = 4 // as the standard says
 	paper := lipgloss.NewStyle().Foreground(lipgloss.Black).Background(lipgloss.BrightWhite)
@@ -188,6 +189,5 @@ func printCode(w io.Writer, url string) error {
 		}
 		text.WriteString(paper.Render(line.String()) + "\n")
 	}
-	_, err = lipgloss.Fprint(w, text.String())
-	return err
+	draw(w, text.String())
 }
