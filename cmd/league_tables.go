@@ -1,6 +1,8 @@
 package cmd
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"slices"
 	"strconv"
@@ -40,9 +42,46 @@ func newLeagueStandings(o organiser) *cobra.Command {
 				Standings []league.Standing `json:"standings"`
 				Evidence  []string          `json:"evidence,omitempty"`
 			}{headOf(o.leagueID), r.Round, r.Recorded, rows, evidence},
-				func(w io.Writer) error { return printTableOf(w, rows, evidence) })
+				func(w io.Writer) error {
+					return printTableOf(w, rows, append(evidence, r.causes(c.Context(), from, rows)...))
+				})
 		},
 	}
+}
+
+// causes says of each player with technical losses what went wrong in the last one: "Maybe: 2 technical losses
+// (bot.py: file not found)". A match without a transcript has no cause.
+func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []league.Standing) (lines []string) {
+	matches, _ := r.Schedule(0)
+	last := map[string]league.Attempt{} // by player
+	for i := range matches {
+		m := &matches[i]
+		for _, f := range m.Faults {
+			id, _ := league.ParseMatchID(m.MatchID)
+			last[f.Name] = league.Attempt{MatchID: id, Number: m.Attempt}
+		}
+	}
+	for _, row := range rows {
+		at, faulty := last[row.PlayerID]
+		if !faulty {
+			continue
+		}
+		doc, err := from.Transcript(ctx, at)
+		if err != nil {
+			continue
+		}
+		cause := ""
+		for _, f := range record.NewHealth().Add(doc) {
+			if f.AgentID == row.PlayerID {
+				cause = f.Problem
+			}
+		}
+		if cause != "" {
+			lines = append(lines, fmt.Sprintf("%s: %s (%s)", row.DisplayName,
+				protocol.Counted(row.TechnicalLosses, "technical loss"), protocol.Clip(cause, 200)))
+		}
+	}
+	return lines
 }
 
 // newLeagueSchedule makes 'evenodd league schedule'.
