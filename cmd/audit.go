@@ -30,15 +30,12 @@ func newAudit(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "audit DIR",
 		Short: "Recompute leagues from their files alone",
-		Long: `Recompute the leagues of a data folder from their files, and compare the files
-with each other: the hash chain of the journal, the schedule, one result for
-each match, the choices in the transcripts, commitments and nonces, drawn
-numbers, verdicts, points, standings and rounds, the histories of players, and
-the signatures of players and manager.
+		Long: `Recompute the leagues of a data folder from their files, and compare the files with each other: the hash chain
+of the journal, the schedule, one result for each match, the choices in the transcripts, commitments and nonces, drawn
+numbers, verdicts, points, standings and rounds, the histories of players, and the signatures of players and manager.
 
-Everybody who can write the folder and has the keys in its private folder can
-make a league that follows the rules from the start. Name what you know from
-elsewhere:
+Everybody who can write the folder and has the keys in its private folder can make a league that follows the rules from
+the start. Name what you know from elsewhere:
 
     --head HASH      a hash that the league printed at its end, or told players
     --keys FILE      public keys that agents told you: a JSON object such as
@@ -48,9 +45,8 @@ elsewhere:
     --histories DIR  the histories that players kept: DIR/P01/history.jsonl and so
                      on, or a data folder. They replace those in the folder
 
-Each finding names its file and line; with findings the exit code is 4. Notes
-are unusual but not wrong. With --strict the exit code is also 4 if a result
-rests on the word of its referee alone. The command only reads the folder; the
+Each finding names its file and line; with findings the exit code is 4. Notes are unusual but not wrong. With --strict
+the exit code is also 4 if a result rests on the word of its referee alone. The command only reads the folder; the
 league may be running.`,
 		Example: examples(
 			"Recompute a league", "evenodd audit ./my-league",

@@ -42,28 +42,25 @@ func checkCommand(s streams, o *checkOptions) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "check player|referee|manager URL",
 		Short: "Test whether an agent conforms to the protocol",
-		Long: `Test a running agent against each requirement of the protocol. The command plays
-the other agents of a league: manager, referee and players.
+		Long: `Test a running agent against each requirement of the protocol. The command plays the other agents of a league:
+manager, referee and players.
 
     pass     the agent meets the requirement
     FAIL     it breaks a MUST: it loses matches, or a league cannot use it
     warning  it breaks a SHOULD: this program accepts that, other programs may not
     skipped  the requirement could not be tested; the report has the reason
 
-The command accepts every form of a message that a league accepts. A form that
-differs from the specification is a warning. The report ends with the broken
-requirements, grouped by cause, with the request, the response and a remedy. URL
-may be a host and a port: localhost:8101 means http://localhost:8101/mcp.
+The command accepts every form of a message that a league accepts. A form that differs from the specification is a
+warning. The report ends with the broken requirements, grouped by cause, with the request, the response and a remedy.
+URL may be a host and a port: localhost:8101 means http://localhost:8101/mcp.
 
-An agent that registers itself finds its manager at localhost:8000, the default
-address of managers. Start the agent before the command or while it waits. The
-league for a manager under test starts when --players players and --referees
-referees have registered, or by the admin token in EVENODD_ADMIN_TOKEN (other
-users can read a command line, so there is no flag for it).
+An agent that registers itself finds its manager at localhost:8000, the default address of managers. Start the agent
+before the command or while it waits. The league for a manager under test starts when --players players and --referees
+referees have registered, or by the admin token in EVENODD_ADMIN_TOKEN (other users can read a command line, so there
+is no flag for it).
 
-Exit codes: 0 the agent meets every MUST, 1 no server listens at the URL, 4 the
-agent breaks a MUST, or the test could not be completed (the last line has the
-reason).`,
+Exit codes: 0 the agent meets every MUST, 1 no server listens at the URL, 4 the agent breaks a MUST, or the test could
+not be completed (the last line has the reason).`,
 		Example: examples(
 			"Test a player that runs on port 8101", "evenodd check player http://localhost:8101/mcp",
 			"Test a league manager", "evenodd check manager http://localhost:8000/mcp",

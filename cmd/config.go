@@ -18,9 +18,8 @@ func newConfig(s streams, file *string, flags map[string]*pflag.FlagSet) *cobra.
 	c := &cobra.Command{
 		Use:   "config [COMMAND]",
 		Short: "Show the current settings and their sources",
-		Long: `Show every setting of one command or of all, with its value and its source: the
-environment, the file --config, a file of the data folder, or the built-in
-default.`,
+		Long: `Show every setting of one command or of all, with its value and its source: the environment, the
+file --config, a file of the data folder, or the built-in default.`,
 		Example: examples(
 			"Show the settings of all commands", "evenodd config",
 			"Show where a setting comes from", "EVENODD_PLAYERS=8 evenodd config simulate",

@@ -25,11 +25,11 @@ func newHealth(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "health [URL]",
 		Short: "Ask an agent whether it is healthy",
-		Long: `Ask an agent for its health (GET /healthz), and print the response. The default
-is the manager at http://localhost:8000.
+		Long: `Ask an agent for its health (GET /healthz), and print the response. The default is the manager at
+http://localhost:8000.
 
-Exit code 0 means that the agent answered within 5 seconds with the status ok,
-or with the status warning: then the disk of its data folder is almost full.`,
+Exit code 0 means that the agent answered within 5 seconds with the status ok, or with the status warning: then the
+disk of its data folder is almost full.`,
 		Example: `  # Is the manager on this machine healthy?
   evenodd health
 

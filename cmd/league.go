@@ -37,13 +37,11 @@ func newLeague(s streams, data *dataFolder, load func() (*config.Settings, error
 	c := &cobra.Command{
 		Use:   "league",
 		Short: "Observe and control a league as its organiser",
-		Long: `Observe and control a league. The commands need the manager's data folder
-(--data), or on another machine the manager's URL (--manager) and the admin
-token, which 'evenodd league token' prints, in EVENODD_ADMIN_TOKEN.
+		Long: `Observe and control a league. The commands need the manager's data folder (--data), or on another machine the
+manager's URL (--manager) and the admin token, which 'evenodd league token' prints, in EVENODD_ADMIN_TOKEN.
 
-The commands that only read need no running manager if they have the data
-folder. Each decision is an event in the league's journal, with its time, author
-(--by, not verified) and reason, and stays in force when the manager restarts.`,
+The commands that only read need no running manager if they have the data folder. Each decision is an event in the
+league's journal, with its time, author (--by, not verified) and reason, and stays in force when the manager restarts.`,
 		Example: examples(
 			"Watch the league on this machine", "evenodd league status --watch",
 			"Pause it", "evenodd league pause --by 'A. Smith' --reason lunch",

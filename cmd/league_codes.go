@@ -17,12 +17,10 @@ func newLeagueCodes(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "codes FILE",
 		Short: "Make a roster: a registration code for each name",
-		Long: `Make a roster for 'evenodd manager --roster': print each name of a file with a
-random registration code, as CSV. The file has one name on each line; - is
-standard input.
+		Long: `Make a roster for 'evenodd manager --roster': print each name of a file with a random registration code, as
+CSV. The file has one name on each line; - is standard input.
 
-Tell each participant its own code, over a channel that others cannot read. An
-agent sends it by --registration-code.`,
+Tell each participant its own code, over a channel that others cannot read. An agent sends it by --registration-code.`,
 		Example: examples(
 			"Make a roster from a file of names", "evenodd league codes names.txt > roster.csv",
 			"Make one of referees from standard input", "printf 'Whistle\\nFlag\\n' | evenodd league codes - --role referee",

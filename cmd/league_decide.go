@@ -25,8 +25,8 @@ var decisionHelps = map[string]decisionHelp{
 		"Start now", "evenodd league start",
 		"Start at a time", "evenodd league start --at 2026-09-01T10:00:00Z",
 	),
-		long: `Start the league with the agents that have answered, now or at --at; it needs two players
-and a referee. A later start command replaces the time.`},
+		long: `Start the league with the agents that have answered, now or at --at; it needs two players and a referee. A
+later start command replaces the time.`},
 	protocol.CommandPause: {short: "Pause the league: running matches finish, no round begins", example: examples(
 		"Pause before the next round", "evenodd league pause --reason lunch",
 	),
@@ -49,9 +49,8 @@ and a referee. A later start command replaces the time.`},
 	protocol.CommandWithdraw: {short: "Withdraw an agent for good", example: examples(
 		"Withdraw a player", "evenodd league withdraw P03 --reason 'left the course'",
 	),
-		long: `Withdraw an agent for good. A player of a round-robin that has played fewer than half of
-its matches loses its results; any other player forfeits its remaining matches. Before the
-start the registration ends.`},
+		long: `Withdraw an agent for good. A player of a round-robin that has played fewer than half of its matches loses its
+results; any other player forfeits its remaining matches. Before the start the registration ends.`},
 	protocol.CommandRematch: {short: "Play a match again between two rounds", example: examples(
 		"Play a match again", "evenodd league rematch R1M2 --reason 'the referee crashed'",
 	),

@@ -31,13 +31,12 @@ func newLeagueExport(o organiser) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Print the whole league as JSON or CSV",
-		Long: `Print the league for other programs: with --format json the status, the table,
-all matches, decisions and agents in one document; with --format csv, or with
+		Long: `Print the league for other programs: with --format json the status, the table, all matches, decisions and
+agents in one document; with --format csv, or with
 --list, one list: matches, standings, decisions, agents or grades.
 
-The grades are a row for each player of --roster, also for those that never
-came: rank, points, matches, technical losses, matches that a ruling decided,
-and moves by chance (the fallback of a model or host).`,
+The grades are a row for each player of --roster, also for those that never came: rank, points, matches, technical
+losses, matches that a ruling decided, and moves by chance (the fallback of a model or host).`,
 		Example: examples(
 			"Export everything", "evenodd league export --format json > league.json",
 			"Export the table for a spreadsheet", "evenodd league export --format csv --list standings > table.csv",

@@ -11,9 +11,8 @@ func newLeagueToken(o organiser) *cobra.Command {
 	return &cobra.Command{
 		Use:   "token",
 		Short: "Print the admin token of the league",
-		Long: `Print the admin token of a league, from the data folder of its manager. With the
-token in EVENODD_ADMIN_TOKEN the commands of 'evenodd league' work on another
-machine. The token allows all of them: keep it to yourself.`,
+		Long: `Print the admin token of a league, from the data folder of its manager. With the token in EVENODD_ADMIN_TOKEN
+the commands of 'evenodd league' work on another machine. The token allows all of them: keep it to yourself.`,
 		Example: examples(
 			"Print the token", "evenodd league token",
 			"Give it to the commands that follow", "export EVENODD_ADMIN_TOKEN=$(evenodd league token)",

@@ -19,12 +19,11 @@ func newLeagueStatus(o organiser) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "status",
 		Short: "Show how far the league is, and what needs attention",
-		Long: `Show how far the league is: its phase, the round, the running matches with the
-time of their start, the agents with what needs attention (absent, not reached,
-suspended, failing, technical losses), and the last decisions.
+		Long: `Show how far the league is: its phase, the round, the running matches with the time of their start, the agents
+with what needs attention (absent, not reached, suspended, failing, technical losses), and the last decisions.
 
-With --watch the command goes on until the league is over, and prints a line for
-each change; with --format json one document after each change.`,
+With --watch the command goes on until the league is over, and prints a line for each change; with --format json one
+document after each change.`,
 		Example: examples(
 			"Show the league once", "evenodd league status",
 			"Also show who has not registered", "evenodd league status --roster class.csv",

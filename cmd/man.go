@@ -15,9 +15,8 @@ func newMan(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "man DIR",
 		Short: "Write the manual pages of all commands",
-		Long: `Write a manual page for each command into a folder: evenodd.1,
-evenodd-simulate.1 and so on. The same program writes the same bytes each time.
-It makes the folder if it is missing.`,
+		Long: `Write a manual page for each command into a folder: evenodd.1, evenodd-simulate.1 and so on. The same program
+writes the same bytes each time. It makes the folder if it is missing.`,
 		Example: examples(
 			"Write the pages and read one", "evenodd man ./man && man -l ./man/evenodd-simulate.1",
 			"Install them for all users", "sudo evenodd man /usr/local/share/man/man1",

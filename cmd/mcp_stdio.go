@@ -42,24 +42,22 @@ func newMCP(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "mcp",
 		Short: "Serve a desktop assistant on standard input and output (MCP)",
-		Long: `Serve one host of the Model Context Protocol, such as a desktop assistant, on
-standard input and output. The tools (docs/mcp.md):
+		Long: `Serve one host of the Model Context Protocol, such as a desktop assistant, on standard input and output. The
+tools (docs/mcp.md):
 
     standings, schedule, next_match   query the running manager at --manager
     replay_match                      a finished match in the folder --data
     check_agent                       tests an agent, as evenodd check does
     simulate_league                   plays a league of built-in strategies
 
---play adds a player whose choices the host makes, and the tools for it, in
-place of check_agent:
+--play adds a player whose choices the host makes, and the tools for it, in place of check_agent:
 
     wait_for_choice, answer_choice    the questions of its matches
     read_result                       its result when the league is over
 
-Queries need the token of a registered agent, as those of evenodd query do. The
-tools write no file and start no program. check_agent calls only this machine,
-unless the league's file in --data has allowed_endpoints, and never the manager
-at --manager.`,
+Queries need the token of a registered agent, as those of evenodd query do. The tools write no file and start no
+program. check_agent calls only this machine, unless the league's file in --data has allowed_endpoints, and never the
+manager at --manager.`,
 		Example: examples(
 			"What a desktop assistant starts", "evenodd mcp",
 			"Query the league as player P01", "evenodd mcp --data ./SHARED --id P01",

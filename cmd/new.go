@@ -23,8 +23,8 @@ func newNew(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "new",
 		Short: "Write the source code of a new agent or game",
-		Long: `Write a small complete project to start from: an agent, or a game for evenodd
-itself. Or write the Python module with which scripts and notebooks play leagues.`,
+		Long: `Write a small complete project to start from: an agent, or a game for evenodd itself. Or write the Python
+module with which scripts and notebooks play leagues.`,
 		Example: examples(
 			"Write a player in Python", "evenodd new player --lang python my-agent",
 			"Write the module for leagues of Python functions", "evenodd new python-module",
@@ -45,9 +45,9 @@ func newModule(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "python-module [DIR]",
 		Short: "Write the Python module for leagues of functions",
-		Long: `Write the module evenodd.py into the folder DIR, by default the current one. With
-it a script or a notebook plays leagues of Python functions, and gets the results
-as lists of dicts (docs/simulating.md). It needs Python 3.8 and this program.`,
+		Long: `Write the module evenodd.py into the folder DIR, by default the current one. With it a script or a notebook
+plays leagues of Python functions, and gets the results as lists of dicts (docs/simulating.md). It needs Python 3.8 and
+this program.`,
 		Example: examples("Write evenodd.py into the current folder", "evenodd new python-module"),
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
@@ -76,9 +76,9 @@ func newAgent(s streams, role string, port int, about string) *cobra.Command {
 	c := &cobra.Command{
 		Use:   role + " --lang LANGUAGE DIR",
 		Short: "Write the source code of a new " + role,
-		Long: fmt.Sprintf(`Write a %s in Python, JavaScript or Go into the folder DIR, with a test, a
-Dockerfile and a README. It uses only the standard library of its language,
-meets all requirements of 'evenodd check' and joins a league at once. %s`, role, about),
+		Long: fmt.Sprintf(`Write a %s in Python, JavaScript or Go into the folder DIR, with a test, a Dockerfile and a
+README. It uses only the standard library of its language, meets all requirements of 'evenodd check' and joins a league
+at once. %s`, role, about),
 		Example: examples(
 			"Write a "+role+" in Python into the folder my-agent", "evenodd new "+role+" --lang python my-agent",
 			"Set its name and its port", "evenodd new "+role+" --lang go --name 'Agent Alpha' --port "+strconv.Itoa(port+1)+" "+

@@ -26,9 +26,8 @@ func newGame(s streams) *cobra.Command {
 	return &cobra.Command{
 		Use:   "game NAME",
 		Short: "Write the source code of a new game",
-		Long: `Write the source code of a new game into a clone of evenodd. Run the command in
-the root folder of the clone. It writes a small complete game with its test into
-the folder rules, and adds the game to the list in ` + gamesFile + `. The
+		Long: `Write the source code of a new game into a clone of evenodd. Run the command in the root folder of the clone.
+It writes a small complete game with its test into the folder rules, and adds the game to the list in ` + gamesFile + `. The
 comments of the game say what to change.
 
 NAME is the type of the game in the protocol: words of lower-case letters and

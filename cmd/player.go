@@ -48,8 +48,8 @@ func newPlayer(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "player",
 		Short: "Take part in a league as a player",
-		Long: `Run a player agent. It registers with the league manager, and repeats that until
-the manager runs. It plays until the league is over, prints its record and ends.
+		Long: `Run a player agent. It registers with the league manager, and repeats that until the manager runs. It plays
+until the league is over, prints its record and ends.
 
 Strategies: ` + external.Names(true) + `.
 ` + strategy.Specialties() + `. The others play every game.

@@ -72,10 +72,9 @@ func newQuery(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "query " + strings.Join(subjectNames[:], "|"),
 		Short: "Ask a manager for standings, schedule, matches or status",
-		Long: `Query a league manager and print its response. The query needs the token of a
-registered agent: from EVENODD_TOKEN, or from the folder --data of an agent,
-which --id chooses. A token in the folder is sent only to the manager that
-issued it.
+		Long: `Query a league manager and print its response. The query needs the token of a registered agent: from
+EVENODD_TOKEN, or from the folder --data of an agent, which --id chooses. A token in the folder is sent only to the
+manager that issued it.
 
     standings    the current table
     schedule     the matches of the current round, or of --round

@@ -36,14 +36,12 @@ func newRatings(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "ratings DIR...",
 		Short: "Rate players over several leagues",
-		Long: `Rate the players of all leagues of one game in some data folders. Players with the
-same display name are one. With --by strategy, all players of a strategy are
-one, and so are all language models; --by model tells the models apart. Only the
-record of a simulation has strategies.
+		Long: `Rate the players of all leagues of one game in some data folders. Players with the same display name are one.
+With --by strategy, all players of a strategy are one, and so are all language models; --by model tells the models
+apart. Only the record of a simulation has strategies.
 
-A league counts once, also if several folders have it: the hash of its start
-decides. Technical losses and results that rest on the word of a referee alone
-do not count. The leagues may be running.`,
+A league counts once, also if several folders have it: the hash of its start decides. Technical losses and results that
+rest on the word of a referee alone do not count. The leagues may be running.`,
 		Example: examples(
 			"Rate over the leagues of three folders", "evenodd ratings ./spring ./summer ./autumn",
 			"Compare strategies, for a spreadsheet", "evenodd ratings ./cup ./test --by strategy --format csv",

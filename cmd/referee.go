@@ -28,9 +28,8 @@ func newReferee(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "referee",
 		Short: "Take part in a league as a referee",
-		Long: `Run a referee agent. It registers with the league manager, and repeats that
-until the manager runs. It conducts the assigned matches until the league is
-over, prints its record and ends.`,
+		Long: `Run a referee agent. It registers with the league manager, and repeats that until the manager runs. It
+conducts the assigned matches until the league is over, prints its record and ends.`,
 		Example: examples(
 			"Conduct matches of the league on this machine", "evenodd referee",
 			"Conduct up to 4 matches at once", "evenodd referee --port 8001 --max-concurrent 4",

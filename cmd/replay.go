@@ -36,9 +36,9 @@ func newReplay(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay MATCH",
 		Short: "Show a match as a conversation",
-		Long: `Show the conversation of a match from its match file: each message with sender,
-receiver, time and delay, the tries of each question in order, every wrong
-answer as it arrived with its error, the draw of the number and the result.`,
+		Long: `Show the conversation of a match from its match file: each message with sender, receiver, time and delay, the
+tries of each question in order, every wrong answer as it arrived with its error, the draw of the number and the
+result.`,
 		Example: examples(
 			"Show a match", "evenodd replay R1M1 --data ./my-league",
 			"Show the positions of a board game, one after the other",

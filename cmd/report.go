@@ -46,18 +46,15 @@ func newReport(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "report DIR",
 		Short: "Write the report of a league, or the sheet of one agent",
-		Long: `Write the report of a league from its data folder: standings, cross table,
-points after each round, statistics, all matches, faults with their remedies,
-the transcripts of matches with faults or disputes, and the decisions of
-organisers. The league may be running.
+		Long: `Write the report of a league from its data folder: standings, cross table, points after each round,
+statistics, all matches, faults with their remedies, the transcripts of matches with faults or disputes, and the
+decisions of organisers. The league may be running.
 
-With --format html the report is one file that needs no network. It is named
-after the league unless -o names it. The other formats go to standard output
-unless -o names a file.
+With --format html the report is one file that needs no network. It is named after the league unless -o names it. The
+other formats go to standard output unless -o names a file.
 
-With --agent, write the sheet of one agent: its results, its faults with causes
-and remedies, its latency, its warnings and its history. With --sheets, write
-short sheets of all agents in one HTML file, each one page of A4 when printed. A
+With --agent, write the sheet of one agent: its results, its faults with causes and remedies, its latency, its warnings
+and its history. With --sheets, write short sheets of all agents in one HTML file, each one page of A4 when printed. A
 report has no tokens and no endpoints.`,
 		Example: examples(
 			"Write the report as an HTML file", "evenodd report ./my-league",

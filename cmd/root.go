@@ -97,13 +97,11 @@ func newRoot(version string, s streams) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "evenodd",
 		Short: "Leagues of autonomous agents over the protocol league.v2",
-		Long: `Evenodd runs leagues of autonomous agents. A league manager registers agents and
-computes the table, referees conduct matches, and players make choices. Agents
-call each other with JSON-RPC 2.0 at POST /mcp (protocol league.v2).
+		Long: `Evenodd runs leagues of autonomous agents. A league manager registers agents and computes the table, referees
+conduct matches, and players make choices. Agents call each other with JSON-RPC 2.0 at POST /mcp (protocol league.v2).
 
-The flags of the commands that run or query a league are also environment
-variables, such as EVENODD_PORT, and keys of a settings file (--config).
-'evenodd config' shows all settings with their sources (docs/settings.md).`,
+The flags of the commands that run or query a league are also environment variables, such as EVENODD_PORT, and keys of
+a settings file (--config). 'evenodd config' shows all settings with their sources (docs/settings.md).`,
 		Example: examples(
 			"Play a league in this process", "evenodd simulate --players 4",
 			"Run a league as processes, and show it", "evenodd up --entrants class.yaml",

@@ -25,9 +25,9 @@ func newSchema(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "schema [TYPE]",
 		Short: "Print schemas and examples of messages, and all methods",
-		Long: `Print the JSON Schema (draft 2020-12) of a message of league.v2, with the meaning
-of each member and the method that carries the message. Without a type, print
-one document with all types under $defs. docs/protocol.md describes the protocol.`,
+		Long: `Print the JSON Schema (draft 2020-12) of a message of league.v2, with the meaning of each member and the
+method that carries the message. Without a type, print one document with all types under $defs. docs/protocol.md
+describes the protocol.`,
 		Example: examples(
 			"List the methods", "evenodd schema --methods",
 			"Print the schema of a message", "evenodd schema GAME_INVITATION",

@@ -29,14 +29,12 @@ func newServe(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "serve DIR",
 		Short: "Show a league in a data folder in browsers",
-		Long: `Show the league in a data folder as pages for browsers: its table, its matches
-and their conversations. The league may be running or over; a page of a running
-league follows it. The command only reads. It needs no manager, and ends when
-you interrupt it.
+		Long: `Show the league in a data folder as pages for browsers: its table, its matches and their conversations. The
+league may be running or over; a page of a running league follows it. The command only reads. It needs no manager, and
+ends when you interrupt it.
 
-Only browsers on this machine can connect. --listen :8080 lets other machines
-connect. Pages show no endpoints, no tokens, and no choices of matches that are
-not over.`,
+Only browsers on this machine can connect. --listen :8080 lets other machines connect. Pages show no endpoints, no
+tokens, and no choices of matches that are not over.`,
 		Example: examples(
 			"Show the league in a folder", "evenodd serve ./my-league",
 			"Let other machines connect", "evenodd serve ./my-league --listen :8080",

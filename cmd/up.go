@@ -45,18 +45,16 @@ func newUp(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Open a league: manager, referees, page, and players of a file",
-		Long: `Start a manager, referees and the players of a file as processes on this
-machine, and print the final table when the league is over. Without --entrants,
-and with --players, --roster or a time, agents may join from elsewhere. Flags of
-'evenodd manager' mean the same here. On a terminal it shows the league, Enter
-starts it, and its page stays until Ctrl-C.
+		Long: `Start a manager, referees and the players of a file as processes on this machine, and print the final table
+when the league is over. Without --entrants, and with --players, --roster or a time, agents may join from elsewhere.
+Flags of 'evenodd manager' mean the same here. On a terminal it shows the league, Enter starts it, and its page stays
+until Ctrl-C.
 
-Interrupt the command to stop all processes; run it again to resume the league.
-A process that dies is started again (docs/running-a-league.md).
+Interrupt the command to stop all processes; run it again to resume the league. A process that dies is started again
+(docs/running-a-league.md).
 
-docs/entrants.md describes the file. It runs programs: use only files that you
-trust. An agent with a url runs elsewhere: let it register with the manager at
-the URL that this command prints.`,
+docs/entrants.md describes the file. It runs programs: use only files that you trust. An agent with a url runs
+elsewhere: let it register with the manager at the URL that this command prints.`,
 		Example: examples(
 			"Open a league for other computers", "evenodd up --host 0.0.0.0",
 			"Open it for the agents of a roster", "evenodd up --host 0.0.0.0 --roster class.csv",

@@ -26,9 +26,8 @@ func newVersion(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "version",
 		Short: "Show the version, the commit and the platform of the program",
-		Long: `Show the version of the program, the commit from which it was built with its
-time, the version of Go, and the platform. --version of evenodd prints the
-version only.`,
+		Long: `Show the version of the program, the commit from which it was built with its time, the version of Go, and the
+platform. --version of evenodd prints the version only.`,
 		Example: `  # What to put into a bug report
   evenodd version
 
