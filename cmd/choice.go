@@ -29,6 +29,11 @@ func formatFlag(f *pflag.FlagSet, format *string) {
 	choiceFlag(f, format, "format", formatText, "", formatText, formatJSON)
 }
 
+// leagueFlag defines the flag of the commands that choose a league of a data folder.
+func leagueFlag(f *pflag.FlagSet, leagueID *string, about, further string) {
+	f.StringVar(leagueID, "league-id", "", about+" (default: the running one, else that with the newest entry)"+further)
+}
+
 // Set implements pflag.Value.
 func (c *choice) Set(given string) error {
 	i := slices.IndexFunc(c.words, func(word string) bool { return strings.EqualFold(word, given) })
@@ -44,14 +49,6 @@ func (c *choice) String() string { return *c.value }
 
 // Type implements pflag.Value.
 func (c *choice) Type() string { return "string" }
-
-// oneOf returns an error unless the value of a flag is one of names.
-func oneOf(flag, value string, names ...string) error {
-	if slices.Contains(names, value) {
-		return nil
-	}
-	return usage("--%s %q: %s", flag, value, mustBe(value, names))
-}
 
 // mustBe says which words a value may be, and which is the closest.
 func mustBe(value string, words []string) string {

@@ -30,21 +30,17 @@ program uses the same values if there are no files.`,
 			if dir == "" {
 				return usage("init needs a folder: its name must not be empty")
 			}
-			return runInit(s, dir)
+			files, problem := config.Init(dir, known(), time.Now())
+			for _, f := range files {
+				line := "created " + f.Path
+				if !f.Created {
+					line = "kept " + f.Path + " (exists)"
+				}
+				if err := printLine(s.out, "%s", line); err != nil {
+					return err
+				}
+			}
+			return problem
 		},
 	}
-}
-
-func runInit(s streams, dir string) error {
-	files, problem := config.Init(dir, known(), time.Now())
-	for _, f := range files {
-		line := "created " + f.Path
-		if !f.Created {
-			line = "kept " + f.Path + " (exists)"
-		}
-		if err := printLine(s.out, "%s", line); err != nil {
-			return err
-		}
-	}
-	return problem
 }

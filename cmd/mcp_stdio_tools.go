@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
 
 	"evenodd/config"
@@ -105,13 +104,10 @@ func queryTool[T any](d *desktop, name, member string, t mcp.Tool) mcp.Tool {
 		if err != nil {
 			return nil, err
 		}
-		var members protocol.Object
-		result := new(T)
-		if json.Unmarshal(data, &members) != nil || !members.Has(member) || json.Unmarshal(data, result) != nil {
-			return nil, fmt.Errorf("the manager at %s answered in another form: run 'evenodd query %s' to see it",
-				q.manager, name)
+		if result, ok := dataAs[T](data, member); ok {
+			return result, nil
 		}
-		return result, nil
+		return nil, fmt.Errorf("the manager at %s answered in another form: run 'evenodd query %s' to see it", q.manager, name)
 	})
 }
 

@@ -325,19 +325,23 @@ func withoutToken(text []byte, token string) []byte {
 	return protocol.HideTokens(text)
 }
 
-// readAs decodes the data of a response for show. It prints data without the member,
-// or of another form, as JSON.
-func readAs[T any](s streams, data jsontext.Value, member string, show func(T) error) error {
-	var members map[string]jsontext.Value
-	var read T
-	if json.Unmarshal(data, &members) != nil || members[member] == nil || json.Unmarshal(data, &read) != nil {
-		return printJSON(s.out, data)
+// dataAs decodes the data of a response; false for data without the member, or of another form.
+func dataAs[T any](data jsontext.Value, member string) (read *T, ok bool) {
+	var members protocol.Object
+	read = new(T)
+	return read, json.Unmarshal(data, &members) == nil && members.Has(member) && json.Unmarshal(data, read) == nil
+}
+
+// readAs decodes the data of a response for show. It prints what it cannot decode as JSON.
+func readAs[T any](s streams, data jsontext.Value, member string, show func(*T) error) error {
+	if read, ok := dataAs[T](data, member); ok {
+		return show(read)
 	}
-	return show(read)
+	return printJSON(s.out, data)
 }
 
 func printQueriedStandings(s streams, data jsontext.Value) error {
-	return readAs(s, data, "standings", func(d protocol.StandingsData) error {
+	return readAs(s, data, "standings", func(d *protocol.StandingsData) error {
 		rows := protocol.Each(d.Standings, func(r protocol.StandingRow) league.Standing { return r.Standing() })
 		titles, cells := league.Cells(slices.DeleteFunc(league.Columns(rows), func(c league.Column) bool {
 			return c.Name == "technical_losses" // the message does not have them
@@ -347,7 +351,7 @@ func printQueriedStandings(s streams, data jsontext.Value) error {
 }
 
 func printSchedule(s streams, data jsontext.Value) error {
-	return readAs(s, data, "matches", func(d protocol.ScheduleData) error {
+	return readAs(s, data, "matches", func(d *protocol.ScheduleData) error {
 		unknown := 0
 		if d.KnownRounds != nil {
 			unknown = *d.KnownRounds + 1

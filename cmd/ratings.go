@@ -74,20 +74,17 @@ func (o *ratingsOptions) run(ctx context.Context, s streams, dirs []string) erro
 	}
 	switch types := slices.Sorted(maps.Keys(leagues)); len(types) {
 	case 0:
-		return exit(exitFailed, "no league%s in these folders has started", ofGame(o.game))
+		of := ""
+		if o.game != "" {
+			of = " of " + o.game
+		}
+		return exit(exitFailed, "no league%s in these folders has started", of)
 	case 1:
 		o.game = types[0]
 	default:
 		return usage("these folders have leagues of several games: choose one with --game: %s", strings.Join(types, ", "))
 	}
 	return o.print(s, record.Rate(leagues[o.game], o.key))
-}
-
-func ofGame(game string) string {
-	if game == "" {
-		return ""
-	}
-	return " of " + game
 }
 
 // readSeason adds a league of a folder to those of its game, if it has started.

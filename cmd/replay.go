@@ -53,7 +53,7 @@ result.`,
 	}
 	f := c.Flags()
 	f.StringVar(&o.data, "data", defaultData, "data `folder` of the league")
-	f.StringVar(&o.leagueID, "league-id", "", "the league of the match (default: the running one, else that with the newest entry)")
+	leagueFlag(f, &o.leagueID, "the league of the match", "")
 	f.IntVar(&o.attempt, "attempt", 0, "an attempt at the match that was given up, from 1 (default: the attempt that "+
 		"counts)")
 	f.BoolVar(&o.board, "board", false, "show the moves and the positions in place of the messages")

@@ -66,7 +66,7 @@ report has no tokens and no endpoints.`,
 		RunE: func(c *cobra.Command, args []string) error { return runReport(c.Context(), s, o, args[0]) },
 	}
 	f := c.Flags()
-	f.StringVar(&o.leagueID, "league-id", "", "the league (default: the running one, else that with the newest entry)")
+	leagueFlag(f, &o.leagueID, "the league", "")
 	f.StringVar(&o.agentID, "agent", "", "write the sheet of this `agent`, such as P03")
 	f.BoolVar(&o.sheets, "sheets", false, "write the sheets of all agents as one HTML file, one page of A4 each")
 	choiceFlag(f, &o.format, "format", formatHTML, "", formatHTML, formatText, formatJSON, formatCSV, formatMarkdown)
@@ -86,11 +86,14 @@ func (o *reportOptions) check() error {
 	if o.list != "" && o.format != formatCSV {
 		return usage("--list needs --format csv: the other formats have all lists")
 	}
-	o.list = cmp.Or(o.list, reportLists[0])
+	lists := reportLists
 	if o.agentID != "" {
-		return oneOf("list", o.list, sheetLists...)
+		lists = sheetLists
 	}
-	return oneOf("list", o.list, reportLists...)
+	if o.list = cmp.Or(o.list, lists[0]); !slices.Contains(lists, o.list) {
+		return usage("--list %q: %s", o.list, mustBe(o.list, lists))
+	}
+	return nil
 }
 
 func runReport(ctx context.Context, s streams, o *reportOptions, dir string) error {
@@ -162,34 +165,31 @@ func (o *reportOptions) write(w io.Writer, r *report.Report, dir string) error {
 	return printCSV(w, withNames(reportCSV(r, o.list), r.NameOf))
 }
 
-// A terminalReport writes a report for a terminal.
-type terminalReport struct{ printout }
-
-var _ report.Writer = (*terminalReport)(nil)
+var _ report.Writer = (*printout)(nil)
 
 // Heading implements report.Writer.
-func (t *terminalReport) Heading(level int, format string, args ...any) {
+func (p *printout) Heading(level int, format string, args ...any) {
 	if level == 2 {
-		t.line("")
+		p.line("")
 		format += ":"
 	}
-	t.line(format, args...)
+	p.line(format, args...)
 }
 
 // Line implements report.Writer.
-func (t *terminalReport) Line(format string, args ...any) { t.line(format, args...) }
+func (p *printout) Line(format string, args ...any) { p.line(format, args...) }
 
 // Item implements report.Writer.
-func (t *terminalReport) Item(depth int, format string, args ...any) {
-	t.line(strings.Repeat("  ", depth+1)+format, args...)
+func (p *printout) Item(depth int, format string, args ...any) {
+	p.line(strings.Repeat("  ", depth+1)+format, args...)
 }
 
 // Table implements report.Writer.
-func (t *terminalReport) Table(header []string, rows [][]any) { _ = printTable(t, header, rows) } // never fails
+func (p *printout) Table(header []string, rows [][]any) { _ = printTable(p, header, rows) } // never fails
 
 // printLeagueReport prints a report, or the sheet of an agent unless it is nil, for a terminal.
 func printLeagueReport(w io.Writer, r *report.Report, s *report.Sheet, dir string) error {
-	t := terminalReport{printout{screen: columnsOf(w)}}
+	t := printout{screen: columnsOf(w)}
 	if s != nil {
 		s.Write(&t)
 	} else {

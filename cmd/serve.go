@@ -12,9 +12,6 @@ import (
 	"evenodd/league/view/page"
 )
 
-// defaultPage is where serve listens. Other machines cannot connect.
-const defaultPage = "localhost:8080"
-
 type serveOptions struct {
 	data     string
 	listen   string
@@ -46,8 +43,8 @@ tokens, and no choices of matches that are not over.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.listen, "listen", defaultPage, "`host:port` of the page; :8080 lets other machines connect")
-	f.StringVar(&o.leagueID, "league-id", "", "the league to show (default: the running one, else that with the newest entry); it may begin later")
+	f.StringVar(&o.listen, "listen", "localhost:8080", "`host:port` of the page; :8080 lets other machines connect")
+	leagueFlag(f, &o.leagueID, "the league to show", "; it may begin later")
 	f.StringSliceVar(&o.allowed, "allowed-host", nil,
 		"further host `name` that requests may use, such as the name of a reverse proxy; may be repeated")
 	basePathFlag(f, &o.base)

@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
-	"io/fs"
 	"net/http"
 	"path"
 	"time"
@@ -24,22 +23,16 @@ type asset struct {
 // assets are the assets by name.
 type assets map[string]*asset
 
-// readAssets reads the embedded assets. An error is a mistake in this package.
-func readAssets() (assets, error) {
+// readAssets reads the embedded assets.
+func readAssets() assets {
 	all := assets{}
-	entries, err := fs.ReadDir(files, "assets")
-	if err != nil {
-		return nil, err
-	}
+	entries, _ := files.ReadDir("assets") // embedded files can be read
 	for _, entry := range entries {
-		text, err := files.ReadFile("assets/" + entry.Name())
-		if err != nil {
-			return nil, err
-		}
+		text, _ := files.ReadFile("assets/" + entry.Name())
 		sum := sha256.Sum256(text)
 		all[entry.Name()] = &asset{kind: mediaType(entry.Name()), hash: hex.EncodeToString(sum[:8]), text: text}
 	}
-	return all, nil
+	return all
 }
 
 // mediaType is the media type of a file. It does not depend on the tables of the system.

@@ -3,7 +3,6 @@ package page
 import (
 	"crypto/sha256"
 	"encoding/base64"
-	"errors"
 	"html/template"
 	"io"
 	"slices"
@@ -114,11 +113,11 @@ func Export(w io.Writer, name, title string, view any) error {
 		"toMatches": func(_, _, first string) string { return "#result-" + first },
 		"toPlayer":  func(string) string { return "" },
 	}, "templates/*.html", "export/*.html")
-	css, missing := joined("assets/page.css", "assets/match.css", "assets/board.css", "export/report.css")
-	js, lacking := joined("assets/chart.js", "export/report.js")
-	if err := errors.Join(err, missing, lacking); err != nil {
+	if err != nil {
 		return err
 	}
+	css := joined("assets/page.css", "assets/match.css", "assets/board.css", "export/report.css")
+	js := joined("assets/chart.js", "export/report.js")
 	return t.ExecuteTemplate(w, name, &file{
 		Title: title, View: view,
 		CSS: template.CSS(css), JS: template.JS(js), //nolint:gosec // all are files of the program
@@ -128,12 +127,12 @@ func Export(w io.Writer, name, title string, view any) error {
 }
 
 // joined are the texts of embedded files.
-func joined(names ...string) (all []byte, err error) {
+func joined(names ...string) (all []byte) {
 	for _, name := range names {
-		text, missing := files.ReadFile(name)
-		all, err = append(all, text...), errors.Join(err, missing)
+		text, _ := files.ReadFile(name) // embedded files can be read
+		all = append(all, text...)
 	}
-	return all, err
+	return all
 }
 
 // hashed is the source of a Content-Security-Policy that permits a text.

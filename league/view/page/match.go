@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"context"
 	"net/http"
 	"strconv"
 
@@ -60,7 +59,7 @@ type matchAttempt struct {
 }
 
 // buildMatch makes the view of GET /matches/{id}.
-func buildMatch(_ context.Context, b *Board, r *http.Request) (any, error) {
+func buildMatch(b *Board, r *http.Request) (any, error) {
 	id, ok := league.ParseMatchID(r.PathValue("id"))
 	attempt, problem := strconv.Atoi(r.FormValue("attempt"))
 	if r.FormValue("attempt") == "" {

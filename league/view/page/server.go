@@ -2,7 +2,6 @@ package page
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"html/template"
@@ -53,14 +52,11 @@ type Route struct {
 func New(b *Board, o Options) (*Pages, error) {
 	b.statistician.games, b.listed = o.Games, o.Listed
 	b.league.Games, b.league.Listed = o.Games, o.Listed
-	p := &Pages{board: b, options: o, templates: map[string]*template.Template{}, routes: routes()}
+	p := &Pages{board: b, options: o, assets: readAssets(), templates: map[string]*template.Template{}, routes: routes()}
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
 	p.updates = &updates{pages: p}
-	var err error
-	if p.assets, err = readAssets(); err != nil {
-		return nil, err
-	}
 	for _, name := range append(protocol.Each(p.routes, func(r route) string { return r.template }), "problem") {
+		var err error
 		if p.templates[name], err = parse(template.FuncMap{
 			"base":     func() string { return o.Base },
 			"asset":    func(name string) string { return o.Base + p.assets.url(name) },
@@ -170,7 +166,7 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 
 // render writes a page, or the fragment of it that a request asks for.
 func (p *Pages) render(body *bytes.Buffer, of *route, at int, r *http.Request) error {
-	view, err := of.build(r.Context(), p.board, r)
+	view, err := of.build(p.board, r)
 	if err != nil {
 		return err
 	}
@@ -275,8 +271,8 @@ type route struct {
 	title    string // of the page, and of its link in the navigation
 	link     string // in the navigation; "" for none
 	// build makes the view of a request: what the template shows. It returns errNotFound for
-	// an unknown player or match. The context ends with the request.
-	build func(ctx context.Context, b *Board, r *http.Request) (view any, err error)
+	// an unknown player or match.
+	build func(b *Board, r *http.Request) (view any, err error)
 	// volatile pages depend on more than the events of the league, such as transcripts. They
 	// have no ETag.
 	volatile bool

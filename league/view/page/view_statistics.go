@@ -1,7 +1,6 @@
 package page
 
 import (
-	"context"
 	"fmt"
 	"math"
 	"net/http"
@@ -118,6 +117,6 @@ func (v *statistics) Text() string {
 	return fmt.Sprintf("%.3f", v.Equality.P)
 }
 
-func buildStatistics(_ context.Context, b *Board, _ *http.Request) (any, error) {
+func buildStatistics(b *Board, _ *http.Request) (any, error) {
 	return b.statistics(), nil
 }

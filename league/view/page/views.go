@@ -2,7 +2,6 @@ package page
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"net/http"
 	"slices"
@@ -186,19 +185,19 @@ func roundOf(r *http.Request) int {
 	return parseRound(r.FormValue("round"))
 }
 
-func buildOverview(_ context.Context, b *Board, r *http.Request) (view any, err error) {
+func buildOverview(b *Board, r *http.Request) (view any, err error) {
 	b.View(func(l *record.League) { view = overviewOf(l, roundOf(r)) })
 	return view, nil
 }
 
-func buildCross(_ context.Context, b *Board, r *http.Request) (view any, err error) {
+func buildCross(b *Board, r *http.Request) (view any, err error) {
 	from, _ := strconv.Atoi(r.FormValue("from")) // 0 is the first window
 	against, _ := strconv.Atoi(r.FormValue("against"))
 	b.View(func(l *record.League) { view = crossOf(l, roundOf(r), from, against) })
 	return view, nil
 }
 
-func buildPlayer(_ context.Context, b *Board, r *http.Request) (view any, err error) {
+func buildPlayer(b *Board, r *http.Request) (view any, err error) {
 	var v *player
 	b.View(func(l *record.League) { v = playerOf(l, r.PathValue("id"), r.FormValue("against")) })
 	if v == nil {
@@ -208,8 +207,8 @@ func buildPlayer(_ context.Context, b *Board, r *http.Request) (view any, err er
 	return v, nil
 }
 
-func buildAgents(ctx context.Context, b *Board, _ *http.Request) (view any, err error) {
-	found, unread := b.health(ctx)
+func buildAgents(b *Board, r *http.Request) (view any, err error) {
+	found, unread := b.health(r.Context())
 	b.View(func(l *record.League) { view = agentsOf(l, found, unread) })
 	return view, nil
 }
