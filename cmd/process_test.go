@@ -212,7 +212,9 @@ func (s *transcript) String() string {
 // A manager is a league manager that runs.
 type manager struct {
 	*process
-	url string // of its endpoint
+	url   string // of its endpoint
+	once  sync.Once
+	token string // of the organiser, once it was asked for
 }
 
 // startManager runs a manager at a free port, and returns when it listens.
@@ -232,16 +234,17 @@ func awaitManager(t *testing.T, p *process) *manager {
 // admin returns the admin token of a manager.
 func (m *manager) admin(t *testing.T) string {
 	t.Helper()
-	if printed := regexp.MustCompile(`adm-\S+`).FindString(m.stderr.String()); printed != "" {
-		return printed // it has no data folder
-	}
-	var data string
-	if at := slices.Index(m.args, "--data"); at >= 0 {
-		data = m.args[at+1]
-	} else {
-		data = filepath.Join(m.cmd.Dir, "SHARED")
-	}
-	return strings.TrimSpace(output(t, "league", "token", "--data", data))
+	m.once.Do(func() {
+		if m.token = regexp.MustCompile(`adm-\S+`).FindString(m.stderr.String()); m.token != "" {
+			return // printed, because the manager has no data folder
+		}
+		data := filepath.Join(m.cmd.Dir, "SHARED")
+		if at := slices.Index(m.args, "--data"); at >= 0 {
+			data = m.args[at+1]
+		}
+		m.token = strings.TrimSpace(output(t, "league", "token", "--data", data))
+	})
+	return m.token
 }
 
 // awaitPings waits until so many agents have answered the manager's pings.
