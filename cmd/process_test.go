@@ -238,9 +238,11 @@ func (m *manager) admin(t *testing.T) string {
 		if m.token = regexp.MustCompile(`adm-\S+`).FindString(m.stderr.String()); m.token != "" {
 			return // printed, because the manager has no data folder
 		}
-		data := filepath.Join(m.cmd.Dir, "SHARED")
+		var data string
 		if at := slices.Index(m.args, "--data"); at >= 0 {
 			data = m.args[at+1]
+		} else {
+			data = filepath.Join(m.cmd.Dir, "SHARED")
 		}
 		m.token = strings.TrimSpace(output(t, "league", "token", "--data", data))
 	})
