@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -60,14 +61,20 @@ func newStarter(t *testing.T, dir string, language starter.Language, role string
 // runTool runs a tool of the language in the project.
 func (a *starterAgent) runTool(t *testing.T, command ...string) {
 	t.Helper()
-	if _, err := exec.LookPath(command[0]); err != nil {
+	a.needTool(t, command[0])
+	p := launch(t, a.dir, nil, command[0], command[1:]...)
+	require.Zero(t, p.awaitExit(t), "%s\n%s", p.stdout.String(), p.stderr.String())
+}
+
+// needTool skips a test without a tool of the language.
+func (a *starterAgent) needTool(t *testing.T, name string) {
+	t.Helper()
+	if _, err := exec.LookPath(name); err != nil {
 		if os.Getenv("CI") != "" {
 			t.Fatalf("continuous integration tests the agents in %s: %v", a.Language.Name, err)
 		}
 		t.Skipf("NOT TESTED: the agents in %s: %v", a.Language.Name, err)
 	}
-	p := launch(t, a.dir, nil, command[0], command[1:]...)
-	require.Zero(t, p.awaitExit(t), "%s\n%s", p.stdout.String(), p.stderr.String())
 }
 
 // join starts the agent in the league of a manager, with variables of the environment.
@@ -111,6 +118,8 @@ func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 					a.examine(t)
 					if role == protocol.RoleReferee {
 						a.resistHostilePlayers(t)
+					} else {
+						a.obeyRefusals(t)
 					}
 					mu.Lock()
 					defer mu.Unlock()
@@ -240,6 +249,61 @@ func readCall(r *http.Request) (c agentCall) {
 func respond(w http.ResponseWriter, member string, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(map[string]any{"jsonrpc": "2.0", "id": 1, member: value})
+}
+
+// A refusal is an answer of a manager to a registration.
+type refusal struct {
+	as    string // a result, a JSON-RPC error, or HTTP status 429
+	code  string
+	after int // seconds after which the agent may try again; 0 for none
+}
+
+func (r refusal) send(w http.ResponseWriter) {
+	switch r.as {
+	case "result":
+		respond(w, r.as, map[string]any{
+			"status": "REJECTED", "reason": "a reason", "error_code": r.code, "retry_after_sec": r.after,
+		})
+	case "error":
+		data := map[string]any{"error_code": r.code, "context": map[string]any{"retry_after_sec": r.after}}
+		respond(w, r.as, map[string]any{"code": 20, "message": "a reason", "data": data})
+	default:
+		w.Header().Set("Retry-After", strconv.Itoa(r.after))
+		w.WriteHeader(http.StatusTooManyRequests)
+	}
+}
+
+// After E020 with a time, E022 and HTTP 429, the agent waits and registers again. Every other refusal
+// ends it.
+func (a *starterAgent) obeyRefusals(t *testing.T) {
+	t.Helper()
+	var running sync.WaitGroup
+	for _, refusals := range [][]refusal{ // the last one ends the agent
+		{{"result", "E020", 3}, {"status", "E022", 3}, {"result", "E020", 0}},
+		{{"error", "E020", 3}, {"error", "E022", 3}, {"error", "E020", 0}},
+		{{"result", "E022", 0}, {"error", "E022", 0}, {"status", "E022", 0}, {"result", "E024", 3}},
+		{{"error", "E014", 3}},
+	} {
+		var asked []time.Time
+		manager := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+			asked = append(asked, time.Now()) // the agent makes one call at a time
+			append(refusals, refusal{"result", "E019", 0})[min(len(asked)-1, len(refusals))].send(w)
+		}))
+		p := a.join(t, manager.URL+"/mcp")
+		running.Go(func() {
+			assert.Equal(t, 1, p.awaitExit(t), refusals)
+			manager.Close()
+			assert.Contains(t, p.stderr.String(), "a reason", refusals)
+			if !assert.Len(t, asked, len(refusals), refusals) {
+				return
+			}
+			for i, r := range refusals[:len(refusals)-1] {
+				wait := protocol.Seconds(max(float64(r.after), 2)) - 50*time.Millisecond // timers may be early
+				assert.GreaterOrEqual(t, asked[i+1].Sub(asked[i]), wait, r)
+			}
+		})
+	}
+	running.Wait()
 }
 
 // hostileAnswers are answers to an invitation.

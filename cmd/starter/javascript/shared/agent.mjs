@@ -14,12 +14,13 @@ const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
 
 /**
  * An error of JSON-RPC, with an error code of the protocol such as E003 if there is one. after is the number of
- * seconds after which the other side asks to try again.
+ * seconds after which the other side asks to try again; other codes than E020 and E022 have none.
  */
 export class Refused extends Error {
   constructor(code, message, errorCode, after) {
     super(message);
-    Object.assign(this, { code, errorCode, after: after > 0 ? Math.min(after, 3600) : 0 });
+    const waits = ['E020', 'E022'].includes(errorCode) && after > 0;
+    Object.assign(this, { code, errorCode, after: waits ? Math.min(after, 3600) : 0 });
   }
 }
 
@@ -206,8 +207,7 @@ export class Agent {
     const answer = await this.call(this.manager, `register_${this.role}`, this.message(kind, conversation, members));
     if (answer.status !== 'ACCEPTED') {
       const code = answer.error_code ? ` (${answer.error_code})` : '';
-      const after = ['E020', 'E022'].includes(answer.error_code) ? answer.retry_after_sec : 0;
-      throw new Refused(REJECTED, `registration refused: ${answer.reason}${code}`, undefined, after);
+      throw new Refused(REJECTED, `registration refused: ${answer.reason}${code}`, answer.error_code, answer.retry_after_sec);
     }
     // Some managers send no token, or no credential with their later calls.
     [this.id, this.token, this.league] = [answer[`${this.role}_id`] ?? this.id, answer.auth_token ?? 'none', answer.league_id];

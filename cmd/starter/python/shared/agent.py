@@ -31,12 +31,12 @@ UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 class Refused(Exception):
     """An error of JSON-RPC, with an error code of the protocol such as E003 if there is one.
 
-    after: the seconds after which the other side asks to try again."""
+    after: the seconds after which the other side asks to try again; other codes than E020 and E022 have none."""
 
     def __init__(self, code, message, error_code=None, after=None):
         super().__init__(message)
         self.code, self.error_code = code, error_code
-        self.after = min(after, 3600) if isinstance(after, int) and after > 0 else 0
+        self.after = min(after, 3600) if error_code in ("E020", "E022") and isinstance(after, int) and after > 0 else 0
 
 
 def now(after=0):
@@ -234,8 +234,8 @@ class Agent:
         answer = self.call(self.manager, "register_" + self.role, self.message(kind, conversation, **members))
         if answer.get("status") != "ACCEPTED":
             code = f" ({answer['error_code']})" if answer.get("error_code") else ""
-            after = answer.get("retry_after_sec") if answer.get("error_code") in ("E020", "E022") else None
-            raise Refused(REJECTED, f"registration refused: {answer.get('reason')}{code}", None, after)
+            words = f"registration refused: {answer.get('reason')}{code}"
+            raise Refused(REJECTED, words, answer.get("error_code"), answer.get("retry_after_sec"))
         # Some managers send no token, or no credential with their later calls.
         self.id, self.league = answer.get(self.role + "_id") or self.id, answer.get("league_id")
         self.token = answer.get("auth_token") or "none"
