@@ -10,6 +10,9 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/cmd/starter"
+	"evenodd/league/protocol"
 )
 
 // computers makes two network namespaces with a cable between them: the teacher at 192.0.2.1 and
@@ -46,12 +49,21 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 	on := func(computer, dir string, command ...string) *process {
 		return launch(t, dir, nil, "ip", append([]string{"netns", "exec", computer}, command...)...)
 	}
-	data, manager := t.TempDir(), "http://192.0.2.1:8000/mcp"
-	m := on(teacher, data, "evenodd", "up", "--host", "0.0.0.0", "--players", "2", "--referees", "1", "--strict")
-	m.await(t, `League league_2025_even_odd at http://192\.0\.2\.1:8000/mcp waits for 2 players`)
+	var guests []starterAgent
+	for _, language := range starter.Languages()[:2] {
+		project := starter.Project{Language: language, Role: protocol.RolePlayer}
+		guest := starterAgent{project, filepath.Join(t.TempDir(), language.Name), nil}
+		guest.program = strings.Fields(guest.Start())
+		t.Run(language.Name, func(t *testing.T) {
+			guest.needTool(t, guest.program[0])
+			output(t, "new", guest.Role, "--lang", language.Name, "--name", language.Name, guest.dir)
+			guests = append(guests, guest)
+		})
+	}
+	data, manager, players := t.TempDir(), "http://192.0.2.1:8000/mcp", fmt.Sprint(1+len(guests))
+	m := on(teacher, data, "evenodd", "up", "--host", "0.0.0.0", "--players", players, "--referees", "1", "--strict")
+	m.await(t, `League league_2025_even_odd at http://192\.0\.2\.1:8000/mcp waits for `+players+` players`)
 	assert.NotContains(t, m.stderr.String(), "[::]")
-	python := filepath.Join(t.TempDir(), "python")
-	output(t, "new", "player", "--lang", "python", "--name", "Guest", python)
 
 	// A firewall of the student's computer drops calls of the ports that the agents listen at.
 	// Its rule comes before that of local addresses, which is the first one otherwise.
@@ -59,21 +71,30 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 		args := append([]string{"-n", student}, strings.Fields(line)...)
 		require.NoError(t, exec.CommandContext(t.Context(), "ip", args...).Run(), line)
 	}
-	block := []string{"-n", student, "rule", "add", "ipproto", "tcp", "dport", "8101-8102", "iif", student, "pref", "1", "blackhole"}
+	block := []string{"-n", student, "rule", "add", "ipproto", "tcp", "dport", "8101-8103", "iif", student, "pref", "1", "blackhole"}
 	require.NoError(t, exec.CommandContext(t.Context(), "ip", block...).Run())
-	own := on(student, data, "evenodd", "player", "--name", "Own", "--port", "8101", "--manager", manager, "--data", t.TempDir())
-	guest := on(student, python, "python3", "player.py", "--port", "8102", "--manager", manager)
-	own.await(t, `this agent listens at 192\.0\.2\.2`)
-	own.await(t, `The manager cannot call this agent: no answer within 2s at http://192\.0\.2\.2:8101/mcp, \d+ tries`)
-	guest.await(t, `the manager cannot call this agent: no answer within 2s at http://192\.0\.2\.2:8102/mcp, \d+ tries`)
+	playing := []*process{on(student, data, "evenodd", "player", "--name", "Own", "--port", "8101", "--manager", manager,
+		"--data", t.TempDir())}
+	for i, guest := range guests {
+		command := append(guest.program, "--port", fmt.Sprint(8102+i), "--manager", manager)
+		playing = append(playing, on(student, guest.dir, command...))
+	}
+	playing[0].await(t, `this agent listens at 192\.0\.2\.2`)
+	for i, p := range playing {
+		reason := fmt.Sprintf(`no answer within 2s at http://192\.0\.2\.2:%d/mcp, (\d+) tries`, 8101+i)
+		found := p.await(t, `[Tt]he manager cannot call this agent: `+reason)
+		// The manager counts the time from the registration to the reason: it gives up a try after 2 s,
+		// and the fourth one after 8.4 s. A wall clock would measure a busy machine.
+		assert.Contains(t, []string{"1", "2", "3"}, found[1], "the reason comes within 10 s")
+	}
 
 	// A third-party agent with a loopback endpoint gets E025 with the remedy.
-	lost := on(student, data, "evenodd", "player", "--name", "Lost", "--port", "8103", "--host", "localhost", "--manager", manager,
+	lost := on(student, data, "evenodd", "player", "--name", "Lost", "--port", "8104", "--host", "localhost", "--manager", manager,
 		"--data", t.TempDir())
 	assert.Equal(t, 1, lost.awaitExit(t))
 	assert.Regexp(t, `--host 192\.0\.2\.2, or set contact_endpoint .*E025`, lost.stderr.String())
 
 	block[3] = "del"
 	require.NoError(t, exec.CommandContext(t.Context(), "ip", block...).Run())
-	awaitSuccess(t, m, own, guest)
+	awaitSuccess(t, append(playing, m)...)
 }
