@@ -9,6 +9,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/inspect/audit"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -74,7 +75,9 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 	formatFlag(f, &o.format)
 	c.AddCommand(newLeagueStatus(o), newLeagueStandings(o), newLeagueSchedule(o), newLeagueExport(o),
 		newLeagueLogs(o), newLeagueList(o), newLeagueCodes(s), newLeagueToken(o))
-	c.AddCommand(decisionCommands(o)...)
+	for _, row := range protocol.Commands {
+		c.AddCommand(newDecision(o, row))
+	}
 	return c
 }
 

@@ -66,8 +66,7 @@ func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
 	}
 	if !onThisMachine(address) && !strings.HasPrefix(strings.ToLower(address), "https://") {
 		return nil, usage("--manager %q: it is on another machine, and the admin token must not cross the network in plain "+
-			"text: "+
-			"use https (the manager's --tls-cert), or run the command on the manager's machine", address)
+			"text: use https (the manager's --tls-cert), or run the command on the manager's machine", address)
 	}
 	n, err := newNode(nodeOptions{maxReply: maxOrganiserReply, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {

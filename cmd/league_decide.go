@@ -64,11 +64,7 @@ results; any other player forfeits its remaining matches. Before the start the r
 			"The result replaces any other, and ends the match if it is running."},
 }
 
-// decisionCommands makes the commands that make a decision.
-func decisionCommands(o organiser) []*cobra.Command {
-	return protocol.Each(protocol.Commands[:], func(row protocol.Command) *cobra.Command { return newDecision(o, row) })
-}
-
+// newDecision makes a command that makes a decision.
 func newDecision(o organiser, row protocol.Command) *cobra.Command {
 	q, help := &protocol.OrganiseRequest{Command: row.Name}, decisionHelps[row.Name]
 	c := &cobra.Command{

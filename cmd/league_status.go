@@ -2,11 +2,14 @@ package cmd
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
+	"time"
 
+	"github.com/spf13/cobra"
 	"golang.org/x/text/unicode/norm"
 
 	"evenodd/league"
@@ -37,8 +40,7 @@ type (
 		Events    int                   `json:"events"`
 		At        string                `json:"at"` // time of the last event
 
-		champion string // as text; "" before the end
-		record   *leagueRecord
+		record *leagueRecord
 	}
 	missingAgent struct {
 		DisplayName string `json:"display_name"`
@@ -60,9 +62,8 @@ func (r *leagueRecord) status() *leagueStatus {
 		SchemaVersion: outputSchema, Progress: r.Progress(),
 		Awaited: []record.AgentStatus{}, Running: r.Running(), Agents: []record.AgentStatus{}, Rematches: []orderedRematch{},
 		Decisions: r.DecisionsMade(shownDecisions), Events: r.Events, At: r.At, Planned: r.PlannedStart(),
-		record: r,
+		Missing: r.missing(), record: r,
 	}
-	s.Missing = r.missing()
 	if c := r.Configuration; r.Started == nil {
 		s.Expected = &journal.Roster{Players: c.Players, Referees: c.Referees}
 		if c.Roster != nil { // without referees it restricts players only
@@ -89,7 +90,7 @@ func (r *leagueRecord) status() *leagueStatus {
 	s.NoManager = r.Stopped && r.Completed == nil
 	if r.Completed != nil {
 		champion := r.Champion()
-		s.Champion, s.champion = &champion, r.ChampionLine()
+		s.Champion = &champion
 	}
 	return s
 }
@@ -176,17 +177,9 @@ func (s *leagueStatus) print(w io.Writer) error {
 		most := atMost(s.AtMost)
 		text.line("Round %d of %s%d. Results: %d of %s%d matches.", s.Round, most, s.Rounds, s.Recorded, most, s.Matches)
 	}
-	for _, t := range s.tables() {
-		if len(t.rows) == 0 {
-			continue
-		}
-		text.line("%s", t.title)
-		if err := printTable(&text, t.header, t.rows); err != nil {
-			return err
-		}
-	}
-	if s.champion != "" {
-		text.line("%s", s.champion)
+	s.addTables(&text)
+	if s.Champion != nil {
+		text.line("%s", s.record.ChampionLine())
 	}
 	return text.print(w)
 }
@@ -199,30 +192,25 @@ func outOf(registered, expected int) string {
 	return fmt.Sprintf("%d of %d", registered, expected)
 }
 
-// A titledTable is a table with its title.
-type titledTable struct {
-	title  string
-	header []string
-	rows   [][]any
-}
-
-func (s *leagueStatus) tables() []titledTable {
-	return []titledTable{
-		{"Agents:", []string{"Name", "Agent", "State", "Attention"}, s.record.attention()},
-		{"Running matches:", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
-			protocol.Each(s.Running, func(m record.RunningMatch) []any {
-				attempt := protocol.NonZero(m.Attempt)
-				return []any{m.MatchID, s.record.named(m.PlayerAID), s.record.named(m.PlayerBID), s.record.named(m.RefereeID), attempt, shortTime(m.Since)}
-			})},
-		{"Rematches:", []string{"Match", "State", "By", "Since", "Reason"},
-			protocol.Each(s.Rematches, func(m orderedRematch) []any {
-				return []any{m.MatchID, m.State, m.By, shortTime(m.At), m.Reason}
-			})},
-		{"Last decisions:", []string{"Event", "Time", "Decision"},
-			protocol.Each(s.Decisions, func(d record.DecisionMade) []any {
-				return []any{d.Event, shortTime(d.At), d.About}
-			})},
+// addTables adds the tables that have rows, each with its title.
+func (s *leagueStatus) addTables(text *printout) {
+	add := func(title string, header []string, rows [][]any) {
+		if len(rows) > 0 {
+			text.line("%s:", title)
+			_ = printTable(text, header, rows) // never fails
+		}
 	}
+	named := s.record.named
+	add("Agents", []string{"Name", "Agent", "State", "Attention"}, s.record.attention())
+	add("Running matches", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
+		protocol.Each(s.Running, func(m record.RunningMatch) []any {
+			return []any{m.MatchID, named(m.PlayerAID), named(m.PlayerBID), named(m.RefereeID), protocol.NonZero(m.Attempt),
+				shortTime(m.Since)}
+		}))
+	add("Rematches", []string{"Match", "State", "By", "Since", "Reason"}, protocol.Each(s.Rematches,
+		func(m orderedRematch) []any { return []any{m.MatchID, m.State, m.By, shortTime(m.At), m.Reason} }))
+	add("Last decisions", []string{"Event", "Time", "Decision"}, protocol.Each(s.Decisions,
+		func(d record.DecisionMade) []any { return []any{d.Event, shortTime(d.At), d.About} }))
 }
 
 // shortTime is the time of an event without milliseconds.
@@ -232,4 +220,152 @@ func shortTime(at string) string {
 		return at
 	}
 	return whole + "Z"
+}
+
+// newLeagueStatus makes 'evenodd league status'.
+func newLeagueStatus(o organiser) *cobra.Command {
+	watch, roster := false, ""
+	c := &cobra.Command{
+		Use:   "status",
+		Short: "Show how far the league is, and what needs attention",
+		Long: `Show how far the league is: its phase, the round, the running matches with the time of their start, the agents
+with what needs attention (absent, not reached, suspended, failing, technical losses), and the last decisions.
+
+With --watch the command goes on until the league is over, and prints a line for each change; with --format json one
+document after each change.`,
+		Example: examples(
+			"Show the league once", "evenodd league status",
+			"Also show who has not registered", "evenodd league status --roster class.csv",
+			"Show each change until the league is over", "evenodd league status --watch",
+		),
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			listed, err := readRoster(roster)
+			if err != nil {
+				return err
+			}
+			r, from, err := o.readLeague(c.Context())
+			if err != nil {
+				return err
+			}
+			defer from.Close()
+			r.roster = listed
+			if watch {
+				return o.watch(c.Context(), r, from)
+			}
+			s := o.status(c.Context(), r)
+			return show(o.out, o.format, s, s.print)
+		},
+	}
+	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`: show the agents in it that have not "+
+		"registered")
+	c.Flags().BoolVar(&watch, "watch", false, "go on until the league is over, and show each change")
+	return c
+}
+
+// status describes the league now. Before its start the manager tells what its pings to silent agents met.
+func (o *organiser) status(ctx context.Context, r *leagueRecord) *leagueStatus {
+	s := r.status()
+	if len(s.Awaited) == 0 || r.Stopped {
+		return s
+	}
+	m, err := o.connect(ctx)
+	if err != nil {
+		return s // without reasons
+	}
+	defer m.Close()
+	var now protocol.StatusData
+	_ = m.ask(ctx, protocol.QueryStatus, protocol.QueryParams{}, &now)
+	r.obstacles = map[string]string{}
+	for _, a := range now.Inactive {
+		r.obstacles[a.AgentID] = a.Reason
+	}
+	return r.status()
+}
+
+// watchPause is the pause between two looks at a league.
+const watchPause = time.Second
+
+// watch shows the league after each change, until it is over.
+func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Source) error {
+	for changed := true; ; {
+		if changed {
+			s := o.status(ctx, r)
+			if err := show(o.out, o.format, s, s.print); err != nil {
+				return err
+			}
+		}
+		if r.Completed != nil {
+			return nil
+		}
+		if protocol.SystemClock().Sleep(ctx, watchPause) != nil {
+			return interrupted("The league goes on.")
+		}
+		before, stopped := r.Events, o.stopped()
+		var lines printout
+		if err := r.Update(ctx, from, func(e *journal.Event, _ string) {
+			if line := r.told(e); line != "" {
+				lines.line("%s %s", shortTime(e.At), line)
+			}
+		}); err != nil {
+			return err
+		}
+		changed = r.Events > before && o.format == formatJSON || stopped != r.Stopped && r.Completed == nil
+		r.Stopped = stopped
+		if o.format == formatText {
+			if err := lines.print(o.out); err != nil {
+				return err
+			}
+		}
+	}
+}
+
+// told describes an event; "" if it does not matter to an organiser. The event is folded.
+func (r *leagueRecord) told(e *journal.Event) string {
+	switch d := e.Data.(type) {
+	case *journal.Decided:
+		return d.About()
+	case *journal.AgentRegistered:
+		return fmt.Sprintf("%s registered as a %s", r.named(d.AgentID), d.Role)
+	case *journal.RegistrationDropped:
+		return fmt.Sprintf("the registration of %s ended: %s", d.AgentID, d.Reason)
+	case *journal.AgentSuspended:
+		return fmt.Sprintf("%s suspended: it %s", r.named(d.AgentID), d.Reason)
+	case *journal.AgentReturned:
+		return r.named(d.AgentID) + " returned"
+	case *journal.AgentShutdown:
+		return fmt.Sprintf("%s shut down: it %s", r.named(d.AgentID), d.Reason)
+	case *journal.Started:
+		return fmt.Sprintf("the league began with %s and %s", protocol.Counted(len(d.Players), "player"),
+			protocol.Counted(len(d.Referees), "referee"))
+	case *journal.RoundAnnounced:
+		return fmt.Sprintf("round %d began", d.RoundID)
+	case *journal.MatchAssigned:
+		return fmt.Sprintf("%s attempt %d: %s", d.MatchID, d.Number, d.RefereeID)
+	case *journal.MatchReported:
+		return fmt.Sprintf("%s: %s", d.MatchID, r.outcome(d.MatchID, &d.Result))
+	case *journal.MatchForfeited:
+		return fmt.Sprintf("%s forfeited: %s", d.MatchID, r.outcome(d.MatchID, &d.Result))
+	case *journal.RoundCompleted:
+		return fmt.Sprintf("round %d ended", d.RoundID)
+	case *journal.LeagueCompleted:
+		return "the league is over. " + r.ChampionLine()
+	}
+	return ""
+}
+
+// outcome describes the result of a match in a few words.
+func (r *leagueRecord) outcome(id league.MatchID, of *league.Result) string {
+	_, a, b, _ := r.Find(id)
+	text := fmt.Sprintf("%s and %s both lost", r.named(a), r.named(b))
+	switch {
+	case of.WinnerPlayerID != nil && *of.WinnerPlayerID == b:
+		a, b = b, a
+		fallthrough
+	case of.WinnerPlayerID != nil:
+		text = fmt.Sprintf("%s won against %s", r.named(a), r.named(b))
+	case of.Status == league.StatusDraw:
+		text = fmt.Sprintf("%s and %s drew", r.named(a), r.named(b))
+	}
+	return text + record.ReasonAfter(of.Reason)
 }

@@ -42,17 +42,17 @@ func newManager(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "manager",
 		Short: "Run a league: register agents, assign matches, compute the table",
-		Long: `Run a league manager. It starts the league when --players players and --referees
-referees have registered, prints the final table at its end, and answers queries
-until you interrupt it; with --exit-when-done it ends with the league.
+		Long: `Run a league manager. It starts the league when --players players and --referees referees have registered,
+prints the final table at its end, and answers queries until you interrupt it; with --exit-when-done it ends with the
+league.
 
-With the admin token, which 'evenodd league token' prints, 'evenodd league'
-controls the league from another machine. docs/registration.md describes
+With the admin token, which 'evenodd league token' prints, 'evenodd league' controls the league from another machine.
+docs/registration.md describes
 --roster, --registration-until and --start-at; docs/formats.md describes
 --tournament, --rounds and --seeding.
 
-Run the same command again to resume an interrupted league. A browser shows the
-league at the manager's address, such as http://localhost:8000/.`,
+Run the same command again to resume an interrupted league. A browser shows the league at the manager's address, such
+as http://localhost:8000/.`,
 		Example: examples(
 			"Run a league of 4 players and 2 referees, and end with it",
 			"evenodd manager --players 4 --referees 2 --exit-when-done",
@@ -370,9 +370,8 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*manager.Files, er
 		s.note("%s", files.Torn)
 	}
 	if files.LostTail() {
-		s.note("The journal of league %s lacks events that were on disk before: its end was cut off, or an "+
-			"older journal was restored. "+
-			"The league resumes from the events that are left, and the journal records this.", leagueID)
+		s.note("The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal "+
+			"was restored. The league resumes from the events that are left, and the journal records this.", leagueID)
 	}
 	return files, nil
 }

@@ -181,9 +181,10 @@ func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 		"server does not")
 }
 
-// completeTools adds the key and the prompt of the language model.
+// completeTools adds the key and the prompt of the language model. The key comes only from the environment,
+// because every user of the machine can read command lines.
 func completeTools(t *external.Tools, promptFile string) (err error) {
-	t.LLM.Key = llmKey()
+	t.LLM.Key = strings.TrimSpace(cmp.Or(os.Getenv(llmKeyVariable), os.Getenv(openAIKeyVariable)))
 	if promptFile == "" {
 		return nil
 	}
@@ -191,12 +192,6 @@ func completeTools(t *external.Tools, promptFile string) (err error) {
 		return usage("--llm-prompt %s: %w", promptFile, err)
 	}
 	return nil
-}
-
-// llmKey returns the key for the language model. It comes only from the environment,
-// because every user of the machine can read command lines.
-func llmKey() string {
-	return strings.TrimSpace(cmp.Or(os.Getenv(llmKeyVariable), os.Getenv(openAIKeyVariable)))
 }
 
 // The environment variables with the key of a language model.

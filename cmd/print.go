@@ -281,8 +281,3 @@ func lossesAndFallbacks(standings []league.Standing) error {
 	}
 	return exit(exitLosses, "%s", strings.Join(problems, "; "))
 }
-
-// anyFallback tells whether tables and CSV have columns of fallbacks.
-func anyFallback(standings []league.Standing) bool {
-	return slices.ContainsFunc(standings, func(r league.Standing) bool { return r.Fallbacks > 0 })
-}

@@ -226,8 +226,7 @@ func (o *queryOptions) identity() (*store.Identity, error) {
 			of = " of league " + strconv.Quote(o.leagueID)
 		}
 		return nil, fmt.Errorf("no token: %s has no agent%s that registered with the manager at %s: set --manager to its "+
-			"URL, "+
-			"--data to the folder of an agent, or EVENODD_TOKEN", private, of, o.manager)
+			"URL, --data to the folder of an agent, or EVENODD_TOKEN", private, of, o.manager)
 	case o.id != "" && found[o.id] == nil:
 		return nil, usage("--id %q: must be one of the agents in %s: %s", o.id, private, strings.Join(ids, ", "))
 	case o.id != "":

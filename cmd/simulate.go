@@ -45,30 +45,25 @@ type simulateOptions struct {
 	patience time.Duration
 }
 
-// simulateHelp is the text of simulate --help before the list of flags.
-func simulateHelp() string {
-	return `Play a whole league in one process: manager, referees and players. The same seed
-gives the same output on every transport and with any concurrency.
-
-Players get ids in order, and the strategies in turn. --entrants names a file
-that lists the players one by one (docs/entrants.md).
-
-Strategies: ` + external.Names(false) + `.
-exec:./bot runs your program (testdata/bots). docs/strategies.md describes all.
-
---player adds an external player, an agent that runs elsewhere. Below the table
-the command lists the reason of each technical loss (docs/checking-an-agent.md).
-
---data stores the league in a folder, --resume continues an interrupted one, and
---faults injects faults. docs/simulating.md describes them.`
-}
-
 func newSimulate(s streams, data *dataFolder) *cobra.Command {
 	o := &simulateOptions{}
 	c := &cobra.Command{
 		Use:   "simulate",
 		Short: "Play a whole league in this process",
-		Long:  simulateHelp(),
+		Long: `Play a whole league in one process: manager, referees and players. The same seed gives the same output on every
+transport and with any concurrency.
+
+Players get ids in order, and the strategies in turn. --entrants names a file that lists the players one by one
+(docs/entrants.md).
+
+Strategies: ` + external.Names(false) + `.
+exec:./bot runs your program (testdata/bots). docs/strategies.md describes all.
+
+--player adds an external player, an agent that runs elsewhere. Below the table the command lists the reason of each
+technical loss (docs/checking-an-agent.md).
+
+--data stores the league in a folder, --resume continues an interrupted one, and
+--faults injects faults. docs/simulating.md describes them.`,
 		Example: examples(
 			"Play four players, the same league each time",
 			"evenodd simulate --players 4 --strategies random,contrarian --seed 7",

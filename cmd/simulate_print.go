@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 
 	"evenodd/league"
 	"evenodd/league/manager"
@@ -198,7 +199,7 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 // writeMatchesCSV writes the matches. Its columns are a contract; those of fallbacks exist
 // only if there are any.
 func writeMatchesCSV(s streams, r *simulation.Result) error {
-	fallbacks := anyFallback(r.Standings)
+	fallbacks := slices.ContainsFunc(r.Standings, func(row league.Standing) bool { return row.Fallbacks > 0 })
 	columns := "match_id round_id player_A_id player_B_id status winner_player_id drawn_number choice_A choice_B reason"
 	if fallbacks {
 		columns += " fallbacks_A fallbacks_B"

@@ -21,17 +21,23 @@ type screen struct {
 
 func (s *screen) columns() int { return s.width }
 
+// A printedTable has the arguments of printTable.
+type printedTable struct {
+	header []string
+	rows   [][]any
+}
+
 // tablesOfCommands are tables as commands print them.
-func tablesOfCommands() map[string]titledTable {
+func tablesOfCommands() map[string]printedTable {
 	name := "A team with a long name"
-	return map[string]titledTable{
-		"standings": {"", []string{"Rank", "Player", "Name", "Strategy", "Played", "W", "D", "L", "Technical", "Points", "Buchholz"},
+	return map[string]printedTable{
+		"standings": {[]string{"Rank", "Player", "Name", "Strategy", "Played", "W", "D", "L", "Technical", "Points", "Buchholz"},
 			[][]any{{1, "P01", name, "contrarian", 10, 5, 3, 2, 1, 18, 40}, {2, "P02", "חיה", "even", 10, 5, 2, 3, 0, 17, 38}}},
-		"schedule": {"", []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner", "Remark"},
+		"schedule": {[]string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner", "Remark"},
 			[][]any{{1, "R1M1", "P01 " + name, "P02 " + name, "REF01", "COMPLETED", "P01", "ruled by the organiser"}}},
-		"settings": {"", []string{"Command", "Setting", "Value", "From"},
+		"settings": {[]string{"Command", "Setting", "Value", "From"},
 			[][]any{{"manager", "registration-timeout", "/a/long/path/without/any/space/in/its/name", "EVENODD_REGISTRATION_TIMEOUT"}}},
-		"status": {"", []string{"Agent", "Name", "State", "Failures", "Reason"},
+		"status": {[]string{"Agent", "Name", "State", "Failures", "Reason"},
 			[][]any{{"P03", name, "suspended", 3, "it did not answer the last three invitations in time"}}},
 	}
 }
