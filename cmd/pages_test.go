@@ -179,8 +179,15 @@ func TestRunningALeaguePageWorks(t *testing.T) {
 	}
 	files, commands := block("yaml"), block("sh")
 	require.Len(t, files, 1)
-	require.Len(t, commands, 3)
+	require.Len(t, commands, 4)
 
+	t.Run("an open league", func(t *testing.T) {
+		t.Parallel()
+		words := strings.Fields(commands[0])
+		p := launch(t, t.TempDir(), nil, words[0], append(words[1:], "--port", "0")...)
+		p.await(t, `(?s)Anybody who reaches this computer may join.* waits for 4 players and 2 referees`)
+		p.endByInterrupt(t)
+	})
 	t.Run("a league from a file", func(t *testing.T) {
 		t.Parallel()
 		dir := t.TempDir()
@@ -188,7 +195,7 @@ func TestRunningALeaguePageWorks(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), bot, 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "class.yaml"), []byte(files[0]), 0o600))
-		words := strings.Fields(commands[0])
+		words := strings.Fields(commands[1])
 		p := launch(t, dir, nil, words[0], append(words[1:], "--port", "0")...)
 		require.Zero(t, p.awaitExit(t), p.stderr.String())
 		for _, name := range []string{"Alice", "Bob", "Random-1", "Random-2", "Random-3"} {
@@ -199,7 +206,7 @@ func TestRunningALeaguePageWorks(t *testing.T) {
 		t.Parallel()
 		m := startManager(t, "--players", "30", "--tournament", "swiss", "--rounds", "2", "--exit-when-done")
 		m.join(t, "referee", "--max-concurrent", "10")
-		words := strings.Fields(strings.Replace(commands[1], "http://localhost:8000/mcp", m.url, 1))
+		words := strings.Fields(strings.Replace(commands[2], "http://localhost:8000/mcp", m.url, 1))
 		p := launch(t, t.TempDir(), nil, words[0], append(words[1:], "--port", "0")...)
 		require.Zero(t, p.awaitExit(t), p.stderr.String())
 		assert.Len(t, regexp.MustCompile(`(?m)^Bot-\d+: P\d\d: 2 played, `).FindAllString(p.stdout.String(), -1), 30)
