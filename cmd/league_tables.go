@@ -61,9 +61,10 @@ func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []le
 			last[f.Name] = league.Attempt{MatchID: id, Number: m.Attempt}
 		}
 	}
+	const most = 20 // transcripts, which may come from the manager
 	for _, row := range rows {
 		at, faulty := last[row.PlayerID]
-		if !faulty {
+		if !faulty || len(lines) == most {
 			continue
 		}
 		doc, err := from.Transcript(ctx, at)

@@ -164,9 +164,9 @@ func (a *hostAccess) answer(_ context.Context, _ string, given *choiceAnswer) (a
 	return answeredChoice{"ACCEPTED", given.ChoiceID}, nil
 }
 
-// A seat is the player of 'evenodd mcp --play', which its host decides for. The command line alone
+// A hostPlayer is the player of 'evenodd mcp --play', which its host decides for. The command line alone
 // says where it plays and what it writes.
-type seat struct {
+type hostPlayer struct {
 	playerOptions
 
 	play  bool          // --play
@@ -176,7 +176,7 @@ type seat struct {
 }
 
 // flags defines the flags.
-func (p *seat) flags(f *pflag.FlagSet) {
+func (p *hostPlayer) flags(f *pflag.FlagSet) {
 	f.BoolVar(&p.play, "play", false, "take part in the league of --manager as a player, for whom the host decides; "+
 		"--data keeps its identity and history. --name, --host, --port, --endpoint, --registration-code and --fallback are "+
 		"for it, as those of evenodd player")
@@ -190,7 +190,7 @@ func (p *seat) flags(f *pflag.FlagSet) {
 }
 
 // start starts the player, and returns its tools. The caller must call stop, which lets a running match end.
-func (p *seat) start(ctx context.Context, d *desktop) (tools []mcp.Tool, stop func(), err error) {
+func (p *hostPlayer) start(ctx context.Context, d *desktop) (tools []mcp.Tool, stop func(), err error) {
 	o := &p.playerOptions
 	o.Manager, o.data, o.ca, o.ID = d.query.manager, d.query.data, d.query.ca, d.query.id
 	o.strategy, o.tools.Hosted, o.logLevel, o.count = external.HostName, true, "warn", 1
@@ -212,47 +212,47 @@ func (p *seat) start(ctx context.Context, d *desktop) (tools []mcp.Tool, stop fu
 		_ = l.Close()
 		return nil, nil, asUsage(err)
 	}
-	o.seated = decides.(*external.Host)
+	o.host = decides.(*external.Host)
 	p.over = make(chan struct{})
 	stop = background(func(ctx context.Context) {
 		defer close(p.over)
 		p.playUntilOver(ctx, d, l)
 	})
-	access := &hostAccess{host: o.seated, over: p.over}
+	access := &hostAccess{host: o.host, over: p.over}
 	return append(access.openTools(), withArguments(mcp.Tool{
 		Name: "read_result", Title: "Result of the player", ReadOnly: true,
 		Description: "Waits until the league of this player is over, and returns its record and the champion. Returns " +
 			"over: false after timeout_sec." + untrusted,
-		Input: waitSchema(), Output: resultSchema[seatResult](),
+		Input: waitSchema(), Output: resultSchema[hostedResult](),
 	}, waitRequest{usualWait}, p.result)), stop, nil
 }
 
 // playUntilOver plays. The host reads what happened by read_result; people read it on standard error.
-func (p *seat) playUntilOver(ctx context.Context, d *desktop, l net.Listener) {
+func (p *hostPlayer) playUntilOver(ctx context.Context, d *desktop, l net.Listener) {
 	p.final, p.err = p.playerOptions.play(ctx, d.streams, d.files, l)
 	if p.err != nil && ctx.Err() == nil {
 		printError(d.err, p.err)
 	}
 }
 
-// seatResult is the result of read_result.
-type seatResult struct {
+// hostedResult is the result of read_result.
+type hostedResult struct {
 	Over     bool   `json:"over"`
 	Player   string `json:"player_id,omitzero"`
 	Record   string `json:"record,omitzero"`
 	Champion string `json:"champion,omitzero"`
 }
 
-func (p *seat) result(ctx context.Context, _ string, given *waitRequest) (any, error) {
+func (p *hostPlayer) result(ctx context.Context, _ string, given *waitRequest) (any, error) {
 	select {
 	case <-p.over:
 	case <-time.After(time.Duration(given.Seconds) * time.Second):
-		return seatResult{}, nil
+		return hostedResult{}, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
 	if p.err != nil {
 		return nil, p.err
 	}
-	return seatResult{true, p.final.PlayerID, p.final.summary(), championOf(p.final.Champion)}, nil
+	return hostedResult{true, p.final.PlayerID, p.final.summary(), championOf(p.final.Champion)}, nil
 }

@@ -28,7 +28,7 @@ type desktop struct {
 	streams
 
 	query   queryOptions // of each query, without its arguments
-	seat    seat         // of --play
+	hosted  hostPlayer   // of --play
 	meet    rendezvous   // where an agent under test finds its manager
 	files   *config.Loader
 	caller  protocol.Caller
@@ -67,7 +67,7 @@ manager at --manager.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d.files = data.loader
 			d.query.ofFolder, d.meet.given = c.Flags().Changed("id"), c.Flags().Changed("listen")
-			d.seat.address.given = data.given["host"]
+			d.hosted.address.given = data.given["host"]
 			return d.run(c.Context(), c.InOrStdin(), c.Root().Version)
 		},
 	}
@@ -78,7 +78,7 @@ manager at --manager.`,
 	f.StringVar(&d.query.id, "id", "", "agent in the data folder whose token to use, such as P01")
 	f.StringVar(&d.query.leagueID, "league-id", "", "league of the queries (default: the league of the agent)")
 	f.StringVar(&d.meet.at, "listen", meetingPoint, "`host:port` where an agent that check_agent tests finds its manager")
-	d.seat.flags(f)
+	d.hosted.flags(f)
 	return c
 }
 
@@ -98,10 +98,10 @@ func (d *desktop) run(ctx context.Context, in io.Reader, version string) error {
 	defer n.client.Close()
 	d.caller = n.caller
 	tools := append(d.queryTools(), d.replayTool(), d.simulateTool())
-	if !d.seat.play {
+	if !d.hosted.play {
 		tools = append(tools, d.checkTool())
 	} else {
-		playing, stop, err := d.seat.start(ctx, d)
+		playing, stop, err := d.hosted.start(ctx, d)
 		if err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ type playerOptions struct {
 	prompt   string // --llm-prompt
 	verify   string // --verify-referee
 	count    int
-	seated   *external.Host // decides in place of strategy, for the host of evenodd mcp; else nil
+	host     *external.Host // decides in place of strategy, for the host of evenodd mcp; else nil
 }
 
 // Values of --verify-referee.
@@ -123,8 +123,8 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	}
 	defer process.close()
 	o.tools.Log = o.Log
-	var decide strategy.Strategy = o.seated
-	if o.seated == nil {
+	var decide strategy.Strategy = o.host
+	if o.host == nil {
 		if decide, err = external.Open(o.strategy, o.tools); err != nil {
 			return r, asUsage(err)
 		}
@@ -142,7 +142,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	}
 	host, hosted := decide.(*external.Host)
 	access := newHostAccess(host)
-	if hosted && o.seated == nil {
+	if hosted && o.host == nil {
 		called := "this player"
 		if o.several {
 			called = o.Name

@@ -72,9 +72,9 @@ elsewhere: let it register with the manager at the URL that this command prints.
 		},
 	}
 	o.flags(&league)
-	replaceFlag(&league, "referees", "2", "referees to start")
-	replaceFlag(&league, "players", "0", "players that start the league when they have registered (default: those of "+
-		"--entrants; without a file as for the manager)")
+	replaceFlag(&league, "referees", "2", fmt.Sprintf("referees to start, 1 to %d", mostReferees))
+	replaceFlag(&league, "players", "0", "players that start the league when they have registered, 2 to 10,000 (default: "+
+		"those of --entrants; without a file 4, or on a terminal when you press Enter)")
 	botFlags(&bots, &o.tools, new(string))
 	for _, name := range strings.Fields("bot-timeout exec-env exec-sandbox fallback") {
 		players.AddFlag(bots.Lookup(name))
@@ -117,8 +117,8 @@ func givenFlags(f *pflag.FlagSet, except ...string) (args []string) {
 // folders.
 func (o *upOptions) prepare() (entrants []config.Entrant, err error) {
 	switch {
-	case o.Referees < 1:
-		return nil, usage("--referees %d: a league needs at least one", o.Referees)
+	case o.Referees < 1 || o.Referees > mostReferees:
+		return nil, usage("--referees %d: must be from 1 to %d", o.Referees, mostReferees)
 	case o.data == "":
 		return nil, usage("--data must name a folder: a process that dies resumes from it")
 	}
@@ -184,6 +184,9 @@ func superviseSelf(ctx context.Context) context.Context {
 	context.AfterFunc(ctx, func() { time.AfterFunc(upPatience, func() { os.Exit(exitInterrupted) }) })
 	return ctx
 }
+
+// mostReferees is the largest number of referees, because each is a process.
+const mostReferees = 100
 
 // Times of evenodd up.
 const (

@@ -24,6 +24,7 @@ type upView struct {
 	record  *leagueRecord
 	from    record.Source
 	asked   string // the last question
+	problem string // the last error
 	over    bool   // it has shown the final table
 	stays   bool   // the page remains then
 	changes <-chan time.Time
@@ -58,16 +59,17 @@ const (
 	mostRows    = 10
 )
 
-// update shows what has changed. After the final table, and after an error, it shows nothing more.
+// update shows what has changed. It names an error once, and tries again. After the final table it shows nothing more.
 func (v *upView) update(ctx context.Context) {
 	if v.changes == nil {
 		return
 	}
 	err := v.show(ctx)
-	if err != nil {
+	if err != nil && err.Error() != v.problem {
+		v.problem = err.Error()
 		printError(v.err, err)
 	}
-	if err != nil || v.over {
+	if v.over {
 		v.changes = nil
 	}
 }
