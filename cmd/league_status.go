@@ -301,23 +301,29 @@ func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Sour
 		if protocol.SystemClock().Sleep(ctx, watchPause) != nil {
 			return interrupted("The league goes on.")
 		}
-		before, stopped := r.Events, o.stopped()
-		var lines printout
-		if err := r.Update(ctx, from, func(e *journal.Event, _ string) {
-			if line := r.told(e); line != "" {
-				lines.line("%s %s", shortTime(e.At), line)
-			}
-		}); err != nil {
+		var err error
+		if changed, err = o.look(ctx, r, from); err != nil {
 			return err
 		}
-		changed = r.Events > before && o.format == formatJSON || stopped != r.Stopped && r.Completed == nil
-		r.Stopped = stopped
-		if o.format == formatText {
-			if err := lines.print(o.out); err != nil {
-				return err
-			}
-		}
 	}
+}
+
+// look reads what has changed, and tells it as lines of text. It returns true if the whole status is to be shown.
+func (o *organiser) look(ctx context.Context, r *leagueRecord, from record.Source) (changed bool, err error) {
+	before, stopped := r.Events, o.stopped()
+	var lines printout
+	if err := r.Update(ctx, from, func(e *journal.Event, _ string) {
+		if line := r.told(e); line != "" {
+			lines.line("%s %s", shortTime(e.At), line)
+		}
+	}); err != nil {
+		return false, err
+	}
+	changed = r.Events > before && o.format == formatJSON || stopped != r.Stopped && r.Completed == nil
+	if r.Stopped = stopped; o.format == formatText {
+		err = lines.print(o.out)
+	}
+	return changed, err
 }
 
 // told describes an event; "" if it does not matter to an organiser. The event is folded.
