@@ -28,7 +28,6 @@ type desktop struct {
 	streams
 
 	query   queryOptions // of each query, without its arguments
-	hosted  hostPlayer   // of --play
 	meet    rendezvous   // where an agent under test finds its manager
 	files   *config.Loader
 	caller  protocol.Caller
@@ -50,24 +49,17 @@ tools (docs/mcp.md):
     check_agent                       tests an agent, as evenodd check does
     simulate_league                   plays a league of built-in strategies
 
---play adds a player whose choices the host makes, and the tools for it, in place of check_agent:
-
-    wait_for_choice, answer_choice    the questions of its matches
-    read_result                       its result when the league is over
-
 Queries need the token of a registered agent, as those of evenodd query do. The tools write no file and start no
 program. check_agent calls only this machine, unless the league's file in --data has allowed_endpoints, and never the
 manager at --manager.`,
 		Example: examples(
 			"What a desktop assistant starts", "evenodd mcp",
 			"Query the league as player P01", "evenodd mcp --data ./SHARED --id P01",
-			"Let the assistant play in the league", "evenodd mcp --data ./SHARED --play --name Assistant",
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d.files = data.loader
 			d.query.ofFolder, d.meet.given = c.Flags().Changed("id"), c.Flags().Changed("listen")
-			d.hosted.address.given = data.given["host"]
 			return d.run(c.Context(), c.InOrStdin(), c.Root().Version)
 		},
 	}
@@ -78,7 +70,6 @@ manager at --manager.`,
 	f.StringVar(&d.query.id, "id", "", "agent in the data folder whose token to use, such as P01")
 	f.StringVar(&d.query.leagueID, "league-id", "", "league of the queries (default: the league of the agent)")
 	f.StringVar(&d.meet.at, "listen", meetingPoint, "`host:port` where an agent that check_agent tests finds its manager")
-	d.hosted.flags(f)
 	return c
 }
 
@@ -97,22 +88,11 @@ func (d *desktop) run(ctx context.Context, in io.Reader, version string) error {
 	}
 	defer n.client.Close()
 	d.caller = n.caller
-	tools := append(d.queryTools(), d.replayTool(), d.simulateTool())
-	if !d.hosted.play {
-		tools = append(tools, d.checkTool())
-	} else {
-		playing, stop, err := d.hosted.start(ctx, d)
-		if err != nil {
-			return err
-		}
-		defer stop()
-		tools = append(playing, tools...)
-	}
 	server := mcp.NewServer(mcp.Options{
 		Name: "evenodd", Title: "Leagues of autonomous agents", Version: version,
 		Instructions: "This server shows a league of agents: its manager at " + d.query.manager + ", and its files. " +
 			"It also tests an agent, and simulates leagues." + untrusted,
-		Tools: tools,
+		Tools: append(d.queryTools(), d.replayTool(), d.checkTool(), d.simulateTool()),
 	})
 	err = server.Run(ctx, in, d.out)
 	switch {

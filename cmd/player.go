@@ -34,7 +34,6 @@ type playerOptions struct {
 	prompt   string // --llm-prompt
 	verify   string // --verify-referee
 	count    int
-	host     *external.Host // decides in place of strategy, for the host of evenodd mcp; else nil
 }
 
 // Values of --verify-referee.
@@ -123,11 +122,9 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	}
 	defer process.close()
 	o.tools.Log = o.Log
-	var decide strategy.Strategy = o.host
-	if o.host == nil {
-		if decide, err = external.Open(o.strategy, o.tools); err != nil {
-			return r, asUsage(err)
-		}
+	decide, err := external.Open(o.strategy, o.tools)
+	if err != nil {
+		return r, asUsage(err)
 	}
 	defer external.Close(decide)
 	options := player.Options{Options: o.Options, Strategy: decide, StrictReferees: o.verify == verifyStrict,
@@ -142,7 +139,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	}
 	host, hosted := decide.(*external.Host)
 	access := newHostAccess(host)
-	if hosted && o.host == nil {
+	if hosted {
 		called := "this player"
 		if o.several {
 			called = o.Name
