@@ -150,7 +150,7 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 	flags[organise.Name()] = organise.PersistentFlags()
 	root.AddCommand(configurable...)
 	root.AddCommand(organise, newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s),
-		newRatings(s), newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
+		newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
 	groupCommands(root)
 	finish(root)
 	help, width := root.HelpFunc(), helpWidth
@@ -212,7 +212,7 @@ func groupCommands(root *cobra.Command) {
 	for _, group := range [][]string{
 		{"Run a league:", "simulate", "up", "manager", "referee", "player", "league", "health", "init"},
 		{"Write an agent:", "new", "check", "schema", "mcp"},
-		{"Look back:", "report", "serve", "replay", "ratings", "audit", "query"},
+		{"Look back:", "report", "serve", "replay", "audit", "query"},
 	} {
 		root.AddGroup(&cobra.Group{ID: group[0], Title: group[0]})
 		for _, c := range root.Commands() {

@@ -67,7 +67,7 @@ func (p *terminal) await(t *testing.T, pattern string) (all []string) {
 func TestHelpFitsTheTerminal(t *testing.T) {
 	for _, columns := range []int{50, 100} {
 		screen := newTerminal(t, uint16(columns))
-		require.Zero(t, Execute(t.Context(), "test", []string{"ratings", "--help"}, screen.File, screen.File))
+		require.Zero(t, Execute(t.Context(), "test", []string{"report", "--help"}, screen.File, screen.File))
 		longest := 0
 		for _, line := range screen.await(t, "Usage:") {
 			longest = max(longest, len(line))
