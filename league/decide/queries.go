@@ -1,8 +1,6 @@
 package decide
 
 import (
-	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -374,50 +372,6 @@ func (v *View) nextMatch(playerID string) *protocol.NextMatch {
 	return nil
 }
 
-// A RecordedMatch is a match with its result.
-type RecordedMatch struct {
-	MatchID    string `json:"match_id"`
-	RoundID    int    `json:"round_id"`
-	PlayerAID  string `json:"player_A_id"`
-	PlayerBID  string `json:"player_B_id"`
-	RefereeID  string `json:"referee_id,omitzero"` // "" if the match was forfeited or ruled
-	Attempt    int    `json:"attempt,omitzero"`    // from 1; 0 without a referee
-	ReportedAt string `json:"reported_at,omitzero"`
-	league.Result
-	Grade     string                `json:"grade,omitzero"` // of evidence; see journal.GradeProven
-	Score     league.PerPlayer[int] `json:"score"`
-	Draw      *protocol.Draw        `json:"draw,omitzero"`
-	Forfeited []string              `json:"forfeited_by,omitzero"` // players
-	// referees that reported another result later, and players that deny this one
-	Disputed []string `json:"disputed_by,omitzero"`
-
-	RuledBy         string `json:"ruled_by,omitzero"`         // the organiser that decided the result
-	AnnulledResults int    `json:"annulled_results,omitzero"` // earlier results that no longer count
-}
-
-// RecordedMatch finds a match that has a result; nil for any other id.
-func (v *View) RecordedMatch(matchID string) *RecordedMatch {
-	id, _ := league.ParseMatchID(matchID)
-	m, a, b, ok := v.State.Find(id)
-	if !ok || m.Report == nil || id.String() != matchID {
-		return nil
-	}
-	r := m.Report
-	if v.Recorded != nil {
-		r = v.Recorded(r, m.Event)
-	}
-	recorded := &RecordedMatch{
-		MatchID: matchID, RoundID: id.Round, PlayerAID: a, PlayerBID: b, RefereeID: r.RefereeID, Attempt: r.Number,
-		ReportedAt: m.ReportedAt, Result: r.Result, Grade: r.Grade, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited,
-		Disputed:        m.Disputed,
-		AnnulledResults: len(m.Annulled),
-	}
-	if m.Ruled != nil {
-		recorded.RuledBy = m.Ruled.By
-	}
-	return recorded
-}
-
 // The bounds of CreateSchedule: players, and matches of an answer.
 const maxScheduled, maxDrafted = 1000, 400
 
@@ -463,56 +417,4 @@ func CreateSchedule(created *journal.Created, players []string, offset int) (*pr
 		skip = 0
 	}
 	return data, nil
-}
-
-// A MatchRecord is a recorded result with its match.
-type MatchRecord struct {
-	MatchID   string
-	RoundID   int
-	PlayerA   string
-	PlayerB   string
-	RefereeID string
-	Status    string
-	Grade     string // as in journal.MatchReported
-	Winner    string // "" for a draw and a double loss
-	Number    int    // 0 when none was drawn
-	ChoiceA   string // "" when none was made
-	ChoiceB   string
-	Reason    string
-	Faults    league.PerPlayer[string] // the failures by which players lost technically
-	Fallbacks league.PerPlayer[int]    // as in league.Result
-}
-
-// Evidence tells how many results rest on the word of each referee alone, in order of ids; nil for
-// none.
-func Evidence(s *journal.State) (sentences []string) {
-	for _, id := range slices.SortedFunc(maps.Keys(s.Stated), league.CompareIDs) {
-		if n := s.Stated[id]; n == 1 {
-			sentences = append(sentences, "1 result rests on the word of referee "+id+" alone.")
-		} else if n > 1 {
-			sentences = append(sentences, fmt.Sprintf("%d results rest on the word of referee %s alone.", n, id))
-		}
-	}
-	return sentences
-}
-
-// Results are all recorded results in schedule order.
-func Results(s *journal.State) []MatchRecord {
-	records := make([]MatchRecord, 0, s.Recorded)
-	for id, m := range s.MatchesOf(1, s.Round) {
-		r := m.Report
-		if r == nil {
-			continue
-		}
-		p := s.Pairings(id.Round)[id.Number-1]
-		players := [2]string{s.Started.Players[p.A], s.Started.Players[p.B]}
-		moves := r.Result.Moves(players)
-		records = append(records, MatchRecord{
-			MatchID: id.String(), RoundID: id.Round, PlayerA: players[0], PlayerB: players[1], RefereeID: r.RefereeID,
-			Status: r.Status, Grade: r.Grade, Winner: protocol.ValueOf(r.WinnerPlayerID),
-			Number: protocol.ValueOf(r.DrawnNumber), ChoiceA: moves[0], ChoiceB: moves[1], Reason: r.Reason,
-			Faults: r.Faults, Fallbacks: r.Fallbacks,
-		})
-	}
-	return records
 }
