@@ -104,7 +104,8 @@ func (o *organiser) export(ctx context.Context, list string, roster []config.Ros
 		Standings  []league.Standing     `json:"standings"`
 		Matches    []record.Match        `json:"matches"`
 		Decisions  []record.DecisionMade `json:"decisions"`
-	}{headOf(s.LeagueID), s.DisplayName, s.GameType, s.Tournament, s.State, s.Paused, s.Champion, s.Rounds, s.Round, s.Events,
+	}{headOf(s.LeagueID), s.DisplayName, s.GameType, s.Tournament, s.State, s.Paused,
+		s.Champion, s.Rounds, s.Round, s.Events,
 		r.agents(), r.Standings(), matches, r.DecisionsMade(0)})
 }
 

@@ -139,7 +139,8 @@ func (r *leagueRecord) printSchedule(w io.Writer, rows []record.Match) error {
 		unknown = known + 1
 	}
 	return printMatches(w, protocol.Each(rows, func(m record.Match) []any {
-		return []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), r.named(m.RefereeID), m.Status, r.named(m.Winner()),
+		return []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), r.named(m.RefereeID), m.Status,
+			r.named(m.Winner()),
 			matchRemark(&m)}
 	}), unknown)
 }

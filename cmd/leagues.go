@@ -88,11 +88,11 @@ func readEnds(dir store.Folder, id string) folderLeague {
 	return l
 }
 
-// idOf returns the id of the league that a manager runs whose user gives none: that of the league of the folder with the
-// name, else a new one from the name. Without a name it is the usual one, unless another league is the only one.
+// idOf returns the id of a manager's league for a user who gives none: that of the league in the folder with the name,
+// else a new one made of the name. Without a name it is the usual one, unless the folder has one other league only.
 func idOf(dir store.Folder, name, usual string, now time.Time) (string, error) {
 	leagues, _ := leaguesIn(dir) // a folder without leagues is an error
-	leagues = slices.DeleteFunc(leagues, func(l folderLeague) bool { return l.created == nil || l.created.Simulation != nil })
+	leagues = protocol.Select(leagues, func(l folderLeague) bool { return l.created != nil && l.created.Simulation == nil })
 	if name == "" {
 		if len(leagues) == 1 {
 			usual = leagues[0].id
@@ -129,7 +129,8 @@ func (s streams) chooseLeague(dir store.Folder, leagueID string, change bool) (s
 	case len(leagues) == 0:
 		return "", fmt.Errorf("there is no league %.64q in %s; there is %s", leagueID, dir, namesOf(all))
 	case change && len(running) == 0:
-		return "", fmt.Errorf("no manager runs in %s: start it, or set --manager to its URL; there is %s", dir, namesOf(leagues))
+		return "", fmt.Errorf("no manager runs in %s: start it, or set --manager to its URL; there is %s", dir,
+			namesOf(leagues))
 	case change && len(running) > 1:
 		return "", usage("several leagues run in %s: choose one with --league-id: %s", dir, namesOf(running))
 	case len(leagues) > 1:

@@ -107,7 +107,8 @@ func queryTool[T any](d *desktop, name, member string, t mcp.Tool) mcp.Tool {
 		if result, ok := dataAs[T](data, member); ok {
 			return result, nil
 		}
-		return nil, fmt.Errorf("the manager at %s answered in another form: run 'evenodd query %s' to see it", q.manager, name)
+		return nil, fmt.Errorf("the manager at %s answered in another form: run 'evenodd query %s' to see it", q.manager,
+			name)
 	})
 }
 

@@ -2,17 +2,21 @@ package cmd
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
+	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 )
 
 // parsed checks a command line of a file: its command, flags and arguments exist.
@@ -122,4 +126,25 @@ func TestOnlyThePlayerOfAModelGetsItsKey(t *testing.T) {
 		assert.NotRegexp(t, `secret-[23]|CLASS_KEY`, env, m.name)
 	}
 	assert.Subset(t, g.agents[1].args, []string{"--strategy=llm", "--llm-url=http://model/v1", "--llm-model=m"})
+}
+
+// A second evenodd up leaves the roster of the first one alone, while the manager of that runs.
+func TestRosterOfARunningLeagueStays(t *testing.T) {
+	o := &upOptions{}
+	o.Referees, o.data, o.LeagueID = 1, t.TempDir(), "cup"
+	o.admission.roster = filepath.Join(t.TempDir(), "class.csv")
+	require.NoError(t, os.WriteFile(o.admission.roster, []byte("name,code\nAda,code-of-ada\n"), 0o600))
+	g, err := newUpGroup(streams{err: &bytes.Buffer{}}, o, nil)
+	require.NoError(t, err)
+	assert.Contains(t, string(g.roster), "Referee-1")
+	kept := filepath.Join(o.data, "private", "cup.roster.csv")
+	running, _, err := appendfile.OpenLocked(store.Folder(o.data).Journal("cup"), "journal", func(int, []byte) error { return nil })
+	require.NoError(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	require.NoError(t, g.keepRoster(ctx))
+	assert.NoFileExists(t, kept, "another manager has the journal")
+	require.NoError(t, running.Close())
+	require.NoError(t, g.keepRoster(t.Context()))
+	assert.FileExists(t, kept)
 }

@@ -71,8 +71,9 @@ func basePathFlag(f *pflag.FlagSet, p *basePath) {
 func (p *basePath) Set(given string) error {
 	path := strings.TrimSuffix(given, "/")
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
-	if path != "" && !regexp.MustCompile(`^(/[A-Za-z0-9_-]+)+$`).MatchString(path) || slices.Contains([]string{"mcp", "healthz"}, first) {
-		return errors.New("must be a path of letters, digits, - and _, such as /league, and not that of the agents or the monitor")
+	if path != "" && !regexp.MustCompile(`^(/[A-Za-z0-9_-]+)+$`).MatchString(path) ||
+		slices.Contains([]string{"mcp", "healthz"}, first) {
+		return errors.New("must be a path of letters, digits, - and _, such as /league, and not /mcp or /healthz")
 	}
 	*p = basePath(path)
 	return nil
@@ -162,7 +163,8 @@ func (o *simulateOptions) startPage(ctx context.Context, s streams) (stop func()
 		remove = func() { _ = os.RemoveAll(folder) } // the system clears its temporary folder too
 	}
 	var stopPage func()
-	o.page, stopPage, err = servePage(ctx, "serve", o.serveAt, nil, page.NewFolder(store.Folder(folder), o.LeagueID), "", o.Log)
+	o.page, stopPage, err = servePage(ctx, "serve", o.serveAt, nil, page.NewFolder(store.Folder(folder), o.LeagueID), "",
+		o.Log)
 	if err != nil {
 		remove()
 		return nil, err

@@ -24,6 +24,7 @@ type upGroup struct {
 
 	program string        // path of this program
 	brief   bool          // standard error is a terminal: lines of logs are only in the files
+	roster  []byte        // of the manager; nil for none
 	listens chan struct{} // closed when the manager listens
 
 	mu      sync.Mutex
@@ -47,7 +48,9 @@ func newUpGroup(s streams, o *upOptions, entrants []config.Entrant) (*upGroup, e
 // run starts all processes and waits for the end of the league. It returns the final table
 // of the manager. Then no process is left.
 func (g *upGroup) run(ctx context.Context) (table string, err error) {
-	g.awaitLeftovers(ctx)
+	if err := g.keepRoster(ctx); err != nil {
+		return "", err
+	}
 	ctx, stop := context.WithCancel(ctx)
 	var processes sync.WaitGroup
 	defer processes.Wait()
@@ -124,17 +127,27 @@ func (g *upGroup) detail(format string, args ...any) {
 	}
 }
 
+// keepRoster writes the roster for the manager, if there is one, unless another manager runs the league.
+func (g *upGroup) keepRoster(ctx context.Context) error {
+	if !g.awaitLeftovers(ctx) || g.roster == nil {
+		return nil
+	}
+	path, err := store.Folder(g.data).KeepRoster(g.LeagueID, g.roster)
+	g.manager.args = append(g.manager.args, "--roster="+path)
+	return err
+}
+
 // awaitLeftovers waits while another manager runs the league, for upPatience at most. After
 // evenodd up was killed, its processes end by themselves, but let running matches end first.
-// If the manager stays, the new one fails and says why.
-func (g *upGroup) awaitLeftovers(ctx context.Context) {
+// If the manager stays, it returns false: the new one fails and says why.
+func (g *upGroup) awaitLeftovers(ctx context.Context) (alone bool) {
 	ctx, cancel := context.WithTimeout(ctx, upPatience)
 	defer cancel()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for told := false; ctx.Err() == nil; told = true {
 		if running, _ := appendfile.InUse(store.Folder(g.data).Journal(g.LeagueID)); !running { // the manager tells of errors
-			return
+			return true
 		}
 		if !told {
 			g.note("Another manager runs league %s in %s. If it is of an 'evenodd up' that was killed, it ends by "+
@@ -146,6 +159,7 @@ func (g *upGroup) awaitLeftovers(ctx context.Context) {
 		case <-ctx.Done():
 		}
 	}
+	return false
 }
 
 // awaitAtMost waits for processes that end by themselves.

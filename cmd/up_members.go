@@ -87,17 +87,17 @@ func (g *upGroup) addMembers(entrants []config.Entrant) error {
 		g.manager.args = append(g.manager.args, "--referees="+strconv.Itoa(g.Referees))
 		return nil
 	}
-	roster, err := g.admit()
-	g.manager.args = append(g.manager.args, "--roster="+roster)
+	text, err := g.admit()
+	g.roster = text
 	return err
 }
 
-// admit gives each agent that this command starts its code in the roster. It adds the agents that the roster lacks,
-// also all referees, to a copy for the manager, and returns its path: only agents with a code take part.
-func (g *upGroup) admit() (path string, err error) {
+// admit gives each agent that this command starts its code in the roster, and returns a roster for the manager that
+// also has those that the file lacks, such as all referees: only agents with a code take part.
+func (g *upGroup) admit() (text []byte, err error) {
 	listed, err := readRoster(g.admission.roster)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
 	type agent struct{ role, name string }
 	codes := map[agent]string{}
@@ -108,19 +108,17 @@ func (g *upGroup) admit() (path string, err error) {
 		who := agent{m.role, norm.NFC.String(m.name)}
 		switch _, there := codes[who]; {
 		case !there && m.elsewhere != "":
-			return "", usage("%s runs elsewhere: add its name with a code to --roster %s", m.name, g.admission.roster)
+			return nil, usage("%s runs elsewhere: add its name with a code to --roster %s", m.name, g.admission.roster)
 		case !there:
 			codes[who] = crand.Text()
 			listed = append(listed, config.RosterEntry{Role: m.role, Name: who.name, Code: codes[who]})
 		}
 		m.env = append(slices.Clone(m.env), "EVENODD_REGISTRATION_CODE="+codes[who])
 	}
-	var text bytes.Buffer
+	var written bytes.Buffer
 	rows := csvRows("name code role", listed, func(e config.RosterEntry) []any { return []any{e.Name, e.Code, e.Role} })
-	if err := writeCSV(&text, rows, protocol.Escape); err != nil {
-		return "", err
-	}
-	return store.Folder(g.data).KeepRoster(g.LeagueID, text.Bytes())
+	err = writeCSV(&written, rows, protocol.Escape)
+	return written.Bytes(), err
 }
 
 // withoutKeys returns an environment without the keys of language models: each key is only

@@ -33,8 +33,8 @@ type upView struct {
 
 // view reads the league so far, and shows nothing of it yet. Without a terminal the view never has changes.
 func (g *upGroup) view(ctx context.Context) (v *upView) {
-	v = &upView{stays: g.stays(), organiser: organiser{g.streams, &organiserOptions{data: g.data, leagueID: g.LeagueID, ca: g.ca,
-		format: formatText}}}
+	options := &organiserOptions{data: g.data, leagueID: g.LeagueID, ca: g.ca, format: formatText}
+	v = &upView{stays: g.stays(), organiser: organiser{g.streams, options}}
 	if !g.shows {
 		return v
 	}

@@ -75,8 +75,9 @@ func (v *View) Status() Status {
 	players, _ := s.Registered(true)
 	referees, _ := s.Registered(false)
 	status := Status{
-		State: v.Phase, Tournament: s.Format(), AtMost: s.AtMost(), Round: s.Round, Rounds: s.TotalRounds(), Matches: s.TotalMatches(),
-		Paused: s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
+		State: v.Phase, Tournament: s.Format(), AtMost: s.AtMost(), Round: s.Round, Rounds: s.TotalRounds(),
+		Matches: s.TotalMatches(),
+		Paused:  s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
 		Roster: s.Configuration.Roster,
 	}
 	if s.Started == nil {

@@ -19,5 +19,6 @@ func (m *ModelTotals) Words() string {
 	if m.TokensIn > 0 {
 		tokens = fmt.Sprintf(", %d tokens in, %d out", m.TokensIn, m.TokensOut)
 	}
-	return fmt.Sprintf("%s%s, median %d ms, 90 %% within %d ms", Counted(m.Requests, "request"), tokens, m.MedianMS, m.P90MS)
+	return fmt.Sprintf("%s%s, median %d ms, 90 %% within %d ms", Counted(m.Requests, "request"), tokens, m.MedianMS,
+		m.P90MS)
 }

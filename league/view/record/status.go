@@ -91,7 +91,8 @@ func (l *League) Progress() Progress {
 	d, view := l.Created, decide.View{State: l.State, Phase: decide.Phase(l.State, false)}
 	now := view.Status()
 	return Progress{
-		d.LeagueID, d.DisplayName, d.GameType, now.Tournament, now.AtMost, now.State, l.Paused, now.Round, now.Rounds, now.Matches,
+		d.LeagueID, d.DisplayName, d.GameType, now.Tournament, now.AtMost, now.State, l.Paused, now.Round, now.Rounds,
+		now.Matches,
 		now.Recorded, now.Players, now.Referees,
 	}
 }
