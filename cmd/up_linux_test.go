@@ -111,7 +111,7 @@ func TestUpOnATerminal(t *testing.T) {
 	p.await(t, `\n'evenodd league token' prints the admin token\.\r\n`)
 	start(t, "player", "--port", "0", "--manager", url, "--name", "Ada", "--strategy", "even")
 	start(t, "player", "--port", "0", "--manager", url, "--name", "Bob", "--strategy", "odd")
-	p.await(t, `\nP0\d Ada registered as a player\r\n(?s).*\nStart with 2 players\? Press Enter\.\r\n`)
+	p.await(t, `\nP0\d Ada registered as a player\r\n(?s:.*\n)?Start with 2 players\? Press Enter\.\r\n`)
 	_, err := keyboard.Write([]byte("\n"))
 	require.NoError(t, err)
 	p.await(t, `\nThe league starts now: players 2, referees 1\.\r\n(?s).*\nround 1 began\r\nR1M1: P0\d (Ada|Bob) won against P0\d (Ada|Bob)`)
