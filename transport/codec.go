@@ -142,31 +142,31 @@ const (
 
 // servePlain answers a request in plain form; ok is false for any other form.
 func (m *Mux) servePlain(ctx context.Context, bearer string, body []byte) (answer Answer, ok bool) {
-	method, params, id, ok := CutRequest(body)
-	r, known := m.routes[method]
+	name, params, id, ok := CutRequest(body)
+	r, known := m.routes[string(name)]
 	if !ok || !known {
 		return Answer{}, false
 	}
 	var readable bool
-	answer = m.answer(method, id, func() (any, error) {
+	answer = m.answer(r.method, id, func() (any, error) {
 		value, err := r.decode(params)
 		if readable = err == nil; !readable {
 			return nil, err
 		}
-		return m.run(ctx, r, method, bearer, value)
+		return m.run(ctx, r, r.method, bearer, value)
 	})
 	return answer, readable
 }
 
 // CutRequest cuts a request in plain form, without reading its params. It reports false for any
 // other form. The caller must check that the params are one JSON value.
-func CutRequest(body []byte) (method string, params, id jsontext.Value, ok bool) {
+func CutRequest(body []byte) (method []byte, params, id jsontext.Value, ok bool) {
 	middle, id, ok := cutPlain(body, requestHead)
-	name, params, found := bytes.Cut(middle, []byte(paramsHead))
-	if !ok || !found || !plainName(name) || len(params) == 0 || params[0] != '{' {
-		return "", nil, nil, false
+	method, params, found := bytes.Cut(middle, []byte(paramsHead))
+	if !ok || !found || !plainName(method) || len(params) == 0 || params[0] != '{' {
+		return nil, nil, nil, false
 	}
-	return string(name), params, id, true
+	return method, params, id, true
 }
 
 // cutPlain finds the params or result and the id of an object in plain form. The

@@ -18,6 +18,7 @@ type Mux struct {
 }
 
 type route struct {
+	method string
 	decode func(params []byte) (any, error)
 	handle func(ctx context.Context, bearer string, params any) (any, error)
 }
@@ -34,7 +35,7 @@ func (m *Mux) Handle(
 	method string, decode func(params []byte) (any, error),
 	handle func(ctx context.Context, bearer string, params any) (any, error),
 ) {
-	m.routes[method] = route{decode, handle}
+	m.routes[method] = route{method, decode, handle}
 }
 
 // Fallback names the method of a call whose method is not registered.

@@ -63,6 +63,8 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	if m.options.Simulation == nil {
 		running.Go(func() { m.watch(notifiers) })
 	}
+	defer m.workers.Wait()
+	defer close(m.jobs)
 	return m.playRounds(stop, notifiers)
 }
 

@@ -184,8 +184,8 @@ type Call struct {
 // CutCall cuts a request of one of our agents, without reading its message. It
 // reports false for a request that none of our agents writes.
 func CutCall(body []byte) (c Call, ok bool) {
-	c.Method, c.Message, c.ID, ok = transport.CutRequest(body)
-	return c, ok
+	method, message, id, ok := transport.CutRequest(body)
+	return Call{string(method), message, id}, ok
 }
 
 // An edition of the exercise prints the messages of a match with other members:
