@@ -113,6 +113,10 @@ func importRules() []importRule {
 			func(p, i string) bool {
 				return in(i, "github.com/spf13/viper", "go.yaml.in/yaml/v3") && !in(p, "config")
 			}},
+		{"NATS stays in two packages", "cmd imports github.com/nats-io/nats.go", "the rest of the program sees a carrier and a store of lines, so that a folder and HTTP can replace them; the server is for tests only",
+			func(p, i string) bool {
+				return in(i, "github.com/nats-io/nats-server") || in(i, "github.com/nats-io") && !in(p, "transport/nats", "league/journal/journalstream")
+			}},
 		{"cobra stays in cmd", "config imports github.com/spf13/cobra", "the command line is one user interface of several",
 			func(p, i string) bool { return in(i, "github.com/spf13/cobra") && !in(p, "cmd") }},
 		{"only tests import test packages", "league/manager imports github.com/stretchr/testify/assert", "the binary needs no test library",
