@@ -14,6 +14,7 @@ type Mux struct {
 	routes   map[string]route
 	fallback func(params any) (method string, ok bool)
 	unread   func(ctx context.Context, method string, err error)
+	open     func() bool // nil: always
 	log      zerolog.Logger
 }
 
@@ -121,7 +122,13 @@ func (m *Mux) run(ctx context.Context, r route, method, bearer string, params an
 	if e := m.log.Debug(); e.Enabled() {
 		describe(e, params).Str("method", method).Str("event_type", "MESSAGE_RECEIVED").Msg("received")
 	}
+	if !m.Open() {
+		return nil, closedGate()
+	}
 	result, err := r.handle(ctx, bearer, params)
+	if !m.Open() {
+		result, err = nil, closedGate()
+	}
 	if e := m.log.Debug(); e.Enabled() {
 		if err != nil {
 			describe(e, params).Str("method", method).Err(err).Str("event_type", "ANSWERED_WITH_AN_ERROR").Msg("answered with an error")

@@ -35,6 +35,18 @@ func Health(status func() any) Mount {
 	return Mount{Pattern: "GET /healthz", Handler: http.HandlerFunc(handler)}
 }
 
+// Ready is a mount that answers GET /readyz for load balancers: with the status 200 while ready says that callers
+// belong here, else with 503. It is exempt from the limits of calls, as Health is.
+func Ready(ready func() bool) Mount {
+	return Mount{Pattern: "GET /readyz", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		if ready() {
+			write(w, http.StatusOK, []byte(`{"status":"ready"}`+"\n"))
+			return
+		}
+		write(w, http.StatusServiceUnavailable, []byte(`{"status":"standby"}`+"\n"))
+	})}
+}
+
 // routes are the handlers of the server.
 func (s *Server) routes() http.Handler {
 	routes := http.NewServeMux()

@@ -194,9 +194,14 @@ func refuse(w http.ResponseWriter, wait time.Duration, limited func(wait time.Du
 	}
 }
 
-func unavailable(w http.ResponseWriter) {
+func unavailable(w http.ResponseWriter) { retry(w, "too many calls at once") }
+
+// elsewhere refuses a call of an agent because this process may not answer it.
+func elsewhere(w http.ResponseWriter) { retry(w, "this manager does not lead the league now") }
+
+func retry(w http.ResponseWriter, reason string) {
 	w.Header().Set("Retry-After", "1")
-	http.Error(w, "too many calls at once", http.StatusServiceUnavailable)
+	http.Error(w, reason, http.StatusServiceUnavailable)
 }
 
 // call answers a request at Path, or at a path that the dialect knows. A request that opens a
@@ -210,6 +215,10 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 // read reads a request and answers it. It refuses a request that it cannot read, which
 // costs as little as to refuse a call of a caller that has too many.
 func (s *Server) read(w http.ResponseWriter, r *http.Request) (stream func()) {
+	if !s.mux.Open() {
+		elsewhere(w)
+		return nil
+	}
 	if problem := contentProblem(r.Header); problem != "" && !s.isBareCall(r) {
 		write(w, http.StatusUnsupportedMediaType, transport.EncodeError(&transport.Error{
 			Code: transport.CodeInvalidRequest, Message: "Invalid Request", Data: problem,
@@ -259,6 +268,8 @@ func (s *Server) serveBody(
 		caller.rate.ReserveN(time.Now(), min(answer.Calls-1, s.config.Limits.Burst))
 	}
 	switch {
+	case !s.mux.Open():
+		elsewhere(w)
 	case status == http.StatusOK && answer.Body == nil:
 		w.WriteHeader(http.StatusNoContent)
 	case status == http.StatusOK && answer.RetryAfter > 0:

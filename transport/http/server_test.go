@@ -15,6 +15,7 @@ import (
 	"net/netip"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -361,4 +362,24 @@ func TestTLS(t *testing.T) {
 			require.Equal(t, &carrier.StatusError{Status: 400, TLS: true}, err)
 		}
 	})
+}
+
+// A standby, and a leader that loses the right to answer while it works, send their callers elsewhere.
+func TestServerThatMayNotAnswerSendsCallersElsewhere(t *testing.T) {
+	var open atomic.Bool
+	mux := serving(map[string]handler{"close": func(context.Context, string, *text) (any, error) {
+		open.Store(false)
+		return &text{"secret"}, nil
+	}})
+	mux.Gate(open.Load)
+	base, _ := start(t, mux, carrier.Config{MaxBody: maxBody, Mounts: []carrier.Mount{carrier.Ready(mux.Open)}})
+	for _, opened := range []bool{false, true} {
+		open.Store(opened)
+		ready := send(t, http.MethodGet, base+"/readyz", nil, nil).status
+		assert.Equal(t, map[bool]int{true: http.StatusOK, false: http.StatusServiceUnavailable}[opened], ready)
+		got := send(t, http.MethodPost, base+carrier.Path, strings.NewReader(`{"jsonrpc":"2.0","method":"close","params":{},"id":1}`), nil)
+		assert.Equal(t, http.StatusServiceUnavailable, got.status)
+		assert.Equal(t, "1", got.header.Get("Retry-After"))
+		assert.NotContains(t, got.body, "secret")
+	}
 }
