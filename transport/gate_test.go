@@ -28,7 +28,7 @@ func TestCallsWaitForTheGate(t *testing.T) {
 		caller := transport.Gated(callerFunc(func(_ context.Context, r transport.Request) (any, *transport.Timing, error) {
 			return []any{time.Since(begun), r.Limit}, nil, nil
 		}), open.Load)
-		time.AfterFunc(20*time.Second, func() { open.Store(true) })
+		time.AfterFunc(19990*time.Millisecond, func() { open.Store(true) })
 		stopped, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		_, _, err := caller.Call(stopped, transport.Request{})
