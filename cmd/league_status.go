@@ -36,6 +36,7 @@ type (
 		Rematches []orderedRematch      `json:"rematches"`
 		Decisions []record.DecisionMade `json:"decisions"` // the last ones
 		Champion  *league.Champion      `json:"champion,omitzero"`
+		Leader    *journal.Leader       `json:"manager,omitzero"`    // since the last takeover
 		NoManager bool                  `json:"no_manager,omitzero"` // nobody runs the league, which is not over
 		Events    int                   `json:"events"`
 		At        string                `json:"at"` // time of the last event
@@ -62,7 +63,7 @@ func (r *leagueRecord) status() *leagueStatus {
 		SchemaVersion: outputSchema, Progress: r.Progress(),
 		Awaited: []record.AgentStatus{}, Running: r.Running(), Agents: []record.AgentStatus{}, Rematches: []orderedRematch{},
 		Decisions: r.DecisionsMade(shownDecisions), Events: r.Events, At: r.At, Planned: r.PlannedStart(),
-		Missing: r.missing(), record: r,
+		Missing: r.missing(), Leader: r.Leader, record: r,
 	}
 	if c := r.Configuration; r.Started == nil {
 		s.Expected = &journal.Roster{Players: c.Players, Referees: c.Referees}
@@ -163,6 +164,9 @@ func (s *leagueStatus) print(w io.Writer) error {
 	if p := s.Paused; p != nil {
 		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, shortTime(p.At),
 			record.ReasonAfter(p.Reason))
+	}
+	if l := s.Leader; l != nil {
+		text.line("Manager: %s since %s (term %d).", cmp.Or(l.Manager, "another one"), shortTime(l.At), l.Term)
 	}
 	if p := s.Planned; p != nil && s.State == decide.StateWaitingForRegistrations {
 		by := ""
@@ -352,6 +356,8 @@ func (r *leagueRecord) told(e *journal.Event) string {
 		return fmt.Sprintf("%s: %s", d.MatchID, r.outcome(d.MatchID, &d.Result))
 	case *journal.MatchForfeited:
 		return fmt.Sprintf("%s forfeited: %s", d.MatchID, r.outcome(d.MatchID, &d.Result))
+	case *journal.ManagerTookOver:
+		return fmt.Sprintf("manager %s took over (term %d)", d.Manager, d.Term)
 	case *journal.RoundCompleted:
 		return fmt.Sprintf("round %d ended", d.RoundID)
 	case *journal.LeagueCompleted:

@@ -99,6 +99,7 @@ var kinds = [...]kind{
 	{"round_completed", &RoundCompleted{}, StaleRounds | StaleSchedule, nil},
 	{"completed", &LeagueCompleted{}, 0, nil},
 	{"tail_lost", &TailLost{}, 0, nil},
+	{"manager_took_over", &ManagerTookOver{}, StaleSchedule, []string{"manager"}},
 	{"agent_informed", &AgentInformed{}, StaleAgents, nil},
 	{"configured", &Configured{}, 0, nil},
 	{"decided", &Decided{}, 0, nil},

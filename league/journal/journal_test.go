@@ -90,6 +90,7 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 		{"a dispute about a match without a result", 11, events()[12], "no result"},
 		{"the end of the league before its last round", 13, events()[14], "before its last round"},
 		{"another champion", 14, &journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P01"}}, "by the table it is P02"},
+		{"a takeover without a term", 7, &journal.ManagerTookOver{Manager: "second"}, "after term 0"},
 		{"an agent is informed of an end that has not come", 14, events()[15], "not"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

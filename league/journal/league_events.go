@@ -312,3 +312,29 @@ type TailLost struct {
 }
 
 func (*TailLost) apply(*State, string) error { return nil }
+
+// ManagerTookOver records that another process of a manager leads the league from here on. The one before can append
+// no event behind it.
+type ManagerTookOver struct {
+	Manager string `json:"manager,omitzero"` // its name, for people
+	Term    int    `json:"term"`             // grows with each takeover
+}
+
+// A Leader is the manager that took a league over, with the time.
+type Leader struct {
+	ManagerTookOver
+
+	At string `json:"at"`
+}
+
+// maxManagerName is the longest name of a manager, in bytes.
+const maxManagerName = 255
+
+func (d *ManagerTookOver) apply(s *State, at string) error {
+	last := protocol.ValueOf(s.Leader).Term
+	if d.Term <= last || len(d.Manager) > maxManagerName {
+		return fmt.Errorf("manager %.60q takes over in term %d, after term %d", d.Manager, d.Term, last)
+	}
+	s.Leader = &Leader{*d, at}
+	return nil
+}

@@ -55,6 +55,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"round_completed":      "round_id summary",
 		"completed":            "champion",
 		"tail_lost":            "head",
+		"manager_took_over":    "term",
 		"agent_informed":       "agent_id",
 		"configured":           "configuration",
 		"decided":              "command by reason agent_id match_id winner start_at annulled",

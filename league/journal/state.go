@@ -23,6 +23,7 @@ type State struct {
 	Configuration *Configuration // in force
 
 	StartPlanned *PlannedStart // the last one; nil for none
+	Leader       *Leader       // the manager since the last takeover; nil for none
 
 	Started   *Started // nil before the start
 	Table     *league.Table

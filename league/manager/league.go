@@ -139,6 +139,9 @@ func (m *Manager) openLeague() error {
 		return m.record(&begun)
 	}
 	m.resumed = true
+	if err := m.takeOver(); err != nil {
+		return err
+	}
 	if f := o.Files; f != nil && f.LostTail() {
 		if err := m.record(&journal.TailLost{Head: f.lost}); err != nil {
 			return err
@@ -158,6 +161,20 @@ func (m *Manager) openLeague() error {
 		m.startIfComplete()
 	}
 	return nil
+}
+
+// takeOver records that this manager leads the league from here on. Only then the journal refuses the events of the
+// manager before.
+func (m *Manager) takeOver() error {
+	if m.options.TakesOver == nil {
+		return nil
+	}
+	event := *m.options.TakesOver
+	event.Term = max(event.Term, protocol.ValueOf(m.state.Leader).Term+1)
+	if err := m.record(&event); err != nil {
+		return err
+	}
+	return m.durable()
 }
 
 // Stamp is the envelope stamp of the manager.

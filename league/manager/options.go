@@ -48,6 +48,10 @@ type Options struct {
 	Glance  time.Duration
 	Schemes []string // of endpoints; nil means http and https
 
+	// TakesOver is set when other processes may have led the league before this one. New then records it, and
+	// returns when it is durable: the manager calls and answers nobody before. Its term may be that of the lease,
+	// and grows if the journal has a later one. Nil for a manager without standby.
+	TakesOver  *journal.ManagerTookOver
 	Files      *Files    // the league's data folder; nil: a new league, in memory only
 	KeepEvents bool      // keep the events in memory, if Files is nil
 	Secret     *[32]byte // the manager's keys derive from it; nil: that of Files, or a random one

@@ -21,7 +21,13 @@ import (
 // withPause pauses between rounds, so that agents can retry calls without a response.
 func withPause(o *manager.Options) { o.Pace = 5 }
 
-// leagueWithCrash runs a whole league whose manager dies once, and returns its folded
+// withTakeover has the manager take the league over from another one. The term of its lease may begin anew.
+func withTakeover(o *manager.Options) {
+	withPause(o)
+	o.TakesOver = &journal.ManagerTookOver{Manager: "second", Term: 1}
+}
+
+// leagueWithCrash runs a whole league whose manager dies once, and another one takes over. It returns its folded
 // journal.
 func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int) (*journal.State, []manager.MatchRecord) {
 	w.T.Helper()
@@ -35,7 +41,7 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 			x.RestoreDisk()
 			time.Sleep(leaguetest.Second)
 			known, back = recordedIn(w, folder), w.Now()
-			x = w.StartManagerIn(folder, players, 1, withPause)
+			x = w.StartManagerIn(folder, players, 1, withTakeover)
 		}
 	})
 	w.RefereeWithFiles("REF01", files)
@@ -49,6 +55,10 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 	}
 	require.NoError(w.T, x.CloseFiles())
 	state := w.CheckFiles(folder)
+	if x.Manager.Resumed() {
+		require.NotNil(w.T, state.Leader)
+		assert.Equal(w.T, journal.ManagerTookOver{Manager: "second", Term: 1}, state.Leader.ManagerTookOver)
+	}
 	assert.Equal(w.T, state.Completed.Champion, final.Champion)
 	for m := range state.Matches() {
 		assert.Len(w.T, m.Attempts, 1, "%s", m.Report.MatchID)

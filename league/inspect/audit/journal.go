@@ -235,6 +235,8 @@ func (a *auditor) checkEvent(e *journal.Event, here location) {
 		a.lostHeads[d.Head] = true
 		a.note(RuleJournalHead, here,
 			"the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.line, d.Head)
+	case *journal.ManagerTookOver:
+		a.note(RuleEvent, here, "manager %s took the league over (term %d)", quoted(&d.Manager), d.Term)
 	case *journal.MatchDisputed:
 		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), d.MatchID,
 			clip(d.Status), quoted(d.WinnerPlayerID))

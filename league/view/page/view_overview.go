@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
@@ -94,6 +95,7 @@ type progress struct {
 	Bound        bool   // Matches is the largest possible number: a knockout ends earlier
 	Awaited      *awaited
 	Rematches    []string // match ids
+	Leader       *journal.Leader
 }
 
 // Awaited tells what the league waits for before its start.
@@ -120,6 +122,9 @@ func (m *moment) progress() *progress {
 		if m.round != live {
 			p.Recorded += sum.TotalMatches
 		}
+	}
+	if m.round == live && m.Completed == nil {
+		p.Leader = m.Leader
 	}
 	p.Rematches = protocol.Each(m.Rematches, league.MatchID.String)
 	m.describe(p)
