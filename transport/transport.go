@@ -150,6 +150,21 @@ func (e *BrokenError) Error() string {
 // Unwrap is the cause.
 func (e *BrokenError) Unwrap() error { return e.Err }
 
+// An UnreadableError is a response whose body is no JSON-RPC response, or is too large.
+type UnreadableError struct {
+	Status int // of HTTP, one of success; 0 on other carriers
+	Err    error
+}
+
+// Error describes the problem of the body.
+func (e *UnreadableError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the problem of the body.
+func (e *UnreadableError) Unwrap() error { return e.Err }
+
+// HTTPStatus is the status of the response.
+func (e *UnreadableError) HTTPStatus() int { return e.Status }
+
 // A LocalError is a failure of this side: it has no file descriptors, memory or ports
 // left. It says nothing about the endpoint, and makes a call attempt void.
 type LocalError struct{ Err error }
@@ -160,16 +175,19 @@ func (e *LocalError) Error() string { return "this side cannot make connections:
 // Unwrap is the cause.
 func (e *LocalError) Unwrap() error { return e.Err }
 
-// A ForbiddenError says that an endpoint has an address that this side does not call
-// (SSRF).
+// A ForbiddenError says that this side does not call an endpoint, because of its address
+// (SSRF) or its subject.
 type ForbiddenError struct {
-	Endpoint string // "" from a dialer
-	Address  netip.Addr
+	Endpoint string     // "" from a dialer
+	Address  netip.Addr // zero on carriers without addresses
 }
 
 // Error names endpoint and address.
 func (e *ForbiddenError) Error() string {
-	if e.Endpoint == "" {
+	switch {
+	case !e.Address.IsValid():
+		return e.Endpoint + " is an endpoint that must not be called"
+	case e.Endpoint == "":
 		return e.Address.String() + " is an address that must not be called"
 	}
 	return fmt.Sprintf("%s is at %s, an address that must not be called", e.Endpoint, e.Address)

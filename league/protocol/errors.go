@@ -329,7 +329,7 @@ func Answered(err error) bool {
 	if e.Remote || e.Code != ErrTimeout && e.Code != ErrConnection {
 		return true
 	}
-	return HTTPStatus(err) > 0
+	return HTTPStatus(err) > 0 || is[*transport.UnreadableError](err)
 }
 
 // Vacant tells whether a server responded that it has no agent at this path.

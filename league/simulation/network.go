@@ -53,7 +53,7 @@ func (n *loopback) reserve(ctx context.Context, _ string) (string, func(*transpo
 	}
 	n.listeners = append(n.listeners, l)
 	return "http://" + l.Addr().String() + http.Path, func(mux *transport.Mux) func() {
-		server := http.NewServer(mux, http.Config{MaxBody: maxMessage, Limits: http.NoLimits()})
+		server := http.NewServer(mux, http.Config{MaxBody: maxMessage, Limits: transport.NoLimits()})
 		stop := server.ServeUntil(l, time.Second)
 		return func() {
 			n.Close() // idle connections would keep the server waiting

@@ -33,7 +33,7 @@ type admission struct {
 
 // provenConns returns how many connections of one agent are proven at most. Further ones
 // stay unproven, so that no agent crowds out the connections of others.
-func (l Limits) provenConns() int { return max(4, l.ConnsPerAddress/8) }
+func provenConns(l *Limits) int { return max(4, l.ConnsPerAddress/8) }
 
 // oldest returns the connection that a new one may replace; nil for none.
 func oldest(conns *list.List) (oldest *admittedConn) {
@@ -222,7 +222,7 @@ func (c *admittedConn) prove(agent string) {
 	}
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()
-	if c.own == nil || c.proven.Load() || c.admission.of[agent] >= c.admission.limits.provenConns() {
+	if c.own == nil || c.proven.Load() || c.admission.of[agent] >= provenConns(&c.admission.limits) {
 		return
 	}
 	c.agent = agent

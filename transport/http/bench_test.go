@@ -17,7 +17,7 @@ import (
 // The costs of the limits for untrusted callers, of an MCP server at the same path, and of
 // the timing of calls.
 func BenchmarkCall(b *testing.B) {
-	open := carrier.Config{MaxBody: maxBody, Limits: carrier.NoLimits()}
+	open := carrier.Config{MaxBody: maxBody, Limits: transport.NoLimits()}
 	bounded := carrier.Config{MaxBody: maxBody, Hosts: []string{"localhost"}, Limits: carrier.Limits{Rate: 1e9, Burst: 1e9}}
 	withMCP := bounded
 	withMCP.MCP = nethttp.NotFoundHandler()

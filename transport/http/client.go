@@ -95,7 +95,7 @@ func NewClient(c ClientConfig) *Client {
 func (c *Client) Close() { c.connections.CloseIdleConnections() }
 
 // Call posts the call and reads the response. The error is a *transport.Error if the endpoint
-// reports one; a *StatusError or an *UnreadableError for another response without a result; and
+// reports one; a *StatusError or an *transport.UnreadableError for another response without a result; and
 // one of the errors of package transport, or that of the context, without a response.
 func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
 	body, err := transport.EncodeRequest(q.Method, q.Params, c.lastID.Add(1))
@@ -189,7 +189,7 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 		return io.ReadAll(io.LimitReader(response.Body, min(limit, smallBody)))
 	case n > limit:
 		err := fmt.Errorf("the answer has %d bytes, more than the %d allowed", n, limit)
-		return nil, &UnreadableError{response.StatusCode, err}
+		return nil, &transport.UnreadableError{Status: response.StatusCode, Err: err}
 	case n >= 0 && n <= smallBody:
 		b := make([]byte, n)
 		_, err := io.ReadFull(response.Body, b)
@@ -197,7 +197,7 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = &UnreadableError{response.StatusCode, fmt.Errorf("the answer has more than the %d bytes allowed", limit)}
+		err = &transport.UnreadableError{Status: response.StatusCode, Err: fmt.Errorf("the answer has more than the %d bytes allowed", limit)}
 	}
 	return b, err
 }

@@ -111,7 +111,7 @@ func TestUnreadableResponses(t *testing.T) {
 			var status *carrier.StatusError
 			if tt.status < 300 {
 				require.NotErrorAs(t, err, &status)
-				var unreadable *carrier.UnreadableError
+				var unreadable *transport.UnreadableError
 				require.ErrorAs(t, err, &unreadable)
 				require.Equal(t, tt.status, unreadable.HTTPStatus())
 				return

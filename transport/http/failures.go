@@ -56,22 +56,6 @@ func (e *StatusError) Error() string {
 // HTTPStatus is the status.
 func (e *StatusError) HTTPStatus() int { return e.Status }
 
-// An UnreadableError is a response with a status of success whose body is no JSON-RPC
-// response, or is too large.
-type UnreadableError struct {
-	Status int
-	Err    error
-}
-
-// Error describes the problem of the body.
-func (e *UnreadableError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the problem of the body.
-func (e *UnreadableError) Unwrap() error { return e.Err }
-
-// HTTPStatus is the status of the response.
-func (e *UnreadableError) HTTPStatus() int { return e.Status }
-
 // RetryAfter is how long the server asks to wait; 0 when it does not.
 func (e *StatusError) RetryAfter() time.Duration { return e.After }
 
@@ -145,7 +129,7 @@ func (r reply) retryAfter() time.Duration {
 }
 
 // failed is the error of decoding the response, with the HTTP status. An error that the
-// other side did not send becomes an UnreadableError.
+// other side did not send becomes a transport.UnreadableError.
 func (r reply) failed(err error) error {
 	if err == nil {
 		return nil
@@ -157,13 +141,13 @@ func (r reply) failed(err error) error {
 		return err
 	}
 	if json.Unmarshal(r.Body, new(any)) == nil {
-		return &UnreadableError{r.Status, err} // it is JSON, so the decoder names the problem
+		return &transport.UnreadableError{Status: r.Status, Err: err} // it is JSON, so the decoder names the problem
 	}
 	kind, _, _ := mime.ParseMediaType(r.header.Get("Content-Type"))
 	if kind != "" && !strings.Contains(kind, "json") {
-		return &UnreadableError{r.Status, fmt.Errorf("the answer is %s, not JSON: %w", kind, err)}
+		return &transport.UnreadableError{Status: r.Status, Err: fmt.Errorf("the answer is %s, not JSON: %w", kind, err)}
 	}
-	return &UnreadableError{r.Status, fmt.Errorf("the answer is not JSON: %w", err)}
+	return &transport.UnreadableError{Status: r.Status, Err: fmt.Errorf("the answer is not JSON: %w", err)}
 }
 
 // classify distinguishes the end of ctx, an endpoint where nobody listens, and a local
@@ -192,7 +176,7 @@ func classify(p *progress, endpoint string, err error) error {
 	if transport.Exhausted(err) {
 		return &transport.LocalError{Err: err}
 	}
-	if _, ok := errors.AsType[*UnreadableError](err); !ok && connected {
+	if _, ok := errors.AsType[*transport.UnreadableError](err); !ok && connected {
 		// By the bytes that came, because net/http names a closed connection by one of many
 		// errors: EOF, reset, broken pipe, closed idle connection.
 		return &transport.BrokenError{Err: err, Closed: !answered}

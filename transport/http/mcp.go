@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"evenodd/transport"
 )
 
 // listen is the MCP method that opens a stream of updates.
@@ -82,16 +84,16 @@ const streamTime = time.Hour
 
 // streams are the open streams of updates.
 type streams struct {
-	slots *callers
+	slots *transport.Budgets
 	write time.Duration   // see StreamLimits
 	ended context.Context //nolint:containedctx // ends every stream when the server stops
 	end   context.CancelFunc
 }
 
 func newStreams(limits StreamLimits) *streams {
-	slots := NoLimits()
+	slots := transport.NoLimits()
 	slots.Calls, slots.CallsPerAddress = limits.Streams, limits.StreamsPerAddress
-	s := &streams{slots: newCallers(slots), write: limits.Write}
+	s := &streams{slots: transport.NewBudgets(slots), write: limits.Write}
 	s.ended, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -99,12 +101,12 @@ func newStreams(limits StreamLimits) *streams {
 // serve serves a stream, unless there are too many.
 func (s *streams) serve(w http.ResponseWriter, r *http.Request, h http.Handler) {
 	conn := connOf(r.Context())
-	slot, _ := s.slots.enter(callerID{address: conn.from})
+	slot, _ := s.slots.Enter(transport.CallerID{Address: conn.from})
 	if slot == nil {
 		unavailable(w)
 		return
 	}
-	defer s.slots.leave(slot)
+	defer s.slots.Leave(slot)
 	ctx, cancel := context.WithTimeout(r.Context(), streamTime)
 	defer cancel()
 	defer context.AfterFunc(s.ended, cancel)()

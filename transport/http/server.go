@@ -72,7 +72,7 @@ type Serve = func(ctx context.Context, body []byte) transport.Answer
 type Server struct {
 	mux       *transport.Mux
 	config    Config
-	callers   *callers
+	callers   *transport.Budgets
 	admission *admission
 	large     chan struct{} // has one element for each large request of an untrusted caller
 	streams   *streams      // of MCP
@@ -82,12 +82,12 @@ type Server struct {
 // NewServer makes a server of mux. Without a mux it has only the mounts.
 func NewServer(mux *transport.Mux, config Config) *Server {
 	config.MaxBearerBody = max(config.MaxBearerBody, config.MaxBody)
-	config.Limits = config.Limits.orDefault()
+	config.Limits = config.Limits.OrDefault()
 	if config.Identify == nil {
 		config.Identify = func(string, []byte) string { return "" }
 	}
 	s := &Server{
-		mux: mux, config: config, callers: newCallers(config.Limits), admission: newAdmission(config.Limits),
+		mux: mux, config: config, callers: transport.NewBudgets(config.Limits), admission: newAdmission(config.Limits),
 		large: make(chan struct{}, maxLarge), streams: newStreams(mcpStreams()),
 	}
 	s.server = &http.Server{
@@ -160,16 +160,16 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // many, the request counts as a call of the caller that its credential names. Enter refuses
 // the request and returns nil if this caller has too many, or there is none. Leave must
 // follow.
-func (s *Server) enter(w http.ResponseWriter, r *http.Request, bearer string, body []byte) *caller {
+func (s *Server) enter(w http.ResponseWriter, r *http.Request, bearer string, body []byte) *transport.Budget {
 	conn, name := connOf(r.Context()), ""
-	caller, wait := s.callers.enter(callerID{address: conn.from})
+	caller, wait := s.callers.Enter(transport.CallerID{Address: conn.from})
 	if caller == nil || !conn.proven.Load() {
 		name = s.config.Identify(bearer, body)
 	}
 	if name != "" {
 		conn.prove(name)
 		if caller == nil {
-			caller, wait = s.callers.enter(callerID{name: name})
+			caller, wait = s.callers.Enter(transport.CallerID{Name: name})
 		}
 	}
 	if caller == nil {
@@ -252,20 +252,20 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (stream func()) {
 	if caller == nil {
 		return nil
 	}
-	defer s.callers.leave(caller)
+	defer s.callers.Leave(caller)
 	return s.serveBody(w, r, caller, bearer, body)
 }
 
 // serveBody answers a call by its body.
 func (s *Server) serveBody(
-	w http.ResponseWriter, r *http.Request, caller *caller, bearer string, body []byte,
+	w http.ResponseWriter, r *http.Request, caller *transport.Budget, bearer string, body []byte,
 ) (stream func()) {
 	if handled, stream := s.serveMCP(w, r, body); handled {
 		return stream
 	}
 	status, answer := s.answer(r, bearer, body)
 	if answer.Calls > 1 { // a batch
-		caller.rate.ReserveN(time.Now(), min(answer.Calls-1, s.config.Limits.Burst))
+		caller.Batch(answer.Calls)
 	}
 	switch {
 	case !s.mux.Open():

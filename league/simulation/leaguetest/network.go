@@ -150,7 +150,7 @@ func carrierFailure(err error) error {
 	case ErrHangUp.Code:
 		return &transport.BrokenError{Err: errors.New(e.Message), Closed: true}
 	case ErrGarbage.Code, ErrTooLarge.Code:
-		return &http.UnreadableError{Status: nethttp.StatusOK, Err: errors.New(e.Message)}
+		return &transport.UnreadableError{Status: nethttp.StatusOK, Err: errors.New(e.Message)}
 	case ErrServerError.Code:
 		return &http.StatusError{Status: nethttp.StatusInternalServerError}
 	}

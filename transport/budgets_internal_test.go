@@ -1,4 +1,4 @@
-package http
+package transport
 
 import (
 	"strconv"
@@ -10,14 +10,14 @@ import (
 func TestCallerWithACallIsNotEvicted(t *testing.T) {
 	limits := NoLimits()
 	limits.CallsPerAddress = 1
-	callers := newCallers(limits)
-	for i := range 3 * maxKnown {
-		id := callerID{name: strconv.Itoa(i)}
-		caller, _ := callers.enter(id)
+	callers := NewBudgets(limits)
+	for i := range 3 * maxBudgets {
+		id := CallerID{Name: strconv.Itoa(i)}
+		caller, _ := callers.Enter(id)
 		if i > 0 {
-			callers.leave(caller)
+			callers.Leave(caller)
 		}
 	}
-	again, _ := callers.enter(callerID{name: "0"})
+	again, _ := callers.Enter(CallerID{Name: "0"})
 	assert.Nil(t, again, "its call is forgotten")
 }
