@@ -5,12 +5,15 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	jsonv2 "github.com/go-json-experiment/json"
+	"github.com/nats-io/nats-server/v2/server"
+	natsgo "github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,18 +22,19 @@ import (
 	"evenodd/transport"
 	"evenodd/transport/http"
 	"evenodd/transport/memory"
+	"evenodd/transport/nats"
 	"evenodd/transport/pipenet"
 )
 
 // A carrier serves a mux at an endpoint until stop is called.
 type carrier struct {
 	name  string
-	serve func(mux *transport.Mux) (caller protocol.Caller, endpoint string, stop func())
+	serve func(t *testing.T, mux *transport.Mux) (caller protocol.Caller, endpoint string, stop func())
 }
 
 func carriers() []carrier {
-	onBus := func(bus func() *memory.Bus) func(mux *transport.Mux) (protocol.Caller, string, func()) {
-		return func(mux *transport.Mux) (protocol.Caller, string, func()) {
+	onBus := func(bus func() *memory.Bus) func(t *testing.T, mux *transport.Mux) (protocol.Caller, string, func()) {
+		return func(_ *testing.T, mux *transport.Mux) (protocol.Caller, string, func()) {
 			b := bus()
 			stop := b.Listen("memory://agent", mux)
 			return b, "memory://agent", stop
@@ -39,7 +43,7 @@ func carriers() []carrier {
 	return []carrier{
 		{"memory", onBus(memory.NewBus)},
 		{"wire", onBus(memory.NewWireBus)},
-		{"http", func(mux *transport.Mux) (protocol.Caller, string, func()) {
+		{"http", func(_ *testing.T, mux *transport.Mux) (protocol.Caller, string, func()) {
 			l := pipenet.Listen("agent.test:80")
 			server, client := http.NewServer(mux, http.Config{MaxBody: 10 << 10}), http.NewClient(http.ClientConfig{MaxReply: 64 << 10, Dial: l.Dial})
 			var serving sync.WaitGroup
@@ -48,6 +52,24 @@ func carriers() []carrier {
 				client.Close()
 				_ = server.Shutdown(context.Background()) // waits for handlers
 				serving.Wait()
+			}
+		}},
+		{"nats", func(t *testing.T, mux *transport.Mux) (protocol.Caller, string, func()) {
+			s, err := server.NewServer(&server.Options{DontListen: true, NoLog: true, NoSigs: true}) // over pipes
+			require.NoError(t, err)
+			s.Start()
+			conn, err := natsgo.Connect("", natsgo.InProcessServer(s))
+			require.NoError(t, err)
+			client, err := nats.NewClient(conn, "manager", func(string) bool { return true }, 64<<10)
+			require.NoError(t, err)
+			stop, err := nats.Serve(conn, "agent", mux, nats.Config{MaxBody: 10 << 10})
+			require.NoError(t, err)
+			return client, "nats://agent", func() {
+				client.Close()
+				stop(time.Minute)
+				conn.Close()
+				s.Shutdown()
+				s.WaitForShutdown()
 			}
 		}},
 	}
@@ -213,7 +235,7 @@ func TestAllCarriersBehaveAlike(t *testing.T) {
 		}, sendPing, callResult{RPC: -32603, Detail: "Internal error", Remote: true}},
 		{"an unknown method", invited, sendPing, callResult{RPC: -32601, Detail: "Method not found", Remote: true}},
 		{"nobody listens", invited, func(ctx context.Context, caller protocol.Caller, to protocol.Peer) (any, error) {
-			return sendPing(ctx, caller, protocol.Peer{Endpoint: "http://nobody.test:80/mcp", Bearer: to.Bearer})
+			return sendPing(ctx, caller, protocol.Peer{Endpoint: strings.Replace(to.Endpoint, "agent", "nobody", 1), Bearer: to.Bearer})
 		}, callResult{Code: protocol.ErrConnection, RPC: -2, Unreachable: true}},
 
 		{"an answer at the last moment", ping(slowly(10*time.Second - 1)), sendPing, callResult{Result: pong("slow", 9), Took: 10*time.Second - 1}},
@@ -236,7 +258,7 @@ func TestAllCarriersBehaveAlike(t *testing.T) {
 					mux := transport.NewMux(zerolog.Nop())
 					mux.Fallback(protocol.MethodFor)
 					tt.serve(mux, protocol.NewStamp("player:P01", protocol.SystemClock()))
-					caller, endpoint, stop := c.serve(mux)
+					caller, endpoint, stop := c.serve(t, mux)
 					start := time.Now()
 					result, err := tt.call(t.Context(), caller, protocol.Peer{Endpoint: endpoint, Bearer: "credential"})
 					got := outcomeOf(t, result, err, time.Since(start))

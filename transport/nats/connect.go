@@ -127,7 +127,7 @@ func logEvents(o *nats.Options, log zerolog.Logger) {
 	}
 	o.ConnectedCB, o.ReconnectedCB = connected, connected
 	o.AsyncErrorCB = func(_ *nats.Conn, s *nats.Subscription, err error) {
-		line := log.Warn().Err(err)
+		line := log.Warn().Err(err) //nolint:zerologlint // sent below
 		if s != nil {
 			dropped, _ := s.Dropped() // an error means that it has ended
 			line = line.Str("subject", s.Subject).Int("dropped", dropped)
