@@ -118,6 +118,9 @@ func (s *server) receive(m *nats.Msg) {
 	if from.Known {
 		id.Name = from.Name
 	}
+	if !s.mux.Open() { // the process that may answer gets the request too
+		return
+	}
 	budget, wait := s.budgets.Enter(id)
 	if budget == nil {
 		s.respond(m, transport.EncodeError(s.RateLimited(max(wait, time.Second))))
@@ -160,7 +163,7 @@ func (s *server) answer(ctx context.Context, m *nats.Msg) transport.Answer {
 
 // respond sends a reply, if the request wants one. A reply that the server would refuse becomes an error.
 func (s *server) respond(m *nats.Msg, body []byte) {
-	if m.Reply == "" {
+	if m.Reply == "" || !s.mux.Open() {
 		return
 	}
 	reply := &nats.Msg{Subject: m.Reply, Data: body}
