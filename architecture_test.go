@@ -83,6 +83,10 @@ func importRules() []importRule {
 			}},
 		{"few packages start programs", "cmd imports os/exec", "the package that starts a program must end it, with all processes that it started",
 			func(p, i string) bool { return i == "os/exec" && !in(p, "player/strategy/external", "cmd/supervise") }},
+		{"one package counts", "cmd imports github.com/prometheus/client_golang/prometheus", "cmd/metrics bounds the values of each label",
+			func(p, i string) bool {
+				return in(i, "github.com/prometheus/client_golang") && p != "cmd/metrics" || p == "cmd/metrics" && ours(i) && !in(i, "league/protocol", "transport")
+			}},
 		{"supervision knows no league", "cmd/supervise imports player", "cmd/supervise restarts and stops processes; cmd says which",
 			func(p, i string) bool { return in(p, "cmd/supervise") && ours(i) }},
 		{"roles do not import each other", "referee imports player/strategy", "manager, referee and player are separate programs that exchange messages; they share league, league/protocol, league/membership and league/store",

@@ -29,6 +29,7 @@ type address struct {
 	allowed  []string // names besides those of host and endpoint
 	files    keyPair
 	tls      *tls.Config // nil for plain HTTP; set by listen
+	debug    string      // where the profiles of the process are; "" for nowhere
 }
 
 // localhost is the host on which agents listen by default: only this computer reaches it.
@@ -44,6 +45,7 @@ func addressFlags(f *pflag.FlagSet, a *address) {
 			"Requests for unknown names are refused as DNS rebinding")
 	f.StringVar(&a.files.cert, "tls-cert", "", "PEM `file` with the certificate: serve HTTPS")
 	f.StringVar(&a.files.key, "tls-key", "", "PEM `file` with the key of the certificate")
+	debugFlag(f, &a.debug)
 }
 
 // ports is a range of ports; an agent takes the first free one. 0 is any port.

@@ -15,6 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"evenodd/cmd/metrics"
 	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -38,6 +39,7 @@ type node struct {
 	caller  transport.Caller // holds notices back from failing agents
 	client  *http.Client
 	dialect *bridge.Bridge
+	metrics *metrics.Set
 	log     zerolog.Logger
 }
 
@@ -52,13 +54,20 @@ type nodeOptions struct {
 
 func newNode(o nodeOptions) (*node, error) {
 	o.dialect.Clock, o.dialect.Log = protocol.SystemClock(), o.log
-	n := &node{dialect: bridge.New(o.dialect), log: o.log}
+	n := &node{dialect: bridge.New(o.dialect), metrics: metrics.New(), log: o.log}
 	trusted, err := roots(o.ca)
 	if err != nil {
 		return nil, err
 	}
 	n.client = http.NewClient(http.ClientConfig{MaxReply: o.maxReply, Roots: trusted, Allow: o.allow, Dialect: n.dialect})
-	n.caller = transport.NewBreaker(n.client, essential, o.log)
+	breaker := transport.NewBreaker(n.client, essential, o.log)
+	n.metrics.Gauge("evenodd_breakers", "Endpoints whose last call failed; the breaker holds calls to open ones back.",
+		[]string{"state"}, func(emit metrics.Emit) {
+			failing, open := breaker.Failing()
+			emit(float64(open), "open")
+			emit(float64(failing-open), "failing")
+		})
+	n.caller = n.metrics.Caller(breaker)
 	return n, nil
 }
 
@@ -70,8 +79,17 @@ func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func(
 	if c.TooLarge == nil {
 		c.TooLarge = func(_ context.Context, limit int64) error { return protocol.TooLarge(stamp(), limit) }
 	}
-	c.RateLimited = func(wait time.Duration) error { return protocol.TooFast(stamp(), wait) }
+	tooLarge := c.TooLarge
+	c.TooLarge = func(ctx context.Context, limit int64) error { return n.refused(tooLarge(ctx, limit)) }
+	c.RateLimited = func(wait time.Duration) error { return n.refused(protocol.TooFast(stamp(), wait)) }
+	mux.OnAnswered(n.metrics.Answered)
 	return http.NewServer(mux, c).ServeUntil(l, shutdownPatience)
+}
+
+// refused counts a request that the server refuses before a handler, and returns its error.
+func (n *node) refused(err error) error {
+	n.metrics.Refused(err)
+	return err
 }
 
 var (

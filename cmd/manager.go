@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -64,7 +65,9 @@ as http://localhost:8000/.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.version, o.admission.given = c.Root().Version, data.given
-			return runManager(c.Context(), s, data.loader, o)
+			return debugged(c.Context(), o.address.debug, func() error {
+				return runManager(c.Context(), s, data.loader, o)
+			})
 		},
 	}
 	o.flags(c.Flags())
@@ -212,9 +215,13 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 		}
 		defer shown.end()
 	}
+	shown.measure(p.metrics)
+	leagueMetrics(p.metrics, m.Status)
+	journalMetrics(p.metrics, m.JournalWork)
+	leaderMetrics(p.metrics, func() bool { return true })
 	defer p.serve(&p.address, p.listener, mux, m.Stamp, http.Config{
 		MaxBody: maxRequest, TooLarge: m.TooLarge, Misdirected: misdirected, Identify: m.Identify,
-		Mounts: append(shown.mounts, http.Health(health)), MCP: server,
+		Mounts: slices.Concat(shown.mounts, probes(p.metrics, health)), MCP: server,
 	})()
 	defer p.tell(m, server)()
 	p.introduce(s, urls, m.Status(), m.Resumed(), m.AdminToken())

@@ -14,12 +14,15 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/pflag"
 
+	"evenodd/cmd/metrics"
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/page"
+	"evenodd/league/view/record"
 	"evenodd/transport/http"
 )
 
@@ -38,6 +41,8 @@ const watchPage = "Watch the league in a browser: "
 // A leaguePage is the page of a league.
 type leaguePage struct {
 	mounts []http.Mount
+	quota  *http.Quota           // nil without a page
+	board  *page.Board           // nil without a page
 	finish func(context.Context) // waits until the pages that are open have the end of the league
 	end    func()                // ends its work, when the server has stopped
 }
@@ -54,7 +59,25 @@ func newLeaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 	quota := pageQuota()
 	return &leaguePage{protocol.Each(pages.Routes(), func(r page.Route) http.Mount {
 		return http.Mount{Pattern: r.Pattern, Handler: r.Handler, Quota: quota, Stream: r.Stream}
-	}), pages.Finish, board.Close}, nil
+	}), quota, board, pages.Finish, board.Close}, nil
+}
+
+// measure adds the metrics of the page.
+func (p *leaguePage) measure(m *metrics.Set) {
+	if p.quota != nil {
+		m.Gauge("evenodd_page_streams", "Pages that are open in browsers and get updates.", nil,
+			func(emit metrics.Emit) { emit(float64(p.quota.Streams())) })
+	}
+}
+
+// status tells how far the league is that the page shows; zero before the page has read it.
+func (p *leaguePage) status() (status manager.Status) {
+	p.board.View(func(l *record.League) {
+		if l.Created != nil {
+			status = (&decide.View{State: l.State}).Status()
+		}
+	})
+	return status
 }
 
 // A basePath is the value of --base-path.
@@ -72,8 +95,9 @@ func (p *basePath) Set(given string) error {
 	path := strings.TrimSuffix(given, "/")
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
 	if path != "" && !regexp.MustCompile(`^(/[A-Za-z0-9_-]+)+$`).MatchString(path) ||
-		slices.Contains([]string{"mcp", "healthz"}, first) {
-		return errors.New("must be a path of letters, digits, - and _, such as /league, and not /mcp or /healthz")
+		slices.Contains([]string{"mcp", "healthz", "livez", "readyz", "metrics"}, first) {
+		return errors.New("must be a path of letters, digits, - and _, such as /league, and not /mcp, /healthz, /livez, " +
+			"/readyz or /metrics")
 	}
 	*p = basePath(path)
 	return nil
@@ -140,7 +164,10 @@ func servePage(ctx context.Context, flag, at string, allowed []string, source pa
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}
-	server := http.NewServer(nil, http.Config{Hosts: a.names(listener), Mounts: append(shown.mounts, http.Health(nil))})
+	m := metrics.New()
+	shown.measure(m)
+	leagueMetrics(m, shown.status)
+	server := http.NewServer(nil, http.Config{Hosts: a.names(listener), Mounts: slices.Concat(shown.mounts, probes(m, nil))})
 	stopServer := server.ServeUntil(listener, shutdownPatience)
 	return pageOf(a.localURL(listener), base), func() {
 		stopServer()

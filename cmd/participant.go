@@ -227,10 +227,10 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 	p.agent.Store(a)
 	disk, unwatch := watchDisk(p.data, p.lowMB, p.Log)
 	defer unwatch()
-	c.Mounts = append(c.Mounts, http.Health(func() any {
+	c.Mounts = append(c.Mounts, probes(p.metrics, func() any {
 		name, value := progress()
 		return disk.health(map[string]any{"status": "ok", "role": p.role, "agent_id": a.ID(), name: value})
-	}))
+	})...)
 	mux := transport.NewMux(p.Log)
 	a.Mount(mux)
 	if c.Identify == nil {

@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"evenodd/cmd/metrics"
 	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -70,7 +71,9 @@ identity and log file.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
 			o.address.given = data.given["host"]
-			return runPlayer(c.Context(), s, data.loader, o)
+			return debugged(c.Context(), o.address.debug, func() error {
+				return runPlayer(c.Context(), s, data.loader, o)
+			})
 		},
 	}
 	f := c.Flags()
@@ -146,6 +149,12 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 		}
 		s.note("Host token of %s: %s", called, access.token)
 	}
+	matchMetrics(process.metrics, func(emit metrics.Emit) {
+		own := p.Record().Stats
+		emit(float64(own.Wins), "recorded", "win")
+		emit(float64(own.Draws), "recorded", "draw")
+		emit(float64(own.Losses), "recorded", "loss")
+	})
 	config := http.Config{MaxBody: maxFromManager, Identify: access.identifyOr(p.Identify)}
 	err = process.run(ctx, p, config, func() (string, any) { return "state", p.Record().State },
 		func(mux *transport.Mux) mcp.Options { return playerMCP(mux, o.Name, o.program, access, p.Token) })

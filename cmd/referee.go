@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"evenodd/cmd/metrics"
 	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -39,7 +40,9 @@ conducts the assigned matches until the league is over, prints its record and en
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
 			o.address.given = data.given["host"]
-			return runReferee(c.Context(), s, data.loader, o)
+			return debugged(c.Context(), o.address.debug, func() error {
+				return runReferee(c.Context(), s, data.loader, o)
+			})
 		},
 	}
 	f := c.Flags()
@@ -92,6 +95,11 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 		return asUsage(err)
 	}
 	defer r.Close()
+	matchMetrics(p.metrics, func(emit metrics.Emit) {
+		done := r.Record()
+		emit(float64(done.Running), "running", "")
+		emit(float64(done.Conducted), "conducted", "")
+	})
 	progress := func() (string, any) { return "conducted", r.Record().Conducted }
 	describe := func(mux *transport.Mux) mcp.Options { return refereeMCP(mux, o.Name, o.program, r) }
 	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}, progress,

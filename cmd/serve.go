@@ -18,6 +18,7 @@ type serveOptions struct {
 	leagueID string
 	allowed  []string
 	base     basePath
+	debug    string
 }
 
 // newServe makes 'evenodd serve': it shows a league in a data folder in browsers.
@@ -39,7 +40,7 @@ tokens, and no choices of matches that are not over.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.data = args[0]
-			return runServe(c.Context(), s, o)
+			return debugged(c.Context(), o.debug, func() error { return runServe(c.Context(), s, o) })
 		},
 	}
 	f := c.Flags()
@@ -48,6 +49,7 @@ tokens, and no choices of matches that are not over.`,
 	f.StringSliceVar(&o.allowed, "allowed-host", nil,
 		"further host `name` that requests may use, such as the name of a reverse proxy; may be repeated")
 	basePathFlag(f, &o.base)
+	debugFlag(f, &o.debug)
 	return c
 }
 

@@ -65,7 +65,7 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	}
 	o.External.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
 		return n.serve(&o.meet.address, l, mux, stamp,
-			http.Config{MaxBody: maxRequest, Mounts: []http.Mount{http.Health(nil)}})
+			http.Config{MaxBody: maxRequest, Mounts: probes(n.metrics, nil)})
 	}
 	return func() { _ = l.Close(); n.client.Close() }, nil
 }

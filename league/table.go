@@ -109,6 +109,26 @@ func (t *Table) RecordBye(player int) {
 	t.rows[player].Points += t.scoring.Win
 }
 
+// Outcomes counts matches by how they ended.
+type Outcomes struct {
+	Wins, Draws     int
+	TechnicalLosses int // of one player or of both
+}
+
+// Outcomes counts the matches whose results the table counts, in a time that grows with the players.
+func (t *Table) Outcomes() Outcomes {
+	var sum Tally
+	for i := range t.rows {
+		row := &t.rows[i]
+		sum.Played, sum.Wins, sum.Draws = sum.Played+row.Played, sum.Wins+row.Wins, sum.Draws+row.Draws
+		sum.TechnicalLosses += row.TechnicalLosses
+	}
+	draws := sum.Draws / 2
+	both := sum.Played/2 - sum.Wins - draws // the matches without a winner that are no draws: both players failed
+	one := sum.TechnicalLosses - 2*both
+	return Outcomes{sum.Wins - one, draws, one + both}
+}
+
 // AddFallbacks counts the fallbacks of a player in a match; a negative number takes them back.
 func (t *Table) AddFallbacks(player, n int) { t.rows[player].Fallbacks += n }
 

@@ -203,6 +203,7 @@ func (r *Referee) Close() {
 type Record struct {
 	RefereeID string
 	Conducted int            // matches played to a result
+	Running   int            // matches being conducted
 	Warnings  map[string]int // nonconforming replies by player
 	Champion  league.Champion
 }
@@ -211,7 +212,7 @@ type Record struct {
 func (r *Referee) Record() Record {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	record := Record{RefereeID: r.ID(), Conducted: r.conducted, Warnings: maps.Clone(r.warnings)}
+	record := Record{RefereeID: r.ID(), Conducted: r.conducted, Running: r.busy, Warnings: maps.Clone(r.warnings)}
 	if r.completed != nil {
 		record.Champion = r.completed.Champion
 	}

@@ -64,6 +64,19 @@ func (b *Breaker) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	return result, timing, err
 }
 
+// Failing returns how many endpoints have failed since they last answered, and for how many of them the circuit
+// is open.
+func (b *Breaker) Failing() (failing, open int) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, c := range b.circuits {
+		if !c.until.IsZero() {
+			open++
+		}
+	}
+	return len(b.circuits), open
+}
+
 // openUntil returns the time of the trial call, if a call must not be made; else the zero time.
 // A call that may be made to a failing endpoint is the only trial for a while.
 func (b *Breaker) openUntil(endpoint string) (until time.Time) {

@@ -102,6 +102,13 @@ func (t *Budgets) Leave(c *Budget) {
 	c.calls--
 }
 
+// Unnamed returns how many calls of addresses are in progress.
+func (t *Budgets) Unnamed() int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.unnamed
+}
+
 // Batch counts the further calls of a batch.
 func (b *Budget) Batch(calls int) { b.rate.ReserveN(time.Now(), min(calls-1, b.rate.Burst())) }
 

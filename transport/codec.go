@@ -44,6 +44,8 @@ type Answer struct {
 	// What a single call returned. Both are nil for a batch, and for a call without a result.
 	Result any
 	Err    error
+
+	method string // of a single call; "" where the request names none
 }
 
 // Serve answers a request body, a single call or a batch, by the rules of JSON-RPC 2.0.
@@ -79,6 +81,16 @@ func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) Answer
 }
 
 func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
+	if m.answered == nil {
+		return m.serveCall(ctx, bearer, body)
+	}
+	begun := time.Now()
+	answer := m.serveCall(ctx, bearer, body)
+	m.answered(answer.method, answer.Result, answer.Err, time.Since(begun))
+	return answer
+}
+
+func (m *Mux) serveCall(ctx context.Context, bearer string, body []byte) Answer {
 	if answer, ok := m.servePlain(ctx, bearer, body); ok {
 		return answer
 	}
@@ -100,7 +112,7 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
 // unreadable is the answer to a request that no handler can read.
 func (m *Mux) unreadable(ctx context.Context, method string, err *Error, id jsontext.Value) Answer {
 	m.unread(ctx, method, err)
-	return Answer{Body: encodeError(err, id), Calls: 1, Err: err}
+	return Answer{Body: encodeError(err, id), Calls: 1, Err: err, method: method}
 }
 
 // answer makes a call and encodes its result. A call without an id is a notification,
@@ -109,11 +121,11 @@ func (m *Mux) answer(method string, id jsontext.Value, call func() (any, error))
 	result, encoded, err := m.encoded(method, id, call)
 	switch {
 	case err != nil && id != nil:
-		return Answer{Body: encodeError(asRPC(err), id), RetryAfter: retryAfter(err), Err: err}
+		return Answer{Body: encodeError(asRPC(err), id), RetryAfter: retryAfter(err), Err: err, method: method}
 	case err != nil:
-		return Answer{Err: err}
+		return Answer{Err: err, method: method}
 	}
-	return Answer{Body: encoded, Result: result}
+	return Answer{Body: encoded, Result: result, method: method}
 }
 
 // encoded makes a call and encodes its result, unless the call is a notification.

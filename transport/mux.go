@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"runtime/debug"
+	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -14,7 +15,8 @@ type Mux struct {
 	routes   map[string]route
 	fallback func(params any) (method string, ok bool)
 	unread   func(ctx context.Context, method string, err error)
-	open     func() bool // nil: always
+	open     func() bool                                                    // nil: always
+	answered func(method string, result any, err error, took time.Duration) // nil for no observer
 	log      zerolog.Logger
 }
 
@@ -46,6 +48,12 @@ func (m *Mux) Fallback(resolve func(params any) (method string, ok bool)) { m.fa
 // handler can read: it is no JSON-RPC request, its method is not registered, or its params
 // cannot be decoded. The method is "" where the request names none.
 func (m *Mux) OnUnread(f func(ctx context.Context, method string, err error)) { m.unread = f }
+
+// OnAnswered makes the mux call f, from any goroutine, after every encoded call, also one that no handler can read.
+// The method is that of the request, "" where it names none. Took is the time until the result was encoded.
+func (m *Mux) OnAnswered(f func(method string, result any, err error, took time.Duration)) {
+	m.answered = f
+}
 
 func (m *Mux) find(method string, params any) (route, error) {
 	if r, ok := m.routes[method]; ok {
@@ -85,6 +93,10 @@ func (m *Mux) Handles(method string) bool {
 // DispatchEncoded answers a call whose params are encoded, for carriers with another
 // envelope than JSON-RPC 2.0. Its errors are those of Dispatch.
 func (m *Mux) DispatchEncoded(ctx context.Context, bearer, method string, params []byte) (result any, err error) {
+	if m.answered != nil {
+		begun := time.Now()
+		defer func() { m.answered(method, result, err, time.Since(begun)) }()
+	}
 	defer m.contain(method, &err)
 	if result, err = m.dispatchRaw(ctx, bearer, method, params); err != nil {
 		return nil, asRPC(err)

@@ -52,6 +52,9 @@ type Status struct {
 	StartAt           string          `json:"start_at,omitzero"`           // when the league starts, before the start; "" for no time
 	RegistrationUntil string          `json:"registration_until,omitzero"` // when registration ends, before the start; "" for no time
 	Roster            *journal.Roster `json:"roster,omitzero"`             // the number of listed agents; nil without a roster
+
+	Announced int             `json:"-"` // matches of the announced rounds
+	Outcomes  league.Outcomes `json:"-"` // of the results that count
 }
 
 // A View answers queries about a league (spec 003 §4.9).
@@ -82,6 +85,12 @@ func (v *View) Status() Status {
 	}
 	if s.Started == nil {
 		status.StartAt, status.RegistrationUntil = startAt(s), s.Configuration.RegistrationUntil
+	}
+	for i := range s.Rounds {
+		status.Announced += len(s.Rounds[i].Pairings)
+	}
+	if s.Table != nil {
+		status.Outcomes = s.Table.Outcomes()
 	}
 	for _, a := range s.Agents {
 		switch state, _ := s.Lifecycle(a); state {

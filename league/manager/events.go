@@ -69,6 +69,9 @@ func (m *Manager) durable() error {
 	return m.journal.Sync(seq)
 }
 
+// JournalWork tells what the journal has done in this process; zero without a journal.
+func (m *Manager) JournalWork() appendfile.Work { return m.journal.Work() }
+
 // head is the hash of the journal's last line; "" without a journal.
 func (m *Manager) head() string {
 	_, head := m.journal.Last()

@@ -71,6 +71,9 @@ func NewQuota(limits Limits, streams StreamLimits) *Quota {
 	return &Quota{transport.NewBudgets(limits.OrDefault()), newStreams(streams)}
 }
 
+// Streams returns the number of streams that are open.
+func (q *Quota) Streams() int { return q.streams.slots.Unnamed() }
+
 // limited is the handler of a mount with the limits of its quota, which counts addresses only.
 func (q *Quota) limited(next http.Handler, stream bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

@@ -87,6 +87,14 @@ func (f *File) Failed() error {
 	return f.lines.Failed()
 }
 
+// Work returns what the journal has done since it was opened.
+func (f *File) Work() (done appendfile.Work) {
+	if f != nil {
+		done = f.lines.Work()
+	}
+	return done
+}
+
 // Close writes the queued events and closes the file. It returns the failure because of which
 // events are missing in it.
 func (f *File) Close() error {

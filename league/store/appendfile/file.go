@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"time"
 
 	"evenodd/league/store/atomicfile"
 )
@@ -33,7 +34,14 @@ type File struct {
 	failure error
 	closing bool
 	closed  error // the failure of a closed file
+	done    Work
 	writer  sync.WaitGroup
+}
+
+// Work is what a file has done since it was opened.
+type Work struct {
+	Lines, Syncs int
+	Syncing      time.Duration // the time of the syncs, with the writes before them
 }
 
 // A Torn describes an incomplete last line that was removed. The process ended while it
@@ -138,6 +146,7 @@ func (f *File) Append(line []byte, soon bool) (number int, err error) {
 	f.ends = append(f.ends, f.ends[len(f.ends)-1]+int64(len(line))+1)
 	f.queued = append(append(f.queued, line...), '\n')
 	number = len(f.ends) - 1
+	f.done.Lines++
 	if soon {
 		f.wanted = number
 	}
@@ -190,6 +199,13 @@ func (f *File) Failed() error {
 	return f.failure
 }
 
+// Work returns what the file has done since it was opened.
+func (f *File) Work() Work {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.done
+}
+
 // write writes queued lines to the disk until the file is closed.
 func (f *File) write() {
 	var batch []byte
@@ -212,8 +228,13 @@ func (f *File) write() {
 			durable = last
 		}
 		f.mu.Unlock()
+		begun := time.Now()
 		err := f.store(batch, durable == last)
 		f.mu.Lock()
+		if durable == last {
+			f.done.Syncs++
+			f.done.Syncing += time.Since(begun)
+		}
 		switch {
 		case err != nil:
 			f.failure = fmt.Errorf("cannot write %s: %w", f.name, err)
