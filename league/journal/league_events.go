@@ -43,6 +43,10 @@ type Created struct {
 	// does not sign.
 	ManagerKey string `json:"manager_key,omitzero"`
 
+	// SecretNonce is that from which the manager's secret follows, with a secret that no other league shares
+	// (protocol.MasterSecret); "" for a random secret.
+	SecretNonce string `json:"secret_nonce,omitzero"`
+
 	Configuration `json:"configuration,omitzero"`
 
 	Simulation *Simulation `json:"simulation,omitzero"` // the origin of a simulated league; nil for a real one

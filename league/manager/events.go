@@ -27,6 +27,9 @@ func (m *Manager) record(data journal.Data) error {
 	}
 	m.recordedAt = at
 	e := journal.Event{Seq: m.state.Events + 1, At: at, Data: data}
+	if err := m.journal.Check(data); err != nil {
+		return err
+	}
 	if err := m.state.Apply(&e); err != nil {
 		return err
 	}

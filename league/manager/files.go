@@ -32,6 +32,13 @@ type Files struct {
 	ended   string // the hash of the event that completed the last round; "" before
 	at      string // when the last event was recorded
 	lost    string // the head that standings.json names and the journal does not have; usually ""
+	nonce   string // from which the secret follows; "" if the folder has it
+}
+
+// Shared is what the managers of a league have in common, each with a folder of its own.
+type Shared struct {
+	Stream journalfile.Stream    // the journal, of which the folder has a copy
+	Master protocol.MasterSecret // the secret of the league follows from it
 }
 
 // OpenFiles opens a league in a folder, or begins one there. Fresh first moves an
@@ -40,6 +47,22 @@ type Files struct {
 // (*journalfile.DamageError), a file cannot be read or written.
 func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time.Time) (f *Files, archived string,
 	err error) {
+	return openFiles(folder, leagueID, fresh, now, nil)
+}
+
+// OpenShared is OpenFiles for a league whose journal is in a stream. A journal in the folder that is not the beginning
+// of that in the stream goes to the archive with the league.
+func OpenShared(folder store.Folder, leagueID string, fresh bool, now func() time.Time, shared *Shared) (f *Files,
+	archived string, err error) {
+	f, archived, err = openFiles(folder, leagueID, fresh, now, shared)
+	if errors.Is(err, journalfile.ErrDiverged) && !fresh {
+		f, archived, err = openFiles(folder, leagueID, true, now, shared)
+	}
+	return f, archived, err
+}
+
+func openFiles(folder store.Folder, leagueID string, fresh bool, now func() time.Time, shared *Shared) (f *Files,
+	archived string, err error) {
 	unlock, err := folder.Lock(leagueID)
 	if err != nil {
 		return nil, "", err
@@ -59,26 +82,20 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		known = &store.Standings{} // the manager writes it again
 	}
 	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
-	f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID),
-		func(e *journal.Event, hash string) {
-			f.at = e.At
-			switch e.Data.(type) {
-			case *journal.Started:
-				f.started = hash
-			case *journal.RoundCompleted:
-				f.ended = hash
-			}
-			if hash == f.lost {
-				f.lost = ""
-			}
-		})
+	if shared == nil {
+		f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), f.visit)
+	} else {
+		f.journal, f.State, f.Torn, err = journalfile.OpenCopy(folder.Journal(leagueID), shared.Stream, f.visit)
+	}
 	if errors.Is(err, appendfile.ErrInUse) {
 		err = &store.LockedError{Path: folder.Journal(leagueID)}
 	}
 	if err != nil {
 		return nil, archived, err
 	}
-	if err = f.checkTraces(leagueID); err == nil {
+	if shared != nil {
+		err = f.deriveSecret(leagueID, &shared.Master)
+	} else if err = f.checkTraces(leagueID); err == nil {
 		f.secret, err = folder.Secret(leagueID, f.State.Created != nil)
 	}
 	if err != nil {
@@ -86,6 +103,35 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 	}
 	return f, archived, nil
 }
+
+// visit notes what New needs of an event.
+func (f *Files) visit(e *journal.Event, hash string) {
+	f.at = e.At
+	switch e.Data.(type) {
+	case *journal.Started:
+		f.started = hash
+	case *journal.RoundCompleted:
+		f.ended = hash
+	}
+	if hash == f.lost {
+		f.lost = ""
+	}
+}
+
+// deriveSecret derives the secret of the league, with a new nonce for a new league.
+func (f *Files) deriveSecret(leagueID string, master *protocol.MasterSecret) (err error) {
+	if f.State.Created != nil {
+		f.nonce = f.State.Created.SecretNonce
+	} else {
+		f.nonce = master.NewNonce(leagueID)
+	}
+	f.secret, err = master.Secret(leagueID, f.nonce)
+	return err
+}
+
+// CatchUp adds the events to the copy of a stream and its fold that another manager has appended since, and returns
+// their number. It is for a manager that waits: after New it is an error.
+func (f *Files) CatchUp() (added int, err error) { return f.journal.CatchUp() }
 
 // archive moves a league into the archive, unless another manager has its journal open: one
 // whose lock file was removed.

@@ -81,6 +81,7 @@ func New(o Options) (*Manager, error) {
 	_, _ = crand.Read(secret[:]) // never fails
 	if f := o.Files; f != nil {
 		m.journal, m.state, m.ended, secret = f.journal, f.State, f.ended, f.secret
+		m.options.SecretNonce = f.nonce
 		m.files = &fileWriter{Files: f, m: m, stale: make(chan struct{}, 1)}
 		if f.State.Events > 0 && f.State.Completed == nil {
 			m.files.refresh() // a crash may have damaged them

@@ -128,13 +128,14 @@ func (o *Options) resume(created *journal.Created) error {
 			"a simulated league continues with simulate, a real one with manager: use another folder or another league id")
 	case created.Signs() && created.ManagerKey != o.SigningKey.Public():
 		return errors.New(
-			"the manager's secret is not that of this league, whose first event has another manager_key: restore its key file in private")
+			"the manager's secret is not that of this league, whose first event has another manager_key: restore its key " +
+				"file in private, or the file of --secret-file")
 	}
 	given := o.Created
 	o.Created, o.Configuration = *created, given.Configuration
 	o.Signatures, o.Evidence = created.Signatures, created.Evidence
 	given.SchemaVersion, given.DisplayName, given.Simulation = o.SchemaVersion, o.DisplayName, o.Simulation
-	given.ManagerKey = o.ManagerKey
+	given.ManagerKey, given.SecretNonce = o.ManagerKey, o.SecretNonce
 	if !reflect.DeepEqual(given, o.Created) {
 		o.Log.Warn().Str("game_type", o.GameType).Int("legs", o.Legs).Str("auth", o.Auth).
 			Int("registration_grace_sec", o.RegistrationGrace).Str("event_type", "SETTINGS_CHANGED").Msg(

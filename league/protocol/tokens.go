@@ -3,9 +3,13 @@ package protocol
 import (
 	"bytes"
 	"crypto/hmac"
+	crand "crypto/rand"
 	"crypto/sha256"
+	"crypto/sha512"
 	"crypto/subtle"
 	"encoding/base64"
+	"encoding/hex"
+	"errors"
 	"regexp"
 	"slices"
 	"strconv"
@@ -150,6 +154,44 @@ func ManagerKeysOf(secret [32]byte) ManagerKeys {
 		Token: derive("evenodd-token-v2"), Registration: derive("evenodd-registration-v2"),
 		Signature: derive("evenodd-manager-signature-v1"), Admin: derive("evenodd-admin-v1"),
 	}
+}
+
+// A MasterSecret is what the managers of a league share, at least MinMaster random bytes that only they have. The secret of
+// each league follows from it.
+type MasterSecret []byte
+
+// MinMaster is the least number of bytes of a master secret.
+const MinMaster = 32
+
+// The nonce of a league has 16 random bytes, and the first 8 bytes of a MAC, by which a manager with another master
+// secret notices that.
+const nonceBytes, checkBytes = 16, 8
+
+// NewNonce returns the nonce of a new league, in hexadecimal digits. It is public.
+func (m MasterSecret) NewNonce(leagueID string) string {
+	var random [nonceBytes]byte
+	_, _ = crand.Read(random[:]) // never fails
+	nonce := hex.EncodeToString(random[:])
+	_, check := m.derive(leagueID, nonce)
+	return nonce + check
+}
+
+// Secret returns the secret of a league with a nonce, or an error if the nonce was made with another master secret.
+func (m MasterSecret) Secret(leagueID, nonce string) (secret [32]byte, err error) {
+	random, check := nonce[:min(2*nonceBytes, len(nonce))], nonce[min(2*nonceBytes, len(nonce)):]
+	secret, want := m.derive(leagueID, random)
+	if !SameToken(check, want) {
+		return secret, errors.New("the league began with another secret: each of its managers needs the same --secret-file, " +
+			"or begin a new league with --new-league")
+	}
+	return secret, nil
+}
+
+func (m MasterSecret) derive(leagueID, nonce string) (secret [32]byte, check string) {
+	mac := hmac.New(sha512.New, m)
+	_, _ = mac.Write([]byte("evenodd-manager-secret-v1/" + leagueID + "/" + nonce)) // never fails
+	sum := mac.Sum(nil)
+	return [32]byte(sum), hex.EncodeToString(sum[len(secret):][:checkBytes])
 }
 
 // A Claim is what a request says about its sender. It is read from the encoded

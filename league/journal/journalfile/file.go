@@ -16,11 +16,15 @@ import (
 //
 // Append only queues an event. The caller may tell other agents of it after Sync.
 type File struct {
-	lines *appendfile.File
+	lines  *appendfile.File
+	stream Stream // of which the file is a copy; nil for none
+	replay *replay
 
-	mu   sync.Mutex
-	seq  int // of the last event queued
-	head string
+	mu         sync.Mutex
+	seq        int // of the last event queued
+	head       string
+	checked    bool // that the copy is the beginning of the stream
+	publishing bool
 }
 
 // Open reads the journal at path, or creates it, and prepares it for appending. Torn
@@ -28,12 +32,17 @@ type File struct {
 // *DamageError, and leaves the file unchanged. A journal that another process has open is
 // appendfile.ErrInUse. The caller must hold the league's lock.
 func Open(path string, visit Visit) (f *File, state *journal.State, torn *appendfile.Torn, err error) {
+	return open(path, visit, appendfile.OpenLocked)
+}
+
+func open(path string, visit Visit, openLines func(path, name string, v appendfile.Visit) (*appendfile.File,
+	*appendfile.Torn, error)) (f *File, state *journal.State, torn *appendfile.Torn, err error) {
 	r := newReplay(path, visit)
-	lines, torn, err := appendfile.OpenLocked(path, "the journal", r.line)
+	lines, torn, err := openLines(path, "the journal", r.line)
 	if err != nil {
 		return nil, nil, nil, r.damage(err)
 	}
-	return &File{lines: lines, seq: r.state.Events, head: r.head}, r.state, torn, nil
+	return &File{lines: lines, replay: r, seq: r.state.Events, head: r.head}, r.state, torn, nil
 }
 
 // Append queues an event that the caller has folded, with its time. After a failure
@@ -51,6 +60,7 @@ func (f *File) Append(at string, data journal.Data) error {
 		f.lines.Fail(err)
 		return err
 	}
+	f.publish()
 	text = appendfile.Seal(text)
 	if _, err := f.lines.Append(text, true); err != nil {
 		return err

@@ -22,6 +22,7 @@ type File struct {
 	file *os.File
 	name string // of the file in errors, such as "the journal"
 	path string // where the file must stay; "" for anywhere
+	copy bool   // of lines that are durable elsewhere: they are written without syncs
 
 	mu      sync.Mutex
 	changed *sync.Cond // signals a change of durable, failure or closing
@@ -30,6 +31,9 @@ type File struct {
 	wanted  int           // number of the last line that must become durable soon
 	durable int           // number of the last line on disk
 	ends    []int64       // ends[n] is the offset behind line n; ends[0] is 0
+	taken   int           // number of the last line that the writer has taken from queued
+	publish Publish       // makes lines durable elsewhere before they are written; nil for nothing
+	limit   int           // most bytes of lines for publish, unless it is a single line
 	more    chan struct{} // closed when durable or failure changes; nil if no reader waits
 	failure error
 	closing bool
@@ -58,6 +62,9 @@ func (t *Torn) String() string {
 		"%s line %d: the last line is incomplete (%d bytes) and was removed. No agent was told of its event.", t.Path, t.Line,
 		t.Bytes)
 }
+
+// A Publish makes lines durable elsewhere. Each ends with a line feed; first is the number of the first one.
+type Publish func(first int, lines []byte) error
 
 // Open opens the file at path, or creates it durably, calls visit for each line, and
 // prepares the file for appending. An error of visit is returned, and the file stays
@@ -90,7 +97,8 @@ func start(file *os.File, path, name string, visit Visit) (f *File, torn *Torn, 
 	if err != nil {
 		return nil, nil, errors.Join(err, file.Close())
 	}
-	f = &File{file: file, name: name, durable: len(ends) - 1, ends: ends, closed: fmt.Errorf("%s is closed", name)}
+	last := len(ends) - 1
+	f = &File{file: file, name: name, durable: last, taken: last, ends: ends, closed: fmt.Errorf("%s is closed", name)}
 	f.changed, f.work = sync.NewCond(&f.mu), sync.NewCond(&f.mu)
 	f.writer.Go(f.write)
 	return f, torn, nil
@@ -129,6 +137,15 @@ func open(path string) (*os.File, error) {
 func missing(path string) bool {
 	_, err := os.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
+}
+
+// PublishBy has each line that is appended from now on made durable by publish, before it is written to the file.
+// One call at a time takes the lines that were queued during the call before, up to limit bytes of them. Only a copy
+// (OpenCopy) publishes. An error of publish makes the file fail.
+func (f *File) PublishBy(publish Publish, limit int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.publish, f.limit = publish, limit
 }
 
 // Append queues a line, which must not contain a line feed, and returns its number from
@@ -222,16 +239,23 @@ func (f *File) write() {
 		if len(f.queued) == 0 && f.wanted <= f.durable || f.failure != nil {
 			break
 		}
-		batch, f.queued = f.queued, batch[:0]
-		last, durable := len(f.ends)-1, f.durable
-		if f.wanted > durable {
-			durable = last
+		first, durable, publish := f.taken+1, f.durable, f.publish
+		batch = f.take(batch)
+		sync := f.wanted > durable && !f.copy
+		if sync || f.copy {
+			durable = f.taken
 		}
 		f.mu.Unlock()
 		begun := time.Now()
-		err := f.store(batch, durable == last)
+		var err error
+		if publish != nil {
+			err = publish(first, batch)
+		}
+		if err == nil {
+			err = f.store(batch, sync)
+		}
 		f.mu.Lock()
-		if durable == last {
+		if sync || publish != nil {
 			f.done.Syncs++
 			f.done.Syncing += time.Since(begun)
 		}
@@ -244,6 +268,18 @@ func (f *File) write() {
 			f.tell()
 		}
 	}
+}
+
+// take returns the queued lines that the writer writes next. Empty is a buffer for the next ones. F.mu is held.
+func (f *File) take(empty []byte) (lines []byte) {
+	lines, f.queued = f.queued, empty[:0]
+	begin, last := f.ends[f.taken], len(f.ends)-1
+	for f.publish != nil && last > f.taken+1 && f.ends[last]-begin > int64(f.limit) {
+		last--
+	}
+	size := f.ends[last] - begin
+	f.queued, f.taken = append(f.queued, lines[size:]...), last
+	return lines[:size]
 }
 
 // store writes lines, and makes all lines durable if sync is set.
@@ -288,6 +324,9 @@ func (f *File) Close() error {
 		f.failure = f.closed
 	}
 	f.tell() // wakes callers that wait for a line that was never queued
+	if f.copy && failure == nil {
+		failure = f.file.Sync()
+	}
 	return errors.Join(failure, f.file.Close())
 }
 

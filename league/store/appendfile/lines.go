@@ -58,6 +58,9 @@ const (
 	sealSize = len(sealName) + 8 + len(sealEnd)
 )
 
+// SealSize is how many bytes Seal adds to a line.
+const SealSize = sealSize - len("}")
+
 // The errors of CheckSeal.
 var (
 	ErrUnsealed = errors.New("the line is damaged: it has no checksum")

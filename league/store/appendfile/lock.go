@@ -19,6 +19,16 @@ var ErrInUse = errors.New("another process writes this file")
 // Systems without flock lock nothing: there the caller needs another lock. A lock of Windows
 // would keep all other processes from reading the file.
 func OpenLocked(path, name string, visit Visit) (f *File, torn *Torn, err error) {
+	return lockedFile(path, name, false, visit)
+}
+
+// OpenCopy is OpenLocked for a copy of lines that are durable elsewhere. A line counts as durable once it is written;
+// Close syncs the file.
+func OpenCopy(path, name string, visit Visit) (f *File, torn *Torn, err error) {
+	return lockedFile(path, name, true, visit)
+}
+
+func lockedFile(path, name string, isCopy bool, visit Visit) (f *File, torn *Torn, err error) {
 	file, err := openLocked(path, tryLock)
 	if err != nil {
 		return nil, nil, err
@@ -26,7 +36,7 @@ func OpenLocked(path, name string, visit Visit) (f *File, torn *Torn, err error)
 	f, torn, err = start(file, path, name, visit)
 	if err == nil {
 		f.mu.Lock()
-		f.path = path
+		f.path, f.copy = path, isCopy
 		f.mu.Unlock()
 	}
 	return f, torn, err
