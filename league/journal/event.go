@@ -77,7 +77,7 @@ type kind struct {
 
 // kinds are the types of events.
 var kinds = [...]kind{
-	{"created", &Created{}, 0, []string{"simulation"}},
+	{"created", &Created{}, 0, []string{"simulation", "secret_nonce"}},
 	{"registered", &AgentRegistered{}, StaleAgents | StaleStandings, []string{"endpoint", "registration"}},
 	{"agent_answered", &AgentAnswered{}, StaleAgents, nil},
 	{"registration_dropped", &RegistrationDropped{}, StaleAgents | StaleStandings, nil},

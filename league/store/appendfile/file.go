@@ -247,13 +247,7 @@ func (f *File) write() {
 		}
 		f.mu.Unlock()
 		begun := time.Now()
-		var err error
-		if publish != nil {
-			err = publish(first, batch)
-		}
-		if err == nil {
-			err = f.store(batch, sync)
-		}
+		err := f.store(publish, first, batch, sync)
 		f.mu.Lock()
 		if sync || publish != nil {
 			f.done.Syncs++
@@ -282,8 +276,13 @@ func (f *File) take(empty []byte) (lines []byte) {
 	return lines[:size]
 }
 
-// store writes lines, and makes all lines durable if sync is set.
-func (f *File) store(lines []byte, sync bool) error {
+// store publishes and writes lines, and makes all lines durable if sync is set.
+func (f *File) store(publish Publish, first int, lines []byte, sync bool) error {
+	if publish != nil {
+		if err := publish(first, lines); err != nil {
+			return err
+		}
+	}
 	_, err := f.file.Write(lines)
 	if err == nil && sync {
 		err = f.file.Sync()
