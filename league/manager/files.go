@@ -170,6 +170,9 @@ func (f *Files) Failed() error {
 	return f.journal.Failed()
 }
 
+// Fail ends the manager with an error: it may not lead its league any more.
+func (f *Files) Fail(err error) { f.journal.Fail(err) }
+
 // Close writes the queued events and unlocks the league. An error means that events may be
 // missing in the file, or that the league stays locked.
 func (f *Files) Close() error { return errors.Join(f.journal.Close(), f.unlock()) }

@@ -105,6 +105,9 @@ func (f *File) Work() (done appendfile.Work) {
 	return done
 }
 
+// Fail ends the journal: its manager must append no more events. The other methods return err then.
+func (f *File) Fail(err error) { f.lines.Fail(err) }
+
 // Close writes the queued events and closes the file. It returns the failure because of which
 // events are missing in it.
 func (f *File) Close() error {

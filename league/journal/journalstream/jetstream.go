@@ -76,6 +76,7 @@ func (s *Stream) open(ctx context.Context, conn *nats.Conn, js jetstream.JetStre
 	}
 	s.messages = &streamMessages{js, stream, want.Subjects[0]}
 	has := stream.CachedInfo().Config
+	s.js, s.replicas = js, has.Replicas
 	if err := check(&want, &has); err != nil {
 		return err
 	}

@@ -34,8 +34,8 @@ type Claim struct {
 	Counter int    `json:"counter"` // grows with each renewal
 	Given   bool   `json:"given_up,omitzero"`
 
-	// Files are the SHA-256 of the operator's files that the leader uses, by what they are. A league must not
-	// change its rules or its participants because another manager takes over.
+	// Files are the SHA-256 of the operator's files that the leader uses, by what they are, and the name of the stream
+	// of its journal. A league must not change its rules or its participants because another manager takes over.
 	Files map[string]string `json:"files"`
 }
 
@@ -173,12 +173,11 @@ func (l *Lease) differs(leader Claim) bool {
 	return len(differ) > 0
 }
 
-// differences are the names whose digests differ, in order.
-func differences(a, b map[string]string) []string {
-	all := maps.Clone(a)
-	maps.Copy(all, b)
-	maps.DeleteFunc(all, func(name, _ string) bool { return a[name] == b[name] })
-	return slices.Sorted(maps.Keys(all))
+// differences are the names of digests of a leader that are not those of this manager, in order.
+func differences(own, leader map[string]string) []string {
+	differ := maps.Clone(leader)
+	maps.DeleteFunc(differ, func(name, digest string) bool { return own[name] == digest })
+	return slices.Sorted(maps.Keys(differ))
 }
 
 // Keep renews the lease until ctx ends; then it returns nil. It returns a *LostError when another manager leads.
@@ -288,18 +287,27 @@ type bucketCell struct {
 // LeaseBucket is the name of the key–value bucket with the leases, one key for each league.
 const LeaseBucket = "evenodd"
 
-// OpenCell opens the lease of a league. It makes the bucket, with so many replicas, if there is none.
-func OpenCell(ctx context.Context, js jetstream.JetStream, leagueID string, replicas int) (Cell, error) {
-	bucket, err := js.KeyValue(ctx, LeaseBucket)
-	if errors.Is(err, jetstream.ErrBucketNotFound) {
-		bucket, err = js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
-			Bucket: LeaseBucket, Description: "evenodd: which manager leads each league", Replicas: replicas,
+// OpenCell opens the lease of the league of a stream. It makes the bucket, with the replicas of the stream, if there is
+// none. It waits as Open does.
+func (s *Stream) OpenCell(leagueID string) (Cell, error) {
+	cell := &bucketCell{key: leagueID}
+	err := s.patiently(func(ctx context.Context) (err error) {
+		cell.bucket, err = s.js.KeyValue(ctx, LeaseBucket)
+		if !errors.Is(err, jetstream.ErrBucketNotFound) {
+			return err
+		}
+		_, err = s.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+			Bucket: LeaseBucket, Description: "evenodd: which manager leads each league", Replicas: s.replicas,
 		})
-	}
+		if err == nil || errors.Is(err, jetstream.ErrBucketExists) { // another manager has made it
+			cell.bucket, err = s.js.KeyValue(ctx, LeaseBucket)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the bucket %s of NATS, which has the lease of the league: %w", LeaseBucket, err)
 	}
-	return &bucketCell{bucket, leagueID}, nil
+	return cell, nil
 }
 
 // Read implements Cell. A lease that an operator has deleted is none; its revision is needed to write it.

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 
 	"evenodd/league/journal/journalfile"
@@ -23,6 +24,8 @@ type Stream struct {
 	name     string
 	number   int // of the streams of the league, from 1
 	payload  int // most bytes of a message
+	replicas int
+	js       jetstream.JetStream
 	log      zerolog.Logger
 
 	last  int // sequence of the last message that was read or appended
