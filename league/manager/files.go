@@ -95,6 +95,8 @@ func openFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 	}
 	if shared != nil {
 		err = f.deriveSecret(leagueID, &shared.Master)
+	} else if created := f.State.Created; created != nil && created.SecretNonce != "" {
+		err = errors.New("the journal of this league is in NATS: continue it with --journal nats, or begin with --new-league")
 	} else if err = f.checkTraces(leagueID); err == nil {
 		f.secret, err = folder.Secret(leagueID, f.State.Created != nil)
 	}

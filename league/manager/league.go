@@ -94,7 +94,11 @@ func New(o Options) (*Manager, error) {
 		secret = *o.Secret
 	}
 	m.deriveKeys(secret)
-	if err := m.openLeague(); err != nil {
+	err := m.checkSize()
+	if err == nil {
+		err = m.openLeague()
+	}
+	if err != nil {
 		return nil, err
 	}
 	game, err := o.Games.Game(m.options.GameType)

@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -235,6 +236,40 @@ func (m *Manager) replan(atOnce bool) error {
 		m.startIfComplete()
 	}
 	return m.fixParticipants()
+}
+
+// checkSize returns an error if the journal could not take the events with which the largest league of the options
+// starts: agents would register in vain.
+func (m *Manager) checkSize() error {
+	o := &m.options
+	if m.journal == nil || m.state.Started != nil {
+		return nil
+	}
+	key, keys := "", map[string]string{}
+	if o.Signatures != "" {
+		key = o.ManagerKey // as long as that of an agent
+	}
+	ids := func(count int, id func(int) string) (list []string) {
+		for n := range count {
+			list = append(list, id(10*count+n)) // no id is granted twice, so that they may be longer
+			keys[list[n]] = key
+		}
+		return list
+	}
+	started := &journal.Started{Players: ids(o.MaxPlayers, league.PlayerID), Referees: ids(o.MaxReferees, league.RefereeID)}
+	matches, last := o.MaxPlayers/2, started.Players[o.MaxPlayers-1]
+	if key != "" {
+		started.Keys = keys
+	}
+	round := &journal.RoundAnnounced{
+		Pairings: slices.Repeat([][2]string{{last, last}}, matches),
+		Referees: slices.Repeat(started.Referees[o.MaxReferees-1:], matches),
+	}
+	if err := cmp.Or(m.journal.Check(started), m.journal.Check(round)); err != nil {
+		return fmt.Errorf("a league of %d players and %d referees cannot start: %w, or admit fewer", o.MaxPlayers,
+			o.MaxReferees, err)
+	}
+	return nil
 }
 
 // fixParticipants records the start if it is decided, with the agents that have answered: the
