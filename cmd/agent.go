@@ -22,6 +22,7 @@ import (
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
+	"evenodd/transport/nats"
 )
 
 // Sizes of messages in bytes, and the time that calls get to end when
@@ -38,6 +39,8 @@ const (
 type node struct {
 	caller  transport.Caller // holds notices back from failing agents
 	client  *http.Client
+	conn    *nats.Conn   // nil without NATS
+	onNATS  *nats.Client // of conn
 	dialect *bridge.Bridge
 	metrics *metrics.Set
 	log     zerolog.Logger
@@ -49,18 +52,29 @@ type nodeOptions struct {
 	ca       string                // file of authorities to trust besides those of the system; "" for none
 	allow    func(netip.Addr) bool // prevents SSRF; nil allows all addresses
 	dialect  bridge.Options        // without clock and log
+	nats     natsUser              // the zero value for none
 	log      zerolog.Logger
 }
 
 func newNode(o nodeOptions) (*node, error) {
 	o.dialect.Clock, o.dialect.Log = protocol.SystemClock(), o.log
 	n := &node{dialect: bridge.New(o.dialect), metrics: metrics.New(), log: o.log}
-	trusted, err := roots(o.ca)
+	trusted, err := roots("tls-ca", o.ca)
 	if err != nil {
 		return nil, err
 	}
 	n.client = http.NewClient(http.ClientConfig{MaxReply: o.maxReply, Roots: trusted, Allow: o.allow, Dialect: n.dialect})
-	breaker := transport.NewBreaker(n.client, essential, o.log)
+	by := &carriers{http: n.client}
+	if o.nats.natsOptions != nil && o.nats.on() {
+		if n.conn, err = o.nats.connect(&o); err != nil {
+			return nil, err
+		}
+		if n.onNATS, err = nats.NewClient(n.conn, o.nats.name, o.nats.allow, o.maxReply); err != nil {
+			return nil, err
+		}
+		by.nats = n.onNATS
+	}
+	breaker := transport.NewBreaker(by, essential, o.log)
 	n.metrics.Gauge("evenodd_breakers", "Endpoints whose last call failed; the breaker holds calls to open ones back.",
 		[]string{"state"}, func(emit metrics.Emit) {
 			failing, open := breaker.Failing()
@@ -71,11 +85,19 @@ func newNode(o nodeOptions) (*node, error) {
 	return n, nil
 }
 
-// serve answers calls on l in the background. stamp identifies the agent in errors.
-// The returned function lets running calls end, then stops the server.
-func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func() *protocol.Stamp,
-	c http.Config) (stop func()) {
-	c.Hosts, c.TLS, c.Dialect = a.names(l), a.tls, n.dialect
+// close ends the calls and the connections.
+func (n *node) close() {
+	n.client.Close()
+	if n.conn != nil {
+		n.onNATS.Close()
+		n.conn.Close()
+	}
+}
+
+// serve answers calls in the background: on l, unless it is nil, and at a subject of NATS, if the process uses that. stamp
+// identifies the agent in errors. The returned function lets running calls end, then stops both.
+func (n *node) serve(a *address, l net.Listener, subject string, mux *transport.Mux, stamp func() *protocol.Stamp,
+	c http.Config) (stop func(), err error) {
 	if c.TooLarge == nil {
 		c.TooLarge = func(_ context.Context, limit int64) error { return protocol.TooLarge(stamp(), limit) }
 	}
@@ -83,7 +105,26 @@ func (n *node) serve(a *address, l net.Listener, mux *transport.Mux, stamp func(
 	c.TooLarge = func(ctx context.Context, limit int64) error { return n.refused(tooLarge(ctx, limit)) }
 	c.RateLimited = func(wait time.Duration) error { return n.refused(protocol.TooFast(stamp(), wait)) }
 	mux.OnAnswered(n.metrics.Answered)
-	return http.NewServer(mux, c).ServeUntil(l, shutdownPatience)
+	var stops []func()
+	if n.conn != nil {
+		end, err := nats.Serve(n.conn, subject, mux, nats.Config{MaxBody: c.MaxBody, MaxBearerBody: c.MaxBearerBody,
+			Identify: c.Identify, TooLarge: c.TooLarge, RateLimited: c.RateLimited, Log: n.log})
+		if err != nil {
+			return nil, err
+		}
+		stops = append(stops, func() { end(shutdownPatience) })
+	}
+	if l != nil {
+		c.Hosts, c.TLS, c.Dialect = a.names(l), a.tls, n.dialect
+		stops = append(stops, http.NewServer(mux, c).ServeUntil(l, shutdownPatience))
+	}
+	return func() {
+		var stopping sync.WaitGroup
+		for _, end := range stops {
+			stopping.Go(end)
+		}
+		stopping.Wait()
+	}, nil
 }
 
 // refused counts a request that the server refuses before a handler, and returns its error.
@@ -116,22 +157,22 @@ func tlsCAFlag(f *pflag.FlagSet, ca *string) {
 // maxPEM is the largest size of a file of certificates or keys in bytes.
 const maxPEM = 16 << 20
 
-// roots returns the trusted authorities: those of the system and those in a file. nil
-// means those of the system.
-func roots(ca string) (*x509.CertPool, error) {
+// roots returns the trusted authorities: those of the system and those in a file, which is the value of a
+// flag. nil means those of the system.
+func roots(flag, ca string) (*x509.CertPool, error) {
 	if ca == "" {
 		return nil, nil //nolint:nilnil // nil means the system's
 	}
 	bundle, err := userfile.Read(ca, maxPEM)
 	if err != nil {
-		return nil, fmt.Errorf("--tls-ca: %s: %w", ca, err)
+		return nil, fmt.Errorf("--%s: %s: %w", flag, ca, err)
 	}
 	pool, err := x509.SystemCertPool()
 	if err != nil {
 		pool = x509.NewCertPool() // the system has none
 	}
 	if !pool.AppendCertsFromPEM(bundle) {
-		return nil, fmt.Errorf("--tls-ca: %s contains no certificate in PEM format", ca)
+		return nil, fmt.Errorf("--%s: %s contains no certificate in PEM format", flag, ca)
 	}
 	return pool, nil
 }

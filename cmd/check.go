@@ -203,7 +203,7 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*check.Report, error
 	if err := o.selection(); err != nil {
 		return nil, err
 	}
-	if o.Roots, err = roots(o.ca); err != nil {
+	if o.Roots, err = roots("tls-ca", o.ca); err != nil {
 		return nil, err
 	}
 	if o.Dial == nil {

@@ -60,7 +60,7 @@ disk of its data folder is almost full.`,
 // askHealth returns the response of an agent, and an error unless the agent is healthy. The
 // response is nil if there is none.
 func askHealth(ctx context.Context, url, ca string) (jsontext.Value, error) {
-	trusted, err := roots(ca)
+	trusted, err := roots("tls-ca", ca)
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,7 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 	f.StringVar(&o.by, "by", "", "your `name`, for the record (default: your login name)")
 	formatFlag(f, &o.format)
 	c.AddCommand(newLeagueStatus(o), newLeagueStandings(o), newLeagueSchedule(o), newLeagueExport(o),
-		newLeagueLogs(o), newLeagueList(o), newLeagueCodes(s), newLeagueToken(o))
+		newLeagueLogs(o), newLeagueList(o), newLeagueCodes(o), newLeagueToken(o))
 	for _, row := range protocol.Commands {
 		c.AddCommand(newDecision(o, row))
 	}

@@ -77,7 +77,7 @@ func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
 		c.token, err = tokenOf(folder, c.leagueID)
 	}
 	if err != nil {
-		n.client.Close()
+		n.close()
 		return nil, err
 	}
 	o.leagueID = c.leagueID

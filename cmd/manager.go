@@ -30,6 +30,7 @@ type managerOptions struct {
 	manager.Options
 	leagueSettings
 	address      address
+	nats         natsOptions
 	exitWhenDone bool
 	mcpAdmin     bool
 	page         bool
@@ -78,6 +79,7 @@ as http://localhost:8000/.`,
 func (o *managerOptions) flags(f *pflag.FlagSet) {
 	o.address = address{ports: ports{8000, 8000}, local: true} // operators give agents the manager's URL
 	addressFlags(f, &o.address)
+	o.nats.flags(f)
 	o.leagueSettings.flags(f, &o.Options, defaultData, "info")
 	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league when they have registered, 2 to "+
 		"10,000; 0: only start_league does")
@@ -94,6 +96,9 @@ func (o *managerOptions) flags(f *pflag.FlagSet) {
 func runManager(ctx context.Context, s streams, files *config.Loader, o *managerOptions) (err error) {
 	if o.Referees < 1 {
 		return usage("--referees %d: a league needs at least one", o.Referees)
+	}
+	if err := o.nats.check(o.LeagueID); err != nil {
+		return err
 	}
 	if err := o.admission.read(s, &o.Options); err != nil {
 		return err
@@ -121,26 +126,33 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	disk, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, log)
 	defer unwatch()
-	listener, err := o.address.listen(ctx)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = listener.Close() }() // the server has usually closed it
 	calls := newGuard(o.address.host, rules.League.AllowedEndpoints)
-	calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
+	var listener net.Listener
+	if o.page = o.page && !o.nats.noHTTP; !o.nats.noHTTP {
+		if listener, err = o.address.listen(ctx); err != nil {
+			return err
+		}
+		defer closeListener(listener)
+		calls.own = listener.Addr().(*net.TCPAddr).AddrPort()
+	}
 	n, err := newNode(nodeOptions{
 		maxReply: maxReply, ca: o.ca, allow: calls.allows, log: log,
 		dialect: bridge.Options{League: o.LeagueID, Game: o.GameType},
+		nats: natsUser{&o.nats, protocol.NATSManagerName, func(subject string) bool {
+			return protocol.NATSNameOf(o.LeagueID, protocol.NATSEndpoint(subject)) != ""
+		}},
 	})
 	if err != nil {
 		return err
 	}
-	defer n.client.Close()
+	defer n.close()
 	if o.Files, err = openFiles(s, o.data, o.LeagueID, o.newLeague); err != nil {
 		return err
 	}
 	if o.Files != nil {
 		defer closeFiles(o.Files, &err)
+	}
+	if o.Files != nil && listener != nil {
 		forget, err := o.Files.Folder.TellManagerURL(o.LeagueID, o.address.localURL(listener))
 		if err != nil {
 			return err
@@ -149,7 +161,13 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	}
 	o.Caller, o.Clock, o.Log = transport.Logged(n.caller, log), protocol.SystemClock(), log
 	o.KeepEvents, o.AllowedEndpoints, o.StopWithin = o.Files == nil, calls.list(), stopPatience
-	o.CheckHost, o.CallerAddress = calls.checkHost, callerAddress
+	o.CallerAddress = callerAddress
+	if o.nats.on() {
+		o.Schemes = []string{"http", "https", protocol.NATS}
+	}
+	o.CheckEndpoint = func(ctx context.Context, endpoint string) error {
+		return calls.checkEndpoint(ctx, o.LeagueID, endpoint)
+	}
 	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID,
 		cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s)
@@ -159,7 +177,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 type managerProcess struct {
 	*managerOptions
 	*node
-	listener net.Listener
+	listener net.Listener // nil without an HTTP server
 	calls    *guard
 	disk     *diskWatch
 	systemID string
@@ -202,7 +220,7 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 		return h
 	}
 	game, _ := p.Games.Game(p.GameType) // manager.New has checked it
-	urls := p.address.urls(ctx, p.listener)
+	urls := p.urls(ctx)
 	endpoint := urls[0]
 	misdirected := func(ctx context.Context, method, path string) { m.Misdirected(ctx, method, path, endpoint) }
 	server := mcp.NewServer(managerMCP(mux, m, p.LeagueID, game.Info(), p.mcpAdmin, p.version))
@@ -219,10 +237,15 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	leagueMetrics(p.metrics, m.Status)
 	journalMetrics(p.metrics, m.JournalWork)
 	leaderMetrics(p.metrics, func() bool { return true })
-	defer p.serve(&p.address, p.listener, mux, m.Stamp, http.Config{
+	served := http.Config{
 		MaxBody: maxRequest, TooLarge: m.TooLarge, Misdirected: misdirected, Identify: m.Identify,
 		Mounts: slices.Concat(shown.mounts, probes(p.metrics, health)), MCP: server,
-	})()
+	}
+	stop, err := p.serve(&p.address, p.listener, protocol.ManagerSubject(p.LeagueID, "*"), mux, m.Stamp, served)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	defer p.tell(m, server)()
 	p.introduce(s, urls, m.Status(), m.Resumed(), m.AdminToken())
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", p.DisplayName).
@@ -251,6 +274,17 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 		return lossesAndFallbacks(m.Standings())
 	}
 	return nil
+}
+
+// urls are the URLs of the manager for agents on other computers.
+func (p *managerProcess) urls(ctx context.Context) (list []string) {
+	if p.listener != nil {
+		list = p.address.urls(ctx, p.listener)
+	}
+	if p.nats.on() {
+		list = append(list, protocol.NATSEndpoint(protocol.ManagerSubject(p.LeagueID, "NAME")))
+	}
+	return list
 }
 
 // lastWait is the longest time from the last result to the end of the process with --exit-when-done.
@@ -298,12 +332,12 @@ func (p *managerProcess) tell(m *manager.Manager, server *mcp.Server) (stop func
 	})
 }
 
-// callerAddress returns the address of the caller of a request, "" if it is unknown.
+// callerAddress returns the address of the caller of a request, or its name on NATS; "" if it is unknown.
 func callerAddress(ctx context.Context) string {
 	if from := http.CallerAddress(ctx); from.IsValid() {
 		return from.String()
 	}
-	return ""
+	return callerName(ctx)
 }
 
 // situation describes the state of the league to the operator.

@@ -86,7 +86,7 @@ func (d *desktop) run(ctx context.Context, in io.Reader, version string) error {
 	if err != nil {
 		return err
 	}
-	defer n.client.Close()
+	defer n.close()
 	d.caller = n.caller
 	server := mcp.NewServer(mcp.Options{
 		Name: "evenodd", Title: "Leagues of autonomous agents", Version: version,

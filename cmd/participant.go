@@ -35,6 +35,8 @@ type agentOptions struct {
 	membership.Options
 
 	address  address
+	nats     natsOptions
+	given    map[string]bool // the flags that the user has set
 	data     string
 	ca       string
 	seed     uint64
@@ -42,6 +44,8 @@ type agentOptions struct {
 	program  string // its version
 	logLevel string
 	several  bool // the process has several agents: log lines have the display name
+
+	natsEndpoint string // --endpoint with NATS; "": it follows from the name
 }
 
 // flags defines the flags. alias is the second name of --id. example
@@ -51,6 +55,7 @@ func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 	f.Lookup("host").Usage = "`address` to listen on; without the flag, and with a manager on another machine, the " +
 		"address of this one on the way to it"
 	tlsCAFlag(f, &o.ca)
+	o.nats.flags(f)
 	f.StringVar(&o.address.endpoint, "endpoint", "", "`URL` that other agents are told (default: from host and port)")
 	dataFlag(f, &o.data, defaultData)
 	managerFlag(f, &o.Manager)
@@ -146,15 +151,19 @@ type participant struct {
 	streams
 
 	role     string
-	listener net.Listener
+	listener net.Listener // nil without an HTTP server
+	user     natsUser
 	file     *logFile // nil without a data folder
 	lowMB    int      // free space of the data folder below which the agent warns
 	agent    atomic.Value
 }
 
-// prepare checks the manager's URL and the registration code, and finds the address to listen on.
+// prepare checks the manager's URL, the flags of NATS and the registration code, and finds the address to listen on.
 func (o *agentOptions) prepare(ctx context.Context, s streams) error {
 	if err := checkManager(o.Manager); err != nil {
+		return err
+	}
+	if err := o.prepareNATS(); err != nil {
 		return err
 	}
 	if o.RegistrationCode != "" {
@@ -162,7 +171,25 @@ func (o *agentOptions) prepare(ctx context.Context, s streams) error {
 			return usage("--registration-code: %v", err)
 		}
 	}
+	if o.nats.on() {
+		return nil
+	}
 	return o.followRoute(ctx, s)
+}
+
+// listen opens the port of an agent, unless it has no HTTP server: then the listener is nil.
+func (o *agentOptions) listen(ctx context.Context) (net.Listener, error) {
+	if o.nats.noHTTP {
+		return nil, nil //nolint:nilnil // as the comment says
+	}
+	return o.address.listen(ctx)
+}
+
+// closeListener closes a listener that is not nil.
+func closeListener(l net.Listener) {
+	if l != nil {
+		_ = l.Close() // the server has usually closed it
+	}
 }
 
 // open opens the log, makes the client of an agent that listens on l, and completes the options. After an
@@ -171,7 +198,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 	*participant, error) {
 	system, err := files.System()
 	if err != nil {
-		_ = l.Close()
+		closeListener(l)
 		return nil, asUsage(err)
 	}
 	if o.Name == "" { // the port makes it unique on this machine
@@ -185,8 +212,11 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 	}
 	o.Endpoint = o.address.endpoint
 	if err == nil {
+		p.user, err = o.useNATS(role)
+	}
+	if err == nil {
 		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca,
-			dialect: bridge.Options{Endpoint: o.Endpoint}, log: o.Log})
+			dialect: bridge.Options{Endpoint: o.address.endpoint}, nats: p.user, log: o.Log})
 	}
 	if err != nil {
 		p.release()
@@ -208,12 +238,12 @@ func (p *participant) sender() string {
 
 // close closes the client and the log.
 func (p *participant) close() {
-	p.client.Close()
+	p.node.close()
 	p.release()
 }
 
 func (p *participant) release() {
-	_ = p.listener.Close() // the server has usually closed it
+	closeListener(p.listener)
 	_ = p.file.Close()     // reports a failed write itself
 }
 
@@ -237,7 +267,12 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 		c.Identify = a.Identify
 	}
 	c.MCP = mcp.NewServer(describe(mux))
-	defer p.serve(&p.address, p.listener, mux, a.Stamp, c)()
+	subject := strings.TrimPrefix(p.Endpoint, protocol.NATSEndpoint(""))
+	stop, err := p.serve(&p.address, p.listener, subject, mux, a.Stamp, c)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	p.Log.Info().Str("endpoint", p.Endpoint).Str("manager", p.Manager).Str("event_type", "LISTENING").Msg("listening")
 	return p.takePart(ctx, a)
 }

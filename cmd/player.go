@@ -70,7 +70,7 @@ identity and log file.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
-			o.address.given = data.given["host"]
+			o.address.given, o.given = data.given["host"], data.given
 			return debugged(c.Context(), o.address.debug, func() error {
 				return runPlayer(c.Context(), s, data.loader, o)
 			})
@@ -264,10 +264,10 @@ func (o *playerOptions) listenAll(ctx context.Context) ([]playerOptions, []net.L
 	listeners := make([]net.Listener, 0, o.count)
 	for i := range all {
 		all[i].Name = o.nameOf(i + 1)
-		l, err := all[i].address.listen(ctx)
+		l, err := all[i].listen(ctx)
 		if err != nil {
 			for _, open := range listeners {
-				_ = open.Close()
+				closeListener(open)
 			}
 			if o.several {
 				err = fmt.Errorf("player %d of %d: %w", i+1, o.count, err)

@@ -122,7 +122,7 @@ func runQuery(ctx context.Context, s streams, files *config.Loader, o *queryOpti
 	if err != nil {
 		return err
 	}
-	defer n.client.Close()
+	defer n.close()
 	about := subjects()[o.subject]
 	question, data, err := o.run(ctx, n.caller, files, about)
 	switch {

@@ -21,7 +21,7 @@ type refereeOptions struct {
 	agentOptions
 
 	maxConcurrent int
-	leagueID      string
+	league        string // --league-id
 }
 
 func newReferee(s streams, data *dataFolder) *cobra.Command {
@@ -39,7 +39,7 @@ conducts the assigned matches until the league is over, prints its record and en
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
-			o.address.given = data.given["host"]
+			o.address.given, o.given = data.given["host"], data.given
 			return debugged(c.Context(), o.address.debug, func() error {
 				return runReferee(c.Context(), s, data.loader, o)
 			})
@@ -47,7 +47,7 @@ conducts the assigned matches until the league is over, prints its record and en
 	}
 	f := c.Flags()
 	o.flags(f, "referee-id", "REF01", "8001 to 8099")
-	f.StringVar(&o.leagueID, "league-id", "", "join only this league")
+	f.StringVar(&o.league, "league-id", "", "join only this league")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
 	return c
 }
@@ -64,10 +64,13 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return asUsage(err)
 	}
+	if o.league != "" {
+		o.Leagues = []string{o.league}
+	}
 	if err := o.prepare(ctx, s); err != nil {
 		return err
 	}
-	l, err := o.address.listen(ctx)
+	l, err := o.listen(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,12 +81,9 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	defer p.close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
-	if o.leagueID != "" {
-		o.Leagues = []string{o.leagueID}
-	}
 	calls := playerGuard(&o.address, defaults.AllowedEndpoints)
 	options := referee.Options{Options: o.Options, MaxConcurrent: o.maxConcurrent, Games: gamesOf(types),
-		Stalls: stalls.Longest, UsualNetworks: calls.networks}
+		Stalls: stalls.Longest, UsualNetworks: calls.networks, CheckPlayer: p.user.checkPlayer}
 	if calls.set {
 		options.Networks = calls.networks
 	}

@@ -55,19 +55,20 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	case errors.Is(err, errTaken) && !o.meet.given:
 		s.note("%s is %v, so that external players cannot register themselves; the simulation registers them.", o.meet.at,
 			errTaken)
-		return n.client.Close, nil
+		return n.close, nil
 	case err != nil:
-		n.client.Close()
+		n.close()
 		return nil, err
 	}
 	if o.wait > 0 {
 		s.note("External players can register at %s for %s; --wait 0s skips this.", o.meet.urlOf(l), o.wait)
 	}
 	o.External.Serve = func(mux *transport.Mux, stamp func() *protocol.Stamp) func() {
-		return n.serve(&o.meet.address, l, mux, stamp,
+		stop, _ := n.serve(&o.meet.address, l, "", mux, stamp, // no error without NATS
 			http.Config{MaxBody: maxRequest, Mounts: probes(n.metrics, nil)})
+		return stop
 	}
-	return func() { _ = l.Close(); n.client.Close() }, nil
+	return func() { _ = l.Close(); n.close() }, nil
 }
 
 // printOutside prints the reason of each technical loss, and how replies of players

@@ -36,12 +36,12 @@ type upOptions struct {
 // ownFlags are the flags of a manager whose values evenodd up makes from its own. The manager gets all others as
 // they were given.
 func ownFlags() []string {
-	return strings.Fields("data exit-when-done host log-level players port referees roster tls-ca")
+	return strings.Fields("data exit-when-done host log-level no-http players port referees roster tls-ca")
 }
 
 func newUp(s streams, data *dataFolder) *cobra.Command {
 	o := &upOptions{}
-	var league, bots, players pflag.FlagSet
+	var league, bots, players, agents pflag.FlagSet
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Open a league: manager, referees, page, and players of a file",
@@ -67,7 +67,12 @@ elsewhere: let it register with the manager at the URL that this command prints.
 				o.settings = f.Value.String()
 			}
 			o.admission.given = data.given
-			o.passed = map[string][]string{"manager": givenFlags(&league, ownFlags()...), "player": givenFlags(&players)}
+			if err := o.nats.absolute(); err != nil {
+				return err
+			}
+			shared := givenFlags(&agents)
+			o.passed = map[string][]string{"manager": givenFlags(&league, ownFlags()...), "referee": shared,
+				"player": append(givenFlags(&players), shared...)}
 			return runUp(c.Context(), s, o)
 		},
 	}
@@ -75,6 +80,10 @@ elsewhere: let it register with the manager at the URL that this command prints.
 	replaceFlag(&league, "referees", "2", fmt.Sprintf("referees to start, 1 to %d", mostReferees))
 	replaceFlag(&league, "players", "0", "players that start the league when they have registered, 2 to 10,000 (default: "+
 		"those of --entrants; without a file 4, or on a terminal when you press Enter)")
+	replaceUsage(&league, "no-http", "with --nats: referees and players open no port")
+	for _, name := range strings.Fields("nats nats-creds nats-ca no-http") {
+		agents.AddFlag(league.Lookup(name))
+	}
 	botFlags(&bots, &o.tools, new(string))
 	for _, name := range strings.Fields("bot-timeout exec-env exec-sandbox fallback") {
 		players.AddFlag(bots.Lookup(name))
@@ -93,10 +102,13 @@ elsewhere: let it register with the manager at the URL that this command prints.
 
 // replaceFlag gives a flag another default and text.
 func replaceFlag(f *pflag.FlagSet, name, usual, about string) {
+	replaceUsage(f, name, about)
 	flag := f.Lookup(name)
-	flag.DefValue, flag.Usage = usual, about
+	flag.DefValue = usual
 	_ = flag.Value.Set(usual) // it is a number
 }
+
+func replaceUsage(f *pflag.FlagSet, name, about string) { f.Lookup(name).Usage = about }
 
 // givenFlags returns the flags that have a value from the user or from a file, as arguments.
 func givenFlags(f *pflag.FlagSet, except ...string) (args []string) {

@@ -46,7 +46,7 @@ type upMember struct {
 // The lines by which a process tells that it listens. The log names the endpoint of an agent.
 var (
 	leagueLine    = regexp.MustCompile(`^League \S+ at (https?://\S+:(\d+)/\S*) `)
-	listeningLine = regexp.MustCompile(`"endpoint":"https?://[^"]*:(\d+)/[^"]*".*"event_type":"` +
+	listeningLine = regexp.MustCompile(`"endpoint":"(?:https?://[^"]*:(\d+)/|nats://)[^"]*".*"event_type":"` +
 		"LISTENING" + `"`)
 	usageLine = regexp.MustCompile(`^Try 'evenodd .*--help'\.$`)
 )
@@ -165,7 +165,10 @@ func (m *upMember) runOnce(ctx context.Context) supervise.Exit {
 	if m.role == "manager" && m.ready { // the old league has been archived
 		args = slices.DeleteFunc(args, func(arg string) bool { return strings.HasPrefix(arg, "--new-league") })
 	} else if m.role != "manager" {
-		args = append(args, "--host="+g.agentHost(ctx), "--manager="+g.localURL(), "--league-id="+g.LeagueID)
+		args = append(args, "--league-id="+g.LeagueID)
+		if !g.nats.on() {
+			args = append(args, "--host="+g.agentHost(ctx), "--manager="+g.localURL())
+		}
 	}
 	m.heard, m.problem = false, ""
 	m.output.Reset()

@@ -44,6 +44,11 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	if err != nil {
 		return answer(protocol.StatusRejected, err.Error()), nil
 	}
+	for _, p := range []*protocol.AssignedPlayer{&q.PlayerA, &q.PlayerB} {
+		if check := r.options.CheckPlayer; check != nil && check(q.LeagueID, p.Endpoint) != nil {
+			return answer(protocol.StatusRejected, check(q.LeagueID, p.Endpoint).Error()), nil
+		}
+	}
 	r.recover(member, q.MatchID)
 	r.mu.Lock()
 	defer r.mu.Unlock()

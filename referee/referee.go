@@ -33,6 +33,9 @@ type Options struct {
 	// UsualNetworks for an assignment that names none; nil there too means all.
 	Networks, UsualNetworks []netip.Prefix
 
+	// CheckPlayer refuses an assignment with the endpoint of a player that the referee does not call. Nil refuses none.
+	CheckPlayer func(leagueID, endpoint string) error
+
 	// Nonce returns the referee's secret for the draw of a match; for simulations and tests. The
 	// id of a rematch has a slash and the number of annulled attempts behind it. Nil
 	// derives it from the referee's stored secret, so that a restarted referee is

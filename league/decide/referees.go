@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"slices"
 
 	"evenodd/league"
 	"evenodd/league/journal"
@@ -14,6 +15,7 @@ type candidate struct {
 	assigned int  // matches of the whole league
 	load     int  // matches of this round
 	last     bool // see journal.Agent.LastChoice
+	nats     bool // it can call players on NATS
 }
 
 // ChooseReferees returns the referee of each match of a round that has not been
@@ -25,7 +27,7 @@ func ChooseReferees(s *journal.State, round int) (chosen []string) {
 		candidates = candidatesOf(s, (*journal.Agent).Out)
 	}
 	for r := s.Round + 1; r <= round; r++ {
-		chosen = chooseAll(candidates, forfeits(s, r))
+		chosen = chooseAll(candidates, needsOf(s, r))
 	}
 	return chosen
 }
@@ -33,7 +35,7 @@ func ChooseReferees(s *journal.State, round int) (chosen []string) {
 // RematchReferee is the referee that gets a match which is played again: one that did not
 // conduct it the last time, if there is another.
 func RematchReferee(s *journal.State, id league.MatchID) string {
-	fact, _, _, _ := s.Find(id)
+	fact, a, b, _ := s.Find(id)
 	if holder := Holder(s, id); holder != "" {
 		return holder
 	}
@@ -41,32 +43,51 @@ func RematchReferee(s *journal.State, id league.MatchID) string {
 	for i := range fact.Annulled {
 		before = cmp.Or(fact.Annulled[i].Report.RefereeID, before) // "" for a result without a referee
 	}
-	nobody := func(string) bool { return false }
-	return cmp.Or(NextReferee(s, before, 1, nobody), before)
+	unable := func(other string) bool { return CannotCall(s, other, a, b) }
+	return cmp.Or(NextReferee(s, before, 1, unable), before)
 }
 
 // candidatesOf are the referees of a league without the absent ones, in order of ids.
 func candidatesOf(s *journal.State, absent func(*journal.Agent) bool) (candidates []candidate) {
 	for _, id := range s.Started.Referees {
 		if a := s.Agents[id]; !absent(a) {
-			candidates = append(candidates, candidate{id: id, capacity: a.Capacity, assigned: a.Assigned, last: a.LastChoice()})
+			candidates = append(candidates, candidate{id: id, capacity: a.Capacity, assigned: a.Assigned, last: a.LastChoice(),
+				nats: a.OnNATS()})
 		}
 	}
 	return candidates
 }
 
-// forfeits tells of each match of a round that has not been announced whether players
-// would forfeit it now.
-func forfeits(s *journal.State, round int) (forfeited []bool) {
+// A need is what a match needs of its referee.
+type need struct {
+	nothing bool // players would forfeit the match now
+	nats    bool // a player is on NATS
+}
+
+// needsOf returns the need of each match of a round that has not been announced.
+func needsOf(s *journal.State, round int) (needs []need) {
 	for _, p := range s.Pairings(round) {
-		forfeited = append(forfeited, len(s.InactivePlayers(s.Started.Players[p.A], s.Started.Players[p.B])) > 0)
+		a, b := s.Started.Players[p.A], s.Started.Players[p.B]
+		needs = append(needs, need{len(s.InactivePlayers(a, b)) > 0, onNATS(s, a, b)})
 	}
-	return forfeited
+	return needs
+}
+
+func onNATS(s *journal.State, players ...string) bool {
+	return slices.ContainsFunc(players, func(id string) bool { return s.Agents[id].OnNATS() })
+}
+
+// CannotCall tells whether a referee cannot call a player of a match: it has no connection to NATS, where the
+// player answers.
+func CannotCall(s *journal.State, refereeID string, players ...string) bool {
+	return onNATS(s, players...) && !s.Agents[refereeID].OnNATS()
 }
 
 // before tells whether a referee gets a match rather than another one with a lower id.
-func (c *candidate) before(other *candidate) bool {
+func (c *candidate) before(other *candidate, of need) bool {
 	switch {
+	case of.nats && c.nats != other.nats:
+		return c.nats
 	case other.last && !c.last && c.load < c.capacity:
 		return true
 	case c.last && !other.last && other.load < other.capacity:
@@ -78,22 +99,22 @@ func (c *candidate) before(other *candidate) bool {
 
 // chooseAll chooses a referee for each match of a round: the one with the lowest load
 // in this round for its capacity, then in the whole league, then with the lower id. A last
-// choice gets a match only while no other is free. A forfeited match adds no load. It counts its
+// choice gets a match only while no other is free, and a referee that cannot call the players only if none can. A forfeited match adds no load. It counts its
 // choices in the candidates.
-func chooseAll(candidates []candidate, forfeited []bool) []string {
+func chooseAll(candidates []candidate, needs []need) []string {
 	for i := range candidates {
 		candidates[i].load = 0
 	}
-	chosen := make([]string, len(forfeited))
+	chosen := make([]string, len(needs))
 	for i := range chosen {
 		best := &candidates[0]
 		for k := range candidates[1:] {
-			if c := &candidates[k+1]; c.before(best) {
+			if c := &candidates[k+1]; c.before(best, needs[i]) {
 				best = c
 			}
 		}
 		chosen[i] = best.id
-		if !forfeited[i] {
+		if !needs[i].nothing {
 			best.load++
 			best.assigned++
 		}

@@ -144,10 +144,10 @@ func doubtedLoss(fact *journal.Match) *journal.MatchReported {
 
 // hasOther tells whether another referee can conduct a match than the one that has it.
 func hasOther(s *journal.State, id league.MatchID, refereeID string) bool {
-	fact, _, _, _ := s.Find(id)
+	fact, a, b, _ := s.Find(id)
 	return NextReferee(s, refereeID, 1, func(other string) bool {
-		return other == refereeID || slices.ContainsFunc(fact.Current(), func(a journal.Attempt) bool {
-			return a.Referee == other && (a.Failed || fact.IsLost(a.Number))
+		return other == refereeID || CannotCall(s, other, a, b) || slices.ContainsFunc(fact.Current(), func(at journal.Attempt) bool {
+			return at.Referee == other && (at.Failed || fact.IsLost(at.Number))
 		})
 	}) != ""
 }

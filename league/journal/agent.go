@@ -114,6 +114,9 @@ func (a *Agent) PartOver() string {
 	return a.ShutdownReason
 }
 
+// OnNATS tells whether the agent answers on NATS.
+func (a *Agent) OnNATS() bool { return strings.HasPrefix(a.Endpoint, protocol.NATSEndpoint("")) }
+
 // ShowsAccessTokens tells whether a referee shows players their access tokens. Journals without
 // referee_auth are of referees that do.
 func (a *Agent) ShowsAccessTokens() bool { return a.RefereeAuth != protocol.RefereeAuthNone }

@@ -72,6 +72,10 @@ func (m *Manager) awaitReferee(ctx context.Context, c *conduct) *agent {
 		if r := m.nextReferee(c); r != nil {
 			return r
 		}
+		if rests == 0 {
+			m.log.Warn().Stringer("match_id", c.id).Str("event_type", "NO_REFEREE_FOR_MATCH").Msg("no referee can take the match " +
+				"now: all have failed with it, are suspended, or have no connection to NATS, where a player answers")
+		}
 		if m.rest(ctx, c, protocol.Backoff(rests, first, max(first, reviveEvery))) != nil {
 			return nil
 		}
@@ -116,7 +120,9 @@ func (m *Manager) rest(ctx context.Context, c *conduct, pause time.Duration) err
 func (m *Manager) nextReferee(c *conduct) *agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	failed := func(id string) bool { return c.failures.has(m.agents[id]) }
+	failed := func(id string) bool {
+		return c.failures.has(m.agents[id]) || decide.CannotCall(m.state, id, c.a.id, c.b.id)
+	}
 	return m.agents[decide.NextReferee(m.state, c.announced.id, c.offers, failed)]
 }
 

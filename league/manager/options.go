@@ -30,13 +30,13 @@ type Options struct {
 	Games  rules.Registry // with the GameType
 	Roster *decide.Roster // the agents that may register; nil: any
 
-	// CheckHost refuses a host and port of an endpoint when the host does not exist,
-	// all of its addresses are forbidden, or the manager itself listens there. The
-	// error says why, for the applicant. Nil allows all. It must return when ctx ends.
-	CheckHost func(ctx context.Context, hostPort string) error
+	// CheckEndpoint refuses an endpoint that the carrier of its scheme does not call: its host does not exist,
+	// all of its addresses are forbidden, the manager itself listens there, or its subject is not that of the
+	// caller. The error says why, for the applicant. Nil allows all. It must return when ctx ends.
+	CheckEndpoint func(ctx context.Context, endpoint string) error
 
-	// CallerAddress is the address from which a request came, "" when it is not
-	// known. The bound on logged refusals is per address. Nil knows none.
+	// CallerAddress is the address from which a request came, or on a carrier without addresses the name of the
+	// caller; "" when it is not known. The bound on logged refusals is per address. Nil knows none.
 	CallerAddress func(ctx context.Context) string
 
 	SigningKey *protocol.SigningKey // signs heads; nil: it derives from the manager's secret

@@ -179,12 +179,12 @@ func (m *Manager) checkEndpoint(ctx context.Context, endpoint string) error {
 			return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint must have a port from 1 to 65535, not %s", port)
 		}
 	}
-	if m.options.CheckHost == nil {
+	if m.options.CheckEndpoint == nil {
 		return nil
 	}
 	limited, stop := context.WithTimeout(ctx, resolveTimeout)
 	defer stop()
-	if err := m.options.CheckHost(limited, protocol.HostPort(u)); err != nil {
+	if err := m.options.CheckEndpoint(limited, endpoint); err != nil {
 		return decide.Reject(protocol.ErrInvalidEndpoint, "contact_endpoint %s: %v", endpoint, err)
 	}
 	return nil

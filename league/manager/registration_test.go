@@ -306,11 +306,11 @@ func TestRegistrationWithAForbiddenEndpointIsDropped(t *testing.T) {
 func TestHostIsCheckedAtRegistration(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *manager.Options) {
-			o.CheckHost = func(ctx context.Context, hostPort string) error {
-				switch hostPort {
-				case "nowhere:8000":
+			o.CheckEndpoint = func(ctx context.Context, endpoint string) error {
+				switch endpoint {
+				case leaguetest.EndpointOf("nowhere"):
 					return errors.New("host nowhere does not exist")
-				case "slow:8000":
+				case leaguetest.EndpointOf("slow"):
 					<-ctx.Done()
 				}
 				return nil

@@ -144,8 +144,8 @@ func TestAgentMayMoveOnlyToAnEndpointItCouldRegister(t *testing.T) {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
 			w.StartManager(0, 1, func(o *manager.Options) {
 				o.Caller = refusingCaller{o.Caller, leaguetest.EndpointOf("secret")}
-				o.CheckHost = func(_ context.Context, hostPort string) error {
-					if hostPort == "nowhere:8000" {
+				o.CheckEndpoint = func(_ context.Context, endpoint string) error {
+					if endpoint == leaguetest.EndpointOf("nowhere") {
 						return errors.New("host nowhere does not exist")
 					}
 					return nil
@@ -176,8 +176,8 @@ func TestAgentDroppedDuringReregistrationIsUnknown(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *manager.Options) {
 			o.MaxPlayers, o.RegistrationGrace = 1, 10
-			o.CheckHost = func(ctx context.Context, hostPort string) error {
-				if hostPort == "slow:8000" {
+			o.CheckEndpoint = func(ctx context.Context, endpoint string) error {
+				if endpoint == leaguetest.EndpointOf("slow") {
 					<-ctx.Done()
 				}
 				return nil

@@ -85,10 +85,10 @@ func CheckRegistrationCode(code string) error {
 
 // CanonicalURL returns the same text for all URLs of an endpoint: scheme and host in lower
 // case, localhost for a loopback address, an explicit port, no slash at the end, and
-// neither query nor fragment. It returns a text that is not a URL unchanged.
+// neither query nor fragment. It returns a text that is not a URL unchanged, and so an endpoint on NATS.
 func CanonicalURL(text string) string {
 	u, err := url.Parse(text)
-	if err != nil {
+	if err != nil || u.Scheme == NATS {
 		return text
 	}
 	host, port, _ := net.SplitHostPort(HostPort(u)) // just joined

@@ -18,6 +18,9 @@ import (
 	"github.com/rs/zerolog"
 )
 
+// A Conn is a connection to NATS, for packages that do not import the library.
+type Conn = nats.Conn
+
 // Options say how a process connects to NATS.
 type Options struct {
 	URLs  []string       // of servers of one cluster, such as nats://192.0.2.7:4222 or tls://nats.example.org
@@ -77,6 +80,8 @@ func pause(attempts int) time.Duration {
 	return min(firstPause<<min(max(attempts-1, 0), 8), longestPause)
 }
 
+var errSeed = errors.New("neither the seed of an NKey, which begins with SU, nor a credentials file of NATS")
+
 // userOption authenticates by credentials.
 func userOption(creds []byte) (nats.Option, error) {
 	switch {
@@ -87,7 +92,7 @@ func userOption(creds []byte) (nats.Option, error) {
 	}
 	pair, err := nkeys.ParseDecoratedUserNKey(creds)
 	if err != nil {
-		return nil, errors.New("neither the seed of an NKey, which begins with SU, nor a credentials file of NATS")
+		return nil, errSeed
 	}
 	public, err := pair.PublicKey()
 	return nats.Nkey(public, pair.Sign), err

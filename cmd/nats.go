@@ -1,0 +1,246 @@
+package cmd
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/text/unicode/norm"
+
+	"evenodd/config/userfile"
+	"evenodd/league/protocol"
+	"evenodd/transport"
+	"evenodd/transport/nats"
+)
+
+// natsOptions say how a process takes part in a league through NATS servers.
+type natsOptions struct {
+	urls   []string // none: it does not
+	creds  string   // path of a file, or of a folder with a file for each name; "" for none
+	ca     string
+	noHTTP bool
+}
+
+// flags defines the flags.
+func (o *natsOptions) flags(f *pflag.FlagSet) {
+	f.StringSliceVar(&o.urls, "nats", nil, "`URL` of a NATS server through which agents call each other, such as "+
+		"nats://192.0.2.7:4222; may be repeated for the servers of a cluster (docs/many-machines.md)")
+	f.StringVar(&o.creds, "nats-creds", "", "`file` with the key or the credentials of the user on the NATS servers, or "+
+		"the folder of 'league codes --nats', which has one for each name")
+	f.StringVar(&o.ca, "nats-ca", "", "PEM `file` of certificate authorities to trust for NATS servers besides those of "+
+		"the system; the connection then always uses TLS")
+	f.BoolVar(&o.noHTTP, "no-http", false, "with --nats: open no port; there is no page, no health check and no MCP server")
+}
+
+// on tells whether the process uses NATS.
+func (o *natsOptions) on() bool { return len(o.urls) > 0 }
+
+// check returns an error for flags that do not fit each other or the league.
+func (o *natsOptions) check(leagueID string) error {
+	if !o.on() {
+		if o.creds != "" || o.ca != "" || o.noHTTP {
+			return usage("--nats-creds, --nats-ca and --no-http need --nats")
+		}
+		return nil
+	}
+	for _, text := range o.urls {
+		if u, err := url.Parse(text); err != nil || u.Scheme != "nats" && u.Scheme != "tls" || u.Hostname() == "" {
+			return usage("--nats: must be URLs such as nats://192.0.2.7:4222 or tls://nats.example.org:4222")
+		}
+	}
+	if !protocol.ValidSubjectToken(leagueID) {
+		return usage("--league-id %q: with --nats it must be 1 to 64 letters, digits, dashes and underscores", leagueID)
+	}
+	return nil
+}
+
+// absolute makes the paths absolute, for processes in other folders.
+func (o *natsOptions) absolute() (err error) {
+	for _, path := range []*string{&o.creds, &o.ca} {
+		if *path != "" && err == nil {
+			*path, err = filepath.Abs(*path)
+		}
+	}
+	return err
+}
+
+// A natsUser is the user of a process on NATS servers, and what it calls.
+type natsUser struct {
+	*natsOptions
+	name  string
+	allow func(subject string) bool
+}
+
+// connect connects the user.
+func (u *natsUser) connect(o *nodeOptions) (*nats.Conn, error) {
+	options := nats.Options{URLs: u.urls, Name: u.name, Log: o.log}
+	var err error
+	if options.Roots, err = roots("nats-ca", u.ca); err != nil {
+		return nil, err
+	}
+	path := u.creds
+	if info, err := os.Stat(path); err == nil && info.IsDir() {
+		path = filepath.Join(path, u.name+natsKeyExtension)
+	}
+	if path != "" {
+		if options.Creds, err = userfile.Read(path, maxPEM); err != nil {
+			return nil, usage("--nats-creds: %s: %w", path, err)
+		}
+	}
+	conn, err := nats.Connect(options)
+	if err != nil {
+		return nil, fmt.Errorf("cannot connect to NATS as %s, with the credentials %s: %w", u.name,
+			cmp.Or(path, "of no file (--nats-creds)"), err)
+	}
+	return conn, nil
+}
+
+// natsKeyExtension is that of a file with the key of a user.
+const natsKeyExtension = ".nk"
+
+// natsName is the name of an agent on NATS servers: the display name in lower case, with dashes for spaces, and with the
+// hexadecimal code of each byte that a subject must not have.
+func natsName(displayName string) string {
+	var name strings.Builder
+	for _, b := range []byte(norm.NFC.String(displayName)) {
+		switch text := strings.ToLower(string(rune(b))); {
+		case b == ' ':
+			name.WriteByte('-')
+		case protocol.ValidSubjectToken(text):
+			name.WriteString(text)
+		default:
+			fmt.Fprintf(&name, "_%02x", b)
+		}
+	}
+	return name.String()
+}
+
+// checkNATSName returns an error for a display name without a name on NATS servers.
+func checkNATSName(displayName string) error {
+	switch name := natsName(displayName); {
+	case protocol.ValidNATSName(name):
+		return nil
+	case len(name) > 64:
+		return fmt.Errorf("the name %q would have %d characters on NATS, at most 64 are possible: choose a shorter one, or "+
+			"one with fewer special characters", displayName, len(name))
+	}
+	return fmt.Errorf("the name %q belongs to the manager on NATS: choose another", displayName)
+}
+
+// carriers makes each call by the carrier of the scheme of its endpoint.
+type carriers struct{ http, nats transport.Caller }
+
+func (c *carriers) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
+	switch {
+	case !strings.HasPrefix(q.Endpoint, nats.Scheme):
+		return c.http.Call(ctx, q)
+	case c.nats == nil:
+		return nil, nil, &transport.LocalError{Err: errNoNATS}
+	}
+	return c.nats.Call(ctx, q)
+}
+
+var errNoNATS = errors.New("this process has no connection to NATS: start it with --nats")
+
+// checkEndpoint refuses an endpoint that the caller of a manager may not register.
+func (g *guard) checkEndpoint(ctx context.Context, leagueID, endpoint string) error {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return err
+	}
+	if u.Scheme != protocol.NATS {
+		return g.checkHost(ctx, protocol.HostPort(u))
+	}
+	name, from := protocol.NATSNameOf(leagueID, endpoint), nats.CallerOf(ctx)
+	switch {
+	case name == "":
+		return fmt.Errorf("an endpoint on NATS is exactly %s, with a name of letters, digits, dashes and underscores",
+			protocol.NATSEndpoint(protocol.AgentSubject(leagueID, "NAME")))
+	case from.Name == "":
+		return errors.New("an agent on NATS registers through NATS: only this shows that the endpoint is its own")
+	case from.Name != name:
+		return fmt.Errorf("it is the endpoint of another agent than the caller, %s", from.Name)
+	}
+	return nil
+}
+
+// checkPlayer refuses the endpoint of a player that this process does not call.
+func (u *natsUser) checkPlayer(leagueID, endpoint string) error {
+	switch {
+	case !strings.HasPrefix(endpoint, protocol.NATSEndpoint("")):
+		return nil
+	case !u.on():
+		return errNoNATS
+	case protocol.NATSNameOf(leagueID, endpoint) == "":
+		return fmt.Errorf("%.100q is not the endpoint of an agent of league %s", endpoint, leagueID)
+	}
+	return nil
+}
+
+// useNATS gives an agent its endpoint and that of its manager on NATS, and returns its user.
+func (o *agentOptions) useNATS(role string) (natsUser, error) {
+	u := natsUser{natsOptions: &o.nats}
+	if !o.nats.on() {
+		return u, nil
+	}
+	leagueID := o.leagueID()
+	if u.name = protocol.NATSNameOf(leagueID, o.natsEndpoint); u.name == "" {
+		if err := checkNATSName(o.Name); err != nil {
+			return u, usage("--name: %w", err)
+		}
+		u.name = natsName(o.Name)
+	}
+	manager := protocol.ManagerSubject(leagueID, u.name)
+	o.Endpoint, o.Manager = protocol.NATSEndpoint(protocol.AgentSubject(leagueID, u.name)), protocol.NATSEndpoint(manager)
+	u.allow = func(subject string) bool {
+		return subject == manager || role == protocol.RoleReferee &&
+			protocol.NATSNameOf(leagueID, protocol.NATSEndpoint(subject)) != ""
+	}
+	return u, nil
+}
+
+// leagueID is the league whose subjects an agent uses.
+func (o *agentOptions) leagueID() string {
+	if len(o.Leagues) == 0 {
+		return defaultLeague
+	}
+	return o.Leagues[0]
+}
+
+// prepareNATS checks the flags of an agent that uses NATS. Its HTTP server, if there is one, is for this computer.
+func (o *agentOptions) prepareNATS() error {
+	if err := o.nats.check(o.leagueID()); err != nil || !o.nats.on() {
+		return err
+	}
+	switch {
+	case len(o.Leagues) > 1:
+		return usage("--league-id: with --nats an agent takes part in one league")
+	case o.given["manager"]:
+		return usage("--manager %s: with --nats an agent calls the manager through the NATS servers; leave it out", o.Manager)
+	case o.nats.noHTTP && o.Name == "":
+		return usage("--no-http: set --name, because there is no port to make a name of")
+	case o.given["endpoint"] && protocol.NATSNameOf(o.leagueID(), o.address.endpoint) == "":
+		return usage("--endpoint %.100q: with --nats it must be one such as %s", o.address.endpoint,
+			protocol.NATSEndpoint(protocol.AgentSubject(o.leagueID(), "NAME")))
+	}
+	o.natsEndpoint, o.address.endpoint, o.address.local = o.address.endpoint, "", true
+	return nil
+}
+
+// callerName returns the name of the caller of a request through NATS; the same for all where the servers have no
+// users, and "" for another carrier.
+func callerName(ctx context.Context) string {
+	switch from := nats.CallerOf(ctx); {
+	case from.Known:
+		return protocol.NATSEndpoint(from.Name)
+	case from.Name != "":
+		return protocol.NATSEndpoint("*")
+	}
+	return ""
+}
