@@ -244,7 +244,7 @@ func (p *participant) close() {
 
 func (p *participant) release() {
 	closeListener(p.listener)
-	_ = p.file.Close()     // reports a failed write itself
+	_ = p.file.Close() // reports a failed write itself
 }
 
 // run serves the agent, registers it, and waits until its league is over. When it
