@@ -32,7 +32,9 @@ func ValidNATSName(s string) bool {
 func AgentSubject(leagueID, name string) string { return "evenodd." + leagueID + ".agent." + name }
 
 // ManagerSubject is the subject of the manager for one caller; for all of them for *.
-func ManagerSubject(leagueID, caller string) string { return "evenodd." + leagueID + ".manager." + caller }
+func ManagerSubject(leagueID, caller string) string {
+	return "evenodd." + leagueID + ".manager." + caller
+}
 
 // NATSEndpoint is the endpoint with a subject.
 func NATSEndpoint(subject string) string { return NATS + "://" + subject }
