@@ -1,0 +1,180 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	stdhttp "net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/journal"
+	"evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/transport"
+	"evenodd/transport/http"
+	"evenodd/transport/memory"
+)
+
+// scrape returns the metrics of a process and the lines of their values.
+func scrape(t *testing.T, base string) (text string, series []string) {
+	t.Helper()
+	r, err := stdhttp.Get(base + "/metrics")
+	require.NoError(t, err)
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, errors.Join(err, r.Body.Close()))
+	require.Equal(t, stdhttp.StatusOK, r.StatusCode)
+	for line := range strings.Lines(string(body)) {
+		if !strings.HasPrefix(line, "#") {
+			series = append(series, line)
+		}
+	}
+	return string(body), series
+}
+
+// promtool runs Debian's promtool, if it is there.
+func promtool(t *testing.T, input string, args ...string) {
+	t.Helper()
+	t.Run("promtool", func(t *testing.T) { runPromtool(t, input, args...) })
+}
+
+func runPromtool(t *testing.T, input string, args ...string) {
+	t.Helper()
+	path, err := exec.LookPath("promtool")
+	if err != nil {
+		const missing = "NOT TESTED: metrics and alert rules by promtool, which is not there (on Debian: apt-get install prometheus)"
+		if os.Getenv("CI") != "" {
+			t.Fatal(missing)
+		}
+		t.Skip(missing)
+	}
+	check := exec.CommandContext(t.Context(), path, args...)
+	check.Stdin = strings.NewReader(input)
+	out, err := check.CombinedOutput()
+	require.NoError(t, err, "promtool %v: %s", args, out)
+}
+
+// callerOf fails or succeeds as an error says.
+type callerOf struct{ err error }
+
+func (c callerOf) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
+	return nil, &transport.Timing{}, c.err
+}
+
+// Neither the size of a league nor what other agents send adds series: 1,000 players, 10,000 calls and requests with
+// made-up methods, codes and names, and on top of that each call that is possible with each outcome.
+func TestMetricsHaveAFewSeriesWhateverOthersSend(t *testing.T) {
+	n, err := newNode(nodeOptions{maxReply: maxReply, log: zerolog.Nop()})
+	require.NoError(t, err)
+	defer n.close()
+	m, err := manager.New(manager.Options{
+		Created: journal.Created{LeagueID: "made-up", GameType: "even_odd", Configuration: journal.Configuration{
+			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
+			Participants: journal.Participants{Players: 1001, Referees: 1},
+		}},
+		Games: games(), Caller: memory.NewBus(), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
+	})
+	require.NoError(t, err)
+	mux := transport.NewMux(zerolog.Nop())
+	m.Mount(mux)
+	leagueMetrics(n.metrics, m.Status)
+	journalMetrics(n.metrics, m.JournalWork)
+	leaderMetrics(n.metrics, func() bool { return true })
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	a := &address{host: "127.0.0.1", local: true}
+	stop, err := n.serve(a, listener, "", mux, m.Stamp, http.Config{MaxBody: maxRequest, Mounts: probes(n.metrics, nil)})
+	require.NoError(t, err)
+	defer stop()
+
+	stamp := protocol.NewStamp("player:made-up", protocol.SystemClock())
+	ask := func(method string, params any) (answer transport.Answer) {
+		body, err := transport.EncodeRequest(method, params, 1)
+		require.NoError(t, err)
+		return mux.Serve(t.Context(), "", body)
+	}
+	for i := range 1000 {
+		answer := ask("register_player", &protocol.LeagueRegisterRequest{
+			Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, "conv-1"),
+			PlayerMeta: protocol.PlayerMeta{AgentMeta: protocol.AgentMeta{DisplayName: fmt.Sprint("made-up", i), Version: "1.0.0",
+				GameTypes: []string{"even_odd"}, ContactEndpoint: fmt.Sprintf("http://made-up-%d:8101/mcp", i)}}})
+		require.NoError(t, answer.Err)
+	}
+	for i := range 5000 {
+		name := fmt.Sprint("made-up-", i)
+		ask(name, map[string]string{"message_type": name, "sender": name})
+		_, _, _ = n.metrics.Caller(callerOf{&protocol.Error{Code: protocol.Code(name)}}).Call(t.Context(),
+			transport.Request{Method: name, Endpoint: name + "://" + name})
+		n.metrics.Refused(&protocol.Error{Code: protocol.Code(name)})
+	}
+	outcomes := []error{nil, &transport.OpenError{}, &transport.Error{}, &transport.LocalError{Err: io.EOF},
+		&transport.ForbiddenError{}, context.DeadlineExceeded, context.Canceled, &transport.UnreachableError{}, io.EOF}
+	for _, method := range append(protocol.Methods(), protocol.MethodRow{Name: "other"}) {
+		for _, outcome := range outcomes {
+			for _, carrier := range []string{"http", "https", "nats", "memory", "other"} {
+				_, _, _ = n.metrics.Caller(callerOf{outcome}).Call(t.Context(),
+					transport.Request{Method: method.Name, Endpoint: carrier + "://x"})
+			}
+		}
+		n.metrics.Answered(method.Name, nil, nil, 0)
+		n.metrics.Answered(method.Name, nil, io.EOF, 0)
+	}
+	for i := range 100 {
+		n.metrics.Refused(protocol.Fault(protocol.Code(fmt.Sprintf("E%03d", i)), "x"))
+	}
+
+	text, series := scrape(t, "http://"+listener.Addr().String())
+	t.Logf("%d series, %d bytes", len(series), len(text))
+	assert.LessOrEqual(t, len(series), 2000)
+	assert.LessOrEqual(t, len(text), 300<<10)
+	assert.NotContains(t, text, "made-up")
+	for _, line := range []string{`evenodd_agents{state="registered"} 1000`, `evenodd_refusals_total{code="other"} 10`,
+		`evenodd_requests_total{method="register_player",outcome="ok"} 1001`, `evenodd_requests_total{method="other",outcome="refused"} 5001`,
+		`evenodd_calls_total{carrier="other",method="other",outcome="refused"} 5001`} {
+		assert.Contains(t, text, line)
+	}
+	problems, err := promlint.New(strings.NewReader(text)).Lint() // what promtool does, for machines without it
+	require.NoError(t, err)
+	assert.Empty(t, problems)
+	promtool(t, text, "check", "metrics")
+}
+
+// docs/metrics.md names each metric that this program has, and six alert rules about them.
+func TestAlertRulesOfTheDocumentation(t *testing.T) {
+	page, err := os.ReadFile("../docs/metrics.md")
+	require.NoError(t, err)
+	found := regexp.MustCompile("(?s)```yaml\n(groups:.*?)```").FindSubmatch(page)
+	require.NotNil(t, found)
+	assert.Equal(t, 6, bytes.Count(found[1], []byte("- alert: ")))
+	known := map[string]bool{"evenodd": true}
+	for _, row := range regexp.MustCompile("(?m)^\\| `(evenodd_\\w+)` \\|").FindAllSubmatch(page, -1) {
+		known[string(row[1])] = true
+	}
+	assert.Greater(t, len(known), 12)
+	named := regexp.MustCompile(`"(evenodd_\w+)"`)
+	for _, file := range []string{"metrics/metrics.go", "monitor.go", "page.go", "agent.go"} {
+		source, err := os.ReadFile(file)
+		require.NoError(t, err)
+		for _, metric := range named.FindAllSubmatch(source, -1) {
+			assert.True(t, known[string(metric[1])], "docs/metrics.md has no row for %s", metric[1])
+		}
+	}
+	for _, metric := range regexp.MustCompile(`evenodd_\w+`).FindAllString(string(found[1]), -1) {
+		assert.True(t, known[metric], "a rule names %s, which is not in the table", metric)
+	}
+	rules := filepath.Join(t.TempDir(), "rules.yaml")
+	require.NoError(t, os.WriteFile(rules, found[1], 0o600))
+	promtool(t, "", "check", "rules", rules)
+}
