@@ -169,7 +169,7 @@ func (o *upOptions) whoMayJoin(entrants int) string {
 	switch {
 	case !o.open(entrants):
 		return ""
-	case loopback(o.address.host):
+	case loopback(o.address.host) && !o.nats.on():
 		return "Only this computer can join; --host 0.0.0.0 opens it."
 	case o.admission.roster == "":
 		return "Anybody who reaches this computer may join, and take any name; with --roster, only the names of a list."

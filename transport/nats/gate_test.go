@@ -54,7 +54,9 @@ func TestServerThatMayNotAnswerIsSilent(t *testing.T) {
 	answer, err := answers.NextMsg(patience)
 	require.NoError(t, err)
 	assert.Contains(t, string(answer.Data), `"second"`)
-	more, _, err := answers.Pending()
-	require.NoError(t, err)
-	assert.Zero(t, more)
+	for more, _, _ := answers.Pending(); more > 0; more-- { // the second one may get the first request late
+		answer, err := answers.NextMsg(patience)
+		require.NoError(t, err)
+		assert.Contains(t, string(answer.Data), `"second"`)
+	}
 }
