@@ -1,6 +1,8 @@
 package manager_test
 
 import (
+	"os"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,6 +15,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/store"
 	"evenodd/rules"
 )
 
@@ -90,4 +93,124 @@ func assertSameResults(t *testing.T, want map[string]string, results []manager.M
 		assert.JSONEq(t, want[r.MatchID], got)
 	}
 	assert.Len(t, results, len(want))
+}
+
+// sourcesOf are the rows of the table in docs/many-machines.md that says where a new leader has each thing from.
+func sourcesOf(t *testing.T) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/many-machines.md")
+	require.NoError(t, err)
+	_, table, found := strings.Cut(string(text), "| of the leader before | a new leader has it from |\n| --- | --- |\n")
+	require.True(t, found)
+	rows := map[string]string{}
+	for line := range strings.Lines(table) {
+		if !strings.HasPrefix(line, "|") {
+			break
+		}
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		for thing := range strings.SplitSeq(cells[1], ", ") {
+			rows[strings.TrimSpace(thing)], _, _ = strings.Cut(strings.TrimSpace(cells[2]), ":")
+		}
+	}
+	return rows
+}
+
+// A new leader has a folder that is empty. Each thing is there although it was removed with the folder before, and
+// missing without its source.
+func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
+	from := map[string]string{}
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		stream, master := &streams{most: 1 << 20}, protocol.MasterSecret(strings.Repeat("secret", 8))
+		w.Shared = func() *manager.Shared { return &manager.Shared{Stream: &end{streams: stream}, Master: master} }
+		var x *leaguetest.ManagerRun
+		takeOver := func(change ...func(*manager.Options)) {
+			if x != nil {
+				x.Kill()
+			}
+			shared := func(o *manager.Options) { o.Secret = nil }
+			x = w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, append([]func(*manager.Options){withTakeover, shared}, change...)...)
+			w.Secret, _ = master.Secret(leaguetest.LeagueID, x.Files.State.Created.SecretNonce)
+		}
+		takeOver(withRoster(classRoster()))
+		token := x.Manager.AdminToken()
+		refereesFolder, start := leaguetest.TempFolder(t), w.Clock.Now().Add(time.Minute)
+		w.RefereeWithFiles("REF01", refereesFolder)
+		alice := playerWithCode(w, "laptop", "Alice", leaguetest.TempFolder(t))
+		playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
+		ask(w, "P01", protocol.QueryStatus)
+		alice.Stop()
+		alice = playerWithCode(w, "phone", "Alice", leaguetest.TempFolder(t)) // with a second token
+		w.Organise(protocol.CommandStart, leaguetest.StartAt(start))
+		exhaust := func() (n int) {
+			for q := (&protocol.ToolRequest{}); n < 1000; n++ {
+				q.AuthToken = x.Manager.AdminToken()
+				if _, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q); protocol.AsError(err) != nil &&
+					protocol.AsError(err).Code == protocol.ErrRateLimited {
+					return n
+				}
+			}
+			return n
+		}
+		exhaust()
+
+		takeOver(withRoster(classRoster()))
+		assert.GreaterOrEqual(t, exhaust(), 100)
+		from["limits of callers"] = "nowhere"
+		assert.Equal(t, token, x.Manager.AdminToken())
+		from["admin token"] = "the secret"
+		assert.Equal(t, w.TokenOf("P01", 2), alice.Player.Token())
+		_, err := w.Query("P01", protocol.QueryStatus).Send()
+		require.ErrorContains(t, err, "auth_token has expired", "the first token")
+		from["tokens"], from["keys"], from["generations of tokens"] = "the secret", "the secret", "the journal"
+		_, _, err = manager.OpenShared(leaguetest.TempFolder(t), leaguetest.LeagueID, false, time.Now,
+			&manager.Shared{Stream: &end{streams: stream}, Master: []byte("another")})
+		require.ErrorContains(t, err, "another secret")
+		none := manager.Shared{Stream: &end{streams: &streams{most: 1 << 20}}, Master: master}
+		empty, _, err := manager.OpenShared(leaguetest.TempFolder(t), leaguetest.LeagueID, false, time.Now, &none)
+		require.NoError(t, err)
+		assert.Zero(t, empty.State.Events, "without the journal there is nothing")
+		require.NoError(t, empty.Close())
+		assert.Equal(t, 2, x.Manager.Status().Players)
+		assert.Equal(t, protocol.FormatTimestamp(start), x.Manager.Status().StartAt)
+		from["agents"], from["planned start"] = "the journal", "the journal"
+		w.PingOnly("other")
+		assert.NotEmpty(t, applyWithCode(w, "Eve", "other", "").ErrorCode)
+		takeOver() // without the file
+		assert.Empty(t, applyWithCode(w, "Eve", "other", "").ErrorCode)
+		from["roster"] = "the operator's files"
+		time.Sleep(leaguetest.Second)
+		w.Organise(protocol.CommandWithdraw, leaguetest.About("P03"))
+		takeOver(withRoster(classRoster()), func(o *manager.Options) { o.Pace = 60 })
+		playerWithCode(w, "carols", "Carol", leaguetest.TempFolder(t))
+		w.WaitUntil(150 * leaguetest.Second) // the first round is over
+		w.Organise(protocol.CommandPause)
+		told := w.CountCalls(protocol.UpdateStandings.Name, "phone")
+		played := x.Manager.Results()
+		require.NotEmpty(t, played)
+
+		takeOver(withRoster(classRoster()))
+		synctest.Wait()
+		assert.Equal(t, played, x.Manager.Results())
+		assert.NotNil(t, x.Files.State.Paused)
+		from["results"], from["rounds"], from["decisions of the organiser"] = "the journal", "the journal", "the journal"
+		time.Sleep(leaguetest.Second)
+		assert.Greater(t, w.CountCalls(protocol.UpdateStandings.Name, "phone"), told)
+		from["broadcasts"] = "again"
+		w.Organise(protocol.CommandResume)
+		x.Finish()
+		x.CloseAudited()
+		for _, r := range played {
+			doc, err := store.Read[store.Match](x.Folder.Match(leaguetest.LeagueID, r.MatchID))
+			require.NoError(t, err)
+			assert.Equal(t, store.WrittenByReferee, doc.WrittenBy, "with its transcript")
+		}
+		from["match files"] = "the referees"
+	})
+	// The lease has their digests: package journalstream tests that a standby with others does not lead. The others are
+	// in the memory of a process, and package cmd starts a new one.
+	for _, thing := range []string{"codes", "configuration", "certificates", "allowed endpoints"} {
+		from[thing] = "the operator's files"
+	}
+	from["breakers"], from["streams of pages"] = "nowhere", "nowhere"
+	assert.Equal(t, sourcesOf(t), from)
 }

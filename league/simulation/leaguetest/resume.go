@@ -84,7 +84,7 @@ func (w *World) StartMortalManager(end CrashPoint, folder store.Folder, players,
 func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, referees int,
 	change ...func(*manager.Options)) (*ManagerRun, manager.Options) {
 	w.T.Helper()
-	files, _, err := manager.OpenFiles(folder, LeagueID, false, time.Now)
+	files, _, err := w.openFiles(folder)
 	require.NoError(w.T, err)
 	x := &ManagerRun{
 		World: w, Agent: NewAgent(ManagerHost, nil), Folder: folder, Files: files, CloseFiles: sync.OnceValue(files.Close),
@@ -98,6 +98,13 @@ func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, refere
 		o.Files, o.Caller, o.Clock = files, &mortalCaller{x, o.Caller}, protocol.NewClock(x.now, w.Clock.Sleep)
 	}
 	return x, w.managerOptions(players, referees, append([]func(*manager.Options){mortal}, change...))
+}
+
+func (w *World) openFiles(folder store.Folder) (files *manager.Files, archived string, err error) {
+	if w.Shared == nil {
+		return manager.OpenFiles(folder, LeagueID, false, time.Now)
+	}
+	return manager.OpenShared(folder, LeagueID, false, time.Now, w.Shared())
 }
 
 // Start creates the manager and runs it.

@@ -60,6 +60,8 @@ type World struct {
 	mu     sync.Mutex
 	agents []*Agent
 
+	Shared func() *manager.Shared // what managers with folders share; nil for nothing
+
 	Unchecked map[string]bool // hosts whose messages may be invalid
 	Varies    bool            // the result depends on random secrets
 }
