@@ -66,9 +66,12 @@ func newNode(o nodeOptions) (*node, error) {
 	n.client = http.NewClient(http.ClientConfig{MaxReply: o.maxReply, Roots: trusted, Allow: o.allow, Dialect: n.dialect})
 	by := &carriers{http: n.client}
 	if o.nats.natsOptions != nil && o.nats.on() {
-		if n.conn, err = o.nats.connect(&o); err != nil {
+		slow := n.metrics.Count("evenodd_nats_slow_total", "Times that this process lost messages because it was too slow.")
+		if n.conn, err = o.nats.connect(&o, slow); err != nil {
 			return nil, err
 		}
+		n.metrics.Gauge("evenodd_nats_connected", "1 while the connection to a NATS server is up.", nil,
+			metrics.Flag(n.conn.IsConnected))
 		if n.onNATS, err = nats.NewClient(n.conn, o.nats.name, o.nats.allow, o.maxReply); err != nil {
 			return nil, err
 		}
@@ -104,7 +107,7 @@ func (n *node) serve(a *address, l net.Listener, subject string, mux *transport.
 	tooLarge := c.TooLarge
 	c.TooLarge = func(ctx context.Context, limit int64) error { return n.refused(tooLarge(ctx, limit)) }
 	c.RateLimited = func(wait time.Duration) error { return n.refused(protocol.TooFast(stamp(), wait)) }
-	mux.OnAnswered(n.metrics.Answered)
+	mux.OnAnswered(n.answered)
 	var stops []func()
 	if n.conn != nil {
 		end, err := nats.Serve(n.conn, subject, mux, nats.Config{MaxBody: c.MaxBody, MaxBearerBody: c.MaxBearerBody,
@@ -131,6 +134,15 @@ func (n *node) serve(a *address, l net.Listener, subject string, mux *transport.
 func (n *node) refused(err error) error {
 	n.metrics.Refused(err)
 	return err
+}
+
+// answered counts a request. Only requests over HTTP have an address.
+func (n *node) answered(ctx context.Context, method string, result any, err error, took time.Duration) {
+	carrier := "nats"
+	if http.CallerAddress(ctx).IsValid() {
+		carrier = "http"
+	}
+	n.metrics.Answered(carrier, method, result, err, took)
 }
 
 var (

@@ -60,13 +60,7 @@ func journalMetrics(m *metrics.Set, work func() appendfile.Work) {
 
 // leaderMetrics adds whether this manager leads its league. One without standby always does.
 func leaderMetrics(m *metrics.Set, leads func() bool) {
-	m.Gauge("evenodd_leader", "1 if this manager leads its league, 0 if it stands by.", nil, func(emit metrics.Emit) {
-		if leads() {
-			emit(1)
-		} else {
-			emit(0)
-		}
-	})
+	m.Gauge("evenodd_leader", "1 if this manager leads its league, 0 if it stands by.", nil, metrics.Flag(leads))
 }
 
 // debugFlag defines the flag of the commands that run for long.

@@ -128,8 +128,10 @@ func TestMetricsHaveAFewSeriesWhateverOthersSend(t *testing.T) {
 					transport.Request{Method: method.Name, Endpoint: carrier + "://x"})
 			}
 		}
-		n.metrics.Answered(method.Name, nil, nil, 0)
-		n.metrics.Answered(method.Name, nil, io.EOF, 0)
+		for _, carrier := range []string{"http", "nats"} {
+			n.metrics.Answered(carrier, method.Name, nil, nil, 0)
+			n.metrics.Answered(carrier, method.Name, nil, io.EOF, 0)
+		}
 	}
 	for i := range 100 {
 		n.metrics.Refused(protocol.Fault(protocol.Code(fmt.Sprintf("E%03d", i)), "x"))
@@ -141,7 +143,7 @@ func TestMetricsHaveAFewSeriesWhateverOthersSend(t *testing.T) {
 	assert.LessOrEqual(t, len(text), 300<<10)
 	assert.NotContains(t, text, "made-up")
 	for _, line := range []string{`evenodd_agents{state="registered"} 1000`, `evenodd_refusals_total{code="other"} 10`,
-		`evenodd_requests_total{method="register_player",outcome="ok"} 1001`, `evenodd_requests_total{method="other",outcome="refused"} 5001`,
+		`evenodd_requests_total{carrier="nats",method="register_player",outcome="ok"} 1001`, `evenodd_requests_total{carrier="nats",method="other",outcome="refused"} 5001`,
 		`evenodd_calls_total{carrier="other",method="other",outcome="refused"} 5001`} {
 		assert.Contains(t, text, line)
 	}

@@ -82,7 +82,7 @@ func TestProcessesOfALeagueServeTheirMetrics(t *testing.T) {
 		recorded += metric(t, text, `evenodd_matches{outcome="`+outcome+`",state="recorded"}`)
 	}
 	assert.InDelta(t, 1, recorded, 0)
-	assert.InDelta(t, 1, metric(t, text, `evenodd_requests_total{method="report_match_result",outcome="ok"}`), 0)
+	assert.InDelta(t, 1, metric(t, text, `evenodd_requests_total{carrier="http",method="report_match_result",outcome="ok"}`), 0)
 	assert.InDelta(t, 1, metric(t, text, `evenodd_refusals_total{code="E003"}`), 0)
 	assert.InDelta(t, 1, metric(t, text, "evenodd_leader"), 0)
 	assert.Zero(t, metric(t, text, `evenodd_agents{state="suspended"}`))

@@ -78,8 +78,8 @@ type natsUser struct {
 }
 
 // connect connects the user.
-func (u *natsUser) connect(o *nodeOptions) (*nats.Conn, error) {
-	options := nats.Options{URLs: u.urls, Name: u.name, Log: o.log}
+func (u *natsUser) connect(o *nodeOptions, slow func()) (*nats.Conn, error) {
+	options := nats.Options{URLs: u.urls, Name: u.name, Slow: slow, Log: o.log}
 	var err error
 	if options.Roots, err = roots("nats-ca", u.ca); err != nil {
 		return nil, err

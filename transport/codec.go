@@ -86,7 +86,7 @@ func (m *Mux) serveOne(ctx context.Context, bearer string, body []byte) Answer {
 	}
 	begun := time.Now()
 	answer := m.serveCall(ctx, bearer, body)
-	m.answered(answer.method, answer.Result, answer.Err, time.Since(begun))
+	m.answered(ctx, answer.method, answer.Result, answer.Err, time.Since(begun))
 	return answer
 }
 

@@ -15,8 +15,8 @@ type Mux struct {
 	routes   map[string]route
 	fallback func(params any) (method string, ok bool)
 	unread   func(ctx context.Context, method string, err error)
-	open     func() bool                                                    // nil: always
-	answered func(method string, result any, err error, took time.Duration) // nil for no observer
+	open     func() bool // nil: always
+	answered Answered    // nil for no observer
 	log      zerolog.Logger
 }
 
@@ -51,9 +51,10 @@ func (m *Mux) OnUnread(f func(ctx context.Context, method string, err error)) { 
 
 // OnAnswered makes the mux call f, from any goroutine, after every encoded call, also one that no handler can read.
 // The method is that of the request, "" where it names none. Took is the time until the result was encoded.
-func (m *Mux) OnAnswered(f func(method string, result any, err error, took time.Duration)) {
-	m.answered = f
-}
+func (m *Mux) OnAnswered(f Answered) { m.answered = f }
+
+// Answered is told of a call that was answered.
+type Answered func(ctx context.Context, method string, result any, err error, took time.Duration)
 
 func (m *Mux) find(method string, params any) (route, error) {
 	if r, ok := m.routes[method]; ok {
@@ -95,7 +96,7 @@ func (m *Mux) Handles(method string) bool {
 func (m *Mux) DispatchEncoded(ctx context.Context, bearer, method string, params []byte) (result any, err error) {
 	if m.answered != nil {
 		begun := time.Now()
-		defer func() { m.answered(method, result, err, time.Since(begun)) }()
+		defer func() { m.answered(ctx, method, result, err, time.Since(begun)) }()
 	}
 	defer m.contain(method, &err)
 	if result, err = m.dispatchRaw(ctx, bearer, method, params); err != nil {

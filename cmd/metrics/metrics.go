@@ -50,7 +50,7 @@ func New() *Set {
 	s.calls = counter("evenodd_calls_total", "Calls of this process to other agents.", "method", "outcome", "carrier")
 	s.took = histogram("evenodd_call_duration_seconds", "Time of calls to other agents, with their wait in the queue.")
 	s.queued = histogram("evenodd_call_queue_seconds", "Time that calls waited for a connection of this process.")
-	s.requests = counter("evenodd_requests_total", "Requests of other agents that reached a handler.", "method", "outcome")
+	s.requests = counter("evenodd_requests_total", "Requests of other agents that reached a handler.", "method", "outcome", "carrier")
 	s.answering = histogram("evenodd_request_duration_seconds", "Time in which requests of other agents were answered.")
 	s.refusals = counter("evenodd_refusals_total", "Requests refused, by the code of the error.", "code")
 	return s
@@ -137,8 +137,8 @@ func carrierOf(endpoint string) string {
 	return other
 }
 
-// Answered counts a request that was answered: see transport.Mux.OnAnswered.
-func (s *Set) Answered(name string, result any, err error, took time.Duration) {
+// Answered counts a request that a carrier brought: see transport.Answered. The caller bounds the names of carriers.
+func (s *Set) Answered(carrier, name string, result any, err error, took time.Duration) {
 	method, outcome := s.method(name), "ok"
 	if answer, ok := result.(*protocol.LeagueQueryResponse); ok && err == nil && answer.Error != nil {
 		err = &protocol.Error{Code: protocol.Code(answer.Error.ErrorCode)}
@@ -147,7 +147,7 @@ func (s *Set) Answered(name string, result any, err error, took time.Duration) {
 		outcome = "refused"
 		s.Refused(err)
 	}
-	s.requests.WithLabelValues(method, outcome).Inc()
+	s.requests.WithLabelValues(method, outcome, carrier).Inc()
 	s.answering.WithLabelValues(method).Observe(took.Seconds())
 }
 
@@ -168,10 +168,26 @@ func (s *Set) Gauge(name, help string, labels []string, read func(Emit)) {
 	register(s, &reading{prometheus.NewDesc(name, help, labels, nil), prometheus.GaugeValue, read})
 }
 
+// Flag reads a metric that is 1 while a condition holds, else 0.
+func Flag(holds func() bool) func(Emit) {
+	return func(emit Emit) {
+		value := 0.0
+		if holds() {
+			value = 1
+		}
+		emit(value)
+	}
+}
+
 // Counter is Gauge for a value that only grows.
 func (s *Set) Counter(name, help string, read func() float64) {
 	emit := func(emit Emit) { emit(read()) }
 	register(s, &reading{prometheus.NewDesc(name, help, nil, nil), prometheus.CounterValue, emit})
+}
+
+// Count adds a metric that counts the calls of the returned function.
+func (s *Set) Count(name, help string) (count func()) {
+	return register(s, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})).Inc
 }
 
 // A reading is a metric that is read at each scrape.

@@ -29,6 +29,7 @@ type Options struct {
 	// Name is that of the user: one token. Replies arrive below InboxOf(Name), the only inbox
 	// that the user may subscribe to.
 	Name string
+	Slow func() // called, from any goroutine, when messages were dropped because this process is too slow; may be nil
 	Log  zerolog.Logger
 }
 
@@ -64,7 +65,7 @@ func Connect(o Options) (*nats.Conn, error) {
 	if err := user(&options); err != nil {
 		return nil, err
 	}
-	logEvents(&options, o.Log)
+	logEvents(&options, o.Slow, o.Log)
 	conn, err := options.Connect()
 	if err == nil || refused(err) {
 		return conn, err
@@ -119,8 +120,8 @@ func redacted(urls []string) []string {
 	return shown
 }
 
-// logEvents logs what happens to a connection.
-func logEvents(o *nats.Options, log zerolog.Logger) {
+// logEvents logs what happens to a connection, and calls slow when messages were dropped.
+func logEvents(o *nats.Options, slow func(), log zerolog.Logger) {
 	o.DisconnectedErrCB = func(c *nats.Conn, err error) {
 		if !c.IsClosed() {
 			log.Warn().Err(err).Str("event_type", "NATS_DISCONNECTED").
@@ -132,6 +133,9 @@ func logEvents(o *nats.Options, log zerolog.Logger) {
 	}
 	o.ConnectedCB, o.ReconnectedCB = connected, connected
 	o.AsyncErrorCB = func(_ *nats.Conn, s *nats.Subscription, err error) {
+		if errors.Is(err, nats.ErrSlowConsumer) && slow != nil {
+			slow()
+		}
 		line := log.Warn().Err(err) //nolint:zerologlint // sent below
 		if s != nil {
 			dropped, _ := s.Dropped() // an error means that it has ended
