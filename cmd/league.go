@@ -22,6 +22,8 @@ type organiserOptions struct {
 	by       string
 	format   string
 
+	secretFile string
+
 	remote bool // the user has named the manager
 }
 
@@ -71,6 +73,7 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 	f.StringVar(&o.manager, "manager", "", "`URL` of the manager (default: from the data folder, or "+
 		"http://localhost:8000/mcp); HTTPS unless it is on this machine")
 	tlsCAFlag(f, &o.ca)
+	secretFileFlag(f, &o.secretFile)
 	f.StringVar(&o.by, "by", "", "your `name`, for the record (default: your login name)")
 	formatFlag(f, &o.format)
 	c.AddCommand(newLeagueStatus(o), newLeagueStandings(o), newLeagueSchedule(o), newLeagueExport(o),

@@ -74,7 +74,7 @@ func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
 	}
 	c := &managerClient{node: n, url: address, leagueID: o.leagueID, token: token}
 	if err = c.meet(ctx); err == nil && token == "" {
-		c.token, err = tokenOf(folder, c.leagueID)
+		c.token, err = o.tokenOf(folder, c.leagueID)
 	}
 	if err != nil {
 		n.close()
@@ -84,9 +84,9 @@ func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
 	return c, nil
 }
 
-// tokenOf derives the admin token of a league from the secret in its data folder.
-func tokenOf(folder store.Folder, leagueID string) (string, error) {
-	secret, err := folder.Secret(leagueID, true)
+// tokenOf derives the admin token of a league from its secret.
+func (o *organiserOptions) tokenOf(folder store.Folder, leagueID string) (string, error) {
+	secret, err := secretOf(folder, leagueID, o.secretFile)
 	if err != nil {
 		return "", fmt.Errorf("no admin token: %w; or set %s to the token, if you have it", err, adminTokenVariable)
 	}

@@ -23,7 +23,7 @@ the commands of 'evenodd league' work on another machine. The token allows all o
 			if err != nil {
 				return err
 			}
-			token, err := tokenOf(folder, o.leagueID)
+			token, err := o.tokenOf(folder, o.leagueID)
 			if err != nil {
 				return err
 			}

@@ -31,6 +31,7 @@ type managerOptions struct {
 	leagueSettings
 	address      address
 	nats         natsOptions
+	journal      journalOptions
 	exitWhenDone bool
 	mcpAdmin     bool
 	page         bool
@@ -72,6 +73,7 @@ as http://localhost:8000/.`,
 		},
 	}
 	o.flags(c.Flags())
+	o.journal.flags(c.Flags())
 	return c
 }
 
@@ -97,7 +99,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if o.Referees < 1 {
 		return usage("--referees %d: a league needs at least one", o.Referees)
 	}
-	if err := o.nats.check(o.LeagueID); err != nil {
+	if err := cmp.Or(o.nats.check(o.LeagueID), o.journal.check(o)); err != nil {
 		return err
 	}
 	if err := o.admission.read(s, &o.Options); err != nil {
@@ -146,7 +148,12 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer n.close()
-	if o.Files, err = openFiles(s, o.data, o.LeagueID, o.newLeague); err != nil {
+	shared, closeStream, err := o.openStream(ctx, log)
+	if err != nil {
+		return err
+	}
+	defer closeStream()
+	if o.Files, err = openFiles(s, o.data, o.LeagueID, o.newLeague, shared); err != nil {
 		return err
 	}
 	if o.Files != nil {
@@ -387,8 +394,8 @@ func howToResume(status manager.Status, data string) string {
 }
 
 // openFiles opens the files of a league in a data folder, and reports what it found;
-// it returns nil without a folder.
-func openFiles(s streams, data, leagueID string, fresh bool) (*manager.Files, error) {
+// it returns nil without a folder. Shared is nil for a journal in the folder.
+func openFiles(s streams, data, leagueID string, fresh bool, shared *manager.Shared) (*manager.Files, error) {
 	if data == "" {
 		if fresh {
 			return nil, usage("--new-league needs the folder of the old league: set --data")
@@ -399,8 +406,15 @@ func openFiles(s streams, data, leagueID string, fresh bool) (*manager.Files, er
 		return nil, usage("--league-id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
 	_, stop := s.showProgress("reading the league")
-	files, archived, err := manager.OpenFiles(store.Folder(data), leagueID, fresh, time.Now)
+	open := manager.OpenFiles
+	if shared != nil {
+		open = shared.OpenFiles
+	}
+	files, archived, err := open(store.Folder(data), leagueID, fresh, time.Now)
 	stop()
+	if archived != "" && shared != nil && !fresh {
+		s.note("The journal in %s was not the beginning of that in NATS.", data)
+	}
 	if archived != "" {
 		s.note("The old league is in %s.", archived)
 	}

@@ -29,7 +29,7 @@ type natsNet struct {
 }
 
 // startNATS starts a NATS server, which also has a user root that may do all.
-func startNATS(t *testing.T, league string) *natsNet {
+func startNATS(t *testing.T, league string, change ...func(*server.Options)) *natsNet {
 	t.Helper()
 	dir := t.TempDir()
 	roster, config := filepath.Join(dir, "roster.csv"), filepath.Join(dir, "nats.conf")
@@ -42,6 +42,9 @@ func startNATS(t *testing.T, league string) *natsNet {
 	require.NoError(t, err)
 	o.Users = append(o.Users, &server.User{Username: "root", Password: "secret"})
 	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", -1, true, true
+	for _, c := range change {
+		c(o)
+	}
 	s, err := server.NewServer(o)
 	require.NoError(t, err)
 	s.Start()

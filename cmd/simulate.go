@@ -305,7 +305,7 @@ func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
 	if folder == "" && !o.newLeague {
 		folder = o.folder
 	}
-	stored, err := openFiles(s, folder, o.LeagueID, o.newLeague)
+	stored, err := openFiles(s, folder, o.LeagueID, o.newLeague, nil)
 	if stored == nil || err != nil {
 		return nil, err
 	}

@@ -57,8 +57,8 @@ func TestLeagueContinuesFromTheStreamAlone(t *testing.T) {
 	stream := &streams{most: 1 << 20}
 	master := protocol.MasterSecret(strings.Repeat("secret", 8))
 	open := func(folder string, master protocol.MasterSecret) (*manager.Files, string, error) {
-		return manager.OpenShared(store.Folder(folder), leagueID, false, time.Now,
-			&manager.Shared{Stream: &end{streams: stream}, Master: master})
+		shared := &manager.Shared{Stream: &end{streams: stream}, Master: master}
+		return shared.OpenFiles(store.Folder(folder), leagueID, false, time.Now)
 	}
 	start := func(files *manager.Files) *manager.Manager {
 		o := options(files)
@@ -142,8 +142,8 @@ func TestLeagueThatItsServerCannotTakeDoesNotBegin(t *testing.T) {
 		"start without signatures": {10_000, 120 << 10, "bytes, and the NATS server allows a line of 122880: raise its max_payload, or admit fewer"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			files, _, err := manager.OpenShared(store.Folder(t.TempDir()), leagueID, false, time.Now,
-				&manager.Shared{Stream: &end{streams: &streams{most: tt.most}}, Master: []byte("x")})
+			shared := &manager.Shared{Stream: &end{streams: &streams{most: tt.most}}, Master: []byte("x")}
+			files, _, err := shared.OpenFiles(store.Folder(t.TempDir()), leagueID, false, time.Now)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, files.Close()) }()
 			o := options(files)

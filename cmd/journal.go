@@ -1,0 +1,223 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/rs/zerolog"
+	"github.com/spf13/pflag"
+
+	"evenodd/config/userfile"
+	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
+	"evenodd/league/journal/journalstream"
+	"evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
+)
+
+// The places of a journal.
+const (
+	journalFolder = "folder"
+	journalNATS   = "nats"
+)
+
+// journalOptions say where the journal of a league is.
+type journalOptions struct {
+	place    string   // journalFolder or journalNATS
+	creds    string   // path; "" for that of --nats-creds
+	secret   string   // path of the file with the master secret
+	monitors []string // URLs of the monitoring ports of NATS servers
+}
+
+// flags defines the flags.
+func (o *journalOptions) flags(f *pflag.FlagSet) {
+	choiceFlag(f, &o.place, "journal", journalFolder, "where the journal of the league is: in the data folder, or in a "+
+		"stream of the --nats servers with a copy in the data folder (docs/many-machines.md)", journalFolder, journalNATS)
+	f.StringVar(&o.creds, "nats-journal-creds", "", "`file` with the key or the credentials of the user that writes the "+
+		"journal (default: journal.nk in the folder --nats-creds)")
+	secretFileFlag(f, &o.secret)
+	f.StringSliceVar(&o.monitors, "nats-monitor", nil, "`URL` of the monitoring port of a NATS server, such as "+
+		"http://192.0.2.7:8222, to warn if it syncs its disk late; may be repeated, once for each server")
+}
+
+// secretFileFlag defines the flag of the commands that derive the secret of a league.
+func secretFileFlag(f *pflag.FlagSet, path *string) {
+	f.StringVar(path, "secret-file", "", "with a journal in NATS: `file` of 32 or more random bytes, the same for all "+
+		"managers of the league, that only its owner can read")
+}
+
+// check returns an error for flags that do not fit each other.
+func (o *journalOptions) check(m *managerOptions) error {
+	if o.place != journalNATS {
+		if o.creds != "" || o.secret != "" || len(o.monitors) > 0 {
+			return usage("--nats-journal-creds, --secret-file and --nats-monitor need --journal nats")
+		}
+		return nil
+	}
+	users, err := os.Stat(m.nats.creds)
+	keys := err == nil && users.IsDir()
+	switch {
+	case !m.nats.on():
+		return usage("--journal nats needs --nats")
+	case m.data == "":
+		return usage("--journal nats needs --data: each manager has a copy of the journal in its own folder")
+	case o.secret == "":
+		return usage("--journal nats needs --secret-file, a file of 32 random bytes that all managers of the league have: " +
+			"(umask 077; head -c 32 /dev/urandom > league.secret)")
+	case o.creds == "" && m.nats.creds != "" && !keys:
+		return usage("--journal nats needs --nats-journal-creds: agents could write the journal if one user called them and " +
+			"wrote it, too")
+	case o.creds == "" && keys:
+		o.creds = m.nats.creds
+	}
+	return nil
+}
+
+// readMaster reads the file of --secret-file.
+func readMaster(path string) (protocol.MasterSecret, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, fmt.Errorf("--secret-file: %w", err)
+	}
+	if info.Mode().Perm()&0o077 != 0 && runtime.GOOS != "windows" {
+		return nil, usage("--secret-file %s: others can read it: chmod 600 %s", path, path)
+	}
+	secret, err := userfile.Read(path, 4<<10)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("--secret-file: %s: %w", path, err)
+	case len(secret) < protocol.MinMaster:
+		return nil, usage("--secret-file %s: it has %d bytes and must have %d or more, all random", path, len(secret),
+			protocol.MinMaster)
+	}
+	return secret, nil
+}
+
+// openStream opens the journal of a league in NATS; nil for one in the folder. Call end when it is closed.
+func (o *managerOptions) openStream(ctx context.Context, log zerolog.Logger) (shared *manager.Shared, end func(),
+	err error) {
+	if o.journal.place != journalNATS {
+		return nil, func() {}, nil
+	}
+	master, err := readMaster(o.journal.secret)
+	if err != nil {
+		return nil, nil, err
+	}
+	user := natsUser{&natsOptions{urls: o.nats.urls, creds: o.journal.creds, ca: o.nats.ca}, protocol.NATSJournalName, nil}
+	conn, err := user.connect(&nodeOptions{log: log})
+	if err != nil {
+		return nil, nil, err
+	}
+	stream, err := journalstream.Open(ctx, conn, journalstream.Options{
+		LeagueID: o.LeagueID, Fresh: o.newLeague, Patience: stopPatience + shutdownPatience, Log: log,
+	})
+	if err != nil {
+		conn.Close()
+		return nil, nil, err
+	}
+	if o.journal.creds == "" {
+		log.Warn().Str("event_type", "JOURNAL_UNPROTECTED").Msg(
+			"without users on the NATS servers, anyone who reaches them can write the journal and read all calls")
+	}
+	o.journal.warnOfSyncs(ctx, log)
+	return &manager.Shared{Stream: stream, Master: master}, conn.Close, nil
+}
+
+// warnOfSyncs warns if a NATS server may lose what it has acknowledged. A server tells it at its monitoring port only.
+func (o *journalOptions) warnOfSyncs(ctx context.Context, log zerolog.Logger) {
+	if len(o.monitors) == 0 {
+		log.Warn().Str("event_type", "JOURNAL_SYNC_UNKNOWN").Msg("it is not known how often the NATS servers sync their " +
+			"disks: unless they have sync_interval: always, a power cut of the servers can lose results of the last two " +
+			"minutes; --nats-monitor checks it")
+	}
+	for _, server := range o.monitors {
+		interval, always, err := syncInterval(ctx, server)
+		switch {
+		case err != nil:
+			log.Warn().Err(err).Str("server", server).Str("event_type", "JOURNAL_SYNC_UNKNOWN").
+				Msg("it is not known how often this NATS server syncs its disk")
+		case !always:
+			log.Warn().Str("server", server).Stringer("sync_interval", interval).Str("event_type", "JOURNAL_SYNC_LATE").Msg(
+				"a power cut of the NATS servers can lose results of so long a time: set sync_interval: always")
+		}
+	}
+}
+
+// syncInterval asks a NATS server at its monitoring port how often it syncs its disk.
+func syncInterval(ctx context.Context, server string) (interval time.Duration, always bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, shutdownPatience)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+"/jsz?config=true", http.NoBody)
+	if err != nil {
+		return 0, false, err
+	}
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxFromManager))
+	var answer struct {
+		Config struct {
+			Always   bool  `json:"sync_always"`
+			Interval int64 `json:"sync_interval"` // in nanoseconds
+		} `json:"config"`
+	}
+	if err == nil {
+		err = json.Unmarshal(text, &answer)
+	}
+	if err == nil && answer.Config.Interval == 0 && !answer.Config.Always {
+		err = errors.New("it does not say: JetStream is off, or this is another server")
+	}
+	return time.Duration(answer.Config.Interval), answer.Config.Always, err
+}
+
+// secretOf returns the secret of a league in a data folder: in its private file, or if the journal is in NATS, by the
+// file of --secret-file.
+func secretOf(folder store.Folder, leagueID, secretFile string) (secret [32]byte, err error) {
+	nonce, err := nonceOf(folder.Journal(leagueID))
+	switch {
+	case err != nil || nonce == "":
+		return folder.Secret(leagueID, true)
+	case secretFile == "":
+		return secret, errors.New("the journal of the league is in NATS: set --secret-file as its manager has it")
+	}
+	master, err := readMaster(secretFile)
+	if err != nil {
+		return secret, err
+	}
+	return master.Secret(leagueID, nonce)
+}
+
+// nonceOf is the nonce in the first event of a journal; "" for none.
+func nonceOf(path string) (nonce string, err error) {
+	file, err := store.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = file.Close() }() // only read
+	_, _, err = appendfile.Lines(file, func(number int, text []byte) error {
+		e, err := journalfile.ReadLine(number, text)
+		if err != nil {
+			return err
+		}
+		if created, ok := e.Data.(*journal.Created); ok {
+			nonce = created.SecretNonce
+		}
+		return io.EOF
+	})
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return nonce, err
+}
