@@ -103,6 +103,25 @@ func readMaster(path string) (protocol.MasterSecret, error) {
 	return secret, nil
 }
 
+// openLeague opens the files of the league. Call end when its manager has ended, with the error of the command.
+func (o *managerOptions) openLeague(ctx context.Context, s streams, log zerolog.Logger) (end func(problem *error),
+	err error) {
+	shared, closeStream, err := o.openStream(ctx, log)
+	if err != nil {
+		return nil, err
+	}
+	if o.Files, err = openFiles(s, o.data, o.LeagueID, o.newLeague, shared); err != nil {
+		closeStream()
+		return nil, err
+	}
+	return func(problem *error) {
+		if o.Files != nil {
+			closeFiles(o.Files, problem)
+		}
+		closeStream()
+	}, nil
+}
+
 // openStream opens the journal of a league in NATS; nil for one in the folder. Call end when it is closed.
 func (o *managerOptions) openStream(ctx context.Context, log zerolog.Logger) (shared *manager.Shared, end func(),
 	err error) {

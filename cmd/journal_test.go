@@ -94,7 +94,7 @@ func TestLeagueWithItsJournalInNATS(t *testing.T) {
 func TestFlagsOfAJournalInNATS(t *testing.T) {
 	t.Parallel()
 	secret, open, short := secretFile(t, strings.Repeat("s", 32)), secretFile(t, strings.Repeat("s", 32)), secretFile(t, "s")
-	require.NoError(t, os.Chmod(open, 0o644)) //nolint:gosec // that is the test
+	require.NoError(t, os.Chmod(open, 0o644))
 	nats := []string{"--journal", "nats", "--nats", "nats://127.0.0.1:1", "--data", t.TempDir()}
 	for name, tt := range map[string]struct {
 		args []string

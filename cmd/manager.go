@@ -148,17 +148,11 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer n.close()
-	shared, closeStream, err := o.openStream(ctx, log)
+	end, err := o.openLeague(ctx, s, log)
 	if err != nil {
 		return err
 	}
-	defer closeStream()
-	if o.Files, err = openFiles(s, o.data, o.LeagueID, o.newLeague, shared); err != nil {
-		return err
-	}
-	if o.Files != nil {
-		defer closeFiles(o.Files, &err)
-	}
+	defer end(&err)
 	if o.Files != nil && listener != nil {
 		forget, err := o.Files.Folder.TellManagerURL(o.LeagueID, o.address.localURL(listener))
 		if err != nil {
@@ -406,11 +400,7 @@ func openFiles(s streams, data, leagueID string, fresh bool, shared *manager.Sha
 		return nil, usage("--league-id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
 	_, stop := s.showProgress("reading the league")
-	open := manager.OpenFiles
-	if shared != nil {
-		open = shared.OpenFiles
-	}
-	files, archived, err := open(store.Folder(data), leagueID, fresh, time.Now)
+	files, archived, err := manager.OpenShared(store.Folder(data), leagueID, fresh, time.Now, shared)
 	stop()
 	if archived != "" && shared != nil && !fresh {
 		s.note("The journal in %s was not the beginning of that in NATS.", data)

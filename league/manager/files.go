@@ -50,13 +50,13 @@ func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 	return openFiles(folder, leagueID, fresh, now, nil)
 }
 
-// OpenFiles is OpenFiles for a league whose journal is in a stream. A journal in the folder that is not the beginning
-// of that in the stream goes to the archive with the league.
-func (s *Shared) OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time.Time) (f *Files,
+// OpenShared is OpenFiles for a league whose journal is in a stream, unless shared is nil. A journal in the folder that
+// is not the beginning of that in the stream goes to the archive with the league.
+func OpenShared(folder store.Folder, leagueID string, fresh bool, now func() time.Time, shared *Shared) (f *Files,
 	archived string, err error) {
-	f, archived, err = openFiles(folder, leagueID, fresh, now, s)
+	f, archived, err = openFiles(folder, leagueID, fresh, now, shared)
 	if errors.Is(err, journalfile.ErrDiverged) && !fresh {
-		f, archived, err = openFiles(folder, leagueID, true, now, s)
+		f, archived, err = openFiles(folder, leagueID, true, now, shared)
 	}
 	return f, archived, err
 }

@@ -58,7 +58,7 @@ func TestLeagueContinuesFromTheStreamAlone(t *testing.T) {
 	master := protocol.MasterSecret(strings.Repeat("secret", 8))
 	open := func(folder string, master protocol.MasterSecret) (*manager.Files, string, error) {
 		shared := &manager.Shared{Stream: &end{streams: stream}, Master: master}
-		return shared.OpenFiles(store.Folder(folder), leagueID, false, time.Now)
+		return manager.OpenShared(store.Folder(folder), leagueID, false, time.Now, shared)
 	}
 	start := func(files *manager.Files) *manager.Manager {
 		o := options(files)
@@ -143,7 +143,7 @@ func TestLeagueThatItsServerCannotTakeDoesNotBegin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			shared := &manager.Shared{Stream: &end{streams: &streams{most: tt.most}}, Master: []byte("x")}
-			files, _, err := shared.OpenFiles(store.Folder(t.TempDir()), leagueID, false, time.Now)
+			files, _, err := manager.OpenShared(store.Folder(t.TempDir()), leagueID, false, time.Now, shared)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, files.Close()) }()
 			o := options(files)
