@@ -133,7 +133,7 @@ func (o *managerOptions) openStream(ctx context.Context, log zerolog.Logger) (sh
 		return nil, nil, err
 	}
 	user := natsUser{&natsOptions{urls: o.nats.urls, creds: o.journal.creds, ca: o.nats.ca}, protocol.NATSJournalName, nil}
-	conn, err := user.connect(&nodeOptions{log: log})
+	conn, err := user.connect(&nodeOptions{log: log}, func() {})
 	if err != nil {
 		return nil, nil, err
 	}
