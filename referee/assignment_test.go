@@ -1,7 +1,9 @@
 package referee_test
 
 import (
+	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,6 +12,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/referee"
 )
 
 func TestAssignmentIsAcceptedImmediatelyAndOnce(t *testing.T) {
@@ -123,6 +126,10 @@ func TestInvalidAssignmentIsRejected(t *testing.T) {
 			status: protocol.StatusRejected,
 		},
 		{
+			name: "a player at an endpoint that the referee does not call", status: protocol.StatusRejected,
+			change: func(q *protocol.MatchAssignment) { q.PlayerB.Endpoint = "nats://$JS.API.STREAM.PURGE.x" },
+		},
+		{
 			name: "without a match", change: func(q *protocol.MatchAssignment) { q.MatchID = "" },
 			code: protocol.ErrMissingField, rpc: -32602,
 		},
@@ -130,7 +137,15 @@ func TestInvalidAssignmentIsRejected(t *testing.T) {
 		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
 			manager := w.ScriptedManager()
 			w.Unchecked[manager.Host] = true
-			r := w.Referee("REF01")
+			r := w.RefereeWith("REF01", nil, func(o *referee.Options) {
+				o.CheckPlayer = func(_, endpoint string) error {
+					if strings.HasPrefix(endpoint, protocol.NATSEndpoint("$JS")) {
+						return errors.New("not the endpoint of an agent")
+					}
+					return nil
+				}
+			})
+			require.NoError(t, r.Referee.Register(w.Context))
 			w.Players(2)
 			q := w.Assignment("R1M1", 1, "REF01")
 			if test.change != nil {

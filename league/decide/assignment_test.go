@@ -44,7 +44,13 @@ func TestChoiceOfReferees(t *testing.T) {
 		assert.Equal(t, []string{"REF02", "REF02"}, decide.ChooseReferees(s, 2), name)
 		assert.Equal(t, "REF02", decide.NextReferee(s, "REF01", 0, func(string) bool { return false }), name)
 	}
-	s := started(t)
+	s := started(t, announced())
+	s.Agents["P01"].Endpoint, s.Agents["REF02"].Endpoint = "nats://evenodd.L.agent.anna", "nats://evenodd.L.agent.flag"
+	assert.Equal(t, []string{"REF02", "REF01"}, decide.ChooseReferees(s, 2), "only REF02 can call P01")
+	assert.True(t, decide.CannotCall(s, "REF01", "P02", "P01"))
+	assert.False(t, decide.CannotCall(s, "REF01", "P02", "P03"))
+	assert.False(t, decide.CannotCall(s, "REF02", "P01", "P02"))
+	s = started(t)
 	s.Agents["REF01"].DeniedBy = []string{"P01"}
 	assert.Equal(t, []string{"REF01", "REF02"}, decide.ChooseReferees(s, 1), "one player can lie")
 }
