@@ -90,7 +90,7 @@ func writeServerUsers(folder, leagueID string, roster []config.RosterEntry) erro
 
 // keyOf returns the public key of the secret one in a file, which it makes if there is none.
 func keyOf(path string) (public string, err error) {
-	seed, err := os.ReadFile(path) //nolint:gosec // a file of the folder that the user names
+	seed, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if seed, err = nats.NewKey(); err == nil {
 			err = userfile.Write(path, append(seed, '\n'), 0o600)

@@ -51,23 +51,31 @@ func newClient(t testing.TB, conn *nats.Conn, name string) *nats.Client {
 	return c
 }
 
-// echo answers say with its params, and waits until hold is closed if they are "hold".
+// spoken are params and results.
+type spoken struct {
+	Text   string `json:"text"`
+	Bearer string `json:"bearer"`
+}
+
+// echo answers say with its params, and waits for hold twice if they are "hold".
 func echo(hold <-chan struct{}) *transport.Mux {
 	mux := transport.NewMux(zerolog.Nop())
 	read := func(raw []byte) (any, error) { return string(raw), nil }
 	mux.Handle("say", read, func(ctx context.Context, bearer string, params any) (any, error) {
 		switch text := params.(string); {
 		case strings.Contains(text, "hold"):
-			select {
-			case <-hold:
-			case <-ctx.Done():
+			for range 2 { // the first one shows that it has begun
+				select {
+				case <-hold:
+				case <-ctx.Done():
+				}
 			}
 		case strings.Contains(text, "much"):
-			return map[string]string{"said": strings.Repeat("x", 1900)}, nil
+			return &spoken{Text: strings.Repeat("x", 1900)}, nil
 		case strings.Contains(text, "whole"):
-			return map[string]string{"said": strings.Repeat("x", 9000)}, nil
+			return &spoken{Text: strings.Repeat("x", 9000)}, nil
 		}
-		return map[string]string{"bearer": bearer}, nil
+		return &spoken{Bearer: bearer}, nil
 	})
 	return mux
 }
@@ -86,7 +94,7 @@ func serve(t testing.TB, conn *nats.Conn, subject string, mux *transport.Mux, li
 
 // say is a call to an agent.
 func say(text string) transport.Request {
-	return transport.Request{Endpoint: nats.Scheme + agentSubject, Method: "say", Params: map[string]string{"text": text},
+	return transport.Request{Endpoint: nats.Scheme + agentSubject, Method: "say", Params: &spoken{Text: text},
 		Decode: func(raw []byte) (any, error) { return string(raw), nil }, Limit: patience}
 }
 
@@ -114,13 +122,13 @@ func TestFailedCallsSayWhoseFaultItIs(t *testing.T) {
 		{"a subject of another kind", func(q *transport.Request) { q.Endpoint = "nats://$JS.API.STREAM.PURGE.x" }, is[*transport.ForbiddenError], "must not be called", false},
 		{"another carrier", func(q *transport.Request) { q.Endpoint = "http://" + agentSubject }, is[*transport.ForbiddenError], "must not be called", false},
 		{"larger than the server takes", func(q *transport.Request) { q.Params = say(strings.Repeat("x", 6000)).Params },
-			is[*transport.LocalError], "the message has 6060 bytes, more than the 5000 that the NATS server takes (max_payload)", false},
+			is[*transport.LocalError], "the message has 6072 bytes, more than the 5000 that the NATS server takes (max_payload)", false},
 		{"larger than the agent accepts", func(q *transport.Request) { q.Params = say(strings.Repeat("x", 1000)).Params },
 			is[transport.RPCError], "too large", true},
 		{"large, with a credential", func(q *transport.Request) { q.Bearer, q.Params = "secret", say(strings.Repeat("x", 1000)).Params }, nil, "", true},
 		{"a reply larger than the caller reads", func(q *transport.Request) { q.Params = say("much").Params }, nil, "", true},
 		{"a reply larger than this caller reads", func(q *transport.Request) { q.Params = say("whole").Params },
-			is[transport.RPCError], "the message has 9045 bytes, more than the 5000 that the NATS server takes", true},
+			is[transport.RPCError], "the message has 9057 bytes, more than the 5000 that the NATS server takes", true},
 		{"a reply that is no result", func(q *transport.Request) {
 			q.Decode = func([]byte) (any, error) { return nil, errors.New("not a result") }
 		}, is[*transport.UnreadableError], "not a result", true},
@@ -176,7 +184,8 @@ func TestACallerWithTooManyCallsIsAnsweredAtOnce(t *testing.T) {
 			}
 			var holding sync.WaitGroup
 			holding.Go(func() { assert.NoError(t, call("anna", "hold")) })
-			assert.Eventually(t, func() bool { return code(call("anna", "hello")) == 22 }, patience, time.Millisecond)
+			hold <- struct{}{} // it has begun
+			assert.Equal(t, 22, code(call("anna", "hello")))
 			assert.Equal(t, tt.other, code(call("ben", "hello")))
 			close(hold)
 			holding.Wait()
@@ -209,7 +218,7 @@ func TestCallsDuringARestartOfTheServerAreVoid(t *testing.T) {
 	}
 	require.NoError(t, call("hello"))
 	go func() { held <- call("hold") }()
-	assert.Eventually(t, func() bool { return s.NumClients() == 2 && s.NumSubscriptions() > 0 }, patience, time.Millisecond)
+	hold <- struct{}{} // it has begun
 	s.Shutdown()
 	require.True(t, is[*transport.LocalError](<-held))
 	require.True(t, is[*transport.LocalError](call("hello")))

@@ -103,10 +103,11 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	if err != nil {
 		return nil, nil, err
 	}
+	var over <-chan time.Time // costs less than a context
 	if q.Limit != 0 {
-		limited, stop := context.WithTimeout(ctx, q.Limit)
-		defer stop()
-		ctx = limited
+		timer := time.NewTimer(q.Limit)
+		defer timer.Stop()
+		over = timer.C
 	}
 	token := rand.Text()
 	message := &nats.Msg{Subject: subject, Reply: c.inbox + token, Data: body}
@@ -116,12 +117,20 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 	waiting := c.expect(token, subject)
 	defer c.forget(token)
 	timing := &transport.Timing{}
-	if err := c.publish(ctx, message, timing); err != nil {
+	if err := ctx.Err(); err != nil {
 		return nil, timing, err
+	}
+	if q.Limit < 0 {
+		return nil, timing, context.DeadlineExceeded
+	}
+	if err := c.publish(message, timing); err != nil {
+		return nil, timing, &transport.LocalError{Err: err}
 	}
 	var end ending
 	select {
 	case end = <-waiting.ended:
+	case <-over:
+		end = ending{at: time.Now(), err: context.DeadlineExceeded}
 	case <-ctx.Done():
 		end = ending{at: time.Now(), err: ctx.Err()}
 	}
@@ -134,22 +143,19 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 }
 
 // publish sends a request, unless the connection is down.
-func (c *Client) publish(ctx context.Context, message *nats.Msg, timing *transport.Timing) error {
-	if err := ctx.Err(); err != nil {
-		return err
-	}
+func (c *Client) publish(message *nats.Msg, timing *transport.Timing) error {
 	if !c.conn.IsConnected() {
-		return &transport.LocalError{Err: errDown}
+		return errDown
 	}
 	if err := checkSize(c.conn, message); err != nil {
-		return &transport.LocalError{Err: err}
+		return err
 	}
-	timing.Departed = time.Now()
-	if err := c.conn.PublishMsg(message); err != nil {
-		timing.Departed = time.Time{}
-		return &transport.LocalError{Err: err}
+	departed := time.Now()
+	err := c.conn.PublishMsg(message)
+	if err == nil {
+		timing.Departed = departed
 	}
-	return nil
+	return err
 }
 
 // checkSize returns an error for a message that the server would refuse.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
 
 	"evenodd/transport"
 )
@@ -28,7 +29,6 @@ type Config struct {
 // Bounds of a server.
 const (
 	flushTimeout = 2 * time.Second // until the server has answered a subscription
-	longestCall  = time.Minute     // of a handler; a move may take 30 s
 	mostMessages = 8192            // that wait for receive, which never blocks; the library drops further ones
 	mostBytes    = 32 << 20
 )
@@ -42,9 +42,19 @@ type server struct {
 	budgets *transport.Budgets
 	life    context.Context //nolint:containedctx // of all handlers
 
-	mu      sync.Mutex // orders new handlers before stop
+	strange rate.Sometimes // limits lines of the log
+
+	mu      sync.Mutex // orders new requests before stop
 	stopped bool
-	calls   sync.WaitGroup
+	idle    chan request // takes the next request to a worker that has answered; a new one must first grow its stack
+	workers sync.WaitGroup
+}
+
+// A request has been admitted.
+type request struct {
+	*nats.Msg
+	from   Caller
+	budget *transport.Budget
 }
 
 // Serve answers the calls to a subject until stop is called, which waits for running handlers, for so
@@ -53,7 +63,8 @@ type server struct {
 func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (stop func(patience time.Duration), err error) {
 	c.MaxBearerBody = max(c.MaxBearerBody, c.MaxBody)
 	s := &server{Config: c, conn: conn, mux: mux, named: strings.HasSuffix(subject, ".*"),
-		budgets: transport.NewBudgets(c.Limits.OrDefault())}
+		budgets: transport.NewBudgets(c.Limits.OrDefault()), idle: make(chan request),
+		strange: rate.Sometimes{First: 10, Interval: time.Minute}}
 	life, end := context.WithCancel(context.Background())
 	s.life = life
 	subscription, err := conn.Subscribe(subject, s.receive)
@@ -68,9 +79,10 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (stop 
 		_ = subscription.Unsubscribe() // an error means that the connection is closed
 		s.mu.Lock()
 		s.stopped = true
+		close(s.idle)
 		s.mu.Unlock()
 		defer time.AfterFunc(patience, end).Stop()
-		s.calls.Wait()
+		s.workers.Wait()
 		end()
 	}
 	if !conn.IsConnected() { // the log tells if the server refuses it later
@@ -110,8 +122,10 @@ func (s *server) receive(m *nats.Msg) {
 	}
 	if m.Reply != "" && !strings.HasPrefix(m.Reply, inbox) {
 		// It would make this agent publish where the caller may not: to a journal, or as another's reply.
-		s.Log.Warn().Str("subject", m.Subject).Str("reply", m.Reply[:min(len(m.Reply), maxShown)]).
-			Str("event_type", "NATS_REPLY_REFUSED").Msg("a request wants its reply at a subject that is not an inbox of its caller")
+		s.strange.Do(func() {
+			s.Log.Warn().Str("subject", m.Subject).Str("reply", m.Reply[:min(len(m.Reply), maxShown)]).
+				Str("event_type", "NATS_REPLY_REFUSED").Msg("a request wants its reply at a subject that is not an inbox of its caller")
+		})
 		return
 	}
 	id := transport.CallerID{}
@@ -126,22 +140,36 @@ func (s *server) receive(m *nats.Msg) {
 		s.respond(m, transport.EncodeError(s.RateLimited(max(wait, time.Second))))
 		return
 	}
+	r := request{m, from, budget}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		s.budgets.Leave(budget)
 		return
 	}
-	s.calls.Go(func() {
-		defer s.budgets.Leave(budget)
-		ctx, cancel := context.WithTimeout(context.WithValue(s.life, callerKey{}, from), longestCall)
-		defer cancel()
-		answer := s.answer(ctx, m)
-		if answer.Calls > 1 {
-			budget.Batch(answer.Calls)
-		}
-		s.respond(m, answer.Body)
-	})
+	select {
+	case s.idle <- r:
+	default:
+		s.workers.Go(func() {
+			for more := true; more; r, more = <-s.idle {
+				s.work(r)
+			}
+		})
+	}
+}
+
+// work answers a request.
+func (s *server) work(r request) {
+	defer s.budgets.Leave(r.budget)
+	ctx := s.life // handlers have limits of their own: nobody tells when a caller waits no more
+	if s.named {
+		ctx = context.WithValue(ctx, callerKey{}, r.from)
+	}
+	answer := s.answer(ctx, r.Msg)
+	if answer.Calls > 1 {
+		r.budget.Batch(answer.Calls)
+	}
+	s.respond(r.Msg, answer.Body)
 }
 
 // maxShown is how many bytes of a subject the log shows.
