@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/transport"
 	"evenodd/transport/http"
@@ -28,8 +30,10 @@ type address struct {
 	local    bool     // no other agent is told the endpoint
 	allowed  []string // names besides those of host and endpoint
 	files    keyPair
-	tls      *tls.Config // nil for plain HTTP; set by listen
-	debug    string      // where the profiles of the process are; "" for nowhere
+	tls      *tls.Config    // nil for plain HTTP; set by listen
+	proxies  []string       // networks of trusted proxies
+	trusted  []netip.Prefix // the same; set by listen
+	debug    string         // where the profiles of the process are; "" for nowhere
 }
 
 // localhost is the host on which agents listen by default: only this computer reaches it.
@@ -45,7 +49,27 @@ func addressFlags(f *pflag.FlagSet, a *address) {
 			"Requests for unknown names are refused as DNS rebinding")
 	f.StringVar(&a.files.cert, "tls-cert", "", "PEM `file` with the certificate: serve HTTPS")
 	f.StringVar(&a.files.key, "tls-key", "", "PEM `file` with the key of the certificate")
+	proxyFlag(f, &a.proxies)
 	debugFlag(f, &a.debug)
+}
+
+// proxyFlag defines the flag of the commands that may be behind a proxy.
+func proxyFlag(f *pflag.FlagSet, networks *[]string) {
+	f.StringSliceVar(networks, "trusted-proxy", nil, "`network` of a reverse proxy, such as 192.0.2.9: from there the "+
+		"header X-Forwarded-For names the caller, whose requests then have limits of their own; may be repeated (default: "+
+		"the header is ignored)")
+}
+
+// readProxies reads the networks of trusted proxies.
+func (a *address) readProxies() error {
+	for _, text := range a.proxies {
+		network, err := config.ParseNetwork(text)
+		if err != nil {
+			return usage("--trusted-proxy %q: must be a network or an address, such as 192.0.2.0/24", text)
+		}
+		a.trusted = append(a.trusted, network)
+	}
+	return nil
 }
 
 // ports is a range of ports; an agent takes the first free one. 0 is any port.
@@ -81,10 +105,13 @@ func (p *ports) Type() string { return "port" }
 
 // listen opens the port, and completes the endpoint and the TLS configuration.
 func (a *address) listen(ctx context.Context) (net.Listener, error) {
-	if err := a.checkEndpoint(); err != nil {
+	err := a.checkEndpoint()
+	if err == nil {
+		err = a.readProxies()
+	}
+	if err != nil {
 		return nil, err
 	}
-	var err error
 	if a.tls, err = a.files.tlsConfig(); err != nil {
 		return nil, err
 	}
@@ -235,6 +262,9 @@ func (a *address) listenOn(ctx context.Context, flag, at string) (net.Listener, 
 	host, port, err := net.SplitHostPort(at)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
 		return nil, usage("--%s %q: must be a host and a port, such as localhost:8080", flag, at)
+	}
+	if err := a.readProxies(); err != nil {
+		return nil, err
 	}
 	a.host, a.local = host, true
 	l, err := listenAt(ctx, at)

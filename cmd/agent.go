@@ -118,7 +118,7 @@ func (n *node) serve(a *address, l net.Listener, subject string, mux *transport.
 		stops = append(stops, func() { end(shutdownPatience) })
 	}
 	if l != nil {
-		c.Hosts, c.TLS, c.Dialect = a.names(l), a.tls, n.dialect
+		c.Hosts, c.TrustedProxies, c.TLS, c.Dialect = a.names(l), a.trusted, a.tls, n.dialect
 		stops = append(stops, http.NewServer(mux, c).ServeUntil(l, shutdownPatience))
 	}
 	return func() {

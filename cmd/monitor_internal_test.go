@@ -44,6 +44,22 @@ func scrape(t *testing.T, base string) (text string, series []string) {
 	return string(body), series
 }
 
+// installed returns the path of a program that continuous integration has from a package of Debian.
+func installed(t *testing.T, program, pkg, tested string) (path string) {
+	t.Helper()
+	for _, name := range []string{program, "/usr/sbin/" + program} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	missing := "NOT TESTED: " + tested + ", which is not there (on Debian: apt-get install " + pkg + ")"
+	if os.Getenv("CI") != "" {
+		t.Fatal(missing)
+	}
+	t.Skip(missing)
+	return ""
+}
+
 // promtool runs Debian's promtool, if it is there.
 func promtool(t *testing.T, input string, args ...string) {
 	t.Helper()
@@ -52,14 +68,7 @@ func promtool(t *testing.T, input string, args ...string) {
 
 func runPromtool(t *testing.T, input string, args ...string) {
 	t.Helper()
-	path, err := exec.LookPath("promtool")
-	if err != nil {
-		const missing = "NOT TESTED: metrics and alert rules by promtool, which is not there (on Debian: apt-get install prometheus)"
-		if os.Getenv("CI") != "" {
-			t.Fatal(missing)
-		}
-		t.Skip(missing)
-	}
+	path := installed(t, "promtool", "prometheus", "metrics and alert rules by promtool")
 	check := exec.CommandContext(t.Context(), path, args...)
 	check.Stdin = strings.NewReader(input)
 	out, err := check.CombinedOutput()
@@ -73,22 +82,39 @@ func (c callerOf) Call(context.Context, transport.Request) (any, *transport.Timi
 	return nil, &transport.Timing{}, c.err
 }
 
+// waitingManager makes a manager of a league that has not begun, for up to 1,001 players.
+func waitingManager(t *testing.T, log zerolog.Logger) (*manager.Manager, *transport.Mux) {
+	t.Helper()
+	m, err := manager.New(manager.Options{
+		Created: journal.Created{LeagueID: "made-up", GameType: "even_odd", Configuration: journal.Configuration{
+			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
+			Participants: journal.Participants{Players: 1001, Referees: 1},
+		}},
+		Games: games(), Caller: memory.NewBus(), Clock: protocol.SystemClock(), Log: log, CallerAddress: callerAddress,
+	})
+	require.NoError(t, err)
+	mux := transport.NewMux(zerolog.Nop())
+	m.Mount(mux)
+	return m, mux
+}
+
+// application is the registration of a player.
+func application(name string) *protocol.LeagueRegisterRequest {
+	stamp := protocol.NewStamp("player:"+name, protocol.SystemClock())
+	return &protocol.LeagueRegisterRequest{
+		Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, "conv-1"),
+		PlayerMeta: protocol.PlayerMeta{AgentMeta: protocol.AgentMeta{DisplayName: name, Version: "1.0.0",
+			GameTypes: []string{"even_odd"}, ContactEndpoint: "http://" + name + ":8101/mcp"}},
+	}
+}
+
 // Neither the size of a league nor what other agents send adds series: 1,000 players, 10,000 calls and requests with
 // made-up methods, codes and names, and on top of that each call that is possible with each outcome.
 func TestMetricsHaveAFewSeriesWhateverOthersSend(t *testing.T) {
 	n, err := newNode(nodeOptions{maxReply: maxReply, log: zerolog.Nop()})
 	require.NoError(t, err)
 	defer n.close()
-	m, err := manager.New(manager.Options{
-		Created: journal.Created{LeagueID: "made-up", GameType: "even_odd", Configuration: journal.Configuration{
-			Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy(),
-			Participants: journal.Participants{Players: 1001, Referees: 1},
-		}},
-		Games: games(), Caller: memory.NewBus(), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
-	})
-	require.NoError(t, err)
-	mux := transport.NewMux(zerolog.Nop())
-	m.Mount(mux)
+	m, mux := waitingManager(t, zerolog.Nop())
 	leagueMetrics(n.metrics, m.Status)
 	journalMetrics(n.metrics, m.JournalWork)
 	leaderMetrics(n.metrics, func() bool { return true })
@@ -99,18 +125,13 @@ func TestMetricsHaveAFewSeriesWhateverOthersSend(t *testing.T) {
 	require.NoError(t, err)
 	defer stop()
 
-	stamp := protocol.NewStamp("player:made-up", protocol.SystemClock())
 	ask := func(method string, params any) (answer transport.Answer) {
 		body, err := transport.EncodeRequest(method, params, 1)
 		require.NoError(t, err)
 		return mux.Serve(t.Context(), "", body)
 	}
 	for i := range 1000 {
-		answer := ask("register_player", &protocol.LeagueRegisterRequest{
-			Envelope: stamp.Envelope(protocol.TypeLeagueRegisterRequest, "conv-1"),
-			PlayerMeta: protocol.PlayerMeta{AgentMeta: protocol.AgentMeta{DisplayName: fmt.Sprint("made-up", i), Version: "1.0.0",
-				GameTypes: []string{"even_odd"}, ContactEndpoint: fmt.Sprintf("http://made-up-%d:8101/mcp", i)}}})
-		require.NoError(t, answer.Err)
+		require.NoError(t, ask("register_player", application(fmt.Sprint("made-up-", i))).Err)
 	}
 	for i := range 5000 {
 		name := fmt.Sprint("made-up-", i)

@@ -153,9 +153,8 @@ func pageOf(agent string, base basePath) string {
 
 // servePage serves the page of a source, apart from its manager, until stop. It listens at an address,
 // the value of a flag, and returns its URL for browsers.
-func servePage(ctx context.Context, flag, at string, allowed []string, source page.Source, base basePath,
+func servePage(ctx context.Context, flag, at string, a *address, source page.Source, base basePath,
 	log zerolog.Logger) (url string, stop func(), err error) {
-	a := &address{allowed: allowed}
 	listener, err := a.listenOn(ctx, flag, at)
 	if err != nil {
 		return "", nil, err
@@ -167,7 +166,8 @@ func servePage(ctx context.Context, flag, at string, allowed []string, source pa
 	m := metrics.New()
 	shown.measure(m)
 	leagueMetrics(m, shown.status)
-	server := http.NewServer(nil, http.Config{Hosts: a.names(listener), Mounts: slices.Concat(shown.mounts, probes(m, nil))})
+	server := http.NewServer(nil, http.Config{Hosts: a.names(listener), TrustedProxies: a.trusted,
+		Mounts: slices.Concat(shown.mounts, probes(m, nil))})
 	stopServer := server.ServeUntil(listener, shutdownPatience)
 	return pageOf(a.localURL(listener), base), func() {
 		stopServer()
@@ -190,7 +190,7 @@ func (o *simulateOptions) startPage(ctx context.Context, s streams) (stop func()
 		remove = func() { _ = os.RemoveAll(folder) } // the system clears its temporary folder too
 	}
 	var stopPage func()
-	o.page, stopPage, err = servePage(ctx, "serve", o.serveAt, nil, page.NewFolder(store.Folder(folder), o.LeagueID), "",
+	o.page, stopPage, err = servePage(ctx, "serve", o.serveAt, &address{}, page.NewFolder(store.Folder(folder), o.LeagueID), "",
 		o.Log)
 	if err != nil {
 		remove()

@@ -16,9 +16,8 @@ type serveOptions struct {
 	data     string
 	listen   string
 	leagueID string
-	allowed  []string
+	address  address
 	base     basePath
-	debug    string
 }
 
 // newServe makes 'evenodd serve': it shows a league in a data folder in browsers.
@@ -40,16 +39,17 @@ tokens, and no choices of matches that are not over.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.data = args[0]
-			return debugged(c.Context(), o.debug, func() error { return runServe(c.Context(), s, o) })
+			return debugged(c.Context(), o.address.debug, func() error { return runServe(c.Context(), s, o) })
 		},
 	}
 	f := c.Flags()
 	f.StringVar(&o.listen, "listen", "localhost:8080", "`host:port` of the page; :8080 lets other machines connect")
 	leagueFlag(f, &o.leagueID, "the league to show", "; it may begin later")
-	f.StringSliceVar(&o.allowed, "allowed-host", nil,
+	f.StringSliceVar(&o.address.allowed, "allowed-host", nil,
 		"further host `name` that requests may use, such as the name of a reverse proxy; may be repeated")
 	basePathFlag(f, &o.base)
-	debugFlag(f, &o.debug)
+	proxyFlag(f, &o.address.proxies)
+	debugFlag(f, &o.address.debug)
 	return c
 }
 
@@ -62,7 +62,7 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
-	url, stop, err := servePage(ctx, "listen", o.listen, o.allowed, page.NewFolder(dir, o.leagueID), o.base, log)
+	url, stop, err := servePage(ctx, "listen", o.listen, &o.address, page.NewFolder(dir, o.leagueID), o.base, log)
 	if err != nil {
 		return err
 	}

@@ -78,7 +78,7 @@ func (a *admission) try(c *admittedConn) (admitted, full bool) {
 	if own == nil {
 		own = list.New()
 	}
-	if own.Len() >= a.limits.ConnsPerAddress && !a.replace(own) {
+	if !c.proxied && own.Len() >= a.limits.ConnsPerAddress && !a.replace(own) {
 		return false, false
 	}
 	if a.all.Len() >= a.limits.Conns && !a.replace(&a.all) {
@@ -131,14 +131,14 @@ type limitedListener struct {
 	net.Listener
 	*admission
 
-	overTLS bool
-	closed  chan struct{}
-	close   func()
+	config *Config
+	closed chan struct{}
+	close  func()
 }
 
-func newLimitedListener(l net.Listener, a *admission, overTLS bool) *limitedListener {
+func newLimitedListener(l net.Listener, s *Server) *limitedListener {
 	closed := make(chan struct{})
-	return &limitedListener{l, a, overTLS, closed, sync.OnceFunc(func() { close(closed) })}
+	return &limitedListener{l, s.admission, &s.config, closed, sync.OnceFunc(func() { close(closed) })}
 }
 
 // Accept waits for the next connection that is admitted.
@@ -148,7 +148,9 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		conn := &admittedConn{Conn: c, admission: l.admission, from: addressOf(c.RemoteAddr().String()), begun: !l.overTLS}
+		from := plainAddress(c.RemoteAddr().String())
+		conn := &admittedConn{Conn: c, admission: l.admission, from: counted(from), proxied: l.config.trusts(from),
+			begun: l.config.TLS == nil}
 		if l.admit(conn, l.closed) {
 			return conn, nil
 		}
@@ -171,6 +173,7 @@ type admittedConn struct {
 
 	admission *admission
 	from      netip.Addr
+	proxied   bool // from a trusted proxy
 	begun     bool // used by the reader only; true also without TLS
 	plain     atomic.Bool
 	proven    atomic.Bool  // a request had a valid credential; changes with the lock of the admission

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"slices"
+	"strings"
 
 	"evenodd/transport"
 )
@@ -11,10 +13,9 @@ import (
 // Limits are those of package transport.
 type Limits = transport.Limits
 
-// addressOf is the address that a remote party is counted by. It is the zero address
+// counted is the address that a remote party with an address is counted by. It is the zero address
 // where the network has none, as in tests over pipes.
-func addressOf(remote string) netip.Addr {
-	a := plainAddress(remote)
+func counted(a netip.Addr) netip.Addr {
 	if !a.Is6() {
 		return a
 	}
@@ -44,16 +45,60 @@ func connOf(ctx context.Context) *admittedConn {
 // address, or the /64 of an IPv6 address. It is the zero address where the network has
 // none, and outside of requests.
 func CallerAddress(ctx context.Context) netip.Addr {
-	if c := connOf(ctx); c != nil {
+	switch c := connOf(ctx); {
+	case c == nil:
+		return netip.Addr{}
+	case c.proxied:
+		return counted(RemoteAddress(ctx))
+	default:
 		return c.from
 	}
-	return netip.Addr{}
 }
 
 // RemoteAddress is the whole address of the caller in the context of a request, as CallerAddress.
 func RemoteAddress(ctx context.Context) netip.Addr {
+	if caller, ok := ctx.Value(forwardedKey{}).(netip.Addr); ok {
+		return caller
+	}
 	if c := connOf(ctx); c != nil {
 		return plainAddress(c.RemoteAddr().String())
+	}
+	return netip.Addr{}
+}
+
+type forwardedKey struct{} // of the address that a trusted proxy names, in the context of a request
+
+// trusts tells whether an address is that of a proxy that names the addresses of its callers.
+func (c *Config) trusts(a netip.Addr) bool {
+	return slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
+}
+
+// forwarded puts the address of a caller behind a trusted proxy into the context of its requests. No other request may
+// name an address.
+func (c *Config) forwarded(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if conn := connOf(r.Context()); conn != nil && conn.proxied {
+			if caller := c.forwardedFor(r.Header.Values("X-Forwarded-For")); caller.IsValid() {
+				r = r.WithContext(context.WithValue(r.Context(), forwardedKey{}, caller))
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// forwardedFor is the last address in a header that is not of a trusted proxy: each proxy adds the address that called
+// it, and the caller may have made up what is before. It is the zero address if there is none.
+func (c *Config) forwardedFor(values []string) (caller netip.Addr) {
+	entries := strings.Split(strings.Join(values, ","), ",")
+	for _, entry := range slices.Backward(entries) {
+		entry = strings.TrimSpace(entry)
+		caller = plainAddress(entry) // some proxies add the port
+		if bare, err := netip.ParseAddr(strings.Trim(entry, "[]")); err == nil {
+			caller = bare.Unmap().WithZone("")
+		}
+		if !c.trusts(caller) {
+			return caller
+		}
 	}
 	return netip.Addr{}
 }
@@ -78,7 +123,7 @@ func (q *Quota) Streams() int { return q.streams.slots.Unnamed() }
 func (q *Quota) limited(next http.Handler, stream bool) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		conn := connOf(r.Context())
-		caller, wait := q.callers.Enter(transport.CallerID{Address: conn.from})
+		caller, wait := q.callers.Enter(transport.CallerID{Address: CallerAddress(r.Context())})
 		if caller == nil {
 			refuse(w, wait, nil)
 			return

@@ -101,7 +101,7 @@ func newStreams(limits StreamLimits) *streams {
 // serve serves a stream, unless there are too many.
 func (s *streams) serve(w http.ResponseWriter, r *http.Request, h http.Handler) {
 	conn := connOf(r.Context())
-	slot, _ := s.slots.Enter(transport.CallerID{Address: conn.from})
+	slot, _ := s.slots.Enter(transport.CallerID{Address: CallerAddress(r.Context())})
 	if slot == nil {
 		unavailable(w)
 		return

@@ -47,7 +47,10 @@ type Config struct {
 	// Hosts are the names of the server, without port. It refuses requests for other
 	// names, but not for addresses. Nil allows any name.
 	Hosts []string
-	TLS   *tls.Config // nil for plain HTTP
+	// TrustedProxies are the networks of proxies whose header X-Forwarded-For names the caller, for limits, refusals and
+	// logs. Their connections are not limited for each address. The header of any other address is ignored.
+	TrustedProxies []netip.Prefix
+	TLS            *tls.Config // nil for plain HTTP
 	// Dialect translates requests in third-party forms. Nil accepts only requests in
 	// our own form, at Path.
 	Dialect Requests
@@ -91,7 +94,7 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		large: make(chan struct{}, maxLarge), streams: newStreams(mcpStreams()),
 	}
 	s.server = &http.Server{
-		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(s.routes())),
+		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(s.config.forwarded(s.routes()))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      60 * time.Second, // a move may take 30
@@ -122,7 +125,7 @@ func (s *Server) Serve(l net.Listener) error {
 	if s.config.TLS != nil {
 		serve = func(l net.Listener) error { return s.server.ServeTLS(l, "", "") }
 	}
-	if err := serve(newLimitedListener(l, s.admission, s.config.TLS != nil)); !errors.Is(err, http.ErrServerClosed) {
+	if err := serve(newLimitedListener(l, s)); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -162,7 +165,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 // follow.
 func (s *Server) enter(w http.ResponseWriter, r *http.Request, bearer string, body []byte) *transport.Budget {
 	conn, name := connOf(r.Context()), ""
-	caller, wait := s.callers.Enter(transport.CallerID{Address: conn.from})
+	caller, wait := s.callers.Enter(transport.CallerID{Address: CallerAddress(r.Context())})
 	if caller == nil || !conn.proven.Load() {
 		name = s.config.Identify(bearer, body)
 	}
@@ -286,7 +289,7 @@ func (s *Server) answer(r *http.Request, bearer string, body []byte) (status int
 	if s.config.Dialect == nil {
 		return http.StatusOK, serve(r.Context(), body)
 	}
-	return s.config.Dialect.Serve(r.Context(), plainAddress(r.RemoteAddr), r.URL.Path, body, serve)
+	return s.config.Dialect.Serve(r.Context(), RemoteAddress(r.Context()), r.URL.Path, body, serve)
 }
 
 // A message in memory can take a hundred times its size, and there may be a thousand
