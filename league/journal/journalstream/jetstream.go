@@ -214,6 +214,14 @@ func (s *streamMessages) publish(ctx context.Context, m *message, behind int) er
 	msg := &nats.Msg{Subject: s.subject, Header: nats.Header{lineHeader: {strconv.Itoa(m.first)}}, Data: m.lines}
 	_, err := s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequence(uint64(max(behind, 0))),
 		jetstream.WithExpectStream(s.stream.CachedInfo().Config.Name), jetstream.WithRetryAttempts(0))
+	return inWords(err)
+}
+
+// inWords returns an error in other words: the library names the buffer that is not used.
+func inWords(err error) error {
+	if errors.Is(err, nats.ErrReconnectBufExceeded) {
+		return errors.New("there is no connection to a NATS server")
+	}
 	return err
 }
 
@@ -223,7 +231,7 @@ func (s *streamMessages) get(ctx context.Context, sequence int) (*message, error
 	case errors.Is(err, jetstream.ErrMsgNotFound):
 		return nil, errNoMessage
 	case err != nil:
-		return nil, err
+		return nil, inWords(err)
 	}
 	first, _ := strconv.Atoi(found.Header.Get(lineHeader)) // 0 for a message of another program
 	return &message{first, found.Data}, nil
@@ -232,7 +240,7 @@ func (s *streamMessages) get(ctx context.Context, sequence int) (*message, error
 func (s *streamMessages) last(ctx context.Context) (int, error) {
 	info, err := s.stream.Info(ctx)
 	if err != nil {
-		return 0, err
+		return 0, inWords(err)
 	}
 	if state := &info.State; state.Msgs != state.LastSeq {
 		return 0, fmt.Errorf("%w: it has %d messages, and the last one has the sequence %d", errShorter, state.Msgs,

@@ -60,6 +60,7 @@ const (
 	readPatience  = 30 * time.Second
 	firstPause    = 20 * time.Millisecond // before a request is repeated; it doubles
 	longestPause  = 500 * time.Millisecond
+	quietTime     = time.Second // without a warning: shorter failures are usual when servers restart
 	warningsApart = 10 * time.Second
 	readAtOnce    = 64 // messages
 )
@@ -107,6 +108,8 @@ func (s *Stream) resolve(m *message, failure error) error {
 	case errors.Is(err, errNoMessage):
 		_, err = s.end(s.ctx) // one that has lost its end would refuse the message for ever
 		return errors.Join(failure, err)
+	case err != nil && err.Error() == failure.Error():
+		return failure
 	case err != nil:
 		return fmt.Errorf("%w; and the message cannot be read: %w", failure, err)
 	case there.first != m.first || !bytes.Equal(there.lines, m.lines):
@@ -257,7 +260,7 @@ func (s *Stream) trial(what string) *trial { return &trial{Stream: s, what: what
 
 // wait waits for the next try after an error, or returns the error if it is too late for another one.
 func (t *trial) wait(err error) error {
-	if t.tries > 0 && time.Since(t.warned) > warningsApart { // a single failure is usual when servers restart
+	if time.Since(t.began) > quietTime && time.Since(t.warned) > warningsApart {
 		t.warned = time.Now()
 		t.log.Warn().Err(err).Str("stream", t.name).Str("event_type", "JOURNAL_WAITS").Msg(t.what)
 	}
