@@ -5,6 +5,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"evenodd/config"
 	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
@@ -14,7 +15,8 @@ import (
 type admission struct {
 	roster, until, start string // flags
 
-	given map[string]bool // the flags that the user has set
+	given  map[string]bool      // the flags that the user has set
+	listed []config.RosterEntry // of the roster, after read
 }
 
 // flags defines the flags.
@@ -56,6 +58,7 @@ func (a *admission) read(s streams, o *manager.Options) error {
 	if err != nil {
 		return err
 	}
+	a.listed = entries
 	o.Roster = decide.NewRoster()
 	for _, e := range entries {
 		o.Roster.Add(e.Role == protocol.RolePlayer, e.Name, e.Code)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"runtime"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -59,8 +60,8 @@ func secretFileFlag(f *pflag.FlagSet, path *string) {
 // check returns an error for flags that do not fit each other.
 func (o *journalOptions) check(m *managerOptions) error {
 	if o.place != journalNATS {
-		if o.creds != "" || o.secret != "" || len(o.monitors) > 0 {
-			return usage("--nats-journal-creds, --secret-file and --nats-monitor need --journal nats")
+		if m.standby || o.creds != "" || o.secret != "" || len(o.monitors) > 0 {
+			return usage("--standby, --nats-journal-creds, --secret-file and --nats-monitor need --journal nats")
 		}
 		return nil
 	}
@@ -103,33 +104,44 @@ func readMaster(path string) (protocol.MasterSecret, error) {
 	return secret, nil
 }
 
-// openLeague opens the files of the league. Call end when its manager has ended, with the error of the command.
-func (o *managerOptions) openLeague(ctx context.Context, s streams, log zerolog.Logger) (end func(problem *error),
-	err error) {
-	shared, closeStream, err := o.openStream(ctx, log)
+// openLeague opens the files of the league, when this manager leads it. Call end when its manager has ended, with the
+// error of the command.
+func (p *managerProcess) openLeague(ctx context.Context, s streams) (end func(problem *error), err error) {
+	j, closeStream, err := p.openStream(ctx, p.log)
 	if err != nil {
 		return nil, err
 	}
-	if o.Files, err = openFiles(s, o.data, o.LeagueID, o.newLeague, shared); err != nil {
+	if p.lead, err = p.awaitLeadership(ctx, s, j); err == nil {
+		err = p.openFiles(s, p.newLeague)
+	}
+	if err != nil {
+		p.lead.end()
 		closeStream()
 		return nil, err
 	}
 	return func(problem *error) {
-		if o.Files != nil {
-			closeFiles(o.Files, problem)
+		if p.Files != nil {
+			closeFiles(p.Files, problem)
 		}
+		p.lead.end()
 		closeStream()
 	}, nil
 }
 
+// A sharedJournal is the journal of a league in NATS, which several managers share.
+type sharedJournal struct {
+	master protocol.MasterSecret
+	open   func(fresh bool) (*journalstream.Stream, error)
+	stream atomic.Pointer[journalstream.Stream] // the one in use
+}
+
 // openStream opens the journal of a league in NATS; nil for one in the folder. Call end when it is closed.
-func (o *managerOptions) openStream(ctx context.Context, log zerolog.Logger) (shared *manager.Shared, end func(),
-	err error) {
+func (o *managerOptions) openStream(ctx context.Context, log zerolog.Logger) (j *sharedJournal, end func(), err error) {
 	if o.journal.place != journalNATS {
 		return nil, func() {}, nil
 	}
-	master, err := readMaster(o.journal.secret)
-	if err != nil {
+	j = &sharedJournal{}
+	if j.master, err = readMaster(o.journal.secret); err != nil {
 		return nil, nil, err
 	}
 	user := natsUser{&natsOptions{urls: o.nats.urls, creds: o.journal.creds, ca: o.nats.ca}, protocol.NATSJournalName, nil}
@@ -137,10 +149,12 @@ func (o *managerOptions) openStream(ctx context.Context, log zerolog.Logger) (sh
 	if err != nil {
 		return nil, nil, err
 	}
-	stream, err := journalstream.Open(ctx, conn, journalstream.Options{
-		LeagueID: o.LeagueID, Fresh: o.newLeague, Patience: stopPatience + shutdownPatience, Log: log,
-	})
-	if err != nil {
+	j.open = func(fresh bool) (*journalstream.Stream, error) {
+		return journalstream.Open(ctx, conn, journalstream.Options{
+			LeagueID: o.LeagueID, Fresh: fresh, Patience: stopPatience + shutdownPatience, Log: log,
+		})
+	}
+	if err := j.reopen(false); err != nil {
 		conn.Close()
 		return nil, nil, err
 	}
@@ -149,7 +163,24 @@ func (o *managerOptions) openStream(ctx context.Context, log zerolog.Logger) (sh
 			"without users on the NATS servers, anyone who reaches them can write the journal and read all calls")
 	}
 	o.journal.warnOfSyncs(ctx, log)
-	return &manager.Shared{Stream: stream, Master: master}, conn.Close, nil
+	return j, conn.Close, nil
+}
+
+// reopen opens the newest stream of the league, or begins a new one if fresh is set.
+func (j *sharedJournal) reopen(fresh bool) error {
+	stream, err := j.open(fresh)
+	if err == nil {
+		j.stream.Store(stream)
+	}
+	return err
+}
+
+// shared is the journal for the files of a manager; nil for one in the folder.
+func (j *sharedJournal) shared() *manager.Shared {
+	if j == nil {
+		return nil
+	}
+	return &manager.Shared{Stream: j.stream.Load(), Master: j.master}
 }
 
 // warnOfSyncs warns if a NATS server may lose what it has acknowledged. A server tells it at its monitoring port only.

@@ -33,6 +33,7 @@ type managerOptions struct {
 	nats         natsOptions
 	journal      journalOptions
 	exitWhenDone bool
+	standby      bool
 	mcpAdmin     bool
 	page         bool
 	basePath     basePath
@@ -74,6 +75,8 @@ as http://localhost:8000/.`,
 	}
 	o.flags(c.Flags())
 	o.journal.flags(c.Flags())
+	c.Flags().BoolVar(&o.standby, "standby", false, "with --journal nats: while another manager leads the league, keep a "+
+		"copy of its journal, and take over when it is gone for 10 s (docs/many-machines.md)")
 	return c
 }
 
@@ -148,7 +151,10 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer n.close()
-	end, err := o.openLeague(ctx, s, log)
+	o.Caller, o.Clock, o.Log = transport.Logged(n.caller, log), protocol.SystemClock(), log
+	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID,
+		cmp.Or(presets.LeagueManager.DisplayName, "League Manager"), nil}
+	end, err := p.openLeague(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -160,7 +166,6 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		}
 		defer func() { _ = forget() }() // the next manager replaces it
 	}
-	o.Caller, o.Clock, o.Log = transport.Logged(n.caller, log), protocol.SystemClock(), log
 	o.KeepEvents, o.AllowedEndpoints, o.StopWithin = o.Files == nil, calls.list(), stopPatience
 	o.CallerAddress = callerAddress
 	if o.nats.on() {
@@ -169,8 +174,6 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	o.CheckEndpoint = func(ctx context.Context, endpoint string) error {
 		return calls.checkEndpoint(ctx, o.LeagueID, endpoint)
 	}
-	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID,
-		cmp.Or(presets.LeagueManager.DisplayName, "League Manager")}
 	return p.run(ctx, s)
 }
 
@@ -183,6 +186,7 @@ type managerProcess struct {
 	disk     *diskWatch
 	systemID string
 	name     string // display name
+	lead     *leadership
 }
 
 // run serves the manager until its league is over and, unless --exit-when-done is
@@ -195,11 +199,11 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 		over, ended = true, time.Now()
 		printed = printStandings(s, m.Standings(), m.Evidence(), m.Champion())
 	}
-	m, err = manager.New(p.Options)
-	if err != nil {
+	if m, err = p.newManager(s); err != nil {
 		return asUsage(err)
 	}
 	mux := transport.NewMux(p.log)
+	mux.Gate(p.lead.holds)
 	m.Mount(mux)
 	seal := headPrinter(s, m.Seal)
 	defer func() { // when no more requests arrive
@@ -237,10 +241,9 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	shown.measure(p.metrics)
 	leagueMetrics(p.metrics, m.Status)
 	journalMetrics(p.metrics, m.JournalWork)
-	leaderMetrics(p.metrics, func() bool { return true })
 	served := http.Config{
 		MaxBody: maxRequest, TooLarge: m.TooLarge, Misdirected: misdirected, Identify: m.Identify,
-		Mounts: slices.Concat(shown.mounts, probes(p.metrics, health)), MCP: server,
+		Mounts: slices.Concat(shown.mounts, probes(p.metrics, health), []http.Mount{http.Ready(mux.Open)}), MCP: server,
 	}
 	stop, err := p.serve(&p.address, p.listener, protocol.ManagerSubject(p.LeagueID, "*"), mux, m.Stamp, served)
 	if err != nil {
@@ -268,8 +271,11 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	} else {
 		seal()
 		s.note("The league is over; the manager answers queries until it is interrupted.")
-		m.Linger(ctx)
+		m.Linger(p.lead.life(ctx))
 		p.log.Info().Str("event_type", "INTERRUPTED").Msg("interrupted after the end of the league")
+	}
+	if err := p.lead.lost(); err != nil {
+		return err
 	}
 	if p.strict {
 		return lossesAndFallbacks(m.Standings())

@@ -1,0 +1,314 @@
+package cmd
+
+import (
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"net"
+	"os"
+	"slices"
+	"strconv"
+	"time"
+
+	"evenodd/config/userfile"
+	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
+	"evenodd/league/journal/journalstream"
+	"evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/view/page"
+	"evenodd/transport"
+	"evenodd/transport/http"
+)
+
+// A leadership is the part of a process in the choice of the manager that leads a league, whose journal several
+// managers share. Nil is that of a manager alone, which always leads.
+type leadership struct {
+	*managerProcess
+	lease   *journalstream.Lease
+	journal *sharedJournal
+	ended   context.Context //nolint:containedctx // of the process; with a cause when another manager leads
+	lose    context.CancelCauseFunc
+	keep    func() // ends the renewals
+}
+
+// holds tells whether the manager may call and answer agents now.
+func (l *leadership) holds() bool { return l == nil || l.lease.Holds() }
+
+// life is a context of the process that ends when another manager leads, too.
+func (l *leadership) life(ctx context.Context) context.Context {
+	if l == nil {
+		return ctx
+	}
+	return l.ended
+}
+
+// lost is the error of a process whose league another manager leads.
+func (l *leadership) lost() error {
+	if l == nil || !errors.As(context.Cause(l.ended), new(*journalstream.LostError)) {
+		return nil
+	}
+	return context.Cause(l.ended)
+}
+
+// The names of what managers of one league must have in common, as a standby that has it not names them.
+const (
+	ofRoster       = "roster"
+	ofSettings     = "configuration"
+	ofCertificates = "certificates"
+	ofEndpoints    = "allowed endpoints"
+	ofSecret       = "secret file"
+	ofJournal      = "stream" // not a digest: its name
+)
+
+// operatorFiles returns the digests of what the operator gives to each manager. What is secret is digested with the
+// secret that the managers share.
+func (p *managerProcess) operatorFiles(j *sharedJournal) (func() map[string]string, error) {
+	digest := func(of any) string {
+		text, _ := json.Marshal(of) // values that came from JSON, or strings
+		mac := hmac.New(sha256.New, j.master)
+		_, _ = mac.Write(text) // never fails
+		return hex.EncodeToString(mac.Sum(nil))
+	}
+	var trusted []byte
+	if p.ca != "" {
+		var err error
+		if trusted, err = userfile.Read(p.ca, maxPEM); err != nil {
+			return nil, fmt.Errorf("--tls-ca: %s: %w", p.ca, err)
+		}
+	}
+	fixed := map[string]string{
+		ofRoster: digest(p.admission.listed), ofSettings: digest(p.Created), ofEndpoints: digest(p.calls.list()),
+		ofSecret: digest("evenodd"),
+	}
+	return func() map[string]string {
+		now := maps.Clone(fixed)
+		now[ofCertificates] = digest([]any{trusted, certificateNow(p.address.tls)}) // it may be replaced at any time
+		if s := j.stream.Load(); s != nil {
+			now[ofJournal] = s.Name()
+		}
+		return now
+	}, nil
+}
+
+// certificateNow is the certificate that a server shows; nil for none.
+func certificateNow(c *tls.Config) [][]byte {
+	if c == nil {
+		return nil
+	}
+	pair, _ := c.GetCertificate(nil) // never fails
+	return pair.Certificate
+}
+
+// processName is the name of this process among the managers of the league: its machine and its port.
+func (p *managerProcess) processName() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	if p.listener == nil {
+		return host
+	}
+	return net.JoinHostPort(host, strconv.Itoa(p.listener.Addr().(*net.TCPAddr).Port))
+}
+
+// awaitLeadership returns when this manager leads the league. Until then it keeps a copy of the journal, shows it in
+// browsers, and sends agents elsewhere. It returns nil for a journal in the folder.
+func (p *managerProcess) awaitLeadership(ctx context.Context, s streams, j *sharedJournal) (*leadership, error) {
+	if j == nil {
+		leaderMetrics(p.metrics, (*leadership)(nil).holds)
+		return nil, nil //nolint:nilnil // see leadership
+	}
+	files, err := p.operatorFiles(j)
+	if err != nil {
+		return nil, err
+	}
+	cell, err := j.stream.Load().OpenCell(p.LeagueID)
+	if err != nil {
+		return nil, err
+	}
+	l := &leadership{managerProcess: p, journal: j, keep: func() {},
+		lease: journalstream.NewLease(cell, p.processName(), files, p.log)}
+	l.ended, l.lose = context.WithCancelCause(ctx)
+	leaderMetrics(p.metrics, l.holds)
+	hide, err := l.serveStandby(s)
+	if err != nil {
+		return nil, err
+	}
+	defer hide()
+	stopFollowing := background(func(ctx context.Context) { l.follow(ctx, s) })
+	err = l.lease.Await(ctx, p.standby)
+	stopFollowing()
+	switch lost := (*journalstream.LostError)(nil); {
+	case ctx.Err() != nil:
+		return nil, interrupted("This manager does not lead the league.")
+	case errors.As(err, &lost):
+		return nil, fmt.Errorf("%w: start this manager with --standby, so that it waits", lost)
+	case err != nil:
+		return nil, err
+	}
+	l.keep = background(func(ctx context.Context) {
+		if err := l.lease.Keep(ctx); err != nil {
+			l.lose(err)
+		}
+	})
+	leader, _ := l.lease.Leader()
+	p.log.Info().Str("manager", leader.Manager).Int("term", leader.Term).Str("event_type", "THIS_MANAGER_LEADS").
+		Msg("this manager leads the league")
+	p.TakesOver = &journal.ManagerTookOver{Manager: leader.Manager, Term: leader.Term}
+	p.Caller = transport.Gated(p.Caller, l.holds)
+	return l, nil
+}
+
+// openFiles opens the files of the league. They end with the leadership of this process.
+func (p *managerProcess) openFiles(s streams, fresh bool) (err error) {
+	var j *sharedJournal
+	if p.lead != nil {
+		if j = p.lead.journal; fresh {
+			if err := j.reopen(true); err != nil {
+				return err
+			}
+		}
+	}
+	if p.Files, err = openFiles(s, p.data, p.LeagueID, fresh, j.shared()); err != nil || p.lead == nil {
+		return err
+	}
+	files := p.Files
+	context.AfterFunc(p.lead.ended, func() {
+		if err := p.lead.lost(); err != nil {
+			files.Fail(err)
+		}
+	})
+	return nil
+}
+
+// newManager makes the manager of the league. The leader before may append events until the takeover is recorded: then
+// this one reads them, and tries again.
+func (p *managerProcess) newManager(s streams) (m *manager.Manager, err error) {
+	for {
+		if m, err = manager.New(p.Options); p.lead == nil || !errors.Is(err, journalfile.ErrLost) || !p.lead.holds() {
+			return m, err
+		}
+		_ = p.Files.Close() // says the same
+		if err := p.openFiles(s, false); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// end gives the league up, so that a standby takes over at once. The journal is closed.
+func (l *leadership) end() {
+	if l == nil {
+		return
+	}
+	l.keep()
+	l.lose(nil)
+	ctx, cancel := context.WithTimeout(context.Background(), shutdownPatience)
+	defer cancel()
+	if err := l.lease.Release(ctx); err != nil {
+		l.log.Warn().Err(err).Str("event_type", "LEASE_NOT_GIVEN_UP").
+			Msg("the lease of the league is not given up: a standby waits until it is over")
+	}
+}
+
+// The pauses between two looks at a stream.
+const (
+	followPause = 300 * time.Millisecond
+	followRetry = 3 * time.Second // after an error
+)
+
+// follow keeps the copy of the journal in the data folder up to date, until ctx ends.
+func (l *leadership) follow(ctx context.Context, s streams) {
+	for ctx.Err() == nil {
+		err := l.followOne(ctx, s)
+		if err != nil && ctx.Err() == nil {
+			l.log.Warn().Err(err).Str("event_type", "JOURNAL_NOT_COPIED").Msg("this standby has no copy of the journal")
+		}
+		_ = l.Clock.Sleep(ctx, followRetry) // fails only when ctx has ended
+	}
+}
+
+// followOne follows one stream. It returns nil when the leader writes to another one.
+func (l *leadership) followOne(ctx context.Context, s streams) (err error) {
+	files, err := openFiles(s, l.data, l.LeagueID, false, l.journal.shared())
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	for err == nil && l.Clock.Sleep(ctx, followPause) == nil {
+		if _, differ := l.lease.Leader(); slices.Contains(differ, ofJournal) {
+			return l.journal.reopen(false)
+		}
+		_, err = files.CatchUp()
+	}
+	return err
+}
+
+// A lentListener is the listener of a server that ends before another one takes the listener. Connections that come
+// meanwhile wait.
+type lentListener struct{ *net.TCPListener }
+
+// Close makes Accept return.
+func (l lentListener) Close() error { return l.SetDeadline(time.Unix(1, 0)) }
+
+// standbyPatience is how long the last requests to a standby may take when it leads.
+const standbyPatience = 200 * time.Millisecond
+
+// serveStandby serves the pages of the copy, and answers agents with 503, until stop.
+func (l *leadership) serveStandby(s streams) (stop func(), err error) {
+	listener, ok := l.listener.(*net.TCPListener)
+	if !ok {
+		return func() {}, nil
+	}
+	mux := transport.NewMux(l.log)
+	mux.Gate(func() bool { return false })
+	shown := &leaguePage{end: func() {}}
+	if l.page {
+		shown, err = newLeaguePage(page.NewFolder(store.Folder(l.data), l.LeagueID), page.Options{
+			Log: l.log, Base: string(l.basePath), Listed: l.Roster.Names(true),
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	end := http.NewServer(mux, http.Config{
+		MaxBody: maxRequest, Hosts: l.address.names(listener), TLS: l.address.tls, Dialect: l.dialect,
+		Mounts: slices.Concat(shown.mounts, probes(l.metrics, l.health), []http.Mount{http.Ready(mux.Open)}),
+	}).ServeUntil(lentListener{listener}, standbyPatience)
+	if l.standby {
+		s.note("This manager stands by for league %s, at %s", l.LeagueID, l.address.localURL(listener))
+	}
+	return func() {
+		end()
+		shown.end()
+		_ = listener.SetDeadline(time.Time{}) // an error comes again from Accept
+	}, nil
+}
+
+// standbyHealth is the response to GET /healthz of a manager that does not lead.
+type standbyHealth struct {
+	OK          string   `json:"status"`
+	Role        string   `json:"role"`
+	DisplayName string   `json:"display_name"`
+	LeagueID    string   `json:"league_id"`
+	State       string   `json:"state"`
+	Leader      string   `json:"leader"` // its name; "" if none is known
+	Term        int      `json:"term"`
+	Differs     []string `json:"differs,omitzero"` // in what this manager differs from the leader: it does not take over
+}
+
+func (l *leadership) health() any {
+	leader, differ := l.lease.Leader()
+	h := standbyHealth{"ok", protocol.ManagerSender, l.name, l.LeagueID, "STANDBY", leader.Manager, leader.Term, differ}
+	if len(differ) > 0 {
+		h.OK = "warning"
+	}
+	return h
+}

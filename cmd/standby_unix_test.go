@@ -1,0 +1,278 @@
+//go:build unix
+
+package cmd_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/nats-io/nats-server/v2/server"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// A relay forwards connections to another address, until it is cut.
+type relay struct {
+	address string
+
+	mu    sync.Mutex
+	cut   bool
+	conns map[net.Conn]bool
+}
+
+// startRelay forwards each connection to the address that to returns; it closes the connection if that is "".
+func startRelay(t *testing.T, to func() string) *relay {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	r := &relay{address: l.Addr().String(), conns: map[net.Conn]bool{}}
+	var all sync.WaitGroup
+	all.Go(func() {
+		for {
+			from, err := l.Accept()
+			if err != nil {
+				return
+			}
+			all.Go(func() { r.forward(from, to()) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = l.Close()
+		r.set(true)
+		all.Wait()
+	})
+	return r
+}
+
+func (r *relay) forward(from net.Conn, to string) {
+	defer func() { _ = from.Close() }()
+	if to == "" {
+		return
+	}
+	target, err := net.Dial("tcp", to)
+	if err != nil {
+		return
+	}
+	defer func() { _ = target.Close() }()
+	if !r.keep(from, target) {
+		return
+	}
+	done := make(chan struct{}, 2)
+	for _, way := range [][2]net.Conn{{from, target}, {target, from}} {
+		go func() {
+			_, _ = io.Copy(way[0], way[1])
+			done <- struct{}{}
+		}()
+	}
+	<-done
+}
+
+func (r *relay) keep(conns ...net.Conn) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, c := range conns {
+		r.conns[c] = true
+	}
+	return !r.cut
+}
+
+// set cuts all connections, and those that come, or lets them pass again.
+func (r *relay) set(cut bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.cut = cut; !cut {
+		return
+	}
+	for c := range r.conns {
+		_ = c.Close()
+	}
+	clear(r.conns)
+}
+
+// A pair is two managers of a league, of which one leads.
+type pair struct {
+	league   string
+	balancer *relay
+	managers [2]*process
+	ports    [2]string
+	data     [2]string
+	nats     [2]*relay
+	args     []string
+}
+
+// startPair starts two managers behind a load balancer that asks GET /readyz.
+func startPair(t *testing.T, league string, args ...string) *pair {
+	t.Helper()
+	servers := startNATS(t, league, func(o *server.Options) { o.JetStream, o.StoreDir = true, t.TempDir() })
+	secret := secretFile(t, strings.Repeat("s3cret!", 10))
+	x := &pair{league: league, args: append([]string{"--league-id", league, "--nats-creds", servers.keys, "--secret-file", secret}, args...)}
+	for i := range x.managers {
+		x.nats[i] = startRelay(t, func() string { return strings.TrimPrefix(servers.url, "nats://") })
+		x.ports[i], x.data[i] = freePort(t), t.TempDir()
+		x.start(t, i)
+	}
+	x.balancer = startRelay(t, func() string { return x.ready() })
+	return x
+}
+
+// start starts a manager of the pair.
+func (x *pair) start(t *testing.T, i int) {
+	t.Helper()
+	x.managers[i] = startProcess(t, append([]string{"manager", "--port", x.ports[i], "--data", x.data[i], "--nats", "nats://" + x.nats[i].address,
+		"--journal", "nats", "--standby", "--exit-when-done"}, x.args...)...)
+}
+
+// ready is the address of the manager that leads; "" for none.
+func (x *pair) ready() string {
+	for _, port := range x.ports {
+		client := http.Client{Timeout: time.Second}
+		if answer, err := client.Get("http://127.0.0.1:" + port + "/readyz"); err == nil {
+			_ = answer.Body.Close()
+			if answer.StatusCode == http.StatusOK {
+				return "127.0.0.1:" + port
+			}
+		}
+	}
+	return ""
+}
+
+// leader is the number of the manager that leads, when one does.
+func (x *pair) leader(t *testing.T) int {
+	t.Helper()
+	at := ""
+	require.Eventually(t, func() bool { at = x.ready(); return at != "" }, patience, 50*time.Millisecond)
+	if strings.HasSuffix(at, ":"+x.ports[0]) {
+		return 0
+	}
+	return 1
+}
+
+// url is that of the league for agents.
+func (x *pair) url() string { return "http://" + x.balancer.address + "/mcp" }
+
+// journal returns the lines of a manager's journal.
+func (x *pair) journal(t *testing.T, i int) []string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(x.data[i], "data", "leagues", x.league, "journal.jsonl"))
+	require.NoError(t, err)
+	var lines []string
+	for line := range strings.Lines(string(text)) {
+		if strings.HasSuffix(line, "\n") {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// longestGap is the longest time between two results in a journal, after the first.
+func longestGap(t *testing.T, journal []string) (longest time.Duration, results map[string]int) {
+	t.Helper()
+	var last time.Time
+	results = map[string]int{}
+	for _, line := range journal {
+		var e struct {
+			At   time.Time
+			Type string
+			Data struct {
+				MatchID string `json:"match_id"`
+			}
+		}
+		require.NoError(t, json.Unmarshal([]byte(line), &e))
+		if e.Type != "match_reported" {
+			continue
+		}
+		results[e.Data.MatchID]++
+		if !last.IsZero() {
+			longest = max(longest, e.At.Sub(last))
+		}
+		last = e.At
+	}
+	return longest, results
+}
+
+// A disturbance of a leader, and what it does to its process.
+type disturbance struct {
+	name    string
+	disturb func(t *testing.T, x *pair, leader int)
+	ends    string // what the leader before writes when it notices; "" if it was killed
+}
+
+func disturbances() []disturbance {
+	const lost = `leads this league now|another manager continues this league`
+	return []disturbance{
+		{"killed", func(t *testing.T, x *pair, leader int) { x.managers[leader].kill(t) }, ""},
+		{"stopped", func(t *testing.T, x *pair, leader int) {
+			p := x.managers[leader].cmd.Process
+			require.NoError(t, p.Signal(syscall.SIGSTOP))
+			time.AfterFunc(20*time.Second, func() { _ = p.Signal(syscall.SIGCONT) })
+		}, lost},
+		{"cut off", func(_ *testing.T, x *pair, leader int) {
+			x.nats[leader].set(true)
+			time.AfterFunc(20*time.Second, func() { x.nats[leader].set(false) })
+		}, lost},
+	}
+}
+
+// A leader that is killed, stopped or cut off is followed by the standby: each result exactly once, none that was
+// accepted is lost, and there is no result for 15 s at most.
+func TestStandbyTakesOver(t *testing.T) {
+	t.Parallel()
+	formats := []struct {
+		name    string
+		players int
+		args    []string
+	}{
+		{"round-robin", 4, []string{"--legs", "3"}}, {"swiss", 6, []string{"--rounds", "3"}}, {"knockout", 4, nil},
+	}
+	runs := 3
+	if n, err := strconv.Atoi(os.Getenv("EVENODD_TEST_ALL")); err == nil && n > runs {
+		runs = n
+	}
+	for i := range runs {
+		how, format := disturbances()[i%3], formats[(i+i/3)%3]
+		t.Run(fmt.Sprintf("%s in %s %d", how.name, format.name, i), func(t *testing.T) {
+			t.Parallel()
+			x := startPair(t, fmt.Sprintf("takeover-%d", i), append(format.args, "--tournament", format.name,
+				"--players", strconv.Itoa(format.players), "--referees", "2", "--pace", "1500ms")...)
+			first := x.leader(t)
+			var agents []*process
+			for range 2 {
+				agents = append(agents, start(t, "referee", "--port", "0", "--manager", x.url()))
+			}
+			for range format.players {
+				agents = append(agents, start(t, "player", "--port", "0", "--manager", x.url()))
+			}
+			old, next := x.managers[first], x.managers[1-first]
+			old.await(t, `"round_id":1,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`)
+			<-time.After(rand.N(3 * time.Second))
+			how.disturb(t, x, first)
+			known := x.journal(t, first)
+			next.await(t, `"event_type":"THIS_MANAGER_LEADS"`)
+			awaitSuccess(t, append(agents, next)...)
+			if how.ends != "" {
+				assert.NotZero(t, old.awaitExit(t))
+				assert.Regexp(t, how.ends, old.stderr.String())
+			}
+			all := x.journal(t, 1-first)
+			assert.Equal(t, known, all[:len(known)], "what was accepted is there")
+			gap, results := longestGap(t, all)
+			assert.LessOrEqual(t, gap, 15*time.Second)
+			for match, n := range results {
+				assert.Equal(t, 1, n, match)
+			}
+			assert.Regexp(t, `no findings`, output(t, "audit", x.data[1-first]))
+		})
+	}
+}
