@@ -10,7 +10,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"net/url"
+	"math/rand/v2"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -70,15 +70,16 @@ func Connect(o Options) (*nats.Conn, error) {
 	if err == nil || refused(err) {
 		return conn, err
 	}
-	o.Log.Warn().Err(err).Strs("servers", redacted(o.URLs)).Str("event_type", "NATS_SERVER_AWAITED").
+	o.Log.Warn().Err(err).Str("event_type", "NATS_SERVER_AWAITED").
 		Msg("no NATS server answers yet; waiting for one")
 	options.RetryOnFailedConnect = true
 	return options.Connect()
 }
 
-// pause is the time before the servers are tried again.
+// pause is the time before the servers are tried again. It differs between agents, so that they do not all come at once.
 func pause(attempts int) time.Duration {
-	return min(firstPause<<min(max(attempts-1, 0), 8), longestPause)
+	d := min(firstPause<<min(max(attempts-1, 0), 8), longestPause)
+	return d + rand.N(d/4) //nolint:gosec // not a secret
 }
 
 var errSeed = errors.New("neither the seed of an NKey, which begins with SU, nor a credentials file of NATS")
@@ -106,18 +107,6 @@ func refused(err error) bool {
 	}
 	return errors.Is(err, nats.ErrAuthorization) || errors.Is(err, nats.ErrAuthExpired) ||
 		errors.Is(err, nats.ErrAuthRevoked) || errors.Is(err, nats.ErrSecureConnWanted)
-}
-
-// redacted hides passwords in URLs.
-func redacted(urls []string) []string {
-	shown := make([]string, len(urls))
-	for i, text := range urls {
-		shown[i] = "not a URL"
-		if u, err := url.Parse(text); err == nil {
-			shown[i] = u.Redacted()
-		}
-	}
-	return shown
 }
 
 // logEvents logs what happens to a connection, and calls slow when messages were dropped.
