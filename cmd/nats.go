@@ -95,8 +95,8 @@ func (u *natsUser) connect(o *nodeOptions, slow func()) (*nats.Conn, error) {
 	}
 	conn, err := nats.Connect(options)
 	if err != nil {
-		return nil, fmt.Errorf("cannot connect to NATS as %s, with the credentials %s: %w", u.name,
-			cmp.Or(path, "of no file (--nats-creds)"), err)
+		return nil, fmt.Errorf("cannot connect to NATS as %s, with %s: %w", u.name,
+			cmp.Or(path, "no credentials (--nats-creds)"), err)
 	}
 	return conn, nil
 }

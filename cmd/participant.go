@@ -329,15 +329,22 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 // reportWaiting tells the user that no manager runs, and how to start one. Several players in one
 // process have the line in the log only.
 func (p *participant) reportWaiting(err error) {
+	remedy := "'evenodd manager', or name another with --manager"
+	if p.nats.on() {
+		remedy = "'evenodd manager --nats' and the same --league-id"
+	}
 	if protocol.Unreachable(err) && !p.several {
-		p.note("No league manager listens at %s: waiting for one. Start it with 'evenodd manager', or name "+
-			"another with --manager.", p.Manager)
+		p.note("No league manager listens at %s: waiting for one. Start it with %s.", p.Manager, remedy)
 	}
 }
 
 // reportUnreached tells the user why the manager cannot call this agent, and what to do.
 func (p *participant) reportUnreached(reason string) {
-	if !p.several {
+	switch {
+	case p.several:
+	case p.nats.on():
+		p.note("The manager cannot call this agent: %s", reason)
+	default:
 		p.note("The manager cannot call this agent: %s. Let other computers reach that port (firewall), or set --host or "+
 			"--endpoint to an address of this computer that the manager reaches.", reason)
 	}
