@@ -3,6 +3,7 @@
 package cmd_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -106,9 +107,10 @@ type pair struct {
 	league   string
 	balancer *relay
 	managers [2]*process
-	ports    [2]string
+	ports    [3]string
 	data     [2]string
 	nats     [2]*relay
+	secret   string
 	args     []string
 }
 
@@ -117,7 +119,7 @@ func startPair(t *testing.T, league string, args ...string) *pair {
 	t.Helper()
 	servers := startNATS(t, league, func(o *server.Options) { o.JetStream, o.StoreDir = true, t.TempDir() })
 	secret := secretFile(t, strings.Repeat("s3cret!", 10))
-	x := &pair{league: league, args: append([]string{"--league-id", league, "--nats-creds", servers.keys, "--secret-file", secret}, args...)}
+	x := &pair{league: league, secret: secret, args: append([]string{"--league-id", league, "--nats-creds", servers.keys, "--secret-file", secret}, args...)}
 	for i := range x.managers {
 		x.nats[i] = startRelay(t, func() string { return strings.TrimPrefix(servers.url, "nats://") })
 		x.ports[i], x.data[i] = freePort(t), t.TempDir()
@@ -134,9 +136,17 @@ func (x *pair) start(t *testing.T, i int) {
 		"--journal", "nats", "--standby", "--exit-when-done"}, x.args...)...)
 }
 
+// alone starts a third manager.
+func (x *pair) alone(t *testing.T, args ...string) *process {
+	t.Helper()
+	x.ports[2] = freePort(t)
+	return startProcess(t, append(append([]string{"manager", "--port", x.ports[2], "--data", t.TempDir(), "--nats", "nats://" + x.nats[0].address,
+		"--journal", "nats"}, x.args...), args...)...)
+}
+
 // ready is the address of the manager that leads; "" for none.
 func (x *pair) ready() string {
-	for _, port := range x.ports {
+	for _, port := range x.ports[:2] {
 		client := http.Client{Timeout: time.Second}
 		if answer, err := client.Get("http://127.0.0.1:" + port + "/readyz"); err == nil {
 			_ = answer.Body.Close()
@@ -202,6 +212,31 @@ func longestGap(t *testing.T, journal []string) (longest time.Duration, results 
 	return longest, results
 }
 
+// organise sends a command of the organiser to the manager that leads, until one answers. It returns the status of the
+// answer; "" for an error of the league.
+func (x *pair) organise(t *testing.T, token, command, match string) (status string) {
+	t.Helper()
+	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "organise_league", "id": 1, "params": map[string]string{
+		"auth_token": token, "league_id": x.league, "command": command, "by": "A. Smith", "reason": "so decided", "match_id": match,
+	}})
+	require.NoError(t, err)
+	client := http.Client{Timeout: 5 * time.Second}
+	require.Eventually(t, func() bool {
+		answer, err := client.Post(x.url(), "application/json", bytes.NewReader(body))
+		if err != nil {
+			return false
+		}
+		defer func() { _ = answer.Body.Close() }()
+		var r struct{ Result struct{ Status string } }
+		status = ""
+		if answer.StatusCode == http.StatusOK && json.NewDecoder(answer.Body).Decode(&r) == nil {
+			status = r.Result.Status
+		}
+		return answer.StatusCode == http.StatusOK
+	}, patience, 100*time.Millisecond)
+	return status
+}
+
 // A disturbance of a leader, and what it does to its process.
 type disturbance struct {
 	name    string
@@ -256,10 +291,17 @@ func TestStandbyTakesOver(t *testing.T) {
 			}
 			old, next := x.managers[first], x.managers[1-first]
 			old.await(t, `"round_id":1,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`)
+			token := strings.TrimSpace(output(t, "league", "token", "--league-id", x.league, "--data", x.data[first], "--secret-file", x.secret))
+			old.await(t, `"match_id":"R1M1",.*"event_type":"RESULT_RECORDED"`)
+			again := x.organise(t, token, "rematch", "R1M1") == "DONE" // else the round after has begun
 			<-time.After(rand.N(3 * time.Second))
+			paused := i%2 == 1 && x.organise(t, token, "pause", "") == "DONE"
 			how.disturb(t, x, first)
 			known := x.journal(t, first)
 			next.await(t, `"event_type":"THIS_MANAGER_LEADS"`)
+			if paused {
+				assert.Equal(t, "DONE", x.organise(t, token, "resume", ""), "the pause is not lost")
+			}
 			awaitSuccess(t, append(agents, next)...)
 			if how.ends != "" {
 				assert.NotZero(t, old.awaitExit(t))
@@ -269,10 +311,50 @@ func TestStandbyTakesOver(t *testing.T) {
 			assert.Equal(t, known, all[:len(known)], "what was accepted is there")
 			gap, results := longestGap(t, all)
 			assert.LessOrEqual(t, gap, 15*time.Second)
+			if again {
+				assert.Equal(t, 2, results["R1M1"])
+				delete(results, "R1M1")
+			}
 			for match, n := range results {
 				assert.Equal(t, 1, n, match)
 			}
 			assert.Regexp(t, `no findings`, output(t, "audit", x.data[1-first]))
 		})
 	}
+}
+
+// A leader that ends in order gives the league up: the standby leads at once. A manager with another configuration does
+// not, and one that is no standby says who leads. A standby sends agents elsewhere.
+func TestStandbyFollowsALeaderThatEnds(t *testing.T) {
+	t.Parallel()
+	x := startPair(t, "handover", "--players", "4")
+	first := x.leader(t)
+	old, next := x.managers[first], x.managers[1-first]
+	next.await(t, `This manager stands by for league handover`)
+	standby := "http://127.0.0.1:" + x.ports[1-first]
+	refused, err := http.Post(standby+"/mcp", "application/json", strings.NewReader(`{"jsonrpc":"2.0","method":"ping","params":{},"id":1}`))
+	require.NoError(t, err)
+	assert.NoError(t, refused.Body.Close())
+	assert.Equal(t, http.StatusServiceUnavailable, refused.StatusCode)
+	assert.Equal(t, "1", refused.Header.Get("Retry-After"))
+	require.Eventually(t, func() bool {
+		answer, err := http.Get(standby + "/")
+		require.NoError(t, err)
+		page, err := io.ReadAll(answer.Body)
+		require.NoError(t, err)
+		return answer.Body.Close() == nil && strings.Contains(string(page), "Waiting for the start")
+	}, patience, 100*time.Millisecond)
+	other := x.alone(t, "--standby", "--players", "5")
+	otherPort := x.ports[2]
+	other.await(t, `"differ":\["configuration"\].*"event_type":"STANDBY_DIFFERS"`)
+	second := x.alone(t)
+	assert.NotZero(t, second.awaitExit(t))
+	assert.Regexp(t, `manager "[^"]+" leads this league now \(term 1\): start this manager with --standby`, second.stderr.String())
+	old.interrupt(t)
+	ended := time.Now()
+	next.await(t, `"event_type":"THIS_MANAGER_LEADS"`)
+	assert.Equal(t, 1-first, x.leader(t))
+	assert.Less(t, time.Since(ended), 5*time.Second, "it did not wait for the end of the lease")
+	assert.Equal(t, 130, old.awaitExit(t))
+	assert.Equal(t, "STANDBY", (&manager{url: "http://127.0.0.1:" + otherPort + "/mcp"}).health(t)["state"])
 }
