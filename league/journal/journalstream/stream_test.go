@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -24,11 +25,11 @@ import (
 	"evenodd/league/store/appendfile"
 )
 
-// durable starts a server that syncs each message, and returns a function that connects to it.
-func durable(t testing.TB) (connection func() *nats.Conn) {
+// startDurable starts a server that syncs each message. Port -1 is a free one.
+func startDurable(t testing.TB, port int, folder string) *server.Server {
 	t.Helper()
 	s, err := server.NewServer(&server.Options{
-		Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true, StoreDir: t.TempDir(), SyncAlways: true,
+		Host: "127.0.0.1", Port: port, NoLog: true, NoSigs: true, JetStream: true, StoreDir: folder, SyncAlways: true,
 	})
 	require.NoError(t, err)
 	s.Start()
@@ -37,8 +38,16 @@ func durable(t testing.TB) (connection func() *nats.Conn) {
 		s.WaitForShutdown()
 	})
 	require.True(t, s.ReadyForConnections(30*time.Second))
+	return s
+}
+
+// durable starts such a server, and returns a function that connects to it.
+func durable(t testing.TB) (connection func() *nats.Conn) {
+	t.Helper()
+	s := startDurable(t, -1, t.TempDir())
 	return func() *nats.Conn {
-		conn, err := nats.Connect(s.ClientURL(), nats.ReconnectBufSize(-1))
+		conn, err := nats.Connect(s.ClientURL(), nats.ReconnectBufSize(-1), nats.MaxReconnects(-1),
+			nats.ReconnectWait(10*time.Millisecond))
 		require.NoError(t, err)
 		t.Cleanup(conn.Close)
 		return conn
@@ -321,4 +330,32 @@ func TestManagerEndsWhileNATSIsSilent(t *testing.T) {
 	go cancel()
 	require.ErrorContains(t, write(t, f, 2), "no answer from NATS before the end of this process")
 	require.ErrorContains(t, f.Close(), "event")
+}
+
+func TestJournalWaitsForAServerThatRestarts(t *testing.T) {
+	data, folder := t.TempDir(), t.TempDir()
+	server := startDurable(t, -1, data)
+	conn, err := nats.Connect(server.ClientURL(), nats.ReconnectBufSize(-1), nats.MaxReconnects(-1),
+		nats.ReconnectWait(10*time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	s := open(t, conn, "L", false)
+	f := copyOf(t, folder, s)
+	require.NoError(t, write(t, f, 10))
+	port := server.Addr().(*net.TCPAddr).Port
+	server.Shutdown()
+	server.WaitForShutdown()
+	written := make(chan error, 1)
+	go func() { written <- write(t, f, 30) }()
+	require.Eventually(t, func() bool { return !conn.IsConnected() }, 30*time.Second, time.Millisecond)
+	select {
+	case err := <-written:
+		t.Fatalf("durable without a server: %v", err)
+	default:
+	}
+	startDurable(t, port, data)
+	require.NoError(t, <-written)
+	lines, _ := stored(t, s)
+	assert.Equal(t, text(t, folder), lines)
+	assert.Equal(t, 30, strings.Count(lines, "\n"))
 }
