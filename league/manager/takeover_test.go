@@ -3,6 +3,7 @@ package manager_test
 import (
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/audit"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -93,6 +95,56 @@ func assertSameResults(t *testing.T, want map[string]string, results []manager.M
 		assert.JSONEq(t, want[r.MatchID], got)
 	}
 	assert.Len(t, results, len(want))
+}
+
+// A heldEnd is the part in a stream of a manager that is cut off while hold is open.
+type heldEnd struct {
+	*end
+	hold *atomic.Pointer[chan struct{}]
+}
+
+func (e *heldEnd) Append(first int, lines []byte) error {
+	if hold := e.hold.Load(); hold != nil {
+		<-*hold
+	}
+	return e.end.Append(first, lines)
+}
+
+// A leader is cut off with a line under way. The standby takes over, and records nothing else. When the leader
+// before returns, its line is refused, so that nobody learns of it, and it ends.
+func TestTakeoverAloneFencesTheLeaderBefore(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		stream, hold := &streams{most: 1 << 20}, &atomic.Pointer[chan struct{}]{}
+		w.Shared = func() *manager.Shared {
+			return &manager.Shared{Stream: &heldEnd{&end{streams: stream}, hold}, Master: protocol.MasterSecret(strings.Repeat("secret", 8))}
+		}
+		old := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1, withPause)
+		w.Player("P01")
+		synctest.Wait()
+		cut := make(chan struct{})
+		hold.Store(&cut)
+		asked := make(chan error)
+		go func() {
+			_, err := w.TryToOrganise(protocol.CommandPause)
+			asked <- err
+		}()
+		synctest.Wait()
+		hold.Store(nil)
+		known := len(stream.lines)
+		next, o := w.OpenManager(leaguetest.CrashPoint{}, leaguetest.TempFolder(t), 4, 1, withTakeover)
+		_, err := manager.New(o)
+		require.NoError(t, err)
+		require.Equal(t, known+1, len(stream.lines)) //nolint:testifylint // Len prints all lines
+		assert.Contains(t, string(stream.lines[known]), `"type":"manager_took_over"`)
+		close(cut)
+		require.Error(t, <-asked)
+		<-old.Done
+		require.ErrorIs(t, old.Err, journalfile.ErrLost)
+		require.ErrorIs(t, old.CloseFiles(), journalfile.ErrLost)
+		assert.Equal(t, known+1, len(stream.lines)) //nolint:testifylint // the same
+		require.NoError(t, next.CloseFiles())
+		old.Agent.Stop()
+	})
 }
 
 // sourcesOf are the rows of the table in docs/many-machines.md that says where a new leader has each thing from.
