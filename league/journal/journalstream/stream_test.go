@@ -359,3 +359,20 @@ func TestJournalWaitsForAServerThatRestarts(t *testing.T) {
 	assert.Equal(t, text(t, folder), lines)
 	assert.Equal(t, 30, strings.Count(lines, "\n"))
 }
+
+// Servers without sync_interval: always may lose acknowledged messages in a power cut.
+func TestManagerEndsWhenItsStreamHasLostItsEnd(t *testing.T) {
+	conn, folder := durable(t)(), t.TempDir()
+	s := open(t, conn, "L", false)
+	f := copyOf(t, folder, s)
+	require.NoError(t, write(t, f, 3))
+	js, err := jetstream.New(conn)
+	require.NoError(t, err)
+	require.NoError(t, js.DeleteStream(t.Context(), s.Name()))
+	_, err = js.CreateStream(t.Context(), config(s.Name(), subject("L", "1")))
+	require.NoError(t, err)
+	err = write(t, f, 4)
+	require.ErrorIs(t, err, errShorter)
+	require.ErrorContains(t, err, "evenodd-L-1 ends with message 0, and this manager knows")
+	assert.Equal(t, 3, strings.Count(text(t, folder), "\n"), "the copy has all that was acknowledged")
+}
