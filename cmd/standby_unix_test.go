@@ -110,6 +110,7 @@ type pair struct {
 	ports    [3]string
 	data     [2]string
 	nats     [2]*relay
+	servers  *natsNet
 	secret   string
 	args     []string
 }
@@ -119,7 +120,7 @@ func startPair(t *testing.T, league string, args ...string) *pair {
 	t.Helper()
 	servers := startNATS(t, league, func(o *server.Options) { o.JetStream, o.StoreDir = true, t.TempDir() })
 	secret := secretFile(t, strings.Repeat("s3cret!", 10))
-	x := &pair{league: league, secret: secret, args: append([]string{"--league-id", league, "--nats-creds", servers.keys, "--secret-file", secret}, args...)}
+	x := &pair{league: league, servers: servers, secret: secret, args: append([]string{"--league-id", league, "--nats-creds", servers.keys, "--secret-file", secret}, args...)}
 	for i := range x.managers {
 		x.nats[i] = startRelay(t, func() string { return strings.TrimPrefix(servers.url, "nats://") })
 		x.ports[i], x.data[i] = freePort(t), t.TempDir()
@@ -142,6 +143,24 @@ func (x *pair) alone(t *testing.T, args ...string) *process {
 	x.ports[2] = freePort(t)
 	return startProcess(t, append(append([]string{"manager", "--port", x.ports[2], "--data", t.TempDir(), "--nats", "nats://" + x.nats[0].address,
 		"--journal", "nats"}, x.args...), args...)...)
+}
+
+// startAgents starts a referee and players, on NATS or on HTTP.
+func (x *pair) startAgents(t *testing.T, players int, onNATS bool) (agents []*process) {
+	t.Helper()
+	for i, name := range ([]string{"Whistle", "Anna", "Ben B", "Cem", "Dora", "Eva", "Fritz"})[:players+1] {
+		args := []string{"player", "--name", name}
+		if i == 0 {
+			args[0] = "referee"
+		}
+		if onNATS {
+			args = x.servers.flags(append(args, "--no-http")...)
+		} else {
+			args = append(args, "--port", "0", "--manager", x.url())
+		}
+		agents = append(agents, start(t, args...))
+	}
+	return agents
 }
 
 // ready is the address of the manager that leads; "" for none.
@@ -280,15 +299,9 @@ func TestStandbyTakesOver(t *testing.T) {
 		t.Run(fmt.Sprintf("%s in %s %d", how.name, format.name, i), func(t *testing.T) {
 			t.Parallel()
 			x := startPair(t, fmt.Sprintf("takeover-%d", i), append(format.args, "--tournament", format.name,
-				"--players", strconv.Itoa(format.players), "--referees", "2", "--pace", "1500ms")...)
+				"--players", strconv.Itoa(format.players), "--pace", "1500ms")...)
 			first := x.leader(t)
-			var agents []*process
-			for range 2 {
-				agents = append(agents, start(t, "referee", "--port", "0", "--manager", x.url()))
-			}
-			for range format.players {
-				agents = append(agents, start(t, "player", "--port", "0", "--manager", x.url()))
-			}
+			agents := x.startAgents(t, format.players, i%3 == 2)
 			old, next := x.managers[first], x.managers[1-first]
 			old.await(t, `"round_id":1,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`)
 			token := strings.TrimSpace(output(t, "league", "token", "--league-id", x.league, "--data", x.data[first], "--secret-file", x.secret))
