@@ -68,9 +68,7 @@ as http://localhost:8000/.`,
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.version, o.admission.given = c.Root().Version, data.given
-			return debugged(c.Context(), o.address.debug, func() error {
-				return runManager(c.Context(), s, data.loader, o)
-			})
+			return debugged(c.Context(), o.address.debug, func() error { return runManager(c.Context(), s, data.loader, o) })
 		},
 	}
 	o.flags(c.Flags())

@@ -18,7 +18,9 @@ import (
 // A scrape costs more than a refusal, and so has a quota.
 func probes(m *metrics.Set, health func() any) []http.Mount {
 	quota := http.NewQuota(http.Limits{Calls: 8, CallsPerAddress: 4, Rate: 5, Burst: 20}, http.StreamLimits{})
-	return []http.Mount{http.Health(health), http.Live(), {Pattern: "GET /metrics", Handler: m.Handler(), Quota: quota}}
+	live := http.Health(nil) // takes no lock
+	live.Pattern = "GET /livez"
+	return []http.Mount{http.Health(health), live, {Pattern: "GET /metrics", Handler: m.Handler(), Quota: quota}}
 }
 
 // matchMetrics adds the matches that a process knows. read emits a number with a state and an outcome.

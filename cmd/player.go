@@ -71,9 +71,7 @@ identity and log file.`,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
 			o.address.given, o.given = data.given["host"], data.given
-			return debugged(c.Context(), o.address.debug, func() error {
-				return runPlayer(c.Context(), s, data.loader, o)
-			})
+			return debugged(c.Context(), o.address.debug, func() error { return runPlayer(c.Context(), s, data.loader, o) })
 		},
 	}
 	f := c.Flags()

@@ -40,9 +40,7 @@ conducts the assigned matches until the league is over, prints its record and en
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
 			o.address.given, o.given = data.given["host"], data.given
-			return debugged(c.Context(), o.address.debug, func() error {
-				return runReferee(c.Context(), s, data.loader, o)
-			})
+			return debugged(c.Context(), o.address.debug, func() error { return runReferee(c.Context(), s, data.loader, o) })
 		},
 	}
 	f := c.Flags()

@@ -3,9 +3,11 @@
 package metrics
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -36,7 +38,7 @@ type Set struct {
 func New() *Set {
 	s := &Set{registry: prometheus.NewRegistry(), methods: map[string]string{}}
 	for _, m := range protocol.Methods() {
-		for _, name := range append(m.Aliases, m.Name) {
+		for _, name := range slices.Concat(m.Aliases, []string{m.Name}) {
 			s.methods[name] = m.Name
 		}
 	}
@@ -67,12 +69,7 @@ func (s *Set) Handler() http.Handler {
 }
 
 // method is the value of the label method.
-func (s *Set) method(name string) string {
-	if known, ok := s.methods[name]; ok {
-		return known
-	}
-	return other
-}
+func (s *Set) method(name string) string { return cmp.Or(s.methods[name], other) }
 
 // Caller is next with its calls counted.
 func (s *Set) Caller(next transport.Caller) transport.Caller { return &caller{s, next} }
@@ -165,24 +162,23 @@ type Emit = func(value float64, labels ...string)
 
 // Gauge adds a metric whose values read tells at each scrape. The values of labels must be bounded.
 func (s *Set) Gauge(name, help string, labels []string, read func(Emit)) {
-	register(s, &reading{prometheus.NewDesc(name, help, labels, nil), prometheus.GaugeValue, read})
+	register(s, &reading{prometheus.NewDesc(name, help, labels, nil), read})
 }
 
 // Flag reads a metric that is 1 while a condition holds, else 0.
 func Flag(holds func() bool) func(Emit) {
 	return func(emit Emit) {
-		value := 0.0
 		if holds() {
-			value = 1
+			emit(1)
+		} else {
+			emit(0)
 		}
-		emit(value)
 	}
 }
 
 // Counter is Gauge for a value that only grows.
 func (s *Set) Counter(name, help string, read func() float64) {
-	emit := func(emit Emit) { emit(read()) }
-	register(s, &reading{prometheus.NewDesc(name, help, nil, nil), prometheus.CounterValue, emit})
+	register(s, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
 }
 
 // Count adds a metric that counts the calls of the returned function.
@@ -190,10 +186,9 @@ func (s *Set) Count(name, help string) (count func()) {
 	return register(s, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})).Inc
 }
 
-// A reading is a metric that is read at each scrape.
+// A reading is a gauge that is read at each scrape.
 type reading struct {
 	desc *prometheus.Desc
-	kind prometheus.ValueType
 	read func(Emit)
 }
 
@@ -203,6 +198,6 @@ func (r *reading) Describe(out chan<- *prometheus.Desc) { out <- r.desc }
 // Collect implements prometheus.Collector.
 func (r *reading) Collect(out chan<- prometheus.Metric) {
 	r.read(func(value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(r.desc, r.kind, value, labels...)
+		out <- prometheus.MustNewConstMetric(r.desc, prometheus.GaugeValue, value, labels...)
 	})
 }

@@ -148,8 +148,8 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		from := plainAddress(c.RemoteAddr().String())
-		conn := &admittedConn{Conn: c, admission: l.admission, from: counted(from), proxied: l.config.trusts(from),
+		at := plainAddress(c.RemoteAddr().String())
+		conn := &admittedConn{Conn: c, admission: l.admission, address: at, from: counted(at), proxied: l.config.trusts(at),
 			begun: l.config.TLS == nil}
 		if l.admit(conn, l.closed) {
 			return conn, nil
@@ -172,9 +172,10 @@ type admittedConn struct {
 	net.Conn
 
 	admission *admission
-	from      netip.Addr
-	proxied   bool // from a trusted proxy
-	begun     bool // used by the reader only; true also without TLS
+	address   netip.Addr
+	from      netip.Addr // by which it is counted
+	proxied   bool       // from a trusted proxy
+	begun     bool       // used by the reader only; true also without TLS
 	plain     atomic.Bool
 	proven    atomic.Bool  // a request had a valid credential; changes with the lock of the admission
 	streaming atomic.Int64 // the nanoseconds for one write of a stream; 0 without a stream

@@ -44,16 +44,7 @@ func connOf(ctx context.Context) *admittedConn {
 // CallerAddress is the address of the caller in the context of a request: an IPv4
 // address, or the /64 of an IPv6 address. It is the zero address where the network has
 // none, and outside of requests.
-func CallerAddress(ctx context.Context) netip.Addr {
-	switch c := connOf(ctx); {
-	case c == nil:
-		return netip.Addr{}
-	case c.proxied:
-		return counted(RemoteAddress(ctx))
-	default:
-		return c.from
-	}
-}
+func CallerAddress(ctx context.Context) netip.Addr { return counted(RemoteAddress(ctx)) }
 
 // RemoteAddress is the whole address of the caller in the context of a request, as CallerAddress.
 func RemoteAddress(ctx context.Context) netip.Addr {
@@ -61,7 +52,7 @@ func RemoteAddress(ctx context.Context) netip.Addr {
 		return caller
 	}
 	if c := connOf(ctx); c != nil {
-		return plainAddress(c.RemoteAddr().String())
+		return c.address
 	}
 	return netip.Addr{}
 }

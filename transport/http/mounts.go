@@ -47,13 +47,6 @@ func Ready(ready func() bool) Mount {
 	})}
 }
 
-// Live is a mount that answers GET /livez while the process answers at all: without a lock, whatever its health.
-func Live() Mount {
-	m := Health(nil)
-	m.Pattern = "GET /livez"
-	return m
-}
-
 // routes are the handlers of the server.
 func (s *Server) routes() http.Handler {
 	routes := http.NewServeMux()
