@@ -292,23 +292,13 @@ func (l *leadership) serveStandby(s streams) (stop func(), err error) {
 	}, nil
 }
 
-// standbyHealth is the response to GET /healthz of a manager that does not lead.
-type standbyHealth struct {
-	OK          string   `json:"status"`
-	Role        string   `json:"role"`
-	DisplayName string   `json:"display_name"`
-	LeagueID    string   `json:"league_id"`
-	State       string   `json:"state"`
-	Leader      string   `json:"leader"` // its name; "" if none is known
-	Term        int      `json:"term"`
-	Differs     []string `json:"differs,omitzero"` // in what this manager differs from the leader: it does not take over
-}
-
+// health is the response to GET /healthz of a manager that does not lead.
 func (l *leadership) health() any {
 	leader, differ := l.lease.Leader()
-	h := standbyHealth{"ok", protocol.ManagerSender, l.name, l.LeagueID, "STANDBY", leader.Manager, leader.Term, differ}
+	h := l.disk.health(map[string]any{"status": "ok", "role": protocol.ManagerSender, "display_name": l.name,
+		"league_id": l.LeagueID, "state": "STANDBY", "leader": leader.Manager, "term": leader.Term})
 	if len(differ) > 0 {
-		h.OK = "warning"
+		h["status"], h["differs"] = "warning", differ
 	}
 	return h
 }
