@@ -145,7 +145,7 @@ func (x *pair) alone(t *testing.T, args ...string) *process {
 		"--journal", "nats"}, x.args...), args...)...)
 }
 
-// startAgents starts a referee and players, on NATS or on HTTP.
+// startAgents starts a referee and players, on HTTP or, as far as the server knows them, on NATS.
 func (x *pair) startAgents(t *testing.T, players int, onNATS bool) (agents []*process) {
 	t.Helper()
 	for i, name := range ([]string{"Whistle", "Anna", "Ben B", "Cem", "Dora", "Eva", "Fritz"})[:players+1] {
@@ -153,7 +153,7 @@ func (x *pair) startAgents(t *testing.T, players int, onNATS bool) (agents []*pr
 		if i == 0 {
 			args[0] = "referee"
 		}
-		if onNATS {
+		if onNATS && i <= 4 { // the roster of the server has no more
 			args = x.servers.flags(append(args, "--no-http")...)
 		} else {
 			args = append(args, "--port", "0", "--manager", x.url())
