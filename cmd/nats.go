@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"net/url"
@@ -115,7 +116,7 @@ func natsName(displayName string) string {
 		case protocol.ValidSubjectToken(text):
 			name.WriteString(text)
 		default:
-			fmt.Fprintf(&name, "_%02x", b)
+			name.WriteString("_" + hex.EncodeToString([]byte{b}))
 		}
 	}
 	return name.String()

@@ -75,8 +75,8 @@ func writeServerUsers(folder, leagueID string, roster []config.RosterEntry) erro
 		return err
 	}
 	var text strings.Builder
-	fmt.Fprintf(&text, "# The users of league %s. Include this file in the block authorization or in an account of each NATS "+
-		"server.\nusers = [\n", leagueID)
+	text.WriteString("# The users of league " + leagueID + ". Include this file in the block authorization or in an account of " +
+		"each NATS server.\nusers = [\n")
 	for i := range users {
 		key, err := keyOf(filepath.Join(folder, users[i].name+natsKeyExtension))
 		if err != nil {
