@@ -59,7 +59,7 @@ type Referee struct {
 	options Options
 	life    context.Context //nolint:containedctx // ends with Close, and ends all matches
 	stop    context.CancelFunc
-	workers *workers // of all jobs
+	workers *protocol.Workers // of all jobs
 	results results
 
 	mu          sync.Mutex
@@ -88,7 +88,7 @@ func New(o Options) (*Referee, error) {
 		return nil, err
 	}
 	r.life, r.stop = context.WithCancel(context.Background())
-	r.workers = &workers{jobs: make(chan func()), stopped: r.life.Done()}
+	r.workers = protocol.NewWorkers(r.life.Done())
 	r.rested = sync.NewCond(&r.mu)
 	return r, nil
 }
@@ -198,7 +198,7 @@ func (r *Referee) Close() {
 	r.mu.Lock()
 	r.stop() // no job starts afterwards
 	r.mu.Unlock()
-	r.workers.running.Wait()
+	r.workers.Wait()
 	r.closeLog(true)
 }
 
@@ -346,34 +346,4 @@ func (r *Referee) Identify(bearer string, body []byte) string {
 		return a.PlayerB.PlayerID
 	}
 	return ""
-}
-
-// workers run jobs concurrently, on goroutines that wait for the next job after each. A job of
-// a referee is short and its stack is deep: growing a new stack takes longer than asking a player.
-type workers struct {
-	jobs    chan func()
-	stopped <-chan struct{} // ends the workers that are idle
-	running sync.WaitGroup
-}
-
-// start runs a job on an idle worker, or on a new one.
-func (w *workers) start(job func()) {
-	select {
-	case w.jobs <- job:
-		return
-	default:
-	}
-	w.running.Go(func() { w.run(job) })
-}
-
-// run runs a job, and then those that start gives to an idle worker.
-func (w *workers) run(job func()) {
-	for {
-		job()
-		select {
-		case job = <-w.jobs:
-		case <-w.stopped:
-			return
-		}
-	}
 }

@@ -37,13 +37,12 @@ type Manager struct {
 	kept      *keptEvents        // nil unless a league without a data folder keeps its events
 	files     *fileWriter        // nil without a data folder
 
-	due       chan struct{} // closed when the league may start
-	replanned chan struct{} // tells that an organiser has planned the start
-	silent    chan *agent   // agents that nobody pings yet
-	late      chan *agent   // agents that returned after the end of the league
-	viewed    chan struct{} // has an element for each call that a viewer causes
-	jobs      chan func()   // for the workers that are idle; closed at the end
-	workers   sync.WaitGroup
+	due       chan struct{}     // closed when the league may start
+	replanned chan struct{}     // tells that an organiser has planned the start
+	silent    chan *agent       // agents that nobody pings yet
+	late      chan *agent       // agents that returned after the end of the league
+	viewed    chan struct{}     // has an element for each call that a viewer causes
+	workers   *protocol.Workers // conduct matches
 
 	mu         sync.Mutex      // guards what follows, and is held only for a short time: never during a call
 	state      *journal.State  // the fold of the recorded events
@@ -74,7 +73,7 @@ func New(o Options) (*Manager, error) {
 		options: o, clock: o.Clock, log: o.Log, stamp: protocol.NewStamp(protocol.ManagerSender, o.Clock),
 		refusals: newRefusalLog(&o), due: make(chan struct{}), replanned: make(chan struct{}, 1),
 		silent: make(chan *agent, 2*(o.MaxPlayers+o.MaxReferees)), late: make(chan *agent, 100),
-		viewed: make(chan struct{}, viewerCalls), jobs: make(chan func()), state: journal.NewState(),
+		viewed: make(chan struct{}, viewerCalls), state: journal.NewState(),
 		agents: map[string]*agent{}, changed: map[league.MatchID]bool{}, warned: map[string]bool{},
 	}
 	var secret [32]byte

@@ -72,7 +72,7 @@ func (m *Manager) play(stop, work context.Context, matches []*match) {
 	var playing sync.WaitGroup
 	for range min(m.conductors(), len(matches)) {
 		playing.Add(1)
-		m.work(func() {
+		m.workers.Start(func() {
 			defer playing.Done()
 			for x := range next {
 				if stop.Err() == nil {
@@ -84,19 +84,6 @@ func (m *Manager) play(stop, work context.Context, matches []*match) {
 		})
 	}
 	playing.Wait()
-}
-
-// work runs a job on an idle worker, or on a new one: a goroutine for each job would grow a stack for each.
-func (m *Manager) work(job func()) {
-	select {
-	case m.jobs <- job:
-	default:
-		m.workers.Go(func() {
-			for ; job != nil; job = <-m.jobs {
-				job()
-			}
-		})
-	}
 }
 
 // conductors is the number of matches that may run at once.

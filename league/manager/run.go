@@ -53,6 +53,8 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	var running sync.WaitGroup
 	defer running.Wait()
 	notifiers, stopNotifiers := context.WithCancel(work) // also cuts off broadcasts
+	m.workers = protocol.NewWorkers(notifiers.Done())
+	defer m.workers.Wait()
 	defer stopNotifiers()
 	if err := m.start(notifiers); err != nil {
 		return nil, err
@@ -63,8 +65,6 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	if m.options.Simulation == nil {
 		running.Go(func() { m.watch(notifiers) })
 	}
-	defer m.workers.Wait()
-	defer close(m.jobs)
 	return m.playRounds(stop, notifiers)
 }
 

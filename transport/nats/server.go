@@ -46,24 +46,19 @@ type server struct {
 
 	mu      sync.Mutex // orders new requests before stop
 	stopped bool
-	idle    chan request // takes the next request to a worker that has answered; a new one must first grow its stack
-	workers sync.WaitGroup
-}
-
-// A request has been admitted.
-type request struct {
-	*nats.Msg
-	from   Caller
-	budget *transport.Budget
+	workers *transport.Workers
 }
 
 // Serve answers the calls to a subject until stop is called, which waits for running handlers, for so
 // long at most. Where the last token of the subject is *, it is the name of the caller: the users of the
 // server must let each publish to its own only.
-func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (stop func(patience time.Duration), err error) {
+func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
+	stop func(patience time.Duration), err error,
+) {
 	c.MaxBearerBody = max(c.MaxBearerBody, c.MaxBody)
+	idle := make(chan struct{})
 	s := &server{Config: c, conn: conn, mux: mux, named: strings.HasSuffix(subject, ".*"),
-		budgets: transport.NewBudgets(c.Limits.OrDefault()), idle: make(chan request),
+		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(idle),
 		strange: rate.Sometimes{First: 10, Interval: time.Minute}}
 	life, end := context.WithCancel(context.Background())
 	s.life = life
@@ -79,7 +74,7 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (stop 
 		_ = subscription.Unsubscribe() // an error means that the connection is closed
 		s.mu.Lock()
 		s.stopped = true
-		close(s.idle)
+		close(idle)
 		s.mu.Unlock()
 		defer time.AfterFunc(patience, end).Stop()
 		s.workers.Wait()
@@ -100,7 +95,7 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (stop 
 // A Caller is the sender of a request.
 type Caller struct {
 	Name  string // by the subject of the request
-	Known bool   // the server has users, so that nobody else has the name
+	Known bool   // whether the server authenticates users: then the name is certain
 }
 
 type callerKey struct{}
@@ -124,7 +119,8 @@ func (s *server) receive(m *nats.Msg) {
 		// It would make this agent publish where the caller may not: to a journal, or as another's reply.
 		s.strange.Do(func() {
 			s.Log.Warn().Str("subject", m.Subject).Str("reply", m.Reply[:min(len(m.Reply), maxShown)]).
-				Str("event_type", "NATS_REPLY_REFUSED").Msg("a request wants its reply at a subject that is not an inbox of its caller")
+				Str("event_type", "NATS_REPLY_REFUSED").
+				Msg("a request wants its reply at a subject that is not an inbox of its caller")
 		})
 		return
 	}
@@ -140,36 +136,27 @@ func (s *server) receive(m *nats.Msg) {
 		s.respond(m, transport.EncodeError(s.RateLimited(max(wait, time.Second))))
 		return
 	}
-	r := request{m, from, budget}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.stopped {
 		s.budgets.Leave(budget)
 		return
 	}
-	select {
-	case s.idle <- r:
-	default:
-		s.workers.Go(func() {
-			for more := true; more; r, more = <-s.idle {
-				s.work(r)
-			}
-		})
-	}
+	s.workers.Start(func() { s.work(m, from, budget) })
 }
 
-// work answers a request.
-func (s *server) work(r request) {
-	defer s.budgets.Leave(r.budget)
+// work answers a request that has been admitted.
+func (s *server) work(m *nats.Msg, from Caller, budget *transport.Budget) {
+	defer s.budgets.Leave(budget)
 	ctx := s.life // handlers have limits of their own: nobody tells when a caller waits no more
 	if s.named {
-		ctx = context.WithValue(ctx, callerKey{}, r.from)
+		ctx = context.WithValue(ctx, callerKey{}, from)
 	}
-	answer := s.answer(ctx, r.Msg)
+	answer := s.answer(ctx, m)
 	if answer.Calls > 1 {
-		r.budget.Batch(answer.Calls)
+		budget.Batch(answer.Calls)
 	}
-	s.respond(r.Msg, answer.Body)
+	s.respond(m, answer.Body)
 }
 
 // maxShown is how many bytes of a subject the log shows.
