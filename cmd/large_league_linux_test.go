@@ -26,7 +26,7 @@ func TestLargeLeagueNeedsLittleMemoryAndSpace(t *testing.T) {
 	peak := regexp.MustCompile(`VmHWM:\s+(\d+) kB`)
 	measured := func(args ...string) (printed string, memory int) {
 		t.Helper()
-		p := launch(t, folder, nil, "evenodd", args...)
+		p := launch(t, folder, []string{"GOGC="}, "evenodd", args...)
 		for {
 			select {
 			case <-p.done:
