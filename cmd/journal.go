@@ -17,13 +17,9 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config/userfile"
-	"evenodd/league/journal"
-	"evenodd/league/journal/journalfile"
 	"evenodd/league/journal/journalstream"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
-	"evenodd/league/store/appendfile"
 )
 
 // The places of a journal.
@@ -76,8 +72,8 @@ func (o *journalOptions) check(m *managerOptions) error {
 		return usage("--journal nats needs --secret-file, a file of 32 random bytes that all managers of the league have: " +
 			"(umask 077; head -c 32 /dev/urandom > league.secret)")
 	case o.creds == "" && m.nats.creds != "" && !keys:
-		return usage("--journal nats needs --nats-journal-creds: agents could write the journal if one user called them and " +
-			"wrote it, too")
+		return usage("--journal nats needs --nats-journal-creds: the user that calls agents must not be able to write the " +
+			"journal")
 	case o.creds == "" && keys:
 		o.creds = m.nats.creds
 	}
@@ -102,30 +98,6 @@ func readMaster(path string) (protocol.MasterSecret, error) {
 			protocol.MinMaster)
 	}
 	return secret, nil
-}
-
-// openLeague opens the files of the league, when this manager leads it. Call end when its manager has ended, with the
-// error of the command.
-func (p *managerProcess) openLeague(ctx context.Context, s streams) (end func(problem *error), err error) {
-	j, closeStream, err := p.openStream(ctx, p.log)
-	if err != nil {
-		return nil, err
-	}
-	if p.lead, err = p.awaitLeadership(ctx, s, j); err == nil {
-		err = p.openFiles(s, p.newLeague)
-	}
-	if err != nil {
-		p.lead.end()
-		closeStream()
-		return nil, err
-	}
-	return func(problem *error) {
-		if p.Files != nil {
-			closeFiles(p.Files, problem)
-		}
-		p.lead.end()
-		closeStream()
-	}, nil
 }
 
 // A sharedJournal is the journal of a league in NATS, which several managers share.
@@ -207,7 +179,8 @@ func (o *journalOptions) warnOfSyncs(ctx context.Context, log zerolog.Logger) {
 func syncInterval(ctx context.Context, server string) (interval time.Duration, always bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, shutdownPatience)
 	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, strings.TrimSuffix(server, "/")+"/jsz?config=true", http.NoBody)
+	at := strings.TrimSuffix(server, "/") + "/jsz?config=true"
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
 	if err != nil {
 		return 0, false, err
 	}
@@ -230,44 +203,4 @@ func syncInterval(ctx context.Context, server string) (interval time.Duration, a
 		err = errors.New("it does not say: JetStream is off, or this is another server")
 	}
 	return time.Duration(answer.Config.Interval), answer.Config.Always, err
-}
-
-// secretOf returns the secret of a league in a data folder: in its private file, or if the journal is in NATS, by the
-// file of --secret-file.
-func secretOf(folder store.Folder, leagueID, secretFile string) (secret [32]byte, err error) {
-	nonce, err := nonceOf(folder.Journal(leagueID))
-	switch {
-	case err != nil || nonce == "":
-		return folder.Secret(leagueID, true)
-	case secretFile == "":
-		return secret, errors.New("the journal of the league is in NATS: set --secret-file as its manager has it")
-	}
-	master, err := readMaster(secretFile)
-	if err != nil {
-		return secret, err
-	}
-	return master.Secret(leagueID, nonce)
-}
-
-// nonceOf is the nonce in the first event of a journal; "" for none.
-func nonceOf(path string) (nonce string, err error) {
-	file, err := store.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }() // only read
-	_, _, err = appendfile.Lines(file, func(number int, text []byte) error {
-		e, err := journalfile.ReadLine(number, text)
-		if err != nil {
-			return err
-		}
-		if created, ok := e.Data.(*journal.Created); ok {
-			nonce = created.SecretNonce
-		}
-		return io.EOF
-	})
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return nonce, err
 }

@@ -3,7 +3,6 @@ package cmd
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -18,7 +17,6 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 	"evenodd/league/view/page"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
@@ -389,47 +387,6 @@ func howToResume(status manager.Status, data string) string {
 		return recorded + " The league has no data folder: a new start begins a new league."
 	}
 	return fmt.Sprintf("%s Run the same command again to resume; the league is in %s.", recorded, data)
-}
-
-// openFiles opens the files of a league in a data folder, and reports what it found;
-// it returns nil without a folder. Shared is nil for a journal in the folder.
-func openFiles(s streams, data, leagueID string, fresh bool, shared *manager.Shared) (*manager.Files, error) {
-	if data == "" {
-		if fresh {
-			return nil, usage("--new-league needs the folder of the old league: set --data")
-		}
-		return nil, nil //nolint:nilnil // without a folder there are no files
-	}
-	if !protocol.ValidLeagueID(leagueID) {
-		return nil, usage("--league-id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
-	}
-	_, stop := s.showProgress("reading the league")
-	files, archived, err := manager.OpenShared(store.Folder(data), leagueID, fresh, time.Now, shared)
-	stop()
-	if archived != "" && shared != nil && !fresh {
-		s.note("The journal in %s was not the beginning of that in NATS.", data)
-	}
-	if archived != "" {
-		s.note("The old league is in %s.", archived)
-	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot store the league in %s: %w", data, err)
-	}
-	if files.Torn != nil {
-		s.note("%s", files.Torn)
-	}
-	if files.LostTail() {
-		s.note("The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal "+
-			"was restored. The league resumes from the events that are left, and the journal records this.", leagueID)
-	}
-	return files, nil
-}
-
-// closeFiles closes the files of a league. It adds an error to that of the command, unless both say the same.
-func closeFiles(files *manager.Files, problem *error) {
-	if err := files.Close(); err != nil && (*problem == nil || err.Error() != (*problem).Error()) {
-		*problem = errors.Join(*problem, err)
-	}
 }
 
 // managerHealth is the response to GET /healthz of a manager.

@@ -167,28 +167,6 @@ func (p *managerProcess) awaitLeadership(ctx context.Context, s streams, j *shar
 	return l, nil
 }
 
-// openFiles opens the files of the league. They end with the leadership of this process.
-func (p *managerProcess) openFiles(s streams, fresh bool) (err error) {
-	var j *sharedJournal
-	if p.lead != nil {
-		if j = p.lead.journal; fresh {
-			if err := j.reopen(true); err != nil {
-				return err
-			}
-		}
-	}
-	if p.Files, err = openFiles(s, p.data, p.LeagueID, fresh, j.shared()); err != nil || p.lead == nil {
-		return err
-	}
-	files := p.Files
-	context.AfterFunc(p.lead.ended, func() {
-		if err := p.lead.lost(); err != nil {
-			files.Fail(err)
-		}
-	})
-	return nil
-}
-
 // newManager makes the manager of the league. The leader before may append events until the takeover is recorded: then
 // this one reads them, and tries again.
 func (p *managerProcess) newManager(s streams) (m *manager.Manager, err error) {
