@@ -97,8 +97,8 @@ func (n *node) close() {
 	}
 }
 
-// serve answers calls in the background: on l, unless it is nil, and at a subject of NATS, if the process uses that. stamp
-// identifies the agent in errors. The returned function lets running calls end, then stops both.
+// serve answers calls in the background: on l, unless it is nil, and at a subject of NATS, if the process uses that.
+// stamp identifies the agent in errors. The returned function lets running calls end, then stops both.
 func (n *node) serve(a *address, l net.Listener, subject string, mux *transport.Mux, stamp func() *protocol.Stamp,
 	c http.Config) (stop func(), err error) {
 	if c.TooLarge == nil {

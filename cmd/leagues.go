@@ -92,7 +92,9 @@ func readEnds(dir store.Folder, id string) folderLeague {
 // else a new one made of the name. Without a name it is the usual one, unless the folder has one other league only.
 func idOf(dir store.Folder, name, usual string, now time.Time) (string, error) {
 	leagues, _ := leaguesIn(dir) // a folder without leagues is an error
-	leagues = protocol.Select(leagues, func(l folderLeague) bool { return l.created != nil && l.created.Simulation == nil })
+	leagues = protocol.Select(leagues, func(l folderLeague) bool {
+		return l.created != nil && l.created.Simulation == nil
+	})
 	if name == "" {
 		if len(leagues) == 1 {
 			usual = leagues[0].id

@@ -36,7 +36,8 @@ func (o *natsOptions) flags(f *pflag.FlagSet) {
 		"the folder of 'league codes --nats', which has one for each name")
 	f.StringVar(&o.ca, "nats-ca", "", "PEM `file` of certificate authorities to trust for NATS servers besides those of "+
 		"the system; the connection then always uses TLS")
-	f.BoolVar(&o.noHTTP, "no-http", false, "with --nats: open no port; there is no page, no health check and no MCP server")
+	f.BoolVar(&o.noHTTP, "no-http", false, "with --nats: open no port; there is no page, no health check and no MCP "+
+		"server")
 }
 
 // on tells whether the process uses NATS.
@@ -105,8 +106,8 @@ func (u *natsUser) connect(o *nodeOptions, slow func()) (*nats.Conn, error) {
 // natsKeyExtension is that of a file with the key of a user.
 const natsKeyExtension = ".nk"
 
-// natsName is the name of an agent on NATS servers: the display name in lower case, with dashes for spaces, and with the
-// hexadecimal code of each byte that a subject must not have.
+// natsName is the name of an agent on NATS servers: the display name in lower case, with dashes for spaces, and with
+// the hexadecimal code of each byte that a subject must not have.
 func natsName(displayName string) string {
 	var name strings.Builder
 	for _, b := range []byte(norm.NFC.String(displayName)) {

@@ -57,8 +57,8 @@ func (u *serverUser) config(key string) string {
 	if u.responds {
 		responses = `, allow_responses: { max: 1, expires: "2m" }`
 	}
-	return fmt.Sprintf("  # %s\n  { nkey: %s, permissions: {\n    subscribe: [%s]\n    publish: [%s]%s } }\n", u.about, key,
-		quoted(append(u.subscribe, nats.InboxOf(u.name)+".>")), quoted(u.publish), responses)
+	return fmt.Sprintf("  # %s\n  { nkey: %s, permissions: {\n    subscribe: [%s]\n    publish: [%s]%s } }\n",
+		u.about, key, quoted(append(u.subscribe, nats.InboxOf(u.name)+".>")), quoted(u.publish), responses)
 }
 
 // usersFile is the name of the file of users in the folder of 'league codes --nats'.
@@ -75,8 +75,8 @@ func writeServerUsers(folder, leagueID string, roster []config.RosterEntry) erro
 		return err
 	}
 	var text strings.Builder
-	text.WriteString("# The users of league " + leagueID + ". Include this file in the block authorization or in an account of " +
-		"each NATS server.\nusers = [\n")
+	text.WriteString("# The users of league " + leagueID + ". Include this file in the block authorization or in an " +
+		"account of each NATS server.\nusers = [\n")
 	for i := range users {
 		key, err := keyOf(filepath.Join(folder, users[i].name+natsKeyExtension))
 		if err != nil {

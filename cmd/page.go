@@ -190,8 +190,8 @@ func (o *simulateOptions) startPage(ctx context.Context, s streams) (stop func()
 		remove = func() { _ = os.RemoveAll(folder) } // the system clears its temporary folder too
 	}
 	var stopPage func()
-	o.page, stopPage, err = servePage(ctx, "serve", o.serveAt, &address{}, page.NewFolder(store.Folder(folder), o.LeagueID), "",
-		o.Log)
+	from := page.NewFolder(store.Folder(folder), o.LeagueID)
+	o.page, stopPage, err = servePage(ctx, "serve", o.serveAt, &address{}, from, "", o.Log)
 	if err != nil {
 		remove()
 		return nil, err

@@ -74,8 +74,8 @@ report has no tokens and no endpoints.`,
 	f.Var(&choice{&o.list, lists}, "list",
 		"the list of a CSV: matches, standings, faults, ratings or decisions; with --agent matches, faults, opponents or latency (default \"matches\")")
 	f.StringVarP(&o.output, "output", "o", "",
-		"the `file` to write, - for standard output (default: LEAGUE.html, LEAGUE-AGENT.html or LEAGUE-sheets.html for HTML, "+
-			"else standard output)")
+		"the `file` to write, - for standard output (default: LEAGUE.html, LEAGUE-AGENT.html or LEAGUE-sheets.html for "+
+			"HTML, else standard output)")
 	return c
 }
 

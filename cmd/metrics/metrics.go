@@ -52,7 +52,8 @@ func New() *Set {
 	s.calls = counter("evenodd_calls_total", "Calls of this process to other agents.", "method", "outcome", "carrier")
 	s.took = histogram("evenodd_call_duration_seconds", "Time of calls to other agents, with their wait in the queue.")
 	s.queued = histogram("evenodd_call_queue_seconds", "Time that calls waited for a connection of this process.")
-	s.requests = counter("evenodd_requests_total", "Requests of other agents that reached a handler.", "method", "outcome", "carrier")
+	s.requests = counter("evenodd_requests_total", "Requests of other agents that reached a handler.", "method", "outcome",
+		"carrier")
 	s.answering = histogram("evenodd_request_duration_seconds", "Time in which requests of other agents were answered.")
 	s.refusals = counter("evenodd_refusals_total", "Requests refused, by the code of the error.", "code")
 	return s

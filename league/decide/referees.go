@@ -99,8 +99,8 @@ func (c *candidate) before(other *candidate, of need) bool {
 
 // chooseAll chooses a referee for each match of a round: the one with the lowest load
 // in this round for its capacity, then in the whole league, then with the lower id. A last
-// choice gets a match only while no other is free, and a referee that cannot call the players only if none can. A forfeited match adds no load. It counts its
-// choices in the candidates.
+// choice gets a match only while no other is free, and a referee that cannot call the players only if none can. A
+// forfeited match adds no load. It counts its choices in the candidates.
 func chooseAll(candidates []candidate, needs []need) []string {
 	for i := range candidates {
 		candidates[i].load = 0

@@ -146,9 +146,10 @@ func doubtedLoss(fact *journal.Match) *journal.MatchReported {
 func hasOther(s *journal.State, id league.MatchID, refereeID string) bool {
 	fact, a, b, _ := s.Find(id)
 	return NextReferee(s, refereeID, 1, func(other string) bool {
-		return other == refereeID || CannotCall(s, other, a, b) || slices.ContainsFunc(fact.Current(), func(at journal.Attempt) bool {
+		failed := func(at journal.Attempt) bool {
 			return at.Referee == other && (at.Failed || fact.IsLost(at.Number))
-		})
+		}
+		return other == refereeID || CannotCall(s, other, a, b) || slices.ContainsFunc(fact.Current(), failed)
 	}) != ""
 }
 

@@ -73,8 +73,8 @@ func (m *Manager) awaitReferee(ctx context.Context, c *conduct) *agent {
 			return r
 		}
 		if rests == 0 {
-			m.log.Warn().Stringer("match_id", c.id).Str("event_type", "NO_REFEREE_FOR_MATCH").Msg("no referee can take the match " +
-				"now: all have failed with it, are suspended, or have no connection to NATS, where a player answers")
+			m.log.Warn().Stringer("match_id", c.id).Str("event_type", "NO_REFEREE_FOR_MATCH").Msg("no referee can take the " +
+				"match now: all have failed with it, are suspended, or have no connection to NATS, where a player answers")
 		}
 		if m.rest(ctx, c, protocol.Backoff(rests, first, max(first, reviveEvery))) != nil {
 			return nil

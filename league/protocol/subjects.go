@@ -1,7 +1,6 @@
 package protocol
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -18,10 +17,12 @@ const (
 	NATSJournalName = "journal"
 )
 
-var subjectToken = regexp.MustCompile(`^[A-Za-z0-9_-]{1,64}$`)
-
-// ValidSubjectToken tells whether a league id or a name can be a part of a subject.
-func ValidSubjectToken(s string) bool { return subjectToken.MatchString(s) }
+// ValidSubjectToken tells whether a league id or a name can be a part of a subject: 1 to 64 letters, digits, dashes and
+// underscores.
+func ValidSubjectToken(s string) bool {
+	const allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
+	return s != "" && len(s) <= 64 && strings.Trim(s, allowed) == ""
+}
 
 // ValidNATSName tells whether an agent may have a name on a NATS server.
 func ValidNATSName(s string) bool {

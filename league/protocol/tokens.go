@@ -156,8 +156,8 @@ func ManagerKeysOf(secret [32]byte) ManagerKeys {
 	}
 }
 
-// A MasterSecret is what the managers of a league share, at least MinMaster random bytes that only they have. The secret of
-// each league follows from it.
+// A MasterSecret is what the managers of a league share: at least MinMaster random bytes that only they have. The secret
+// of each league follows from it.
 type MasterSecret []byte
 
 // MinMaster is the least number of bytes of a master secret.
@@ -181,8 +181,8 @@ func (m MasterSecret) Secret(leagueID, nonce string) (secret [32]byte, err error
 	random, check := nonce[:min(2*nonceBytes, len(nonce))], nonce[min(2*nonceBytes, len(nonce)):]
 	secret, want := m.derive(leagueID, random)
 	if !SameToken(check, want) {
-		return secret, errors.New("the league began with another secret: each of its managers needs the same --secret-file, " +
-			"or begin a new league with --new-league")
+		return secret, errors.New("the league began with another secret: each of its managers needs the same " +
+			"--secret-file, or begin a new league with --new-league")
 	}
 	return secret, nil
 }

@@ -197,7 +197,9 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = &transport.UnreadableError{Status: response.StatusCode, Err: fmt.Errorf("the answer has more than the %d bytes allowed", limit)}
+		err = &transport.UnreadableError{
+			Status: response.StatusCode, Err: fmt.Errorf("the answer has more than the %d bytes allowed", limit),
+		}
 	}
 	return b, err
 }

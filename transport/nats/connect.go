@@ -76,7 +76,8 @@ func Connect(o Options) (*nats.Conn, error) {
 	return options.Connect()
 }
 
-// pause is the time before the servers are tried again. It differs between agents, so that they do not all come at once.
+// pause is the time before the servers are tried again. It differs between agents, so that they do not all come at
+// once.
 func pause(attempts int) time.Duration {
 	d := min(firstPause<<min(max(attempts-1, 0), 8), longestPause)
 	return d + rand.N(d/4) //nolint:gosec // not a secret

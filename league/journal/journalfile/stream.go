@@ -45,7 +45,8 @@ func (f *File) Check(data journal.Data) error {
 	if f == nil || f.stream == nil {
 		return nil
 	}
-	text, err := journal.Encode(&journal.Event{Seq: math.MaxInt, At: FormatTime(time.Time{}), Prev: journal.Origin, Data: data})
+	longest := journal.Event{Seq: math.MaxInt, At: FormatTime(time.Time{}), Prev: journal.Origin, Data: data}
+	text, err := journal.Encode(&longest)
 	if err != nil {
 		return fmt.Errorf("cannot encode an event: %w", err)
 	}
@@ -66,7 +67,9 @@ func (f *File) publish() {
 
 // OpenCopy opens the copy of a stream as Open does, adds the lines that it lacks, and returns the fold of all. Events
 // are appended to the stream first, and then to the copy. An error is ErrDiverged if the file must be replaced.
-func OpenCopy(path string, stream Stream, visit Visit) (f *File, state *journal.State, torn *appendfile.Torn, err error) {
+func OpenCopy(path string, stream Stream, visit Visit) (
+	f *File, state *journal.State, torn *appendfile.Torn, err error,
+) {
 	f, state, torn, err = open(path, visit, appendfile.OpenCopy)
 	var damage *DamageError
 	switch {

@@ -127,8 +127,8 @@ func (s *Stream) end(ctx context.Context) (last int, err error) {
 		return err
 	})
 	if err == nil && last < s.last {
-		err = fmt.Errorf("%w: %s ends with message %d, and this manager knows %d. Its folder has the lines", errShorter, s.name,
-			last, s.last)
+		err = fmt.Errorf("%w: %s ends with message %d, and this manager knows %d. Its folder has the lines", errShorter,
+			s.name, last, s.last)
 	}
 	return last, err
 }
