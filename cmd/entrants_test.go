@@ -122,7 +122,9 @@ entrants:
 Dead: 5 of 5 moves by chance \(dial tcp 127.0.0.1:1: connect: connection refused\)
 Nonsense-1: 5 technical losses \(sh: answered "maybe", .*\)
 `, stdout)
-	assert.Equal(t, 5, strings.Count(stderr, `HTTP 401 Unauthorized`), "one warning a round")
+	// A busy machine may not answer in time in a round, which is another cause.
+	assert.Regexp(t, `HTTP 401 Unauthorized`, stderr)
+	assert.Len(t, regexp.MustCompile(`"model":"locked".*"MODEL_FAILED"`).FindAllString(stderr, -1), 5, "one warning a round:\n%s", stderr)
 }
 
 // A random choice in place of a model's counts as a fallback wherever results are shown. The
