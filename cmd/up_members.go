@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"net"
 	"os"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -45,10 +44,10 @@ type upMember struct {
 
 // The lines by which a process tells that it listens. The log names the endpoint of an agent.
 var (
-	leagueLine    = regexp.MustCompile(`^League \S+ at (https?://\S+:(\d+)/\S*) `)
-	listeningLine = regexp.MustCompile(`"endpoint":"(?:https?://[^"]*:(\d+)/|nats://)[^"]*".*"event_type":"` +
+	leagueLine    = protocol.Pattern(`^League \S+ at (https?://\S+:(\d+)/\S*) `)
+	listeningLine = protocol.Pattern(`"endpoint":"(?:https?://[^"]*:(\d+)/|nats://)[^"]*".*"event_type":"` +
 		"LISTENING" + `"`)
-	usageLine = regexp.MustCompile(`^Try 'evenodd .*--help'\.$`)
+	usageLine = protocol.Pattern(`^Try 'evenodd .*--help'\.$`)
 )
 
 // addMembers adds the manager, the referees and the players of a league.
@@ -219,7 +218,7 @@ func (m *upMember) final(e supervise.Exit) bool {
 	case exitLosses:
 		return m.role == "manager"
 	case exitUsage: // also the exit code of a panic
-		return usageLine.MatchString(m.last)
+		return usageLine().MatchString(m.last)
 	case exitFailed:
 		return !m.ready
 	}
@@ -240,10 +239,10 @@ func (m *upMember) logged(line string) {
 	if text, ok := strings.CutPrefix(line, "evenodd: "); ok {
 		m.problem = text
 	}
-	if found := listeningLine.FindStringSubmatch(line); found != nil && m.role != "manager" {
+	if found := listeningLine().FindStringSubmatch(line); found != nil && m.role != "manager" {
 		m.port, m.ready, m.heard = found[1], true, true
 	}
-	if found := leagueLine.FindStringSubmatch(line); found != nil && m.role == "manager" {
+	if found := leagueLine().FindStringSubmatch(line); found != nil && m.role == "manager" {
 		m.ready, m.heard, g.wasOver = true, true, strings.Contains(line, " is over already: ")
 		if g.url == "" {
 			g.url, m.port = found[1], found[2]

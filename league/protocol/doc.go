@@ -14,8 +14,6 @@
 // pointer to the other side.
 package protocol
 
-import "regexp"
-
 // Name and version of the protocol (spec 003 §2.10.2).
 const (
 	Name    = "league.v2"
@@ -24,6 +22,6 @@ const (
 
 // SupportedVersion tells whether an agent with a protocol version may take part: 2.0.0 to
 // 2.1.0; "" stands for the current version (spec 003 §2.10.2).
-func SupportedVersion(v string) bool { return v == "" || supported.MatchString(v) }
+func SupportedVersion(v string) bool { return v == "" || supported().MatchString(v) }
 
-var supported = regexp.MustCompile(`^2\.(0\.(0|[1-9][0-9]*)|1\.0)([-+][0-9A-Za-z.+-]+)?$`)
+var supported = Pattern(`^2\.(0\.(0|[1-9][0-9]*)|1\.0)([-+][0-9A-Za-z.+-]+)?$`)

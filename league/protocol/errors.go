@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"maps"
 	"math"
-	"regexp"
 	"strings"
 	"time"
 
@@ -247,7 +246,7 @@ func fromRemote(remote *transport.Error) *Error {
 	return e
 }
 
-var errorName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+var errorName = Pattern(`^[A-Z][A-Z0-9_]*$`)
 
 // describe copies the contents of an error message to e, and tells whether its code belongs to
 // the catalogue: the message has the catalogue's name of the code, or no name but a complete
@@ -255,7 +254,7 @@ var errorName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 // part of the detail. Beside is the message of the JSON-RPC error; "" for none.
 func (l *LeagueError) describe(e *Error, beside string) bool {
 	name, text := l.ErrorName, l.ErrorDescription
-	if name == "" && errorName.MatchString(text) { // as in the examples of the specification
+	if name == "" && errorName().MatchString(text) { // as in the examples of the specification
 		name = text
 	}
 	if text == name {
@@ -275,7 +274,7 @@ func (l *LeagueError) describe(e *Error, beside string) bool {
 		e.Code, e.Context, e.Detail = Code(l.ErrorCode), l.Context, clip(cmp.Or(text, e.Detail))
 		return true
 	}
-	if name == "" && errorName.MatchString(beside) {
+	if name == "" && errorName().MatchString(beside) {
 		name = beside
 	}
 	text = cmp.Or(text, beside)

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"unicode/utf8"
 )
 
@@ -58,7 +59,13 @@ const (
 )
 
 func matching(rule, pattern string) *form {
-	return &form{rule: rule, pattern: pattern, valid: regexp.MustCompile(pattern).MatchString}
+	compiled := Pattern(pattern)
+	return &form{rule: rule, pattern: pattern, valid: func(s string) bool { return compiled().MatchString(s) }}
+}
+
+// Pattern returns a regular expression, compiled at its first use: most runs of the program use few.
+func Pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
 // ValidURL tells whether s is an absolute URL: a valid endpoint in a message.

@@ -125,14 +125,14 @@ func (m *Method[Q, R]) decodeRequest(raw []byte, clock *Clock) (*Q, error) {
 		return q, m.decodeTool(raw, q)
 	}
 	err := json.Unmarshal(raw, q)
-	if err == nil && len(examineValid(m.request, raw)) == 0 {
+	if err == nil && len(examineValid(m.request(), raw)) == 0 {
 		return q, nil
 	}
 	if completed, ok := completeLegacy(raw, m.Request, clock); ok {
 		*q = *new(Q)
 		raw, err = completed, json.Unmarshal(completed, q)
 	}
-	if broken := examine(m.request, raw); len(broken) > 0 {
+	if broken := examine(m.request(), raw); len(broken) > 0 {
 		return nil, brokenFields(broken)
 	}
 	if err != nil {
@@ -144,14 +144,14 @@ func (m *Method[Q, R]) decodeRequest(raw []byte, clock *Clock) (*Q, error) {
 // readable returns a message without the members that break a rule, which Envelope.Refusal describes;
 // nil if its envelope breaks one.
 func (m *Method[Q, R]) readable(raw []byte) *Q {
-	message, q, all := ParseObject(raw), new(Q), examine(m.request, raw)
+	message, q, all := ParseObject(raw), new(Q), examine(m.request(), raw)
 	for _, broken := range all {
 		name := broken.Field
 		if end := strings.IndexAny(name, ".["); end >= 0 {
 			name = name[:end]
 		}
 		inEnvelope := func(f field) bool { return f.name == name }
-		if message == nil || slices.ContainsFunc(m.request.fields[:envelopeSize], inEnvelope) {
+		if message == nil || slices.ContainsFunc(m.request().fields[:envelopeSize], inEnvelope) {
 			return nil
 		}
 		message.Drop(name)
@@ -178,7 +178,7 @@ func peek(raw []byte) *Envelope {
 // the token; the members of organise_league are validated, apart from its envelope.
 func (m *Method[Q, R]) decodeTool(raw []byte, q *Q) error {
 	if m.Name == organiseMethod && len(raw) > 0 {
-		if broken := examine(&field{fields: m.request.fields[envelopeSize:]}, raw); len(broken) > 0 {
+		if broken := examine(&field{fields: m.request().fields[envelopeSize:]}, raw); len(broken) > 0 {
 			return brokenFields(broken)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strconv"
 	"strings"
 
@@ -66,17 +65,17 @@ func MatchConversation(matchID string, attempt int) string {
 // ValidLeagueID tells whether id can name a league: 1 to 64 letters, digits,
 // dots, dashes and underscores, not starting with a dot or a dash, because it
 // also names files.
-func ValidLeagueID(id string) bool { return leagueID.MatchString(id) }
+func ValidLeagueID(id string) bool { return leagueID().MatchString(id) }
 
-var leagueID = regexp.MustCompile(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+var leagueID = Pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
 
 // A registration code has no character that JSON or CSV quotes: no double quote (22), comma (2c) and backslash (5c).
-var registrationCode = regexp.MustCompile(`^[!\x23-\x2b\x2d-\x5b\x5d-~]{8,128}$`)
+var registrationCode = Pattern(`^[!\x23-\x2b\x2d-\x5b\x5d-~]{8,128}$`)
 
 // CheckRegistrationCode returns the rule that a registration code breaks. It does not name
 // the code, which is secret.
 func CheckRegistrationCode(code string) error {
-	if !registrationCode.MatchString(code) {
+	if !registrationCode().MatchString(code) {
 		return errors.New(
 			`a registration code has 8 to 128 ASCII characters without spaces, commas, double quotes and backslashes`)
 	}

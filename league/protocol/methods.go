@@ -29,7 +29,7 @@ type MethodRow struct {
 	maxReply        int64        // bytes of the result, if that is more than carriers read
 	codes           map[Code]int // JSON-RPC codes this method has of its own (004)
 	check           func(raw []byte) error
-	request, result *field // the rules of the messages
+	request, result func() *field // the rules of the messages
 }
 
 // Check returns the error with which an agent rejects the params of a request; nil if it
@@ -56,7 +56,7 @@ func newMethod[Q, R any](row MethodRow) Method[Q, R] {
 	m.Timeout = cmp.Or(row.Timeout, 10*time.Second)
 	m.request = compile(reflect.TypeFor[Q](), cmp.Or(m.Request, m.Name))
 	m.result = compile(reflect.TypeFor[R](), m.Result)
-	m.decode = func(raw []byte) (any, error) { return decodeResult[R](m.result, raw) }
+	m.decode = func(raw []byte) (any, error) { return decodeResult[R](m.result(), raw) }
 	m.check = func(raw []byte) error {
 		_, err := m.decodeRequest(raw, SystemClock())
 		return err

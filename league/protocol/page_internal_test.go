@@ -40,7 +40,7 @@ var sharedObjects = []struct {
 	{"Acknowledgement", "", fieldsOf[Ack]()[envelopeSize:]},
 }
 
-func fieldsOf[V any]() []field { return compile(reflect.TypeFor[V](), "").fields }
+func fieldsOf[V any]() []field { return compile(reflect.TypeFor[V](), "")().fields }
 
 func namesOfFields(fields []field) (names []string) {
 	for _, f := range fields {
@@ -237,10 +237,10 @@ func aboutMessage(t *testing.T, messageType string) string {
 		text = "Result of " + requests + ".\n\n"
 	}
 	text += example(t, messageType)
-	if body := shapes[messageType].fields[envelopeSize:]; shared(body) == "" {
+	if body := shapes[messageType]().fields[envelopeSize:]; shared(body) == "" {
 		return text + "\n" + tableOfFields(messageType, "", body)
 	}
-	return text + "\nMembers: " + link(shared(shapes[messageType].fields[envelopeSize:])) + ".\n"
+	return text + "\nMembers: " + link(shared(shapes[messageType]().fields[envelopeSize:])) + ".\n"
 }
 
 func aboutTool(t *testing.T, method string) string {
@@ -256,9 +256,9 @@ func aboutTool(t *testing.T, method string) string {
 		text += example(t, m.Result) + "\n"
 	}
 	if method == organiseMethod {
-		text = "The request:\n\n" + tableOfFields(method, "", m.request.fields[envelopeSize:]) + "\n" + text
+		text = "The request:\n\n" + tableOfFields(method, "", m.request().fields[envelopeSize:]) + "\n" + text
 	}
-	return text + tableOfFields(m.Result, "", m.result.fields[envelopeSize:])
+	return text + tableOfFields(m.Result, "", m.result().fields[envelopeSize:])
 }
 
 func methodTable() string {
@@ -306,7 +306,7 @@ func generate(t *testing.T, part string) string {
 	case "names":
 		return otherNames()
 	case "envelope":
-		return strings.Replace(tableOfFields("", "", compile(reflect.TypeFor[Envelope](), "the type").fields), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
+		return strings.Replace(tableOfFields("", "", compile(reflect.TypeFor[Envelope](), "the type")().fields), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
 	case "example":
 		return example(t, name)
 	case "message":
@@ -380,10 +380,10 @@ func members(visit func(messageType, path string, f *field)) {
 	of := func(messageType string, shape *field) {
 		shape.walk("", func(path string, f *field) { visit(messageType, path, f) })
 	}
-	of(TypeLeagueError, shapes[TypeLeagueError])
+	of(TypeLeagueError, shapes[TypeLeagueError]())
 	for _, m := range methodRows {
-		of(cmp.Or(m.Request, m.Name), m.request)
-		of(m.Result, m.result)
+		of(cmp.Or(m.Request, m.Name), m.request())
+		of(m.Result, m.result())
 	}
 }
 
@@ -524,9 +524,9 @@ func TestUnknownWordsOfATagAreFound(t *testing.T) {
 	type unknownWord struct {
 		Member string `json:"member" rule:"optional,digset"`
 	}
-	assert.PanicsWithValue(t, "a tag has the unknown word digset", func() { compile(reflect.TypeFor[unknownWord](), "") })
+	assert.PanicsWithValue(t, "a tag has the unknown word digset", func() { compile(reflect.TypeFor[unknownWord](), "")() })
 	type unknownType struct {
 		Member complex128 `json:"member"`
 	}
-	assert.PanicsWithValue(t, "a message has a member of type complex128", func() { compile(reflect.TypeFor[unknownType](), "") })
+	assert.PanicsWithValue(t, "a message has a member of type complex128", func() { compile(reflect.TypeFor[unknownType](), "")() })
 }

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 const (
@@ -39,12 +40,15 @@ var capacityRule = fmt.Sprintf("an integer from 1 to %d", MaxConcurrentMatches)
 //
 // and the names of the forms. Any other member is required. A text then has 1 to 200 characters, and
 // a number is not negative.
-func compile(t reflect.Type, messageType string) *field {
-	return &field{kind: kindObject, fields: membersOf("", t, messageType)}
+//
+// The tags are compiled at the first use: a run of the program that sends no message starts faster.
+func compile(t reflect.Type, messageType string) func() *field {
+	return sync.OnceValue(func() *field { return &field{kind: kindObject, fields: membersOf("", t, messageType)} })
 }
 
 // membersOf returns the rules of the members of a struct at a path of a message.
 func membersOf(path string, t reflect.Type, messageType string) (members []field) {
+	members = make([]field, 0, t.NumField()+reflect.TypeFor[Envelope]().NumField()) // most have an envelope
 	for member := range t.Fields() {
 		name, option, _ := strings.Cut(member.Tag.Get("json"), ",")
 		switch {
@@ -138,8 +142,8 @@ func (f *field) apply(word, messageType string) {
 }
 
 // shapes are the rules of the messages by type, with their envelopes.
-var shapes = func() map[string]*field {
-	all := map[string]*field{TypeLeagueError: compile(reflect.TypeFor[LeagueError](), TypeLeagueError)}
+var shapes = func() map[string]func() *field {
+	all := map[string]func() *field{TypeLeagueError: compile(reflect.TypeFor[LeagueError](), TypeLeagueError)}
 	for _, m := range methodRows {
 		if m.Request != "" {
 			all[m.Request], all[m.Result] = m.request, m.result

@@ -3,7 +3,6 @@ package protocol
 import (
 	_ "embed" // of the examples
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -26,7 +25,7 @@ func Schema(messageType string) (map[string]any, bool) {
 	if !ok {
 		return nil, false
 	}
-	s := objectSchema(shape.fields, true)
+	s := objectSchema(shape().fields, true)
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["$id"] = "urn:league.v2:" + messageType
 	s["title"] = messageType
@@ -44,10 +43,10 @@ func Schema(messageType string) (map[string]any, bool) {
 	return s, true
 }
 
-var markdown = regexp.MustCompile("`|\\[([^]]*)\\]\\([^)]*\\)")
+var markdown = Pattern("`|\\[([^]]*)\\]\\([^)]*\\)")
 
 // plainText returns Markdown without its marks and links.
-func plainText(text string) string { return markdown.ReplaceAllString(text, "$1") }
+func plainText(text string) string { return markdown().ReplaceAllString(text, "$1") }
 
 // objectSchema returns the schema of an object, with the meanings of its members if it is described.
 func objectSchema(fields []field, described bool) map[string]any {
@@ -154,11 +153,11 @@ func (t *Tool) Title() string {
 func Tools() []Tool {
 	tools := make([]Tool, 0, len(methodRows))
 	for _, m := range methodRows {
-		fields := slices.Clone(m.request.fields)
+		fields := slices.Clone(m.request().fields)
 		for i := range fields[:envelopeSize] {
 			fields[i].optional = true
 		}
-		tools = append(tools, Tool{m, objectSchema(fields, false), objectSchema(m.result.fields, false)})
+		tools = append(tools, Tool{m, objectSchema(fields, false), objectSchema(m.result().fields, false)})
 	}
 	return tools
 }

@@ -115,7 +115,7 @@ func HideTokens(text []byte) []byte {
 	if !slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(text, []byte(sign)) }) {
 		return text
 	}
-	return secrets.ReplaceAll(text, []byte("${1}"+HiddenToken))
+	return secrets().ReplaceAll(text, []byte("${1}"+HiddenToken))
 }
 
 // WithoutTokens is HideTokens for a string.
@@ -130,7 +130,7 @@ func WithoutTokens(text string) string {
 var signs = []string{"tok-", "adm-", "registration_code"}
 
 // secrets matches tokens, and a member registration_code up to the end of its value.
-var secrets = regexp.MustCompile(
+var secrets = Pattern(
 	`(registration_code\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"])+|(?:tok|adm)-[A-Za-z0-9_-]{22,}`)
 
 // ManagerKeys are the keys of a league's manager, each derived from its secret by a domain of its own, so
@@ -208,7 +208,7 @@ type Claim struct {
 func ClaimOf(body []byte) (c Claim) {
 	members := [...]*string{&c.Token, &c.Sender, &c.MatchID, &c.ConversationID}
 	for i, member := range claimed {
-		if found := member.FindSubmatch(body); found != nil {
+		if found := member().FindSubmatch(body); found != nil {
 			*members[i] = string(found[1])
 		}
 		if c.Token == "" {
@@ -219,11 +219,11 @@ func ClaimOf(body []byte) (c Claim) {
 }
 
 // claimed are the members of a claim.
-var claimed = [...]*regexp.Regexp{
+var claimed = [...]func() *regexp.Regexp{
 	textMember("auth_token"), textMember("sender"), textMember("match_id"), textMember("conversation_id"),
 }
 
 // textMember matches a member whose value is a string without escapes, at any depth.
-func textMember(name string) *regexp.Regexp {
-	return regexp.MustCompile(`"` + name + `"[ \t\r\n]*:[ \t\r\n]*"([^"\\]*)"`)
+func textMember(name string) func() *regexp.Regexp {
+	return Pattern(`"` + name + `"[ \t\r\n]*:[ \t\r\n]*"([^"\\]*)"`)
 }

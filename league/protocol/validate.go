@@ -62,7 +62,7 @@ func Examine(messageType string, raw []byte) []FieldError {
 		return []FieldError{{Field: "message_type", Rule: "a message type of the protocol", Got: clip(messageType),
 			kind: breachValue}}
 	}
-	return examine(shape, raw)
+	return examine(shape(), raw)
 }
 
 // examine is examineValid for any text.

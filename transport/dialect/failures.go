@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -50,7 +49,7 @@ func (m *Method) failure(o protocol.Object) Failure {
 		return described(cmp.Or(inner.Text("message"), inner.Text("error"), text, words), inner)
 	case messageType != "" && !m.Registers:
 		return Failure{}
-	case o.Get("success").Kind() == 'f', failedStatus.MatchString(o.Text("status")):
+	case o.Get("success").Kind() == 'f', failedStatus().MatchString(o.Text("status")):
 		return described(cmp.Or(words, "status "+o.Text("status")), o)
 	case len(o) == 1 && o.Get("detail") != nil: // of FastAPI
 		return described(cmp.Or(o.Text("detail"), string(o.Get("detail"))), nil)
@@ -59,7 +58,7 @@ func (m *Method) failure(o protocol.Object) Failure {
 }
 
 // failedStatus matches a status that reports a failure.
-var failedStatus = regexp.MustCompile(`(?i)^(error|failed|failure|unknown.*)$`)
+var failedStatus = protocol.Pattern(`(?i)^(error|failed|failure|unknown.*)$`)
 
 // described is a failure with a text. The code of the catalogue is a member of o, or in the
 // text.
@@ -80,7 +79,7 @@ func readError(e jsontext.Value) Failure {
 	return f.named(protocol.ParseObject(f.Data), o)
 }
 
-var errorCode = regexp.MustCompile(`\bE0[0-9]{2}\b`)
+var errorCode = protocol.Pattern(`\bE0[0-9]{2}\b`)
 
 // named finds the code of the catalogue in the objects of an error, or in its text.
 func (f Failure) named(objects ...protocol.Object) Failure {
@@ -88,7 +87,7 @@ func (f Failure) named(objects ...protocol.Object) Failure {
 	for _, o := range objects {
 		said = append(said, o.Text("error_code"), o.Text("code"))
 	}
-	said = append(said, errorCode.FindString(f.Text))
+	said = append(said, errorCode().FindString(f.Text))
 	if i := slices.IndexFunc(said, inCatalogue); i >= 0 {
 		f.ErrorCode = said[i]
 	}
@@ -101,7 +100,7 @@ func inCatalogue(code string) bool { return code != "" && protocol.Code(code).Na
 func (f Failure) ofProtocol() bool { return f.ErrorCode != "" || protocol.IsErrorCode(f.Code) }
 
 // unknownMethod matches a text that says only that the method is unknown.
-var unknownMethod = regexp.MustCompile(
+var unknownMethod = protocol.Pattern(
 	`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented))` +
 		`.{0,12}(method|message|tool|action|command|request)|` +
 		`(method|message.?type|tool|action|command)` +
@@ -109,7 +108,7 @@ var unknownMethod = regexp.MustCompile(
 		`^(not found|method not allowed)$`)
 
 // UnknownMethod tells whether the failure says only that the method is unknown.
-func (f Failure) UnknownMethod() bool { return unknownMethod.MatchString(f.Text) }
+func (f Failure) UnknownMethod() bool { return unknownMethod().MatchString(f.Text) }
 
 // reply returns the reply of a failure. Internal is set for one of our agents whose
 // strategy failed: that is about the content of the call, too.

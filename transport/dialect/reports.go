@@ -2,7 +2,6 @@ package dialect
 
 import (
 	"cmp"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,11 +51,11 @@ func (a *Assigned) IsReportedBy(reporter string) bool {
 }
 
 // playerID matches an id of a player as the name or the value of a member.
-var playerID = regexp.MustCompile(`"(P[0-9]{2,6})"`)
+var playerID = protocol.Pattern(`"(P[0-9]{2,6})"`)
 
 // HasPlayers tells whether all players that a report names are those of the match.
 func (a *Assigned) HasPlayers(report protocol.Object) bool {
-	return !slices.ContainsFunc(playerID.FindAllSubmatch(report.Append(nil), -1), func(id [][]byte) bool {
+	return !slices.ContainsFunc(playerID().FindAllSubmatch(report.Append(nil), -1), func(id [][]byte) bool {
 		return !slices.Contains(a.players[:], string(id[1]))
 	})
 }

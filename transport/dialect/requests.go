@@ -3,7 +3,6 @@ package dialect
 import (
 	"bytes"
 	"cmp"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -133,7 +132,7 @@ func (q *Request) lowerCase() bool {
 
 // ourEnvelope matches the beginning of a message of one of our agents: compact, with the time
 // in seconds, and with the conversation of an attempt at a match or of a round.
-var ourEnvelope = regexp.MustCompile(`^\{"protocol":"` + protocol.Name + `","message_type":"([A-Z_]+)","sender":"[^"]*",` +
+var ourEnvelope = protocol.Pattern(`^\{"protocol":"` + protocol.Name + `","message_type":"([A-Z_]+)","sender":"[^"]*",` +
 	`"timestamp":"[^"]{20}","conversation_id":"conv-(?:round-|[^"]*-a[0-9]+")`)
 
 // OurMethod returns the method of a request that one of our agents wrote. It looks only at
@@ -150,7 +149,7 @@ func OurMethod(body []byte) string {
 	case m == nil || m.Registers || m.Name == protocol.NotifyRound.Name:
 		return ""
 	}
-	if head := ourEnvelope.FindSubmatch(call.Message); len(head) == 2 && string(head[1]) == m.Request {
+	if head := ourEnvelope().FindSubmatch(call.Message); len(head) == 2 && string(head[1]) == m.Request {
 		return m.Name
 	}
 	return ""

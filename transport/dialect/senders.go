@@ -3,7 +3,6 @@ package dialect
 import (
 	"bytes"
 	"net/url"
-	"regexp"
 	"strconv"
 
 	"evenodd/league"
@@ -28,7 +27,7 @@ func AsNumberedManager(method string, message []byte) []byte {
 }
 
 // aboutIdentity matches a reason that is about the identity of an agent.
-var aboutIdentity = regexp.MustCompile(`(?i)\b(sender|ids?|identifier|identity|player_?id|referee_?id|agent_?id|` +
+var aboutIdentity = protocol.Pattern(`(?i)\b(sender|ids?|identifier|identity|player_?id|referee_?id|agent_?id|` +
 	`not (known|recogni[sz]ed|configured|listed)|unknown (player|referee|agent))\b`)
 
 // RefusesSender tells whether a reply refuses a registration, or a message of our manager,
@@ -37,7 +36,7 @@ func (c *Call) RefusesSender(r Reply) bool {
 	if m := MethodOf(c.Method); m != nil && m.Registers {
 		return refusesApplicant(r)
 	}
-	return r.Failure.Present && aboutIdentity.MatchString(r.Failure.Text) && bytes.Contains(c.Message, []byte(managerSender))
+	return r.Failure.Present && aboutIdentity().MatchString(r.Failure.Text) && bytes.Contains(c.Message, []byte(managerSender))
 }
 
 // refusesApplicant tells whether a manager refused an applicant because of its identity.
@@ -53,9 +52,9 @@ func refusesApplicant(r Reply) bool {
 	}
 	switch protocol.Code(code) {
 	case protocol.ErrInvalidFieldType:
-		return aboutIdentity.MatchString(reason)
+		return aboutIdentity().MatchString(reason)
 	case "", protocol.ErrPlayerNotRegistered, protocol.ErrRefereeNotRegistered, protocol.ErrNotAuthorized:
-		return refused == nil || aboutIdentity.MatchString(reason)
+		return refused == nil || aboutIdentity().MatchString(reason)
 	}
 	return false
 }

@@ -3,7 +3,6 @@ package audit
 import (
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -193,10 +192,10 @@ const (
 )
 
 var (
-	statesOfManager   = regexp.MustCompile(`^ACKNOWLEDGED$`)
-	statesOfPlayed    = regexp.MustCompile(begun + ` COLLECTING_CHOICES DRAWING_NUMBER` + ended)
-	statesOfLost      = regexp.MustCompile(failed + ended)
-	statesOfAbandoned = regexp.MustCompile(failed + ` ABANDONED$`)
+	statesOfManager   = protocol.Pattern(`^ACKNOWLEDGED$`)
+	statesOfPlayed    = protocol.Pattern(begun + ` COLLECTING_CHOICES DRAWING_NUMBER` + ended)
+	statesOfLost      = protocol.Pattern(failed + ended)
+	statesOfAbandoned = protocol.Pattern(failed + ` ABANDONED$`)
 )
 
 // checkStates checks the states that a match passed against its result and the kind of its file.
@@ -221,7 +220,7 @@ func (a *auditor) checkStates(f *matchFile) {
 	wrong := ""
 	switch last := len(passed) - 1; {
 	case d.Result == nil && f.final: // it has a finding
-	case !pattern.MatchString(strings.Join(passed, " ")):
+	case !pattern().MatchString(strings.Join(passed, " ")):
 		f.find(a, RuleMatchFile, "/lifecycle/states", "no match passes these states and ends so: %.200q", passed)
 	case state != passed[last]:
 		wrong = "the last of its states is " + quoted(&passed[last])

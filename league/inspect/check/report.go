@@ -11,7 +11,6 @@ package check
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -264,12 +263,12 @@ func causesOf(findings []Finding) []Cause {
 
 // tokens finds the tokens of a message by the names of their members. In the result of an MCP tool
 // the message is a text, with escaped quotation marks.
-var tokens = regexp.MustCompile(`(?i)(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
+var tokens = protocol.Pattern(`(?i)(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
 
 // hideTokens removes the tokens of the agent, the kit and the operator from a text of a report,
 // because reports are published.
 func (x *exam) hideTokens(text string) string {
-	text = tokens.ReplaceAllString(protocol.WithoutTokens(text), "$1***")
+	text = tokens().ReplaceAllString(protocol.WithoutTokens(text), "$1***")
 	if admin := x.Admin; len(admin) > 3 {
 		text = strings.ReplaceAll(text, admin, "***")
 	}

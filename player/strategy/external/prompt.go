@@ -82,7 +82,7 @@ func chosen(answer string, options []string) (string, error) {
 	if _, after, thought := strings.Cut(answer, "</think>"); thought {
 		answer = after // the reasoning is not the choice
 	}
-	for _, part := range []string{answer, lastLine.FindString(answer), lastSentence.FindString(answer)} {
+	for _, part := range []string{answer, lastLine().FindString(answer), lastSentence().FindString(answer)} {
 		if named := optionsIn(part, options); len(named) == 1 {
 			return named[0], nil
 		}
@@ -99,8 +99,8 @@ const inWord = `\pL\p{Nd}_`
 
 // These match a text from the beginning of its last line, or of its last sentence, that contains a word.
 var (
-	lastLine     = regexp.MustCompile(`[^\n]*[` + inWord + `][^` + inWord + `]*$`)
-	lastSentence = regexp.MustCompile(`[^.!?\n]*[` + inWord + `][^` + inWord + `]*$`)
+	lastLine     = protocol.Pattern(`[^\n]*[` + inWord + `][^` + inWord + `]*$`)
+	lastSentence = protocol.Pattern(`[^.!?\n]*[` + inWord + `][^` + inWord + `]*$`)
 )
 
 // optionsIn returns the options that a text contains as whole words.

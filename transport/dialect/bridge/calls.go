@@ -3,7 +3,6 @@ package bridge
 import (
 	"bytes"
 	"context"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -171,11 +170,11 @@ func excerpt(body []byte) string {
 
 // secretMember matches a member of our messages that holds a secret of at least 5 bytes. A
 // shorter text, such as "none", protects nothing.
-var secretMember = regexp.MustCompile(`"(?:[a-z_]*token|registration_code)":"([^"]{5,})"`)
+var secretMember = protocol.Pattern(`"(?:[a-z_]*token|registration_code)":"([^"]{5,})"`)
 
 // tokens returns the secrets of a call: the credential beside its message, and those in it.
 func (c *call) tokens() (tokens [][]byte) {
-	for _, found := range secretMember.FindAllSubmatch(c.asked.Message, -1) {
+	for _, found := range secretMember().FindAllSubmatch(c.asked.Message, -1) {
 		tokens = append(tokens, found[1])
 	}
 	if c.Bearer != "" {
