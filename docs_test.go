@@ -190,6 +190,9 @@ func TestGameIsOnePackageAndOneLine(t *testing.T) {
 	}
 	for _, gameType := range []string{"connect_four", "rock_paper_scissors", "tic_tac_toe"} {
 		pkg := strings.ReplaceAll(gameType, "_", "")
+		tests, err := os.ReadFile("rules/" + pkg + "/" + pkg + "_test.go")
+		require.NoError(t, err)
+		assert.Contains(t, string(tests), "rulestest.Check(t, "+pkg+".Game{})", "the game keeps the rules of games")
 		var knowing []string
 		name := regexp.MustCompile("(?i)" + strings.ReplaceAll(gameType, "_", "_?"))
 		for _, s := range all {

@@ -62,12 +62,12 @@ func runHarmless(t *testing.T, args ...string) (printed string) {
 }
 
 // stringMember matches a member whose value is a string, or a list that begins with one.
-var stringMember = regexp.MustCompile(`"(\w+)":\s*(?:\[\s*)?"`)
+var stringMember = protocol.Pattern(`"(\w+)":\s*(?:\[\s*)?"`)
 
 // membersOf returns the names of the members of JSON that are strings, in order.
 func membersOf(text []byte) []string {
 	names := map[string]bool{}
-	for _, found := range stringMember.FindAllSubmatch(text, -1) {
+	for _, found := range stringMember().FindAllSubmatch(text, -1) {
 		names[string(found[1])] = true
 	}
 	return slices.Sorted(maps.Keys(names))

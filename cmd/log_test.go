@@ -2,12 +2,13 @@ package cmd_test
 
 import (
 	"encoding/json"
-	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
 )
 
 // A logLine is a line of a log (spec 003 table 12).
@@ -40,12 +41,12 @@ func logLines(t *testing.T, stderr string) []logLine {
 	return lines
 }
 
-var timestampOfLogs = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+var timestampOfLogs = protocol.Pattern(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
 
 // check checks the members that every line must have.
 func (l *logLine) check(t *testing.T) {
 	t.Helper()
-	assert.Regexp(t, timestampOfLogs, l.Timestamp, l.text)
+	assert.Regexp(t, timestampOfLogs(), l.Timestamp, l.text)
 	assert.Contains(t, []string{"DEBUG", "INFO", "WARN", "ERROR"}, l.Level, l.text)
 	assert.NotEmpty(t, l.AgentID, l.text)
 	assert.NotEmpty(t, l.Message, l.text)

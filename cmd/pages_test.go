@@ -16,18 +16,20 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
 )
 
 var (
 	// codeSpan is a command in a sentence.
-	codeSpan = regexp.MustCompile("`(evenodd [^`\n]+)`")
+	codeSpan = protocol.Pattern("`(evenodd [^`\n]+)`")
 	// called is a call of evenodd in a command line, after variables of its environment.
-	called = regexp.MustCompile(`(?:^|&& |; |\| |sudo )(?:[A-Z_]+=(?:\$\([^)]*\)|\S)* )*evenodd (.+)`)
+	called = protocol.Pattern(`(?:^|&& |; |\| |sudo )(?:[A-Z_]+=(?:\$\([^)]*\)|\S)* )*evenodd (.+)`)
 	// shellWord is a word of a command line, with quotes.
-	shellWord = regexp.MustCompile(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
+	shellWord = protocol.Pattern(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
 	// placeholder stands for a value in a command of a sentence.
-	placeholder = regexp.MustCompile(`^[A-Z]+$|…`)
-	usageOf     = regexp.MustCompile(`(?m)^Usage:\n  evenodd(.*)`)
+	placeholder = protocol.Pattern(`^[A-Z]+$|…`)
+	usageOf     = protocol.Pattern(`(?m)^Usage:\n  evenodd(.*)`)
 )
 
 // TestCommandsOfPagesExist parses every command line of the shell blocks and of the sentences of all
@@ -39,7 +41,7 @@ func TestCommandsOfPagesExist(t *testing.T) {
 	for _, name := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "testdata", "bots", "README.md")) {
 		page := readText(t, name)
 		commands := commandsOf(shellBlocks(page))
-		for _, span := range codeSpan.FindAllStringSubmatch(page, -1) {
+		for _, span := range codeSpan().FindAllStringSubmatch(page, -1) {
 			commands = append(commands, span[1])
 		}
 		for _, command := range commands {
@@ -52,11 +54,11 @@ func TestCommandsOfPagesExist(t *testing.T) {
 
 // wordsOf returns the arguments of evenodd in a command line; none if it calls another program.
 func wordsOf(command string) (words []string) {
-	found := called.FindStringSubmatch(command)
+	found := called().FindStringSubmatch(command)
 	if found == nil {
 		return nil
 	}
-	for _, word := range shellWord.FindAllString(found[1], -1) {
+	for _, word := range shellWord().FindAllString(found[1], -1) {
 		if strings.ContainsAny(word[:1], "|>&;<") {
 			break
 		}
@@ -75,7 +77,7 @@ func assertParses(t *testing.T, at string, words []string) {
 		switch {
 		case word == "pick_stones": // the game that the reader writes
 			words[i] = "even_odd"
-		case i > 0 && strings.HasPrefix(words[i-1], "--") && placeholder.MatchString(word):
+		case i > 0 && strings.HasPrefix(words[i-1], "--") && placeholder().MatchString(word):
 			words[i] = "1"
 		}
 	}
@@ -83,7 +85,7 @@ func assertParses(t *testing.T, at string, words []string) {
 	if !assert.Zero(t, code, "%s: %s", at, stderr) {
 		return
 	}
-	usage := strings.Fields(usageOf.FindStringSubmatch(help)[1]) // with the names of commands only, if the command is a group
+	usage := strings.Fields(usageOf().FindStringSubmatch(help)[1]) // with the names of commands only, if the command is a group
 	for i, word := range words {
 		if !regexp.MustCompile(`^[a-z-]+$`).MatchString(word) || strings.HasPrefix(word, "-") {
 			return
@@ -98,10 +100,10 @@ func assertParses(t *testing.T, at string, words []string) {
 }
 
 var (
-	hexText    = regexp.MustCompile(`\b[0-9a-f]{12,}\b`)
-	speed      = regexp.MustCompile(`in [\w.]+, [\d,]+ matches/s`)
-	lineNumber = regexp.MustCompile(`jsonl:\d+|\bline \d+`)
-	cutHash    = regexp.MustCompile(`[0-9a-f]{12}…`)
+	hexText    = protocol.Pattern(`\b[0-9a-f]{12,}\b`)
+	speed      = protocol.Pattern(`in [\w.]+, [\d,]+ matches/s`)
+	lineNumber = protocol.Pattern(`jsonl:\d+|\bline \d+`)
+	cutHash    = protocol.Pattern(`[0-9a-f]{12}…`)
 )
 
 // docs/checking-a-league.md and docs/report.md show a session: each command after "$ ", and what
@@ -127,7 +129,7 @@ func runSession(t *testing.T, page string, least int) {
 	require.NoError(t, err)
 	dir, known, commands := t.TempDir(), map[string]string{}, 0
 	same := func(text string) string {
-		return hexText.ReplaceAllStringFunc(text, func(hash string) string {
+		return hexText().ReplaceAllStringFunc(text, func(hash string) string {
 			for page, printed := range known {
 				if strings.HasPrefix(page, hash) {
 					return printed[:len(hash)]
@@ -144,8 +146,8 @@ func runSession(t *testing.T, page string, least int) {
 			run.Dir = dir
 			printed, err := run.CombinedOutput() // findings exit with 4, and then say so
 			require.NotNil(t, run.ProcessState, "%v", err)
-			got := hexText.FindAllString(string(printed), -1)
-			for i, hash := range hexText.FindAllString(want, -1) {
+			got := hexText().FindAllString(string(printed), -1)
+			for i, hash := range hexText().FindAllString(want, -1) {
 				if _, old := known[hash]; !old && len(hash) == 64 && i < len(got) {
 					known[hash] = got[i]
 				}
@@ -159,8 +161,8 @@ func runSession(t *testing.T, page string, least int) {
 // withoutVariation returns a text without what differs from league to league: the speed, the
 // order of the matches of a round in a file, and hashes that are cut off.
 func withoutVariation(text string) string {
-	for _, differs := range []*regexp.Regexp{speed, lineNumber, cutHash} {
-		text = differs.ReplaceAllString(text, "*")
+	for _, differs := range []func() *regexp.Regexp{speed, lineNumber, cutHash} {
+		text = differs().ReplaceAllString(text, "*")
 	}
 	return strings.TrimRight(text, "\n")
 }

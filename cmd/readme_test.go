@@ -12,6 +12,8 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
 )
 
 // root is the folder of the module: there the README's commands are called.
@@ -94,23 +96,23 @@ func (r *reader) mustRun(t *testing.T, command string) (stdout string) {
 }
 
 var (
-	setUp    = regexp.MustCompile(`^go (mod download|install \.)$`) // .ci/run runs them
-	goRun    = regexp.MustCompile(`^go run \. simulate\b.*$`)
-	oneShot  = regexp.MustCompile(`^evenodd (simulate|schema|config|completion|help|version)\b`)
-	intoDir  = regexp.MustCompile(`^evenodd (init|man man|new python-module)$`)
-	inClone  = regexp.MustCompile(`^evenodd new game pick_stones$`) // docs/quickstart-game.md runs it
-	written  = regexp.MustCompile(`^evenodd new player --lang python my-agent$`)
-	ofGuest  = regexp.MustCompile(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
-	listing  = regexp.MustCompile(`^evenodd check player --list$`)
-	query    = regexp.MustCompile(`^evenodd query [a-z-]+( --round all)?$`)
-	ofLeague = regexp.MustCompile(`^evenodd (audit SHARED|report SHARED|replay R1M1|league status)$`)
-	oneAgent = regexp.MustCompile(`^evenodd (manager|referee|player)\b`)
-	onInput  = regexp.MustCompile(`^evenodd mcp$`) // it ends with its empty input
-	watched  = regexp.MustCompile(`^evenodd simulate .*--serve `)
-	shown    = regexp.MustCompile(`^evenodd serve SHARED$`)
-	whole    = regexp.MustCompile(`^evenodd up --entrants \S+( --pace 2s)?$`)
-	opening  = regexp.MustCompile(`^evenodd up --host 0\.0\.0\.0$`) // TestRunningALeaguePageWorks runs it
-	itself   = regexp.MustCompile(`^go test \./\.\.\.$`)            // runs this very test
+	setUp    = protocol.Pattern(`^go (mod download|install \.)$`) // .ci/run runs them
+	goRun    = protocol.Pattern(`^go run \. simulate\b.*$`)
+	oneShot  = protocol.Pattern(`^evenodd (simulate|schema|config|completion|help|version)\b`)
+	intoDir  = protocol.Pattern(`^evenodd (init|man man|new python-module)$`)
+	inClone  = protocol.Pattern(`^evenodd new game pick_stones$`) // docs/quickstart-game.md runs it
+	written  = protocol.Pattern(`^evenodd new player --lang python my-agent$`)
+	ofGuest  = protocol.Pattern(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
+	listing  = protocol.Pattern(`^evenodd check player --list$`)
+	query    = protocol.Pattern(`^evenodd query [a-z-]+( --round all)?$`)
+	ofLeague = protocol.Pattern(`^evenodd (audit SHARED|report SHARED|replay R1M1|league status)$`)
+	oneAgent = protocol.Pattern(`^evenodd (manager|referee|player)\b`)
+	onInput  = protocol.Pattern(`^evenodd mcp$`) // it ends with its empty input
+	watched  = protocol.Pattern(`^evenodd simulate .*--serve `)
+	shown    = protocol.Pattern(`^evenodd serve SHARED$`)
+	whole    = protocol.Pattern(`^evenodd up --entrants \S+( --pace 2s)?$`)
+	opening  = protocol.Pattern(`^evenodd up --host 0\.0\.0\.0$`) // TestRunningALeaguePageWorks runs it
+	itself   = protocol.Pattern(`^go test \./\.\.\.$`)            // runs this very test
 )
 
 // Each command of the README and of docs/commands.md works, and a league by the commands of
@@ -130,41 +132,41 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 		}
 		known[command] = true
 		switch {
-		case itself.MatchString(command), setUp.MatchString(command):
-		case goRun.MatchString(command):
+		case itself().MatchString(command), setUp().MatchString(command):
+		case goRun().MatchString(command):
 			command = strings.Replace(command, "go run .", "evenodd", 1)
 			r.check(t, command, r.mustRun(t, command))
-		case intoDir.MatchString(command): // of another folder than the module's
+		case intoDir().MatchString(command): // of another folder than the module's
 			dir := t.TempDir()
 			r.mustRun(t, strings.TrimSuffix(command, " man")+" "+dir)
 			files, err := os.ReadDir(dir)
 			require.NoError(t, err)
 			assert.NotEmpty(t, files, command)
-		case written.MatchString(command):
+		case written().MatchString(command):
 			r.mustRun(t, strings.Replace(command, "my-agent", filepath.Join(t.TempDir(), "my-agent"), 1))
-		case inClone.MatchString(command):
+		case inClone().MatchString(command):
 			assert.Contains(t, r.mustRun(t, command+" --help"), "\n  "+command+"\n")
 		case command == "evenodd health": // the league of runQueries is over
 			queries = append(queries, command)
-		case ofGuest.MatchString(command):
+		case ofGuest().MatchString(command):
 			r.runCheckOfPlayer(t, command)
-		case listing.MatchString(command):
+		case listing().MatchString(command):
 			assert.Regexp(t, `\Aplayer: \d\d+ requirements\n`, r.mustRun(t, command))
-		case query.MatchString(command):
+		case query().MatchString(command):
 			queries = append(queries, command)
-		case ofLeague.MatchString(command): // when there is one
+		case ofLeague().MatchString(command): // when there is one
 			later = append(later, command)
-		case watched.MatchString(command), shown.MatchString(command):
+		case watched().MatchString(command), shown().MatchString(command):
 			pages = append(pages, command)
-		case whole.MatchString(command):
+		case whole().MatchString(command):
 			quick := strings.Replace(command, "--pace 2s", "--pace 1ms", 1)
 			assert.Regexp(t, championPattern(namesInClass), r.mustRun(t, quick+" --port 0 --data "+t.TempDir()))
-		case opening.MatchString(command):
-		case oneShot.MatchString(command):
+		case opening().MatchString(command):
+		case oneShot().MatchString(command):
 			r.check(t, command, r.mustRun(t, command))
-		case onInput.MatchString(command):
+		case onInput().MatchString(command):
 			assert.Empty(t, r.mustRun(t, command))
-		case oneAgent.MatchString(command): // only its name
+		case oneAgent().MatchString(command): // only its name
 			assert.Contains(t, r.mustRun(t, command+" --help"), "Usage:\n  "+command+" [flags]\n")
 		default:
 			assert.Fail(t, "a command that this test does not know", command)
@@ -304,6 +306,6 @@ func (r *reader) runLeagueByHand(t *testing.T) {
 			"manager": championPattern(usualName),
 			"referee": `^REF0\d: \d match(?:es)? conducted\. Champion: Player \d+ \(P0\d\)`,
 			"player":  `^P0\d: 3 played, .* rank \d of 4 with \d points?\. Champion: Player \d+ \(P0\d\)`,
-		}[oneAgent.FindStringSubmatch(league[i])[1]], p.stdout.String())
+		}[oneAgent().FindStringSubmatch(league[i])[1]], p.stdout.String())
 	}
 }

@@ -10,7 +10,6 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/manager"
-	"evenodd/rules/rulestest"
 )
 
 // leagueOfFour are options that have only what flags give.
@@ -49,13 +48,4 @@ func TestManagerKnowsTheGamesOfTheRegistry(t *testing.T) {
 	_, err := new(leagueSettings).complete(config.NewLoader(dir, known()), &o)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"even_odd", "tic_tac_toe"}, o.Games.Types())
-}
-
-func TestEveryGameOfTheProgramKeepsTheRulesOfGames(t *testing.T) {
-	for _, gameType := range games().Types() {
-		t.Run(gameType, func(t *testing.T) {
-			game, _ := games().Game(gameType) // the registry has it
-			rulestest.Check(t, game)
-		})
-	}
 }

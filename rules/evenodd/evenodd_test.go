@@ -15,7 +15,12 @@ import (
 
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/rulestest"
 )
+
+func TestGameKeepsTheRulesOfGames(t *testing.T) {
+	rulestest.Check(t, evenodd.Game{})
+}
 
 // drawing returns a chance that draws the number.
 func drawing(t require.TestingT, number int) rules.Chance {

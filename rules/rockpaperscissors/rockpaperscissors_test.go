@@ -8,7 +8,12 @@ import (
 
 	"evenodd/rules"
 	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/rulestest"
 )
+
+func TestGameKeepsTheRulesOfGames(t *testing.T) {
+	rulestest.Check(t, rockpaperscissors.Game{})
+}
 
 func TestEveryPairOfHands(t *testing.T) {
 	for _, test := range []struct {

@@ -9,8 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/rules"
+	"evenodd/rules/rulestest"
 	"evenodd/rules/tictactoe"
 )
+
+func TestGameKeepsTheRulesOfGames(t *testing.T) {
+	rulestest.Check(t, tictactoe.Game{})
+}
 
 // after returns the position after legal moves, those of side A first.
 func after(t *testing.T, moves string) rules.Position {
