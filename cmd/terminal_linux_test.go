@@ -92,7 +92,7 @@ func TestInterruptedSimulationShowsItsProgressAndMessageOnLinesOfTheirOwn(t *tes
 	assert.Empty(t, lines[len(lines)-2], "the end of the line before")
 }
 
-// The time after which commands show their progress is short here.
+// The time after which commands show their progress is short here, but long enough for a first part of the work.
 func TestLongWorkShowsItsProgress(t *testing.T) {
 	data := t.TempDir()
 	require.Zero(t, Execute(t.Context(), "test", []string{"simulate", "--quiet", "--data", data},
@@ -108,7 +108,7 @@ func TestLongWorkShowsItsProgress(t *testing.T) {
 		go func() { // the work may be done before the first line
 			defer close(ended)
 			for ctx.Err() == nil {
-				root := newRoot("test", streams{io.Discard, screen.File, time.Nanosecond})
+				root := newRoot("test", streams{io.Discard, screen.File, time.Millisecond})
 				root.SetArgs(line)
 				_ = root.ExecuteContext(ctx)
 			}
