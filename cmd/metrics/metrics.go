@@ -169,11 +169,11 @@ func (s *Set) Gauge(name, help string, labels []string, read func(Emit)) {
 // Flag reads a metric that is 1 while a condition holds, else 0.
 func Flag(holds func() bool) func(Emit) {
 	return func(emit Emit) {
+		value := 0.
 		if holds() {
-			emit(1)
-		} else {
-			emit(0)
+			value = 1
 		}
+		emit(value)
 	}
 }
 

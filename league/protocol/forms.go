@@ -73,11 +73,11 @@ func ValidURL(s string) bool { return plainURL(s) || parseURL(s) != nil }
 
 // plainURL tells whether s is surely an absolute URL, as most endpoints are. Each announcement of a round has many.
 func plainURL(s string) bool {
-	const letters, plain = "abcdefghijklmnopqrstuvwxyz", "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-/"
+	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-/"
 	scheme, rest, _ := strings.Cut(s, "://")
 	address, path, _ := strings.Cut(rest, "/")
 	host, port, _ := strings.Cut(address, ":")
-	return scheme != "" && strings.Trim(scheme, letters) == "" && host != "" && strings.Trim(host, plain) == "" &&
+	return (scheme == "http" || scheme == "memory") && host != "" && strings.Trim(host, plain) == "" &&
 		strings.Trim(path, plain) == "" && strings.Trim(port, "0123456789") == ""
 }
 

@@ -111,7 +111,7 @@ func checkServer(ctx context.Context, conn *nats.Conn) error {
 	}
 	version := conn.ConnectedServerVersion()
 	switch {
-	case older(version, minServer):
+	case older(version):
 		return fmt.Errorf("the NATS server has version %s: a journal needs %s or newer", version, minServer)
 	case conn.MaxPayload() < minPayload:
 		return fmt.Errorf("the NATS server has max_payload %d: a journal needs %d or more", conn.MaxPayload(), minPayload)
@@ -119,17 +119,11 @@ func checkServer(ctx context.Context, conn *nats.Conn) error {
 	return nil
 }
 
-// older compares versions such as 2.9.10.
-func older(version, least string) bool {
-	have, want := strings.Split(version, "."), strings.Split(least, ".")
-	numbers := func(parts []string) (n [2]int) {
-		for i, part := range parts[:min(len(parts), len(n))] {
-			n[i], _ = strconv.Atoi(part) // 0 if it is none
-		}
-		return n
-	}
-	h, w := numbers(have), numbers(want)
-	return slices.Compare(h[:], w[:]) < 0
+// older tells whether a version, such as 2.9.10, is before minServer.
+func older(version string) bool {
+	var major, minor int
+	_, _ = fmt.Sscanf(version, "%d.%d", &major, &minor) // 0 for another text
+	return major < 2 || major == 2 && minor < 12
 }
 
 // newest is the number of the newest stream of a league; 0 for none.
@@ -233,7 +227,7 @@ func (s *streamMessages) get(ctx context.Context, sequence int) (*message, error
 	case err != nil:
 		return nil, inWords(err)
 	}
-	first, _ := strconv.Atoi(found.Header.Get(lineHeader)) // 0 for a message of another program
+	first, _ := strconv.Atoi(found.Header.Get(lineHeader)) // 0 for another program's
 	return &message{first, found.Data}, nil
 }
 
@@ -242,9 +236,10 @@ func (s *streamMessages) last(ctx context.Context) (int, error) {
 	if err != nil {
 		return 0, inWords(err)
 	}
-	if state := &info.State; state.Msgs != state.LastSeq {
+	state := &info.State
+	if state.Msgs != state.LastSeq {
 		return 0, fmt.Errorf("%w: it has %d messages, and the last one has the sequence %d", errShorter, state.Msgs,
 			state.LastSeq)
 	}
-	return int(info.State.LastSeq), nil //nolint:gosec // no stream has so many messages
+	return int(state.LastSeq), nil //nolint:gosec // no stream has so many messages
 }
