@@ -238,7 +238,7 @@ func (s *streamMessages) last(ctx context.Context) (int, error) {
 	}
 	state := &info.State
 	if state.Msgs != state.LastSeq {
-		return 0, fmt.Errorf("%w: it has %d messages, and the last one has the sequence %d", errShorter, state.Msgs,
+		return 0, fmt.Errorf("%w: it has %d messages up to the sequence %d", errShorter, state.Msgs,
 			state.LastSeq)
 	}
 	return int(state.LastSeq), nil //nolint:gosec // no stream has so many messages
