@@ -21,16 +21,22 @@ import (
 	"evenodd/rules"
 )
 
-// deliverLate delivers again all calls that the manager before made before a moment.
+// deliverLate delivers again all calls that the manager before made before a moment, and each tool that it may call.
 func deliverLate(w *leaguetest.World, calls []leaguetest.Exchange, delivered map[string]int) {
 	caller := w.Caller(leaguetest.ManagerHost, 1<<20)
 	for _, e := range calls {
-		q := protocol.CallRequest{
-			Endpoint: leaguetest.EndpointOf(e.To), Bearer: e.Bearer, Method: e.Method, Params: e.Message, Limit: 5 * time.Second,
-			Decode: func(raw []byte) (any, error) { return string(raw), nil },
+		methods := []string{e.Method}
+		if e.Method == protocol.GetMatchTranscript.Name { // the params of all tools are alike
+			methods = append(methods, protocol.GetMatchState.Name, protocol.Ping.Name)
 		}
-		_, _, _ = caller.Call(w.Context, q) // an agent may refuse it
-		delivered[e.Method]++
+		for _, method := range methods {
+			q := protocol.CallRequest{
+				Endpoint: leaguetest.EndpointOf(e.To), Bearer: e.Bearer, Method: method, Params: e.Message, Limit: 5 * time.Second,
+				Decode: func(raw []byte) (any, error) { return string(raw), nil },
+			}
+			_, _, _ = caller.Call(w.Context, q) // an agent may refuse it
+			delivered[method]++
+		}
 	}
 }
 
@@ -77,7 +83,7 @@ func TestLateCallsOfTheLeaderBeforeChangeNothing(t *testing.T) {
 	}
 	for _, m := range []string{
 		protocol.StartMatch.Name, protocol.NotifyRound.Name, protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name,
-		protocol.NotifyLeagueCompleted.Name, protocol.GetMatchTranscript.Name,
+		protocol.NotifyLeagueCompleted.Name, protocol.GetMatchTranscript.Name, protocol.GetMatchState.Name, protocol.Ping.Name,
 	} {
 		assert.NotZero(t, delivered[m], "%s: %v", m, delivered)
 	}
