@@ -18,8 +18,22 @@ import (
 )
 
 // BenchmarkStream plays leagues with their journal in JetStream, which syncs each message. The floor is the same league
-// with its journal in the folder, in turn, on the same disk.
+// with its journal in the folder, in turn, on the same disk. EVENODD_NATS names servers of other processes.
 func BenchmarkStream(b *testing.B) {
+	url := os.Getenv("EVENODD_NATS")
+	if url == "" {
+		url = startServer(b)
+	}
+	conn, err := nats.Connect(url, nats.ReconnectBufSize(-1))
+	require.NoError(b, err)
+	b.Cleanup(conn.Close)
+	for _, players := range []int{20, 200} {
+		b.Run(fmt.Sprintf("players=%d", players), func(b *testing.B) { playInTurn(b, conn, players) })
+	}
+}
+
+func startServer(b *testing.B) (url string) {
+	b.Helper()
 	s, err := server.NewServer(&server.Options{
 		Host: "127.0.0.1", Port: -1, NoLog: true, NoSigs: true, JetStream: true, StoreDir: b.TempDir(), SyncAlways: true,
 	})
@@ -30,12 +44,7 @@ func BenchmarkStream(b *testing.B) {
 		s.WaitForShutdown()
 	})
 	require.True(b, s.ReadyForConnections(30*time.Second))
-	conn, err := nats.Connect(s.ClientURL(), nats.ReconnectBufSize(-1))
-	require.NoError(b, err)
-	b.Cleanup(conn.Close)
-	for _, players := range []int{20, 200} {
-		b.Run(fmt.Sprintf("players=%d", players), func(b *testing.B) { playInTurn(b, conn, players) })
-	}
+	return s.ClientURL()
 }
 
 func playInTurn(b *testing.B, conn *nats.Conn, players int) {
