@@ -124,7 +124,8 @@ Nonsense-1: 5 technical losses \(sh: answered "maybe", .*\)
 `, stdout)
 	// A busy machine may not answer in time in a round, which is another cause.
 	assert.Regexp(t, `HTTP 401 Unauthorized`, stderr)
-	assert.Len(t, regexp.MustCompile(`"model":"locked".*"MODEL_FAILED"`).FindAllString(stderr, -1), 5, "one warning a round:\n%s", stderr)
+	warnings := regexp.MustCompile(`"model":"locked".*"MODEL_FAILED"`).FindAllString(stderr, -1)
+	assert.Len(t, warnings, 5, "one warning a round:\n%s", stderr)
 }
 
 // A random choice in place of a model's counts as a fallback wherever results are shown. The

@@ -241,7 +241,9 @@ func longestGap(t *testing.T, journal []string) (longest time.Duration, results 
 // answer; "" for an error of the league.
 func (x *pair) organise(t *testing.T, token, command, match string) (status string) {
 	t.Helper()
-	params := map[string]string{"auth_token": token, "league_id": x.league, "command": command, "by": "A. Smith", "reason": "so decided"}
+	params := map[string]string{
+		"auth_token": token, "league_id": x.league, "command": command, "by": "A. Smith", "reason": "so decided",
+	}
 	if match != "" {
 		params["match_id"] = match
 	}
@@ -297,7 +299,8 @@ func TestStandbyTakesOver(t *testing.T) {
 		pace    time.Duration // before a round: no match is due
 		args    []string
 	}{
-		{"round-robin", 4, 1500 * time.Millisecond, []string{"--legs", "3"}}, {"swiss", 6, 2 * time.Second, []string{"--rounds", "3"}},
+		{"round-robin", 4, 1500 * time.Millisecond, []string{"--legs", "3"}},
+		{"swiss", 6, 2 * time.Second, []string{"--rounds", "3"}},
 		{"knockout", 4, 3500 * time.Millisecond, nil},
 	}
 	runs := 3

@@ -83,7 +83,8 @@ func TestLateCallsOfTheLeaderBeforeChangeNothing(t *testing.T) {
 	}
 	for _, m := range []string{
 		protocol.StartMatch.Name, protocol.NotifyRound.Name, protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name,
-		protocol.NotifyLeagueCompleted.Name, protocol.GetMatchTranscript.Name, protocol.GetMatchState.Name, protocol.Ping.Name,
+		protocol.NotifyLeagueCompleted.Name, protocol.GetMatchTranscript.Name, protocol.GetMatchState.Name,
+		protocol.Ping.Name,
 	} {
 		assert.NotZero(t, delivered[m], "%s: %v", m, delivered)
 	}

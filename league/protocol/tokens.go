@@ -156,8 +156,8 @@ func ManagerKeysOf(secret [32]byte) ManagerKeys {
 	}
 }
 
-// A MasterSecret is what the managers of a league share: at least MinMaster random bytes that only they have. The secret
-// of each league follows from it.
+// A MasterSecret is what the managers of a league share: at least MinMaster random bytes that only they have. The
+// secret of each league follows from it.
 type MasterSecret []byte
 
 // MinMaster is the least number of bytes of a master secret.

@@ -132,7 +132,8 @@ func (q *Request) lowerCase() bool {
 
 // ourEnvelope matches the beginning of a message of one of our agents: compact, with the time
 // in seconds, and with the conversation of an attempt at a match or of a round.
-var ourEnvelope = protocol.Pattern(`^\{"protocol":"` + protocol.Name + `","message_type":"([A-Z_]+)","sender":"[^"]*",` +
+var ourEnvelope = protocol.Pattern(`^\{"protocol":"` + protocol.Name +
+	`","message_type":"([A-Z_]+)","sender":"[^"]*",` +
 	`"timestamp":"[^"]{20}","conversation_id":"conv-(?:round-|[^"]*-a[0-9]+")`)
 
 // OurMethod returns the method of a request that one of our agents wrote. It looks only at

@@ -36,7 +36,8 @@ func (c *Call) RefusesSender(r Reply) bool {
 	if m := MethodOf(c.Method); m != nil && m.Registers {
 		return refusesApplicant(r)
 	}
-	return r.Failure.Present && aboutIdentity().MatchString(r.Failure.Text) && bytes.Contains(c.Message, []byte(managerSender))
+	return r.Failure.Present && aboutIdentity().MatchString(r.Failure.Text) &&
+		bytes.Contains(c.Message, []byte(managerSender))
 }
 
 // refusesApplicant tells whether a manager refused an applicant because of its identity.

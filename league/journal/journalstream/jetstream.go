@@ -23,8 +23,8 @@ type Options struct {
 	Log      zerolog.Logger
 }
 
-// minServer is the oldest version of a server whose streams keep what they have acknowledged.
-const minServer = "2.12"
+// minMajor and minMinor are the oldest version of a server whose streams keep what they have acknowledged.
+const minMajor, minMinor = 2, 12
 
 // minPayload is the smallest max_payload of a server in bytes: more than a few events.
 const minPayload = 64 << 10
@@ -112,18 +112,19 @@ func checkServer(ctx context.Context, conn *nats.Conn) error {
 	version := conn.ConnectedServerVersion()
 	switch {
 	case older(version):
-		return fmt.Errorf("the NATS server has version %s: a journal needs %s or newer", version, minServer)
+		return fmt.Errorf("the NATS server has version %s: a journal needs %d.%d or newer", version, minMajor,
+			minMinor)
 	case conn.MaxPayload() < minPayload:
 		return fmt.Errorf("the NATS server has max_payload %d: a journal needs %d or more", conn.MaxPayload(), minPayload)
 	}
 	return nil
 }
 
-// older tells whether a version, such as 2.9.10, is before minServer.
+// older tells whether a version, such as 2.9.10, is too old.
 func older(version string) bool {
 	var major, minor int
 	_, _ = fmt.Sscanf(version, "%d.%d", &major, &minor) // 0 for another text
-	return major < 2 || major == 2 && minor < 12
+	return major < minMajor || major == minMajor && minor < minMinor
 }
 
 // newest is the number of the newest stream of a league; 0 for none.
@@ -238,8 +239,7 @@ func (s *streamMessages) last(ctx context.Context) (int, error) {
 	}
 	state := &info.State
 	if state.Msgs != state.LastSeq {
-		return 0, fmt.Errorf("%w: it has %d messages up to the sequence %d", errShorter, state.Msgs,
-			state.LastSeq)
+		return 0, fmt.Errorf("%w: %d of %d are there", errShorter, state.Msgs, state.LastSeq)
 	}
-	return int(state.LastSeq), nil //nolint:gosec // no stream has so many messages
+	return int(state.LastSeq), nil //nolint:gosec // no stream is so long
 }
