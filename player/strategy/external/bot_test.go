@@ -224,7 +224,7 @@ func TestCloseStopsTheBot(t *testing.T) {
 				assert.GreaterOrEqual(t, time.Since(began), untilKill)
 			}
 			assert.Contains(t, b.log.String(), "goodbye") // a bot that is killed says so before
-			_, err := io.ReadAll(held) // which has an end: no process has it open
+			_, err := io.ReadAll(held)                    // which has an end: no process has it open
 			require.NoError(t, err)
 			assert.ErrorIs(t, syscall.Kill(pid, 0), syscall.ESRCH, "no zombie is left")
 			b.Close()
