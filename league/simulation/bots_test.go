@@ -13,7 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/manager"
+	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 )
@@ -45,7 +47,7 @@ func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 		name, wrong, logged string
 		patience            time.Duration
 	}{
-		{"hangs", "sleep 1000", "did not answer in time", time.Second},
+		{"hangs", "sleep 1000", "did not answer in time", 3 * time.Second},
 		{"dies", "echo oh no >&2; exit 1", `the last line on standard error was \"oh no\"`, time.Minute},
 		{"prints nonsense", "echo banana; continue", "which is not a legal choice", time.Minute},
 		{"prints without end", "exec cat /dev/zero", "a line of more than 64 KB", time.Minute},
@@ -57,6 +59,8 @@ func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 			o.Strategies, o.Log = []string{bot, "even", "odd", "even"}, zerolog.New(log)
 			o.Tools.Programs.Environ, o.Tools.Programs.Env = os.Environ(), []string{"GORACE"}
 			o.Tools.Timeout = tt.patience
+			o.Timeouts, o.RetryPolicy = protocol.DefaultTimeouts(), protocol.RetryPolicy{MaxRetries: 1}
+			o.SuspendAfter, o.ShutdownAfter = journal.DefaultSuspendAfter, journal.DefaultShutdownAfter
 			var result *simulation.Result
 			noLeak(t, func() { result = run(t, o) })
 			require.Len(t, result.Results, 6)
