@@ -37,13 +37,13 @@ func TestBucketIsWrittenOnlyWithItsRevision(t *testing.T) {
 	assert.Equal(t, two, revision)
 
 	bucket := cell.(*bucketCell).bucket
-	require.NoError(t, bucket.Delete(ctx, "L1"))
+	require.NoError(t, bucket.Delete("L1"))
 	_, revision, err = cell.Read(ctx)
 	require.NoError(t, err)
 	assert.Zero(t, revision)
 	_, err = cell.Write(ctx, first, 0)
 	require.NoError(t, err, "a deleted lease begins again")
-	_, err = bucket.PutString(ctx, "L1", "no claim")
+	_, err = bucket.PutString("L1", "no claim")
 	require.NoError(t, err)
 	_, _, err = cell.Read(ctx)
 	require.ErrorContains(t, err, "is no lease")

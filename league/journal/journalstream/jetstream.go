@@ -2,8 +2,10 @@ package journalstream
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"reflect"
 	"slices"
 	"strconv"
@@ -11,7 +13,6 @@ import (
 	"time"
 
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 )
 
@@ -44,7 +45,7 @@ func Open(ctx context.Context, conn *nats.Conn, o Options) (*Stream, error) {
 	if conn.Opts.ReconnectBufSize != -1 {
 		return nil, errors.New("the connection to NATS must not keep messages while it is down")
 	}
-	js, err := jetstream.New(conn)
+	js, err := conn.JetStream(nats.MaxWait(answerLimit))
 	if err == nil {
 		err = checkServer(ctx, conn)
 	}
@@ -56,8 +57,8 @@ func Open(ctx context.Context, conn *nats.Conn, o Options) (*Stream, error) {
 	return s, err
 }
 
-func (s *Stream) open(ctx context.Context, conn *nats.Conn, js jetstream.JetStream, o *Options) error {
-	number, err := newest(ctx, js, o.LeagueID)
+func (s *Stream) open(ctx context.Context, conn *nats.Conn, js nats.JetStreamContext, o *Options) error {
+	number, err := newest(ctx, conn, o.LeagueID)
 	if err != nil {
 		return fmt.Errorf("cannot list the streams of league %s in NATS: %w", o.LeagueID, err)
 	}
@@ -70,18 +71,17 @@ func (s *Stream) open(ctx context.Context, conn *nats.Conn, js jetstream.JetStre
 	suffix := strconv.Itoa(s.number)
 	s.name = prefix(o.LeagueID) + suffix
 	want := config(s.name, subject(o.LeagueID, suffix))
-	stream, err := openStream(ctx, conn, js, want)
+	has, err := openStream(ctx, conn, want)
 	if err != nil {
 		return fmt.Errorf("cannot open the stream %s in NATS: %w", s.name, err)
 	}
-	s.messages = &streamMessages{js, stream, want.Subjects[0]}
-	has := stream.CachedInfo().Config
-	s.js, s.replicas = js, has.Replicas
-	if err := check(&want, &has); err != nil {
+	s.js, s.messages = js, &streamMessages{js, s.name, want.Subjects[0]}
+	if err := check(want, has); err != nil {
 		return err
 	}
-	if has.Replicas < 3 {
-		s.log.Warn().Str("stream", s.name).Int("replicas", has.Replicas).Str("event_type", "JOURNAL_REPLICAS").Msg(
+	replicas, _ := has["num_replicas"].(float64)
+	if s.replicas = int(replicas); s.replicas < 3 {
+		s.log.Warn().Str("stream", s.name).Int("replicas", s.replicas).Str("event_type", "JOURNAL_REPLICAS").Msg(
 			"with fewer than 3 replicas the league stops with one server, and with 1 the loss of its disk leaves nothing but " +
 				"the copies of the managers")
 	}
@@ -90,7 +90,7 @@ func (s *Stream) open(ctx context.Context, conn *nats.Conn, js jetstream.JetStre
 
 // refused tells whether a server has answered with an error that a repeated request does not change.
 func refused(err error) bool {
-	if e, ok := errors.AsType[jetstream.JetStreamError](err); ok && e.APIError() != nil {
+	if e, ok := errors.AsType[nats.JetStreamError](err); ok && e.APIError() != nil {
 		return e.APIError().Code < 500
 	}
 	return errors.Is(err, errSettings)
@@ -127,25 +127,57 @@ func older(version string) bool {
 	return major < minMajor || major == minMajor && minor < minMinor
 }
 
+// request sends a request to the API of JetStream, for what the library does not tell: why a list fails, and settings
+// that it does not know.
+func request(ctx context.Context, conn *nats.Conn, name string, question, answer any) error {
+	body, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	reply, err := conn.RequestWithContext(ctx, "$JS.API.STREAM."+name, body)
+	if err != nil {
+		return err
+	}
+	var failure struct{ Error *nats.APIError }
+	if err := json.Unmarshal(reply.Data, &failure); err != nil {
+		return err
+	}
+	if failure.Error != nil {
+		return failure.Error
+	}
+	return json.Unmarshal(reply.Data, answer)
+}
+
 // newest is the number of the newest stream of a league; 0 for none.
-func newest(ctx context.Context, js jetstream.JetStream, leagueID string) (number int, err error) {
-	names := js.StreamNames(ctx, jetstream.WithStreamListSubject(subject(leagueID, "*")))
-	for name := range names.Name() {
-		if rest, ok := strings.CutPrefix(name, prefix(leagueID)); ok {
-			n, _ := strconv.Atoi(rest) // 0 for another name
-			number = max(number, n)
+func newest(ctx context.Context, conn *nats.Conn, leagueID string) (number int, err error) {
+	for seen := 0; ; {
+		var page struct {
+			Total   int
+			Streams []string
+		}
+		err := request(ctx, conn, "NAMES", map[string]any{"subject": subject(leagueID, "*"), "offset": seen}, &page)
+		if err != nil {
+			return 0, err
+		}
+		for _, name := range page.Streams {
+			if rest, ok := strings.CutPrefix(name, prefix(leagueID)); ok {
+				n, _ := strconv.Atoi(rest) // 0 for another name
+				number = max(number, n)
+			}
+		}
+		if seen += len(page.Streams); seen >= page.Total || len(page.Streams) == 0 {
+			return number, nil
 		}
 	}
-	return number, names.Err()
 }
 
 // config is the configuration of a stream, with which nothing that it has acknowledged is removed or changed.
-func config(name, subject string) jetstream.StreamConfig {
-	return jetstream.StreamConfig{
+func config(name, subject string) *nats.StreamConfig {
+	return &nats.StreamConfig{
 		Name: name, Description: "evenodd: the journal of a league", Subjects: []string{subject},
-		Storage: jetstream.FileStorage, Retention: jetstream.LimitsPolicy, Discard: jetstream.DiscardNew,
+		Storage: nats.FileStorage, Retention: nats.LimitsPolicy, Discard: nats.DiscardNew,
 		MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1, MaxConsumers: -1,
-		DenyDelete: true, DenyPurge: true, PersistMode: jetstream.DefaultPersistMode,
+		DenyDelete: true, DenyPurge: true,
 	}
 }
 
@@ -154,20 +186,24 @@ var errSettings = errors.New("the journal could lose lines by the settings of it
 // free are the settings of a stream that an operator may choose: they change nothing that is acknowledged.
 func free() []string {
 	return []string{
-		"Description", "Replicas", "Placement", "Compression", "Metadata", "Duplicates", "MaxConsumers", "ConsumerLimits",
-		"AllowAtomicPublish", "AllowBatchPublish", "AllowDirect",
+		"description", "num_replicas", "placement", "compression", "metadata", "duplicate_window", "max_consumers",
+		"consumer_limits", "allow_atomic", "allow_batched", "allow_direct",
 	}
 }
 
 // check returns an error that names the settings in which a stream differs from what a journal needs.
-func check(want, has *jetstream.StreamConfig) error {
+func check(want *nats.StreamConfig, has map[string]any) error {
+	text, err := json.Marshal(want)
+	must := map[string]any{}
+	if err := errors.Join(err, json.Unmarshal(text, &must)); err != nil {
+		return err
+	}
+	names := maps.Clone(must)
+	maps.Copy(names, has)
 	var differ []string
-	w, h := reflect.ValueOf(want).Elem(), reflect.ValueOf(has).Elem()
-	for i := range w.NumField() {
-		field := w.Type().Field(i)
-		if !slices.Contains(free(), field.Name) && !reflect.DeepEqual(w.Field(i).Interface(), h.Field(i).Interface()) {
-			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			differ = append(differ, fmt.Sprintf("%s is %v and must be %v", name, h.Field(i), w.Field(i)))
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		if is, needed := inText(has[name]), inText(must[name]); is != needed && !slices.Contains(free(), name) {
+			differ = append(differ, name+" is "+is+" and must be "+needed)
 		}
 	}
 	if len(differ) == 0 {
@@ -177,38 +213,46 @@ func check(want, has *jetstream.StreamConfig) error {
 		strings.Join(differ, "; "))
 }
 
-// openStream opens a stream, or creates it: with three replicas if the servers are a cluster that has three.
-func openStream(ctx context.Context, conn *nats.Conn, js jetstream.JetStream, c jetstream.StreamConfig) (
-	stream jetstream.Stream, err error) {
-	stream, err = js.Stream(ctx, c.Name)
-	if !errors.Is(err, jetstream.ErrStreamNotFound) {
-		return stream, err
+// inText is the value of a setting, which a server may leave out when it is the default.
+func inText(value any) string {
+	if value == nil || reflect.ValueOf(value).IsZero() {
+		return "not set"
+	}
+	return fmt.Sprint(value)
+}
+
+// openStream opens a stream, or creates it: with three replicas if the servers are a cluster that has three. It returns
+// the settings of the stream.
+func openStream(ctx context.Context, conn *nats.Conn, c *nats.StreamConfig) (map[string]any, error) {
+	var info struct{ Config map[string]any }
+	err := request(ctx, conn, "INFO."+c.Name, nil, &info)
+	if !errors.Is(err, nats.ErrStreamNotFound) {
+		return info.Config, err
 	}
 	if c.Replicas = 1; conn.ConnectedClusterName() != "" {
 		c.Replicas = 3
 	}
-	stream, err = js.CreateStream(ctx, c)
+	err = request(ctx, conn, "CREATE."+c.Name, c, &info)
 	if err != nil && c.Replicas > 1 && ctx.Err() == nil { // too few servers
 		c.Replicas = 1
-		stream, err = js.CreateStream(ctx, c)
+		err = request(ctx, conn, "CREATE."+c.Name, c, &info)
 	}
-	if errors.Is(err, jetstream.ErrStreamNameAlreadyInUse) { // another manager has created it
-		stream, err = js.Stream(ctx, c.Name)
+	if errors.Is(err, nats.ErrStreamNameAlreadyInUse) { // another manager has created it
+		err = request(ctx, conn, "INFO."+c.Name, nil, &info)
 	}
-	return stream, err
+	return info.Config, err
 }
 
 // streamMessages are the messages of a stream in JetStream. Sequences are positive.
 type streamMessages struct {
-	js      jetstream.JetStream
-	stream  jetstream.Stream
-	subject string
+	js            nats.JetStreamContext
+	name, subject string
 }
 
 func (s *streamMessages) publish(ctx context.Context, m *message, behind int) error {
 	msg := &nats.Msg{Subject: s.subject, Header: nats.Header{lineHeader: {strconv.Itoa(m.first)}}, Data: m.lines}
-	_, err := s.js.PublishMsg(ctx, msg, jetstream.WithExpectLastSequence(uint64(max(behind, 0))),
-		jetstream.WithExpectStream(s.stream.CachedInfo().Config.Name), jetstream.WithRetryAttempts(0))
+	_, err := s.js.PublishMsg(msg, nats.Context(ctx), nats.ExpectLastSequence(uint64(max(behind, 0))),
+		nats.ExpectStream(s.name), nats.RetryAttempts(0))
 	return inWords(err)
 }
 
@@ -221,9 +265,9 @@ func inWords(err error) error {
 }
 
 func (s *streamMessages) get(ctx context.Context, sequence int) (*message, error) {
-	found, err := s.stream.GetMsg(ctx, uint64(max(sequence, 0)))
+	found, err := s.js.GetMsg(s.name, uint64(max(sequence, 0)), nats.Context(ctx))
 	switch {
-	case errors.Is(err, jetstream.ErrMsgNotFound):
+	case errors.Is(err, nats.ErrMsgNotFound):
 		return nil, errNoMessage
 	case err != nil:
 		return nil, inWords(err)
@@ -233,7 +277,7 @@ func (s *streamMessages) get(ctx context.Context, sequence int) (*message, error
 }
 
 func (s *streamMessages) last(ctx context.Context) (int, error) {
-	info, err := s.stream.Info(ctx)
+	info, err := s.js.StreamInfo(s.name, nats.Context(ctx))
 	if err != nil {
 		return 0, inWords(err)
 	}

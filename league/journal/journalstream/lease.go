@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 )
 
@@ -280,7 +280,7 @@ func (l *Lease) adopt(own Claim) {
 
 // A bucketCell is a cell in a key–value bucket of JetStream.
 type bucketCell struct {
-	bucket jetstream.KeyValue
+	bucket nats.KeyValue
 	key    string
 }
 
@@ -291,16 +291,16 @@ const LeaseBucket = "evenodd"
 // none. It waits as Open does.
 func (s *Stream) OpenCell(leagueID string) (Cell, error) {
 	cell := &bucketCell{key: leagueID}
-	err := s.patiently(func(ctx context.Context) (err error) {
-		cell.bucket, err = s.js.KeyValue(ctx, LeaseBucket)
-		if !errors.Is(err, jetstream.ErrBucketNotFound) {
+	err := s.patiently(func(context.Context) (err error) {
+		cell.bucket, err = s.js.KeyValue(LeaseBucket)
+		if !errors.Is(err, nats.ErrBucketNotFound) {
 			return err
 		}
-		_, err = s.js.CreateKeyValue(ctx, jetstream.KeyValueConfig{
+		cell.bucket, err = s.js.CreateKeyValue(&nats.KeyValueConfig{
 			Bucket: LeaseBucket, Description: "evenodd: which manager leads each league", Replicas: s.replicas,
 		})
-		if err == nil || errors.Is(err, jetstream.ErrBucketExists) { // another manager has made it
-			cell.bucket, err = s.js.KeyValue(ctx, LeaseBucket)
+		if errors.Is(err, nats.ErrStreamNameAlreadyInUse) { // another manager has made it
+			cell.bucket, err = s.js.KeyValue(LeaseBucket)
 		}
 		return err
 	})
@@ -312,9 +312,9 @@ func (s *Stream) OpenCell(leagueID string) (Cell, error) {
 
 // Read implements Cell. A lease that an operator has deleted is none; its revision is needed to write it.
 func (b *bucketCell) Read(ctx context.Context) (c Claim, revision uint64, err error) {
-	entry, err := b.bucket.Get(ctx, b.key)
+	entry, err := b.bucket.Get(b.key)
 	switch {
-	case errors.Is(err, jetstream.ErrKeyNotFound): // also one that an operator has deleted
+	case errors.Is(err, nats.ErrKeyNotFound): // also one that an operator has deleted
 		return Claim{}, 0, nil
 	case err != nil:
 		return Claim{}, 0, err
@@ -332,11 +332,11 @@ func (b *bucketCell) Write(ctx context.Context, c Claim, expected uint64) (revis
 		return 0, err
 	}
 	if expected == 0 {
-		revision, err = b.bucket.Create(ctx, b.key, value)
+		revision, err = b.bucket.Create(b.key, value)
 	} else {
-		revision, err = b.bucket.Update(ctx, b.key, value, expected)
+		revision, err = b.bucket.Update(b.key, value, expected)
 	}
-	if errors.Is(err, jetstream.ErrKeyExists) || errors.Is(err, jetstream.ErrKeyRevisionMismatch) {
+	if errors.Is(err, nats.ErrKeyExists) || errors.Is(err, nats.ErrKeyRevisionMismatch) {
 		err = ErrChanged
 	}
 	return revision, err

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/nats-io/nats.go/jetstream"
+	"github.com/nats-io/nats.go"
 	"github.com/rs/zerolog"
 
 	"evenodd/league/journal/journalfile"
@@ -25,7 +25,7 @@ type Stream struct {
 	number   int // of the streams of the league, from 1
 	payload  int // most bytes of a message
 	replicas int
-	js       jetstream.JetStream
+	js       nats.JetStreamContext
 	log      zerolog.Logger
 
 	last  int // sequence of the last message that was read or appended

@@ -3,8 +3,10 @@ package journalstream
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"path/filepath"
@@ -15,7 +17,6 @@ import (
 
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
-	"github.com/nats-io/nats.go/jetstream"
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -257,24 +258,24 @@ func TestCopyFollowsAndIsReplacedWhenItIsNoBeginning(t *testing.T) {
 
 func TestStreamThatCouldLoseLinesIsRefused(t *testing.T) {
 	conn := durable(t)()
-	js, err := jetstream.New(conn)
-	require.NoError(t, err)
 	for name, tt := range map[string]struct {
-		change func(*jetstream.StreamConfig)
+		change map[string]any
 		names  string
 	}{
-		"memory":       {func(c *jetstream.StreamConfig) { c.Storage = jetstream.MemoryStorage }, "storage is Memory and must be File"},
-		"discard-old":  {func(c *jetstream.StreamConfig) { c.Discard, c.MaxMsgs = jetstream.DiscardOld, 10 }, "max_msgs is 10 and must be -1; discard is DiscardOld"},
-		"deletes":      {func(c *jetstream.StreamConfig) { c.DenyDelete, c.DenyPurge = false, false }, "deny_delete is false and must be true; deny_purge"},
-		"async":        {func(c *jetstream.StreamConfig) { c.PersistMode = jetstream.AsyncPersistMode }, "persist_mode"},
-		"more-subject": {func(c *jetstream.StreamConfig) { c.Subjects = append(c.Subjects, "evenodd.more") }, "subjects"},
-		"as-it-must":   {func(c *jetstream.StreamConfig) { c.Description, c.AllowDirect = "mine", true }, ""},
+		"memory":       {map[string]any{"storage": "memory"}, "storage is memory and must be file"},
+		"discard-old":  {map[string]any{"discard": "old", "max_msgs": 10}, "discard is old and must be new; max_msgs is 10 and must be -1"},
+		"deletes":      {map[string]any{"deny_delete": false, "deny_purge": false}, "deny_delete is not set and must be true; deny_purge"},
+		"async":        {map[string]any{"persist_mode": "async"}, "persist_mode is async and must be not set"},
+		"more-subject": {map[string]any{"subjects": []string{"evenodd.journal", "evenodd.more"}}, "subjects"},
+		"as-it-must":   {map[string]any{"description": "mine", "allow_direct": true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			c := config(prefix(name)+"1", subject(name, "1"))
-			tt.change(&c)
-			_, err := js.CreateStream(t.Context(), c)
+			text, err := json.Marshal(config(prefix(name)+"1", subject(name, "1")))
 			require.NoError(t, err)
+			c := map[string]any{}
+			require.NoError(t, json.Unmarshal(text, &c))
+			maps.Copy(c, tt.change)
+			require.NoError(t, request(t.Context(), conn, "CREATE."+prefix(name)+"1", c, &struct{}{}))
 			_, err = Open(t.Context(), conn, Options{LeagueID: name, Log: zerolog.Nop()})
 			if tt.names == "" {
 				require.NoError(t, err)
@@ -322,11 +323,12 @@ func TestLongestLine(t *testing.T) {
 
 func TestManagerEndsWhileNATSIsSilent(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	s, err := Open(ctx, durable(t)(), Options{LeagueID: "L", Log: zerolog.Nop()})
+	conn := durable(t)()
+	s, err := Open(ctx, conn, Options{LeagueID: "L", Log: zerolog.Nop()})
 	require.NoError(t, err)
 	f := copyOf(t, t.TempDir(), s)
 	require.NoError(t, write(t, f, 1))
-	s.messages.(*streamMessages).js.Conn().Close()
+	conn.Close()
 	go cancel()
 	require.ErrorContains(t, write(t, f, 2), "no answer from NATS before the end of this process")
 	require.ErrorContains(t, f.Close(), "event")
@@ -366,10 +368,8 @@ func TestManagerEndsWhenItsStreamHasLostItsEnd(t *testing.T) {
 	s := open(t, conn, "L", false)
 	f := copyOf(t, folder, s)
 	require.NoError(t, write(t, f, 3))
-	js, err := jetstream.New(conn)
-	require.NoError(t, err)
-	require.NoError(t, js.DeleteStream(t.Context(), s.Name()))
-	_, err = js.CreateStream(t.Context(), config(s.Name(), subject("L", "1")))
+	require.NoError(t, s.js.DeleteStream(s.Name()))
+	_, err := s.js.AddStream(config(s.Name(), subject("L", "1")))
 	require.NoError(t, err)
 	err = write(t, f, 4)
 	require.ErrorIs(t, err, errShorter)
