@@ -70,13 +70,14 @@ func (s *Stream) open(ctx context.Context, conn *nats.Conn, js nats.JetStreamCon
 	}
 	suffix := strconv.Itoa(s.number)
 	s.name = prefix(o.LeagueID) + suffix
-	want := config(s.name, subject(o.LeagueID, suffix))
-	has, err := openStream(ctx, conn, want)
+	topic := subject(o.LeagueID, suffix)
+	want := settings(s.name, topic)
+	has, err := openStream(ctx, conn, s.name, want)
 	if err != nil {
 		return fmt.Errorf("cannot open the stream %s in NATS: %w", s.name, err)
 	}
-	s.js, s.messages = js, &streamMessages{js, s.name, want.Subjects[0]}
-	if err := check(want, has); err != nil {
+	s.js, s.messages = js, &streamMessages{js, s.name, topic}
+	if err := check(s.name, want, has); err != nil {
 		return err
 	}
 	replicas, _ := has["num_replicas"].(float64)
@@ -171,13 +172,12 @@ func newest(ctx context.Context, conn *nats.Conn, leagueID string) (number int, 
 	}
 }
 
-// config is the configuration of a stream, with which nothing that it has acknowledged is removed or changed.
-func config(name, subject string) *nats.StreamConfig {
-	return &nats.StreamConfig{
-		Name: name, Description: "evenodd: the journal of a league", Subjects: []string{subject},
-		Storage: nats.FileStorage, Retention: nats.LimitsPolicy, Discard: nats.DiscardNew,
-		MaxMsgs: -1, MaxBytes: -1, MaxMsgsPerSubject: -1, MaxMsgSize: -1, MaxConsumers: -1,
-		DenyDelete: true, DenyPurge: true,
+// settings are those of a stream with which nothing that it has acknowledged is removed or changed.
+func settings(name, subject string) map[string]any {
+	return map[string]any{
+		"name": name, "description": "evenodd: the journal of a league", "subjects": []string{subject},
+		"storage": "file", "retention": "limits", "discard": "new", "deny_delete": true, "deny_purge": true,
+		"max_msgs": -1, "max_bytes": -1, "max_msgs_per_subject": -1, "max_msg_size": -1, "max_consumers": -1,
 	}
 }
 
@@ -192,24 +192,19 @@ func free() []string {
 }
 
 // check returns an error that names the settings in which a stream differs from what a journal needs.
-func check(want *nats.StreamConfig, has map[string]any) error {
-	text, err := json.Marshal(want)
-	must := map[string]any{}
-	if err := errors.Join(err, json.Unmarshal(text, &must)); err != nil {
-		return err
-	}
-	names := maps.Clone(must)
+func check(name string, want, has map[string]any) error {
+	names := maps.Clone(want)
 	maps.Copy(names, has)
 	var differ []string
-	for _, name := range slices.Sorted(maps.Keys(names)) {
-		if is, needed := inText(has[name]), inText(must[name]); is != needed && !slices.Contains(free(), name) {
-			differ = append(differ, name+" is "+is+" and must be "+needed)
+	for _, setting := range slices.Sorted(maps.Keys(names)) {
+		if is, must := inText(has[setting]), inText(want[setting]); is != must && !slices.Contains(free(), setting) {
+			differ = append(differ, setting+" is "+is+" and must be "+must)
 		}
 	}
 	if len(differ) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w of %s: %s. Correct them, or begin a new league with --new-league", errSettings, want.Name,
+	return fmt.Errorf("%w of %s: %s. Correct them, or begin a new league with --new-league", errSettings, name,
 		strings.Join(differ, "; "))
 }
 
@@ -223,22 +218,22 @@ func inText(value any) string {
 
 // openStream opens a stream, or creates it: with three replicas if the servers are a cluster that has three. It returns
 // the settings of the stream.
-func openStream(ctx context.Context, conn *nats.Conn, c *nats.StreamConfig) (map[string]any, error) {
+func openStream(ctx context.Context, conn *nats.Conn, name string, want map[string]any) (map[string]any, error) {
 	var info struct{ Config map[string]any }
-	err := request(ctx, conn, "INFO."+c.Name, nil, &info)
+	err := request(ctx, conn, "INFO."+name, nil, &info)
 	if !errors.Is(err, nats.ErrStreamNotFound) {
 		return info.Config, err
 	}
-	if c.Replicas = 1; conn.ConnectedClusterName() != "" {
-		c.Replicas = 3
+	if want["num_replicas"] = 1; conn.ConnectedClusterName() != "" {
+		want["num_replicas"] = 3
 	}
-	err = request(ctx, conn, "CREATE."+c.Name, c, &info)
-	if err != nil && c.Replicas > 1 && ctx.Err() == nil { // too few servers
-		c.Replicas = 1
-		err = request(ctx, conn, "CREATE."+c.Name, c, &info)
+	err = request(ctx, conn, "CREATE."+name, want, &info)
+	if err != nil && want["num_replicas"] != 1 && ctx.Err() == nil { // too few servers
+		want["num_replicas"] = 1
+		err = request(ctx, conn, "CREATE."+name, want, &info)
 	}
 	if errors.Is(err, nats.ErrStreamNameAlreadyInUse) { // another manager has created it
-		err = request(ctx, conn, "INFO."+c.Name, nil, &info)
+		err = request(ctx, conn, "INFO."+name, nil, &info)
 	}
 	return info.Config, err
 }

@@ -3,7 +3,6 @@ package journalstream
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -270,13 +269,10 @@ func TestStreamThatCouldLoseLinesIsRefused(t *testing.T) {
 		"as-it-must":   {map[string]any{"description": "mine", "allow_direct": true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text, err := json.Marshal(config(prefix(name)+"1", subject(name, "1")))
-			require.NoError(t, err)
-			c := map[string]any{}
-			require.NoError(t, json.Unmarshal(text, &c))
-			maps.Copy(c, tt.change)
-			require.NoError(t, request(t.Context(), conn, "CREATE."+prefix(name)+"1", c, &struct{}{}))
-			_, err = Open(t.Context(), conn, Options{LeagueID: name, Log: zerolog.Nop()})
+			s := settings(prefix(name)+"1", subject(name, "1"))
+			maps.Copy(s, tt.change)
+			require.NoError(t, request(t.Context(), conn, "CREATE."+prefix(name)+"1", s, &struct{}{}))
+			_, err := Open(t.Context(), conn, Options{LeagueID: name, Log: zerolog.Nop()})
 			if tt.names == "" {
 				require.NoError(t, err)
 				return
@@ -369,7 +365,7 @@ func TestManagerEndsWhenItsStreamHasLostItsEnd(t *testing.T) {
 	f := copyOf(t, folder, s)
 	require.NoError(t, write(t, f, 3))
 	require.NoError(t, s.js.DeleteStream(s.Name()))
-	_, err := s.js.AddStream(config(s.Name(), subject("L", "1")))
+	_, err := openStream(t.Context(), conn, s.Name(), settings(s.Name(), subject("L", "1")))
 	require.NoError(t, err)
 	err = write(t, f, 4)
 	require.ErrorIs(t, err, errShorter)
