@@ -24,7 +24,6 @@ import (
 // An address says where an agent listens and which URL other agents are told.
 type address struct {
 	host     string
-	given    bool // the user has set --host
 	ports    ports
 	endpoint string   // listen makes it from host and port if it is ""
 	local    bool     // no other agent is told the endpoint
@@ -219,7 +218,7 @@ func agentURL(text string) (string, error) {
 	switch {
 	case numeric == nil && port > 0:
 		return "", usage("%q is not the URL of an agent (did you mean localhost:%[1]s?)", text)
-	case err != nil || !protocol.ValidHTTP(whole) || u.Hostname() == "" || badPort(u.Port()):
+	case err != nil || !protocol.ValidHTTP(whole) || badPort(u.Port()):
 		return "", usage("%q is not the URL of an agent: it must be one such as http://localhost:8101/mcp", text)
 	case u.User != nil:
 		return "", usage("%s: the URL of an agent must not contain a user name or a password", u.Redacted())

@@ -27,6 +27,11 @@ func toolsOf(e *config.Entrant, flags external.Tools) external.Tools {
 	return flags
 }
 
+// entrantOf is an entrant for a simulation or a trial.
+func entrantOf(e *config.Entrant, flags external.Tools) simulation.Entrant {
+	return simulation.Entrant{Name: e.Name, Strategy: e.Strategy(), Tools: toolsOf(e, flags), Where: e.Where}
+}
+
 // loadEntrants reads a file with players of a game, who have these tools. It completes the URLs of agents. The
 // error lists all problems of the file.
 func loadEntrants(path string, tools external.Tools, game ...string) ([]config.Entrant, error) {
@@ -71,7 +76,7 @@ func (o *simulateOptions) enter() error {
 	var own []simulation.Entrant
 	for i := range listed {
 		e := &listed[i]
-		one := simulation.Entrant{Name: e.Name, Strategy: e.Strategy(), Tools: toolsOf(e, o.Tools), Where: e.Where}
+		one := entrantOf(e, o.Tools)
 		if e.Kind != config.KindURL {
 			own = append(own, one)
 			continue
@@ -95,16 +100,14 @@ func forceFlag(f *pflag.FlagSet, force *bool) {
 }
 
 // preflight asks each program and model of the players one question before a new league, all at
-// once. It returns an error with the cause of each failure.
+// once, and one for each entry of a file or of --strategies. It returns an error with the cause of each failure.
 func preflight(ctx context.Context, players []simulation.Entrant, gameType string) error {
 	game, err := games().Game(gameType)
 	if err != nil {
 		return err
 	}
 	players = protocol.Select(players, func(e simulation.Entrant) bool { return external.Tried(e.Strategy) })
-	if len(players) == 0 {
-		return nil
-	}
+	players = slices.CompactFunc(players, func(a, b simulation.Entrant) bool { return a.Where == b.Where })
 	causes := make([]error, len(players)) // nil for a player that can decide
 	var trials sync.WaitGroup
 	for i, e := range players {
@@ -121,29 +124,23 @@ func preflight(ctx context.Context, players []simulation.Entrant, gameType strin
 	return nil
 }
 
-// tried are the players of a simulation that preflight tries: one for each entry of --entrants, or
-// for each of --strategies.
+// tried are the players of a simulation that preflight tries.
 func (o *simulateOptions) tried() []simulation.Entrant {
-	if o.entrants == "" {
-		return protocol.Each(o.Strategies, func(name string) simulation.Entrant {
-			return simulation.Entrant{Strategy: name, Tools: o.Tools, Where: "--strategies " + name}
-		})
+	if o.entrants != "" {
+		return o.Entrants
 	}
-	return slices.CompactFunc(slices.Clone(o.Entrants), func(a, b simulation.Entrant) bool { return a.Where == b.Where })
+	return protocol.Each(o.Strategies, func(name string) simulation.Entrant {
+		return simulation.Entrant{Strategy: name, Tools: o.Tools, Where: "--strategies " + name}
+	})
 }
 
-// try tries the players of a new league, one for each entry of the file. A league in the folder is
+// try tries the players of a new league. A league in the folder is
 // resumed, unless --new-league is given.
 func (o *upOptions) try(ctx context.Context, entrants []config.Entrant) error {
 	_, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID))
 	if o.force || err == nil && !o.newLeague {
 		return nil
 	}
-	var players []simulation.Entrant
-	for i := range entrants {
-		if e := &entrants[i]; i == 0 || e.Where != entrants[i-1].Where {
-			players = append(players, simulation.Entrant{Strategy: e.Strategy(), Tools: toolsOf(e, o.tools), Where: e.Where})
-		}
-	}
+	players := protocol.Each(entrants, func(e config.Entrant) simulation.Entrant { return entrantOf(&e, o.tools) })
 	return preflight(ctx, players, o.GameType)
 }

@@ -17,58 +17,52 @@ import (
 )
 
 // A decisionHelp is the help of a command of 'evenodd league' that makes a decision.
-type decisionHelp struct{ short, long, example string }
+type decisionHelp struct {
+	short, long string
+	examples    []string // pairs of a comment and a command line
+}
 
 // decisionHelps has the help of each of protocol.Commands.
 var decisionHelps = map[string]decisionHelp{
-	protocol.CommandStart: {short: "Start the league now, or at a set time", example: examples(
-		"Start now", "evenodd league start",
-		"Start at a time", "evenodd league start --at 2026-09-01T10:00:00Z",
-	),
-		long: `Start the league with the agents that have answered, now or at --at; it needs two players and a referee. A
-later start command replaces the time.`},
-	protocol.CommandPause: {short: "Pause the league: running matches finish, no round begins", example: examples(
-		"Pause before the next round", "evenodd league pause --reason lunch",
-	),
-		long: "Pause the league. Running matches finish; no round and no rematch begins until 'evenodd league " +
-			"resume', also after a restart."},
-	protocol.CommandResume: {short: "End the pause of the league", example: examples(
-		"Go on", "evenodd league resume",
-	),
-		long: "End the pause of the league. The next round begins at once."},
-	protocol.CommandSuspend: {short: "Suspend an agent until it is readmitted", example: examples(
-		"Suspend a player", "evenodd league suspend P03 --reason 'it floods the referee'",
-	),
-		long: "Suspend an agent. It gets nothing to do until 'evenodd league readmit', also if it answers. A player " +
-			"forfeits its matches meanwhile, and these forfeits stand."},
-	protocol.CommandReadmit: {short: "End the suspension or the shutdown of an agent", example: examples(
-		"Let a player play again", "evenodd league readmit P03",
-	),
-		long: "End the suspension or the shutdown of an agent, whether an organiser or its failures caused it. Its " +
-			"failures start at 0."},
-	protocol.CommandWithdraw: {short: "Withdraw an agent for good", example: examples(
-		"Withdraw a player", "evenodd league withdraw P03 --reason 'left the course'",
-	),
-		long: `Withdraw an agent for good. A player of a round-robin that has played fewer than half of its matches loses its
-results; any other player forfeits its remaining matches. Before the start the registration ends.`},
-	protocol.CommandRematch: {short: "Play a match again between two rounds", example: examples(
-		"Play a match again", "evenodd league rematch R1M2 --reason 'the referee crashed'",
-	),
-		long: "Annul the result of a match, and play it again as its next attempt between two rounds. Until then " +
-			"the result counts."},
-	protocol.CommandRule: {short: "Decide the result of a match", example: examples(
-		"Let P03 win", "evenodd league rule R1M2 --winner P03 --reason 'P01 sent no choice'",
-		"Let both players lose", "evenodd league rule R1M2 --winner none --reason 'both cheated'",
-	),
-		long: "Decide the result of a match. --winner is the id of a player, draw, or none: then both players lose. " +
-			"The result replaces any other, and ends the match if it is running."},
+	protocol.CommandStart: {"Start the league now, or at a set time",
+		`Start the league with the agents that have answered, now or at --at; it needs two players and a referee. A
+later start command replaces the time.`,
+		[]string{"Start now", "evenodd league start",
+			"Start at a time", "evenodd league start --at 2026-09-01T10:00:00Z"}},
+	protocol.CommandPause: {"Pause the league: running matches finish, no round begins",
+		"Pause the league. Running matches finish; no round and no rematch begins until 'evenodd league " +
+			"resume', also after a restart.",
+		[]string{"Pause before the next round", "evenodd league pause --reason lunch"}},
+	protocol.CommandResume: {"End the pause of the league", "End the pause of the league. The next round begins at once.",
+		[]string{"Go on", "evenodd league resume"}},
+	protocol.CommandSuspend: {"Suspend an agent until it is readmitted",
+		"Suspend an agent. It gets nothing to do until 'evenodd league readmit', also if it answers. A player " +
+			"forfeits its matches meanwhile, and these forfeits stand.",
+		[]string{"Suspend a player", "evenodd league suspend P03 --reason 'it floods the referee'"}},
+	protocol.CommandReadmit: {"End the suspension or the shutdown of an agent",
+		"End the suspension or the shutdown of an agent, whether an organiser or its failures caused it. Its " +
+			"failures start at 0.",
+		[]string{"Let a player play again", "evenodd league readmit P03"}},
+	protocol.CommandWithdraw: {"Withdraw an agent for good",
+		`Withdraw an agent for good. A player of a round-robin that has played fewer than half of its matches loses its
+results; any other player forfeits its remaining matches. Before the start the registration ends.`,
+		[]string{"Withdraw a player", "evenodd league withdraw P03 --reason 'left the course'"}},
+	protocol.CommandRematch: {"Play a match again between two rounds",
+		"Annul the result of a match, and play it again as its next attempt between two rounds. Until then " +
+			"the result counts.",
+		[]string{"Play a match again", "evenodd league rematch R1M2 --reason 'the referee crashed'"}},
+	protocol.CommandRule: {"Decide the result of a match",
+		"Decide the result of a match. --winner is the id of a player, draw, or none: then both players lose. " +
+			"The result replaces any other, and ends the match if it is running.",
+		[]string{"Let P03 win", "evenodd league rule R1M2 --winner P03 --reason 'P01 sent no choice'",
+			"Let both players lose", "evenodd league rule R1M2 --winner none --reason 'both cheated'"}},
 }
 
 // newDecision makes a command that makes a decision.
 func newDecision(o organiser, row protocol.Command) *cobra.Command {
 	q, help := &protocol.OrganiseRequest{Command: row.Name}, decisionHelps[row.Name]
 	c := &cobra.Command{
-		Use: row.Name, Short: help.short, Long: help.long, Example: help.example, Args: cobra.NoArgs,
+		Use: row.Name, Short: help.short, Long: help.long, Example: examples(help.examples...), Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.order(row, q, args); err != nil {
 				return err
@@ -102,7 +96,7 @@ func (o *organiser) order(row protocol.Command, q *protocol.OrganiseRequest, arg
 		q.AgentID = args[0]
 	case protocol.OfMatch:
 		q.MatchID = args[0]
-		if id, ok := league.ParseMatchID(q.MatchID); !ok || id.String() != q.MatchID {
+		if _, ok := league.ParseMatchID(q.MatchID); !ok {
 			return usage("match %.40q: matches are called R1M1, R1M2, …", q.MatchID)
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -98,19 +97,16 @@ func newLeagueSchedule(o organiser) *cobra.Command {
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			only, err := strconv.Atoi(round)
-			if round == "" || round == "all" {
-				only, err = 0, nil
-			}
-			if err != nil || only < 0 || round == "0" {
-				return usage("--round %q: must be a number from 1, or all", round)
+			only, err := readRound(round)
+			if err != nil {
+				return err
 			}
 			r, from, err := o.readLeague(c.Context())
 			if err != nil {
 				return err
 			}
 			defer from.Close()
-			rows, err := r.Schedule(only)
+			rows, err := r.Schedule(max(int(only), 0))
 			if err != nil {
 				return err
 			}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"io"
 	stdlog "log"
@@ -112,9 +113,7 @@ func (s streams) showProgress(what string) (set func(done, total int), stop func
 	if s.longWork == 0 || !isTerminal(s.err) {
 		return nil, func() {}
 	}
-	var work sync.WaitGroup
-	end := make(chan struct{})
-	work.Go(func() {
+	return p.set, background(func(ctx context.Context) {
 		tick, erase := time.NewTicker(s.longWork), ""
 		defer tick.Stop()
 		for {
@@ -123,15 +122,11 @@ func (s streams) showProgress(what string) (set func(done, total int), stop func
 				tick.Reset(200 * time.Millisecond)
 				erase = "\r\x1b[K"
 				draw(s.err, erase+p.line(now))
-			case <-end:
+			case <-ctx.Done():
 				draw(s.err, erase)
 				return
 			}
 		}
-	})
-	return p.set, sync.OnceFunc(func() {
-		close(end)
-		work.Wait()
 	})
 }
 

@@ -4,15 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
-	"evenodd/league/journal"
-	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/store/appendfile"
 )
 
 // openLeague opens the files of the league, when this manager leads it. Call end when its manager has ended, with the
@@ -105,9 +101,9 @@ func closeFiles(files *manager.Files, problem *error) {
 // secretOf returns the secret of a league in a data folder: in its private file, or if the journal is in NATS, by the
 // file of --secret-file.
 func secretOf(folder store.Folder, leagueID, secretFile string) (secret [32]byte, err error) {
-	nonce, err := nonceOf(folder.Journal(leagueID))
+	created := readEnds(folder, leagueID).created
 	switch {
-	case err != nil || nonce == "":
+	case created == nil || created.SecretNonce == "":
 		return folder.Secret(leagueID, true)
 	case secretFile == "":
 		return secret, errors.New("the journal of the league is in NATS: set --secret-file as its manager has it")
@@ -116,28 +112,5 @@ func secretOf(folder store.Folder, leagueID, secretFile string) (secret [32]byte
 	if err != nil {
 		return secret, err
 	}
-	return master.Secret(leagueID, nonce)
-}
-
-// nonceOf is the nonce in the first event of a journal; "" for none.
-func nonceOf(path string) (nonce string, err error) {
-	file, err := store.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }() // only read
-	_, _, err = appendfile.Lines(file, func(number int, text []byte) error {
-		e, err := journalfile.ReadLine(number, text)
-		if err != nil {
-			return err
-		}
-		if created, ok := e.Data.(*journal.Created); ok {
-			nonce = created.SecretNonce
-		}
-		return io.EOF
-	})
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	return nonce, err
+	return master.Secret(leagueID, created.SecretNonce)
 }

@@ -9,7 +9,6 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -90,14 +89,7 @@ func queryTool[T any](d *desktop, name, member string, t mcp.Tool) mcp.Tool {
 	}
 	return withArguments(t, query{}, func(ctx context.Context, _ string, given *query) (any, error) {
 		q := d.query
-		q.subject, q.playerID = name, given.PlayerID
-		switch given.Round {
-		case 0: // the current one
-		case protocol.AllRounds:
-			q.round = "all"
-		default:
-			q.round = strconv.Itoa(int(given.Round))
-		}
+		q.subject, q.playerID, q.round = name, given.PlayerID, given.Round
 		ctx, cancel := context.WithTimeout(ctx, queryTime)
 		defer cancel()
 		_, data, err := q.run(ctx, d.caller, d.files, about)

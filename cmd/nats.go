@@ -62,16 +62,6 @@ func (o *natsOptions) check(leagueID string) error {
 	return nil
 }
 
-// absolute makes the paths absolute, for processes in other folders.
-func (o *natsOptions) absolute() (err error) {
-	for _, path := range []*string{&o.creds, &o.ca} {
-		if *path != "" && err == nil {
-			*path, err = filepath.Abs(*path)
-		}
-	}
-	return err
-}
-
 // A natsUser is the user of a process on NATS servers, and what it calls.
 type natsUser struct {
 	*natsOptions

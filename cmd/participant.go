@@ -40,8 +40,7 @@ type agentOptions struct {
 	data     string
 	ca       string
 	seed     uint64
-	seeded   bool   // --seed was given
-	program  string // its version
+	program  string // the version of this one
 	logLevel string
 	several  bool // the process has several agents: log lines have the display name
 

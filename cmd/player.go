@@ -69,8 +69,7 @@ identity and log file.`,
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
-			o.address.given, o.given = data.given["host"], data.given
+			o.program, o.given = c.Root().Version, data.given
 			return debugged(c.Context(), o.address.debug, func() error { return runPlayer(c.Context(), s, data.loader, o) })
 		},
 	}
@@ -131,7 +130,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	options := player.Options{Options: o.Options, Strategy: decide, StrictReferees: o.verify == verifyStrict,
 		Games: strategy.Playable(decide, o.games)}
 	var p *player.Player
-	if o.seeded {
+	if o.given["seed"] {
 		options.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
 		options.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
 	}

@@ -30,7 +30,7 @@ type queryOptions struct {
 	data     string
 	id       string
 	leagueID string
-	round    string
+	round    protocol.QueryRound
 	playerID string
 	format   string
 	ca       string
@@ -68,7 +68,7 @@ var subjectNames = [...]string{"standings", "schedule", "next-match", "stats", "
 
 // newQuery makes 'evenodd query', which queries a league manager.
 func newQuery(s streams, data *dataFolder) *cobra.Command {
-	o := &queryOptions{}
+	o, round := &queryOptions{}, ""
 	c := &cobra.Command{
 		Use:   "query " + strings.Join(subjectNames[:], "|"),
 		Short: "Ask a manager for standings, schedule, matches or status",
@@ -100,7 +100,12 @@ manager that issued it.
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return runQuery(c.Context(), s, data.loader, o) },
+		RunE: func(c *cobra.Command, _ []string) (err error) {
+			if o.round, err = readRound(round); err != nil {
+				return err
+			}
+			return runQuery(c.Context(), s, data.loader, o)
+		},
 	}
 	f := c.Flags()
 	managerFlag(f, &o.manager)
@@ -108,7 +113,7 @@ manager that issued it.
 	dataFlag(f, &o.data, defaultData)
 	f.StringVar(&o.id, "id", "", "agent in the data folder whose token to use, such as P01")
 	f.StringVar(&o.leagueID, "league-id", "", "league of the query (default: the league of the agent)")
-	f.StringVar(&o.round, "round", "", "round of the schedule: `N` or all (default: the current one)")
+	f.StringVar(&round, "round", "", "round of the schedule: `N` or all (default: the current one)")
 	f.StringVar(&o.playerID, "player-id", "", "player of the query (default: the agent itself)")
 	formatFlag(f, &o.format)
 	return c
@@ -160,16 +165,7 @@ func (o *queryOptions) run(ctx context.Context, caller protocol.Caller, files *c
 // question makes the query, with the token of an agent.
 func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, error) {
 	q := &protocol.LeagueQuery{QueryType: subjects()[o.subject].queryType, LeagueID: o.leagueID}
-	q.QueryParams.PlayerID = o.playerID
-	switch n, err := strconv.Atoi(o.round); {
-	case o.round == "":
-	case o.round == "all":
-		q.QueryParams.RoundID = protocol.AllRounds
-	case err != nil || n < 1:
-		return nil, usage("--round %q: must be a number from 1, or all", o.round)
-	default:
-		q.QueryParams.RoundID = protocol.QueryRound(n)
-	}
+	q.QueryParams.PlayerID, q.QueryParams.RoundID = o.playerID, o.round
 	// the manager knows the agent by its token
 	role, id, token := protocol.RolePlayer, "unknown", strings.TrimSpace(os.Getenv(tokenVariable))
 	if token == "" || o.ofFolder {
@@ -195,6 +191,20 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 		"conv-query-"+o.subject)
 	q.AuthToken = token
 	return q, nil
+}
+
+// readRound reads the value of --round: a number, protocol.AllRounds, or 0 without a value.
+func readRound(text string) (protocol.QueryRound, error) {
+	switch n, err := strconv.Atoi(text); {
+	case text == "":
+		return 0, nil
+	case text == "all":
+		return protocol.AllRounds, nil
+	case err != nil || n < 1:
+		return 0, usage("--round %q: must be a number from 1, or all", text)
+	default:
+		return protocol.QueryRound(n), nil
+	}
 }
 
 // identity returns the agent in the data folder whose token to use. A token is sent only

@@ -38,8 +38,7 @@ conducts the assigned matches until the league is over, prints its record and en
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.seeded, o.program = c.Flags().Lookup("seed").Changed, c.Root().Version
-			o.address.given, o.given = data.given["host"], data.given
+			o.program, o.given = c.Root().Version, data.given
 			return debugged(c.Context(), o.address.debug, func() error { return runReferee(c.Context(), s, data.loader, o) })
 		},
 	}
@@ -85,7 +84,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if calls.set {
 		options.Networks = calls.networks
 	}
-	if o.seeded {
+	if o.given["seed"] {
 		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
 	}
 	r, err := referee.New(options)

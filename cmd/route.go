@@ -61,7 +61,7 @@ const routePause = 2 * time.Second
 // followRoute makes an agent without --host and --endpoint listen at the address of this computer
 // on its route to the manager, if that is another computer. It waits while there is no route.
 func (o *agentOptions) followRoute(ctx context.Context, s streams) error {
-	if o.address.given || o.address.host != localhost || o.address.endpoint != "" {
+	if o.given["host"] || o.address.host != localhost || o.address.endpoint != "" {
 		return nil
 	}
 	u, err := url.Parse(o.Manager)

@@ -67,7 +67,7 @@ elsewhere: let it register with the manager at the URL that this command prints.
 				o.settings = f.Value.String()
 			}
 			o.admission.given = data.given
-			if err := o.nats.absolute(); err != nil {
+			if err := absolute(&o.nats.creds, &o.nats.ca); err != nil {
 				return err
 			}
 			shared := givenFlags(&agents)
@@ -148,15 +148,17 @@ func (o *upOptions) prepare() (entrants []config.Entrant, err error) {
 	if o.settings == "" {
 		o.settings = os.Getenv("EVENODD_CONFIG")
 	}
-	for _, path := range []*string{&o.data, &o.settings, &o.ca} {
-		if *path == "" {
-			continue
-		}
-		if *path, err = filepath.Abs(*path); err != nil {
-			return nil, err
+	return entrants, absolute(&o.data, &o.settings, &o.ca)
+}
+
+// absolute makes paths absolute, for processes in other folders; "" stays.
+func absolute(paths ...*string) (err error) {
+	for _, path := range paths {
+		if *path != "" && err == nil {
+			*path, err = filepath.Abs(*path)
 		}
 	}
-	return entrants, nil
+	return err
 }
 
 // open tells whether other agents than those of the file may register.

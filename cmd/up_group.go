@@ -11,6 +11,7 @@ import (
 
 	"evenodd/cmd/supervise"
 	"evenodd/config"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
 	"evenodd/player/strategy/external"
@@ -143,8 +144,6 @@ func (g *upGroup) keepRoster(ctx context.Context) error {
 func (g *upGroup) awaitLeftovers(ctx context.Context) (alone bool) {
 	ctx, cancel := context.WithTimeout(ctx, upPatience)
 	defer cancel()
-	tick := time.NewTicker(100 * time.Millisecond)
-	defer tick.Stop()
 	for told := false; ctx.Err() == nil; told = true {
 		if running, _ := appendfile.InUse(store.Folder(g.data).Journal(g.LeagueID)); !running { // the manager tells of errors
 			return true
@@ -154,10 +153,7 @@ func (g *upGroup) awaitLeftovers(ctx context.Context) (alone bool) {
 				"itself: waiting for that, %s at most.",
 				g.LeagueID, g.data, upPatience)
 		}
-		select {
-		case <-tick.C:
-		case <-ctx.Done():
-		}
+		_ = protocol.SystemClock().Sleep(ctx, 100*time.Millisecond) // fails only when ctx has ended
 	}
 	return false
 }

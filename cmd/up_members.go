@@ -55,12 +55,8 @@ func (g *upGroup) addMembers(entrants []config.Entrant) error {
 	env := withoutKeys(os.Environ(), entrants)
 	member := func(role, name string, flags ...string) *upMember {
 		args := []string{role, "--data=" + g.data, "--log-level=info"}
-		for _, file := range [][2]string{{"config", g.settings}, {"tls-ca", g.ca}} {
-			if file[1] != "" {
-				args = append(args, "--"+file[0]+"="+file[1])
-			}
-		}
-		return &upMember{group: g, name: name, role: role, env: env, args: slices.Concat(args, flags, g.passed[role])}
+		files := flagsWithValue([2]string{"config", g.settings}, [2]string{"tls-ca", g.ca})
+		return &upMember{group: g, name: name, role: role, env: env, args: slices.Concat(args, files, flags, g.passed[role])}
 	}
 	for i := range g.Referees {
 		name := fmt.Sprintf("Referee-%d", i+1)
@@ -132,11 +128,16 @@ func withoutKeys(environ []string, entrants []config.Entrant) []string {
 }
 
 // entrantFlags returns the flags of a player that follow from its entry.
-func entrantFlags(e *config.Entrant) (args []string) {
-	for _, flag := range [][2]string{
+func entrantFlags(e *config.Entrant) []string {
+	return flagsWithValue([][2]string{
 		{"strategy", e.Strategy()}, {"llm-url", e.LLM.URL}, {"llm-model", e.LLM.Model}, {"llm-prompt", e.LLM.PromptFile},
 		{"mcp-command", e.MCP.Command}, {"mcp-url", e.MCP.URL}, {"mcp-tool", e.MCP.Tool},
-	} {
+	}...)
+}
+
+// flagsWithValue returns those of the flags, pairs of a name and a value, whose value is not "", as arguments.
+func flagsWithValue(flags ...[2]string) (args []string) {
+	for _, flag := range flags {
 		if flag[1] != "" {
 			args = append(args, "--"+flag[0]+"="+flag[1])
 		}

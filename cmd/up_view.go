@@ -172,22 +172,15 @@ func printCode(w io.Writer, url string) {
 	if err != nil {
 		return
 	}
-	const margin = 4 // as the standard says
+	const margin = 4                           // as the standard says
+	type halfBlock struct{ upper, lower bool } // two modules in one character
+	halves := map[halfBlock]string{{true, true}: "█", {true, false}: "▀", {false, true}: "▄", {}: " "}
 	paper := lipgloss.NewStyle().Foreground(lipgloss.Black).Background(lipgloss.BrightWhite)
 	var text strings.Builder
 	for y := -margin; y < code.Size+margin; y += 2 {
 		var line strings.Builder
 		for x := -margin; x < code.Size+margin; x++ {
-			switch upper, lower := code.Black(x, y), code.Black(x, y+1); {
-			case upper && lower:
-				line.WriteRune('█')
-			case upper:
-				line.WriteRune('▀')
-			case lower:
-				line.WriteRune('▄')
-			default:
-				line.WriteRune(' ')
-			}
+			line.WriteString(halves[halfBlock{code.Black(x, y), code.Black(x, y+1)}])
 		}
 		text.WriteString(paper.Render(line.String()) + "\n")
 	}
