@@ -35,7 +35,8 @@ type checkOptions struct {
 
 // newCheck makes 'evenodd check', which tests whether an agent conforms to the protocol.
 func newCheck(s streams) *cobra.Command {
-	return checkCommand(s, &checkOptions{catalogue: check.Catalogue, examine: check.Check})
+	return checkCommand(s, &checkOptions{Options: check.Options{Dial: http.NewDialer(nil)},
+		catalogue: check.Catalogue, examine: check.Check})
 }
 
 func checkCommand(s streams, o *checkOptions) *cobra.Command {
@@ -196,18 +197,13 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*check.Report, error
 	case o.Players < 2 || o.Referees < 1:
 		return nil, usage("a league needs at least 2 players and 1 referee, not %d and %d", o.Players, o.Referees)
 	}
-	var err error
-	if o.Game, err = games().Game(o.game); err != nil {
-		return nil, err
+	o.Game, _ = games().Game(o.game) // the flag allows no others
+	err := o.selection()
+	if err == nil {
+		o.Roots, err = roots("tls-ca", o.ca)
 	}
-	if err := o.selection(); err != nil {
+	if err != nil {
 		return nil, err
-	}
-	if o.Roots, err = roots("tls-ca", o.ca); err != nil {
-		return nil, err
-	}
-	if o.Dial == nil {
-		o.Dial = http.NewDialer(nil)
 	}
 	l, err := o.open(ctx, s)
 	if err != nil {

@@ -33,9 +33,7 @@ file --config, a file of the data folder, or the built-in default.`,
 			}
 			if c.Flags().Changed("data") {
 				for _, name := range args {
-					if err := flags[name].Set("data", data); err != nil {
-						return asUsage(err)
-					}
+					_ = flags[name].Set("data", data) // any text is a folder
 				}
 			}
 			return showConfig(s, *file, format, args, flags)

@@ -102,10 +102,7 @@ func forceFlag(f *pflag.FlagSet, force *bool) {
 // preflight asks each program and model of the players one question before a new league, all at
 // once, and one for each entry of a file or of --strategies. It returns an error with the cause of each failure.
 func preflight(ctx context.Context, players []simulation.Entrant, gameType string) error {
-	game, err := games().Game(gameType)
-	if err != nil {
-		return err
-	}
+	game, _ := games().Game(gameType) // the flag allows no others
 	players = protocol.Select(players, func(e simulation.Entrant) bool { return external.Tried(e.Strategy) })
 	players = slices.CompactFunc(players, func(a, b simulation.Entrant) bool { return a.Where == b.Where })
 	causes := make([]error, len(players)) // nil for a player that can decide

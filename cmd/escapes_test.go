@@ -303,8 +303,7 @@ func TestLogHidesTokens(t *testing.T) {
 	dir := t.TempDir()
 	var screen bytes.Buffer
 	file := openSystemLog(dir, testLogs, nil)
-	log, err := newLogger(&screen, "info", "info", func() string { return "league_manager" }, file)
-	require.NoError(t, err)
+	log := newLogger(&screen, "info", "info", func() string { return "league_manager" }, file)
 	log.Warn().Str("reason", token).Err(fmt.Errorf("wrong token %s", token)).Msg("refused " + token)
 	require.NoError(t, file.Close())
 	for _, text := range []string{screen.String(), readFile(t, dir, systemLog)} {

@@ -95,10 +95,7 @@ func (o *organiserOptions) tokenOf(folder store.Folder, leagueID string) (string
 
 // onThisMachine tells whether a URL leads to this machine.
 func onThisMachine(address string) bool {
-	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
+	u, _ := url.Parse(address)             // connect has checked it
 	ip, _ := netip.ParseAddr(u.Hostname()) // the zero address for a name
 	return loopback(strings.ToLower(u.Hostname())) || isLocal(ip.Unmap())
 }

@@ -34,20 +34,14 @@ func ConfigureLogs() {
 // it changes when the agent registers. w gets the lines from level on, file those from
 // fileLevel on, but no finer level than debug. The messages of an agent
 // have level debug, because they take several times the space of all other files.
-func newLogger(w io.Writer, level, fileLevel string, sender func() string, file *logFile) (zerolog.Logger, error) {
-	l, err := zerolog.ParseLevel(level)
-	if err != nil {
-		return zerolog.Nop(), err
-	}
+func newLogger(w io.Writer, level, fileLevel string, sender func() string, file *logFile) zerolog.Logger {
+	l, _ := zerolog.ParseLevel(level) // a flag allows no other words
 	if isTerminal(w) {
 		w = consoleWriter(w)
 	}
 	w = withoutTokens{w}
 	if file != nil {
-		stored, err := zerolog.ParseLevel(fileLevel)
-		if err != nil {
-			return zerolog.Nop(), err
-		}
+		stored, _ := zerolog.ParseLevel(fileLevel)
 		stored = max(zerolog.DebugLevel, stored)
 		w = zerolog.MultiLevelWriter(atLeast(l, w), atLeast(stored, withoutTokens{file}))
 		l = min(l, stored) // code that asks for the level must see the file's
@@ -57,7 +51,7 @@ func newLogger(w io.Writer, level, fileLevel string, sender func() string, file 
 		if id := sender(); id != "" {
 			e.Str("agent_id", id)
 		}
-	})), nil
+	}))
 }
 
 // consoleWriter writes readable lines, and escapes their texts.

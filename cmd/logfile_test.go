@@ -201,8 +201,7 @@ func TestLevelsOfScreenAndFile(t *testing.T) {
 			if withFile {
 				f = openSystemLog(dir, testLogs, &screen)
 			}
-			log, err := newLogger(&screen, level, level, func() string { return "player:P01" }, f)
-			require.NoError(t, err)
+			log := newLogger(&screen, level, level, func() string { return "player:P01" }, f)
 			log.Trace().Msg("x")
 			log.Debug().Msg("x")
 			log.Info().Msg("x")

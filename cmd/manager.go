@@ -17,7 +17,6 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
-	"evenodd/league/view/page"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
@@ -104,16 +103,10 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	if err := o.admission.read(s, &o.Options); err != nil {
 		return err
 	}
-	system, err := files.System()
-	if err != nil {
-		return asUsage(err)
-	}
+	system, _ := files.System() // the flags needed it already
 	file := openLeagueLog(o.data, o.LeagueID, system.Logs, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	log, err := newLogger(s.err, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender }, file)
-	if err != nil {
-		return err
-	}
+	log := newLogger(s.err, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender }, file)
 	rules, err := o.complete(files, &o.Options)
 	if err != nil {
 		return err
@@ -226,14 +219,11 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	misdirected := func(ctx context.Context, method, path string) { m.Misdirected(ctx, method, path, endpoint) }
 	server := mcp.NewServer(managerMCP(mux, m, p.LeagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
-	shown := &leaguePage{finish: func(context.Context) {}}
-	if p.page {
-		options := page.Options{Log: p.log, Base: string(p.basePath), Listed: p.Roster.Names(true)}
-		if shown, err = newLeaguePage(&managerSource{manager: m}, options); err != nil {
-			return err
-		}
-		defer shown.end()
+	shown, err := p.leaguePage(&managerSource{manager: m})
+	if err != nil {
+		return err
 	}
+	defer shown.end()
 	shown.measure(p.metrics)
 	leagueMetrics(p.metrics, m.Status)
 	journalMetrics(p.metrics, m.JournalWork)

@@ -62,6 +62,14 @@ func newLeaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 	}), quota, board, pages.Finish, board.Close}, nil
 }
 
+// leaguePage makes the page of the league, which shows nothing with --page=false.
+func (p *managerProcess) leaguePage(source page.Source) (*leaguePage, error) {
+	if !p.page {
+		return &leaguePage{finish: func(context.Context) {}, end: func() {}}, nil
+	}
+	return newLeaguePage(source, page.Options{Log: p.log, Base: string(p.basePath), Listed: p.Roster.Names(true)})
+}
+
 // measure adds the metrics of the page.
 func (p *leaguePage) measure(m *metrics.Set) {
 	if p.quota != nil {

@@ -111,11 +111,8 @@ func usualID(role, endpoint string) string {
 // preset sets the options of an agent that files set and flags do not, and returns the types of the games that
 // it plays.
 func (o *agentOptions) preset(files *config.Loader, role string) (games []string, err error) {
-	system, systemErr := files.System()
-	defaults, preset, err := files.Agent(role, o.ID)
-	if err := errors.Join(systemErr, err); err != nil {
-		return nil, asUsage(err)
-	}
+	system, _ := files.System() // the flags needed these files already
+	defaults, preset, _ := files.Agent(role, o.ID)
 	o.Version, o.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
 	if role == protocol.RoleReferee {
 		o.RegisterTimeout = inSeconds(system.Timeouts.RegisterReferee)
@@ -195,25 +192,19 @@ func closeListener(l net.Listener) {
 // error l is closed.
 func (o *agentOptions) open(s streams, files *config.Loader, role string, maxReply int64, l net.Listener) (
 	*participant, error) {
-	system, err := files.System()
-	if err != nil {
-		closeListener(l)
-		return nil, asUsage(err)
-	}
-	if o.Name == "" { // the port makes it unique on this machine
+	system, _ := files.System() // the flags needed it already
+	if o.Name == "" {           // the port makes it unique on this machine
 		o.Name = fmt.Sprintf("%s%s %d", strings.ToUpper(role[:1]), role[1:], l.Addr().(*net.TCPAddr).Port)
 	}
 	p := &participant{agentOptions: o, streams: s, role: role, listener: l, lowMB: system.Disk.LowSpaceMB,
 		file: openAgentLog(o.data, role, role+"-"+membership.Slug(o.Name), system.Logs, s.err)}
-	o.Log, err = newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
+	o.Log = newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
 	if o.several {
 		o.Log = o.Log.With().Str("display_name", o.Name).Logger()
 	}
 	o.Endpoint = o.address.endpoint
-	if err == nil {
-		p.user, err = o.useNATS(role)
-	}
-	if err == nil {
+	var err error
+	if p.user, err = o.useNATS(role); err == nil {
 		p.node, err = newNode(nodeOptions{maxReply: maxReply, ca: o.ca,
 			dialect: bridge.Options{Endpoint: o.address.endpoint}, nats: p.user, log: o.Log})
 	}

@@ -177,10 +177,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 		q.LeagueID = cmp.Or(q.LeagueID, identity.LeagueID)
 	}
 	if q.LeagueID == "" {
-		system, err := files.System()
-		if err != nil {
-			return nil, asUsage(err)
-		}
+		system, _ := files.System() // the flags needed it already
 		q.LeagueID = system.DefaultLeagueID
 	}
 	sender := protocol.PlayerSender(id)

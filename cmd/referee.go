@@ -57,10 +57,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err != nil {
 		return err
 	}
-	defaults, err := files.RefereeDefaults()
-	if err != nil {
-		return asUsage(err)
-	}
+	defaults, _ := files.RefereeDefaults() // the flags needed it already
 	if o.league != "" {
 		o.Leagues = []string{o.league}
 	}

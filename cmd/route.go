@@ -64,10 +64,7 @@ func (o *agentOptions) followRoute(ctx context.Context, s streams) error {
 	if o.given["host"] || o.address.host != localhost || o.address.endpoint != "" {
 		return nil
 	}
-	u, err := url.Parse(o.Manager)
-	if err != nil {
-		return err
-	}
+	u, _ := url.Parse(o.Manager) // prepare has checked it
 	for told := false; ; told = true {
 		own, here, err := routeTo(ctx, protocol.HostPort(u))
 		switch {

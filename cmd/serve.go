@@ -58,10 +58,7 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 	if err := o.findLeague(s, dir); err != nil {
 		return err
 	}
-	log, err := newLogger(s.err, "warn", "", func() string { return "" }, nil)
-	if err != nil {
-		return err
-	}
+	log := newLogger(s.err, "warn", "", func() string { return "" }, nil)
 	url, stop, err := servePage(ctx, "listen", o.listen, &o.address, page.NewFolder(dir, o.leagueID), o.base, log)
 	if err != nil {
 		return err

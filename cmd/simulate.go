@@ -131,15 +131,10 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if o.quiet {
 		o.logLevel, s.err = "error", io.Discard
 	}
-	system, err := files.System()
-	if err != nil {
-		return asUsage(err)
-	}
+	system, _ := files.System() // the flags needed it already
 	file := openSystemLog(o.data, system.Logs, screen)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	if o.Log, err = newLogger(screen, o.logLevel, fileLevel, func() string { return "" }, file); err != nil {
-		return err
-	}
+	o.Log = newLogger(screen, o.logLevel, fileLevel, func() string { return "" }, file)
 	if err := o.complete(files); err != nil {
 		return err
 	}

@@ -120,12 +120,9 @@ func winsDrawsLosses(t league.Tally) string {
 
 // resultsOf are the results of a simulation for the statistics.
 func resultsOf(r *simulation.Result) *record.Results {
-	results := &record.Results{LeagueID: r.LeagueID, Format: r.Format, Until: r.Until, Players: r.Standings,
-		Matches: r.Results}
-	if game, err := games().Game(r.GameType); err == nil {
-		results.SidesAlike = game.Info().SidesAlike
-	}
-	return results
+	game, _ := games().Game(r.GameType) // which the simulation has played
+	return &record.Results{LeagueID: r.LeagueID, Format: r.Format, Until: r.Until, Players: r.Standings,
+		Matches: r.Results, SidesAlike: game.Info().SidesAlike}
 }
 
 // The output of --format json. The members are a contract.

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
@@ -109,10 +110,8 @@ func certificateNow(c *tls.Config) [][]byte {
 
 // processName is the name of this process among the managers of the league: its machine and its port.
 func (p *managerProcess) processName() string {
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
+	host, _ := os.Hostname()
+	host = cmp.Or(host, "unknown")
 	if p.listener == nil {
 		return host
 	}
@@ -247,14 +246,9 @@ func (l *leadership) serveStandby(s streams) (stop func(), err error) {
 	}
 	mux := transport.NewMux(l.log)
 	mux.Gate(func() bool { return false })
-	shown := &leaguePage{end: func() {}}
-	if l.page {
-		shown, err = newLeaguePage(page.NewFolder(store.Folder(l.data), l.LeagueID), page.Options{
-			Log: l.log, Base: string(l.basePath), Listed: l.Roster.Names(true),
-		})
-		if err != nil {
-			return nil, err
-		}
+	shown, err := l.leaguePage(page.NewFolder(store.Folder(l.data), l.LeagueID))
+	if err != nil {
+		return nil, err
 	}
 	end := http.NewServer(mux, http.Config{
 		MaxBody: maxRequest, Hosts: l.address.names(listener), TLS: l.address.tls, Dialect: l.dialect,

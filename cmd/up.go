@@ -63,10 +63,7 @@ elsewhere: let it register with the manager at the URL that this command prints.
 		),
 		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			if f := c.Flag("config"); f != nil {
-				o.settings = f.Value.String()
-			}
-			o.admission.given = data.given
+			o.settings, o.admission.given = c.Flag("config").Value.String(), data.given
 			if err := absolute(&o.nats.creds, &o.nats.ca); err != nil {
 				return err
 			}

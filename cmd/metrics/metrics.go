@@ -163,7 +163,12 @@ type Emit = func(value float64, labels ...string)
 
 // Gauge adds a metric whose values read tells at each scrape. The values of labels must be bounded.
 func (s *Set) Gauge(name, help string, labels []string, read func(Emit)) {
-	register(s, &reading{prometheus.NewDesc(name, help, labels, nil), read})
+	desc := prometheus.NewDesc(name, help, labels, nil)
+	register(s, prometheus.CollectorFunc(func(out chan<- prometheus.Metric) {
+		read(func(value float64, labels ...string) {
+			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
+		})
+	}))
 }
 
 // Flag reads a metric that is 1 while a condition holds, else 0.
@@ -185,20 +190,4 @@ func (s *Set) Counter(name, help string, read func() float64) {
 // Count adds a metric that counts the calls of the returned function.
 func (s *Set) Count(name, help string) (count func()) {
 	return register(s, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})).Inc
-}
-
-// A reading is a gauge that is read at each scrape.
-type reading struct {
-	desc *prometheus.Desc
-	read func(Emit)
-}
-
-// Describe implements prometheus.Collector.
-func (r *reading) Describe(out chan<- *prometheus.Desc) { out <- r.desc }
-
-// Collect implements prometheus.Collector.
-func (r *reading) Collect(out chan<- prometheus.Metric) {
-	r.read(func(value float64, labels ...string) {
-		out <- prometheus.MustNewConstMetric(r.desc, prometheus.GaugeValue, value, labels...)
-	})
 }
