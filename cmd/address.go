@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -104,14 +105,11 @@ func (p *ports) Type() string { return "port" }
 
 // listen opens the port, and completes the endpoint and the TLS configuration.
 func (a *address) listen(ctx context.Context) (net.Listener, error) {
-	err := a.checkEndpoint()
+	err := cmp.Or(a.checkEndpoint(), a.readProxies())
 	if err == nil {
-		err = a.readProxies()
+		a.tls, err = a.files.tlsConfig()
 	}
 	if err != nil {
-		return nil, err
-	}
-	if a.tls, err = a.files.tlsConfig(); err != nil {
 		return nil, err
 	}
 	l, err := a.firstFree(ctx)

@@ -126,16 +126,14 @@ func readKeys(path string) (map[string]string, error) {
 			return nil, fmt.Errorf("%s: not an object of ids and keys: %s", path, audit.Reason(err))
 		}
 	} else {
-		number := 0
-		for line := range strings.Lines(string(text)) {
-			number++
+		for i, line := range strings.Split(string(text), "\n") {
 			fields := strings.Fields(line)
 			switch {
 			case len(fields) == 0 || strings.HasPrefix(fields[0], "#"):
 			case len(fields) != 2:
-				return nil, fmt.Errorf("%s line %d: must be an id and a public key", path, number)
+				return nil, fmt.Errorf("%s line %d: must be an id and a public key", path, i+1)
 			case keys[fields[0]] != "":
-				return nil, fmt.Errorf("%s line %d: a second key of %.40q", path, number, fields[0])
+				return nil, fmt.Errorf("%s line %d: a second key of %.40q", path, i+1, fields[0])
 			default:
 				keys[fields[0]] = fields[1]
 			}

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -46,9 +47,7 @@ disk of its data folder is almost full.`,
 			}
 			health, err := askHealth(c.Context(), strings.TrimSuffix(strings.TrimRight(url, "/"), "/mcp")+"/healthz", ca)
 			if health != nil {
-				if failed := printJSON(s.out, health); failed != nil {
-					return failed
-				}
+				err = cmp.Or(printJSON(s.out, health), err)
 			}
 			return err
 		},

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -31,16 +32,15 @@ program uses the same values if there are no files.`,
 				return usage("init needs a folder: its name must not be empty")
 			}
 			files, problem := config.Init(dir, known(), time.Now())
+			var text printout
 			for _, f := range files {
-				line := "created " + f.Path
-				if !f.Created {
-					line = "kept " + f.Path + " (exists)"
-				}
-				if err := printLine(s.out, "%s", line); err != nil {
-					return err
+				if f.Created {
+					text.line("created %s", f.Path)
+				} else {
+					text.line("kept %s (exists)", f.Path)
 				}
 			}
-			return problem
+			return cmp.Or(text.print(s.out), problem)
 		},
 	}
 }

@@ -72,10 +72,7 @@ func (o *organiser) export(ctx context.Context, list string, roster []config.Ros
 		return err
 	}
 	defer from.Close()
-	matches, err := r.Schedule(0)
-	if err != nil {
-		return err
-	}
+	matches, _ := r.Schedule(0) // fails only for an unknown round
 	if o.format == formatCSV {
 		rows := map[string]func() [][]string{
 			"matches":   func() [][]string { return matchesCSV(matches) },

@@ -96,8 +96,7 @@ type progress struct {
 	begun time.Time
 
 	mu                 sync.Mutex
-	known              bool // the next three are
-	first, done, total int
+	first, done, total int // total is 0 before they are known
 }
 
 // showProgress shows on a terminal how far a work is, on one line, from longWork until stop is called. Without
@@ -127,8 +126,8 @@ func (s streams) showProgress(what string) (set func(done, total int), stop func
 func (p *progress) set(done, total int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if !p.known {
-		p.known, p.first = true, done // a league that resumes has results already
+	if p.total == 0 {
+		p.first = done // a league that resumes has results already
 	}
 	p.done, p.total = done, total
 }
@@ -139,7 +138,7 @@ func (p *progress) line(now time.Time) string {
 	defer p.mu.Unlock()
 	took := now.Sub(p.begun)
 	text := p.what + ": "
-	if p.known {
+	if p.total > 0 {
 		text += fmt.Sprintf("%d of %d in ", p.done, p.total)
 	}
 	text += took.Round(time.Second).String()

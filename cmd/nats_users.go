@@ -18,7 +18,6 @@ import (
 type serverUser struct {
 	name, about        string
 	subscribe, publish []string
-	responds           bool // to each request that it gets, once
 }
 
 // serverUsers are the users of a league: the manager's two, and one for each agent of a roster. What these users may
@@ -26,9 +25,9 @@ type serverUser struct {
 func serverUsers(leagueID string, roster []config.RosterEntry) ([]serverUser, error) {
 	users := []serverUser{
 		{protocol.NATSManagerName, "the manager's, which calls agents", []string{protocol.ManagerSubject(leagueID, "*")},
-			[]string{protocol.AgentSubject(leagueID, "*")}, true},
+			[]string{protocol.AgentSubject(leagueID, "*")}},
 		{protocol.NATSJournalName, "the manager's, which writes the journal and leads the league", nil,
-			[]string{"evenodd." + leagueID + ".journal.*", "$JS.API.>", "$JS.ACK.>", "$KV.evenodd.>"}, false},
+			[]string{"evenodd." + leagueID + ".journal.*", "$JS.API.>", "$JS.ACK.>", "$KV.evenodd.>"}},
 	}
 	owners := map[string]string{}
 	for _, e := range roster {
@@ -41,7 +40,7 @@ func serverUsers(leagueID string, roster []config.RosterEntry) ([]serverUser, er
 		}
 		owners[name] = e.Name
 		u := serverUser{name, e.Role + " " + e.Name, []string{protocol.AgentSubject(leagueID, name)},
-			[]string{protocol.ManagerSubject(leagueID, name)}, true}
+			[]string{protocol.ManagerSubject(leagueID, name)}}
 		if e.Role == protocol.RoleReferee {
 			u.publish = append(u.publish, protocol.AgentSubject(leagueID, "*"))
 		}
@@ -54,7 +53,7 @@ func serverUsers(leagueID string, roster []config.RosterEntry) ([]serverUser, er
 func (u *serverUser) config(key string) string {
 	quoted := func(subjects []string) string { return `"` + strings.Join(subjects, `", "`) + `"` }
 	responses := ""
-	if u.responds {
+	if len(u.subscribe) > 0 { // to each request that it gets, once
 		responses = `, allow_responses: { max: 1, expires: "2m" }`
 	}
 	return fmt.Sprintf("  # %s\n  { nkey: %s, permissions: {\n    subscribe: [%s]\n    publish: [%s]%s } }\n",

@@ -61,10 +61,7 @@ func runNewGame(s streams, root, gameType string) error {
 	if token.IsKeyword(pkg) || regexp.MustCompile(`\b`+pkg+`\b`).Match(list) {
 		return usage("%s cannot be the name of a game: Go or %s uses the name %s; choose another name", gameType, gamesFile, pkg)
 	}
-	files, err := skeletonFiles(gameType, pkg)
-	if err != nil {
-		return err
-	}
+	files := skeletonFiles(gameType, pkg)
 	withGame, err := withImport(strings.Replace(string(list), "rules.NewRegistry(\n", "rules.NewRegistry(\n\t\t"+pkg+
 		".Game{},\n", 1), pkg)
 	if err != nil {
@@ -95,7 +92,7 @@ func writeSource(s streams, did, root, path, text string) error {
 }
 
 // skeletonFiles returns the skeleton and its test for a game.
-func skeletonFiles(gameType, pkg string) (files [2]string, err error) {
+func skeletonFiles(gameType, pkg string) (files [2]string) {
 	words := strings.Split(gameType, "_")
 	for i, word := range words {
 		words[i] = strings.ToUpper(word[:1]) + word[1:]
@@ -106,8 +103,8 @@ func skeletonFiles(gameType, pkg string) (files [2]string, err error) {
 		text, _ := skeleton.ReadFile("skeleton/" + name) // an embedded file can be read
 		files[i] = renamed.Replace(string(text))
 	}
-	files[1], err = withImport(files[1], pkg)
-	return files, err
+	files[1], _ = withImport(files[1], pkg) // it is Go
+	return files
 }
 
 // withImport adds the import of a game to a source that imports package rules.

@@ -26,15 +26,6 @@ import (
 	"evenodd/transport/http"
 )
 
-// pageQuota has the limits of the pages of a league: room for a class behind one address.
-// The calls of agents have limits of their own.
-func pageQuota() *http.Quota {
-	return http.NewQuota(
-		http.Limits{Calls: 128, CallsPerAddress: 64, Rate: 50, Burst: 1000},
-		http.StreamLimits{Streams: 512, StreamsPerAddress: 256, Write: 5 * time.Second},
-	)
-}
-
 // watchPage begins the line with the URL of a page. evenodd up recognises it.
 const watchPage = "Watch the league in a browser: "
 
@@ -56,7 +47,9 @@ func newLeaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 		board.Close()
 		return nil, err
 	}
-	quota := pageQuota()
+	// room for a class behind one address; the calls of agents have limits of their own
+	quota := http.NewQuota(http.Limits{Calls: 128, CallsPerAddress: 64, Rate: 50, Burst: 1000},
+		http.StreamLimits{Streams: 512, StreamsPerAddress: 256, Write: 5 * time.Second})
 	return &leaguePage{protocol.Each(pages.Routes(), func(r page.Route) http.Mount {
 		return http.Mount{Pattern: r.Pattern, Handler: r.Handler, Quota: quota, Stream: r.Stream}
 	}), quota, board, pages.Finish, board.Close}, nil

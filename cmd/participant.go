@@ -156,10 +156,7 @@ type participant struct {
 
 // prepare checks the manager's URL, the flags of NATS and the registration code, and finds the address to listen on.
 func (o *agentOptions) prepare(ctx context.Context, s streams) error {
-	if err := checkManager(o.Manager); err != nil {
-		return err
-	}
-	if err := o.prepareNATS(); err != nil {
+	if err := cmp.Or(checkManager(o.Manager), o.prepareNATS()); err != nil {
 		return err
 	}
 	if o.RegistrationCode != "" {

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -227,10 +228,8 @@ func columnsOf(w io.Writer) int {
 
 // printStandings prints the final table, which has at least one row, and the champion.
 func printStandings(s streams, standings []league.Standing, evidence []string, champion league.Champion) error {
-	if err := printTableOf(s.out, standings, evidence); err != nil {
-		return err
-	}
-	return printLine(s.out, "%s", record.ChampionLine(standings, champion))
+	return cmp.Or(printTableOf(s.out, standings, evidence),
+		printLine(s.out, "%s", record.ChampionLine(standings, champion)))
 }
 
 // printTableOf prints a table, and below it the sentences of decide.Evidence.

@@ -1,7 +1,7 @@
 package cmd
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"io"
 	"slices"
@@ -35,13 +35,8 @@ func simulationWriter(format, list string, rated bool) (write func(streams, *sim
 }
 
 func printSimulation(s streams, r *simulation.Result) error {
-	if err := printStandings(s, r.Standings, r.Evidence, r.Champion); err != nil {
-		return err
-	}
-	if err := printLine(s.out, "%s", resultsOf(r).Sentence()); err != nil {
-		return err
-	}
-	return errors.Join(printFailures(s.out, r), printOutside(s.out, r))
+	return cmp.Or(printStandings(s, r.Standings, r.Evidence, r.Champion),
+		printLine(s.out, "%s", resultsOf(r).Sentence()), printFailures(s.out, r), printOutside(s.out, r))
 }
 
 // printFailures prints a line for each program and model that failed: the number of failures, the consequence
@@ -103,12 +98,11 @@ func printRated(s streams, r *simulation.Result) error {
 		}
 		return row
 	})
-	err := errors.Join(printSimulation(s, r), printTable(s.out, header, rows))
 	note := "Columns of opponents: wins–draws–losses against them."
 	if n := len(all.Ratings) - len(opponents); n > 0 {
 		note += fmt.Sprintf(" Those of %d further opponents are in --format json.", n)
 	}
-	return errors.Join(err, printLine(s.out, "%s", note))
+	return cmp.Or(printSimulation(s, r), printTable(s.out, header, rows), printLine(s.out, "%s", note))
 }
 
 func winsDrawsLosses(t league.Tally) string {

@@ -59,18 +59,11 @@ func (l *leadership) lost() error {
 	return context.Cause(l.ended)
 }
 
-// The names of what managers of one league must have in common, as a standby that has it not names them.
-const (
-	ofRoster       = "roster"
-	ofSettings     = "configuration"
-	ofCertificates = "certificates"
-	ofEndpoints    = "allowed endpoints"
-	ofSecret       = "secret file"
-	ofJournal      = "stream" // not a digest: its name
-)
+// ofJournal is the key of the name of the stream among the digests of operatorFiles.
+const ofJournal = "stream"
 
-// operatorFiles returns the digests of what the operator gives to each manager. What is secret is digested with the
-// secret that the managers share.
+// operatorFiles returns the digests of what the operator gives to each manager, by the names that a standby uses for
+// what differs. What is secret is digested with the secret that the managers share.
 func (p *managerProcess) operatorFiles(j *sharedJournal) (func() map[string]string, error) {
 	digest := func(of any) string {
 		text, _ := json.Marshal(of) // values that came from JSON, or strings
@@ -86,12 +79,12 @@ func (p *managerProcess) operatorFiles(j *sharedJournal) (func() map[string]stri
 		}
 	}
 	fixed := map[string]string{
-		ofRoster: digest(p.admission.listed), ofSettings: digest(p.Created), ofEndpoints: digest(p.calls.list()),
-		ofSecret: digest("evenodd"),
+		"roster": digest(p.admission.listed), "configuration": digest(p.Created),
+		"allowed endpoints": digest(p.calls.list()), "secret file": digest("evenodd"),
 	}
 	return func() map[string]string {
 		now := maps.Clone(fixed)
-		now[ofCertificates] = digest([]any{trusted, certificateNow(p.address.tls)}) // it may be replaced at any time
+		now["certificates"] = digest([]any{trusted, certificateNow(p.address.tls)}) // it may be replaced at any time
 		if s := j.stream.Load(); s != nil {
 			now[ofJournal] = s.Name()
 		}
