@@ -141,8 +141,7 @@ func summary(r *check.Report) string {
 	}
 	return fmt.Sprintf("%d passed, %d failed%s, %s%s, %d skipped, took %s",
 		r.Count(check.Pass), r.Count(check.Fail), of(check.Must), protocol.Counted(r.Count(check.Warn), "warning"),
-		of(check.Should),
-		r.Count(check.Skipped), (time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
+		of(check.Should), r.Count(check.Skipped), (time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
 }
 
 // shownInText is the number of bytes of a body in a text report; JSON has more.

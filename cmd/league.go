@@ -50,8 +50,6 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 			"Pause it", "evenodd league pause --by 'A. Smith' --reason lunch",
 			"Ask a manager on another machine", "EVENODD_ADMIN_TOKEN=… evenodd league status --manager https://host:8000/mcp",
 		),
-		Args: onlyCommands,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.PersistentPreRunE = func(called *cobra.Command, _ []string) error {
 		if err := called.Root().PersistentPreRunE(called, nil); err != nil { // cobra calls only one function

@@ -62,7 +62,7 @@ results; any other player forfeits its remaining matches. Before the start the r
 func newDecision(o organiser, row protocol.Command) *cobra.Command {
 	q, help := &protocol.OrganiseRequest{Command: row.Name}, decisionHelps[row.Name]
 	c := &cobra.Command{
-		Use: row.Name, Short: help.short, Long: help.long, Example: examples(help.examples...), Args: cobra.NoArgs,
+		Use: row.Name, Short: help.short, Long: help.long, Example: examples(help.examples...),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := o.order(row, q, args); err != nil {
 				return err

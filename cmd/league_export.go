@@ -42,7 +42,6 @@ losses, matches that a ruling decided, and moves by chance (the fallback of a mo
 			"Export the table for a spreadsheet", "evenodd league export --format csv --list standings > table.csv",
 			"Export the results of a class", "evenodd league export --list grades --roster class.csv > grades.csv",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.format = cmp.Or(format, formatJSON)
 			switch {
@@ -102,8 +101,7 @@ func (o *organiser) export(ctx context.Context, list string, roster []config.Ros
 		Matches    []record.Match        `json:"matches"`
 		Decisions  []record.DecisionMade `json:"decisions"`
 	}{headOf(s.LeagueID), s.DisplayName, s.GameType, s.Tournament, s.State, s.Paused,
-		s.Champion, s.Rounds, s.Round, s.Events,
-		r.agents(), r.Standings(), matches, r.DecisionsMade(0)})
+		s.Champion, s.Rounds, s.Round, s.Events, r.agents(), r.Standings(), matches, r.DecisionsMade(0)})
 }
 
 // An exportedAgent is an agent of an export.

@@ -242,7 +242,6 @@ document after each change.`,
 			"Also show who has not registered", "evenodd league status --roster class.csv",
 			"Show each change until the league is over", "evenodd league status --watch",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			listed, err := readRoster(roster)
 			if err != nil {

@@ -25,7 +25,6 @@ func newLeagueStandings(o organiser) *cobra.Command {
 			"Show the table", "evenodd league standings",
 			"For scripts", "evenodd league standings --format json",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			r, from, err := o.readLeague(c.Context())
 			if err != nil {
@@ -95,7 +94,6 @@ func newLeagueSchedule(o organiser) *cobra.Command {
 			"Show all matches", "evenodd league schedule",
 			"Show those of round 2 as JSON", "evenodd league schedule --round 2 --format json",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			only, err := readRound(round)
 			if err != nil {
@@ -136,8 +134,7 @@ func (r *leagueRecord) printSchedule(w io.Writer, rows []record.Match) error {
 	}
 	return printMatches(w, protocol.Each(rows, func(m record.Match) []any {
 		return []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), r.named(m.RefereeID), m.Status,
-			r.named(m.Winner()),
-			matchRemark(&m)}
+			r.named(m.Winner()), matchRemark(&m)}
 	}), unknown)
 }
 

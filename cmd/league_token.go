@@ -17,7 +17,6 @@ the commands of 'evenodd league' work on another machine. The token allows all o
 			"Print the token", "evenodd league token",
 			"Give it to the commands that follow", "export EVENODD_ADMIN_TOKEN=$(evenodd league token)",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			folder, err := o.chosen()
 			if err != nil {

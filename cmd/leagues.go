@@ -163,7 +163,6 @@ func newLeagueList(o organiser) *cobra.Command {
 		Long: `List the leagues of the data folder with their states: those that run, then the one with the newest entry,
 which commands that read choose without --league-id.`,
 		Example: examples("List the leagues of a folder", "evenodd league list --data ./SHARED"),
-		Args:    cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			leagues, err := leaguesIn(store.Folder(o.data))
 			if err != nil {

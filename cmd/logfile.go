@@ -166,8 +166,7 @@ func (f *logFile) append(line []byte) {
 func (f *logFile) fail(err error) {
 	f.ended = true
 	_ = f.file.Close() // the log has failed already
-	_ = printLine(f.screen, "evenodd: cannot write the log %s: %v; continuing without it", f.path,
-		userfile.Reason(err))
+	_ = printLine(f.screen, "evenodd: cannot write the log %s: %v; continuing without it", f.path, userfile.Reason(err))
 }
 
 // Close writes the waiting lines. It drops later ones.

@@ -62,7 +62,6 @@ as http://localhost:8000/.`,
 			"Serve agents on other machines", "evenodd manager --host 192.0.2.7",
 			"Start a new league in place of the one in the data folder", "evenodd manager --new-league",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.version, o.admission.given = c.Root().Version, data.given
 			return debugged(c.Context(), o.address.debug, func() error { return runManager(c.Context(), s, data.loader, o) })
@@ -370,8 +369,7 @@ func (o *managerOptions) situation(status manager.Status, resumed bool) string {
 func howToResume(status manager.Status, data string) string {
 	recorded := "The league has not begun."
 	if status.Matches > 0 {
-		recorded = fmt.Sprintf("%d of %s%d matches were recorded.", status.Recorded,
-			atMost(status.AtMost), status.Matches)
+		recorded = fmt.Sprintf("%d of %s%d matches were recorded.", status.Recorded, atMost(status.AtMost), status.Matches)
 	}
 	if data == "" {
 		return recorded + " The league has no data folder: a new start begins a new league."

@@ -281,10 +281,8 @@ func refereeStepTools(r *referee.Referee) []mcp.Tool {
 	return []mcp.Tool{
 		stepTool("register_to_league", "Read the registration", "Returns the registration of this referee at its manager, "+
 			"without the token."+needs,
-			objectSchema(properties{}), func(_ context.Context, bearer string, _ *stepArguments) (any,
-				error) {
-				return r.Registration(bearer)
-			}),
+			objectSchema(properties{}),
+			func(_ context.Context, bearer string, _ *stepArguments) (any, error) { return r.Registration(bearer) }),
 		step("collect_choices", "Read who has chosen", "Returns which players of a match have chosen, and their choices "+
 			"when the match is over.",
 			func(p *referee.Progress, s *matchStep) {

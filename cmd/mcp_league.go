@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"net/url"
 	"strconv"
@@ -69,22 +68,19 @@ func leagueResources(m *manager.Manager, leagueID string) []mcp.Resource {
 // tellChanges tells MCP clients which resources the events of a league change, until ctx
 // ends or the league has no more events.
 func tellChanges(ctx context.Context, m *manager.Manager, leagueID string, changed func(uris ...string)) error {
+	source := &managerSource{manager: m}
 	_, last, _, err := m.Events(1)
-	for next := last + 1; err == nil && ctx.Err() == nil; {
+	for next := last + 1; err == nil; {
 		var events []*journal.Event
-		var more <-chan struct{}
-		events, _, more, err = m.Events(next)
+		if err = source.Wait(ctx, next); err == nil {
+			events, err = source.Events(ctx, next)
+		}
 		for _, e := range events {
 			changed(changedResources(leagueURI(leagueID), e.Data)...)
 		}
-		if next += len(events); more != nil {
-			select {
-			case <-more:
-			case <-ctx.Done():
-			}
-		}
+		next += len(events)
 	}
-	return cmp.Or(err, ctx.Err())
+	return err
 }
 
 // changedResources are the URIs of the resources that an event changes.

@@ -56,7 +56,6 @@ manager at --manager.`,
 			"What a desktop assistant starts", "evenodd mcp",
 			"Query the league as player P01", "evenodd mcp --data ./SHARED --id P01",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			d.files = data.loader
 			d.query.ofFolder, d.meet.given = c.Flags().Changed("id"), c.Flags().Changed("listen")

@@ -30,8 +30,6 @@ module with which scripts and notebooks play leagues.`,
 			"Write the module for leagues of Python functions", "evenodd new python-module",
 			"Write a game", "evenodd new game pick_stones",
 		),
-		Args: onlyCommands,
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(
 		newAgent(s, protocol.RolePlayer, 8101, "Its strategy is the function choose: change it."),

@@ -344,6 +344,5 @@ func (p *participant) reportAway(away bool, err error) {
 			Str("event_type", "MANAGER_AWAY").Msg("the manager does not answer; waiting for it")
 		return
 	}
-	p.Log.Info().Str("manager", p.Manager).Str("event_type",
-		"THE_MANAGER_IS_BACK").Msg("the manager answers again")
+	p.Log.Info().Str("manager", p.Manager).Str("event_type", "THE_MANAGER_IS_BACK").Msg("the manager answers again")
 }

@@ -67,7 +67,6 @@ identity and log file.`,
 			"Run 30 players in one process", "evenodd player --count 30 --name Bot",
 			"Join a league on another machine", "evenodd player --manager http://192.0.2.7:8000/mcp",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.program, o.given = c.Root().Version, data.given
 			return debugged(c.Context(), o.address.debug, func() error { return runPlayer(c.Context(), s, data.loader, o) })
@@ -234,8 +233,7 @@ func (o *playerOptions) checkCount() error {
 	case o.count == 1:
 		return nil
 	case o.ID != "" || o.address.endpoint != "" || o.RegistrationCode != "":
-		return usage("--id, --endpoint and --registration-code belong to one player: leave them out with --count %d",
-			o.count)
+		return usage("--id, --endpoint and --registration-code belong to one player: leave them out with --count %d", o.count)
 	case first > 0 && last-first+1 < o.count:
 		return usage("--count %d: needs as many ports, and --port %s has %d: set a larger range, or 0 for any free ones",
 			o.count, &o.address.ports, last-first+1)

@@ -36,7 +36,6 @@ conducts the assigned matches until the league is over, prints its record and en
 			"Conduct up to 4 matches at once", "evenodd referee --port 8001 --max-concurrent 4",
 			"Conduct matches of a league on another machine", "evenodd referee --manager http://192.0.2.7:8000/mcp",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.program, o.given = c.Root().Version, data.given
 			return debugged(c.Context(), o.address.debug, func() error { return runReferee(c.Context(), s, data.loader, o) })
@@ -96,8 +95,8 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	})
 	progress := func() (string, any) { return "conducted", r.Record().Conducted }
 	describe := func(mux *transport.Mux) mcp.Options { return refereeMCP(mux, o.Name, o.program, r) }
-	if err := p.run(ctx, r, http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}, progress,
-		describe); err != nil {
+	served := http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}
+	if err := p.run(ctx, r, served, progress, describe); err != nil {
 		return err
 	}
 	return printReferee(s, r.Record())

@@ -113,8 +113,6 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 
 		DisableAutoGenTag:     true, // no date in the manual pages
 		DisableFlagsInUseLine: true,
-		Args:                  onlyCommands,
-		RunE:                  func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	root.SetOut(s.out)
 	root.SetErr(s.err)
@@ -179,7 +177,7 @@ func refuseUnknownTopics(root *cobra.Command) {
 				return onlyCommands(command, rest)
 			}
 		case "completion":
-			c.Args, c.RunE = onlyCommands, func(c *cobra.Command, _ []string) error { return c.Help() }
+			finish(c)
 		}
 	}
 }
@@ -223,8 +221,14 @@ func groupCommands(root *cobra.Command) {
 	}
 }
 
-// finish lets shells complete the words of flags that take one of some, of a command and of those below it.
+// finish completes a command and those below it: a command with others below it shows its help, any other takes no
+// arguments unless it says which, and shells complete the words of flags that take one of some.
 func finish(c *cobra.Command) {
+	if c.HasSubCommands() {
+		c.Args, c.RunE = onlyCommands, func(c *cobra.Command, _ []string) error { return c.Help() }
+	} else if c.Args == nil {
+		c.Args = cobra.NoArgs
+	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if value, ok := f.Value.(*choice); ok { // it fails only for an unknown flag
 			words := cobra.FixedCompletions(value.words, cobra.ShellCompDirectiveNoFileComp)

@@ -72,7 +72,6 @@ technical loss (docs/checking-an-agent.md).
 			"Play agents that run elsewhere", "evenodd simulate --player localhost:8101 --player localhost:8102",
 			"Store the league, and show it in a browser", "evenodd simulate --data ./my-league --serve localhost:8080 --pace 1s",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.given = c.Flags().Changed
 			o.many, o.meet.given = o.given("players"), o.given("listen")
@@ -242,8 +241,7 @@ func (o *simulateOptions) interrupted() error {
 	case o.Files != nil && o.data != "":
 		state := o.Files.State
 		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s%s "+
-			"--resume",
-			state.Recorded, atMost(state.AtMost()), state.TotalMatches(), o.data, o.LeagueID, o.entrantsFlag())
+			"--resume", state.Recorded, atMost(state.AtMost()), state.TotalMatches(), o.data, o.LeagueID, o.entrantsFlag())
 	}
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }

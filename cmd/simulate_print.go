@@ -165,10 +165,9 @@ func writeJSON(s streams, r *simulation.Result) error { return printJSON(s.out, 
 func jsonOf(r *simulation.Result) *simulationJSON {
 	of := resultsOf(r)
 	document := &simulationJSON{
-		head: headOf(r.LeagueID), GameType: r.GameType, Seed: r.Seed,
-		Faults: r.Faults, Tournament: r.Format, Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results),
-		Champion: r.Champion,
-		Losses:   r.Losses, Breaches: r.Breaches, Standings: r.Standings, Statistics: of.Statistics(),
+		head: headOf(r.LeagueID), GameType: r.GameType, Seed: r.Seed, Faults: r.Faults, Tournament: r.Format,
+		Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
+		Losses: r.Losses, Breaches: r.Breaches, Standings: r.Standings, Statistics: of.Statistics(),
 		HeadToHead: of.HeadToHead(), Comparison: of.Comparison(),
 	}
 	for i := range r.Standings {

@@ -61,7 +61,6 @@ elsewhere: let it register with the manager at the URL that this command prints.
 			"Run the players of a file, and pause before each round", "evenodd up --entrants class.yaml --pace 10s",
 			"Start again with a new league", "evenodd up --entrants class.yaml --new-league",
 		),
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.settings, o.admission.given = c.Flag("config").Value.String(), data.given
 			if err := absolute(&o.nats.creds, &o.nats.ca); err != nil {
@@ -77,7 +76,7 @@ elsewhere: let it register with the manager at the URL that this command prints.
 	replaceFlag(&league, "referees", "2", fmt.Sprintf("referees to start, 1 to %d", mostReferees))
 	replaceFlag(&league, "players", "0", "players that start the league when they have registered, 2 to 10,000 (default: "+
 		"those of --entrants; without a file 4, or on a terminal when you press Enter)")
-	replaceUsage(&league, "no-http", "with --nats: referees and players open no port")
+	league.Lookup("no-http").Usage = "with --nats: referees and players open no port"
 	for _, name := range strings.Fields("nats nats-creds nats-ca no-http") {
 		agents.AddFlag(league.Lookup(name))
 	}
@@ -99,13 +98,10 @@ elsewhere: let it register with the manager at the URL that this command prints.
 
 // replaceFlag gives a flag another default and text.
 func replaceFlag(f *pflag.FlagSet, name, usual, about string) {
-	replaceUsage(f, name, about)
 	flag := f.Lookup(name)
-	flag.DefValue = usual
+	flag.DefValue, flag.Usage = usual, about
 	_ = flag.Value.Set(usual) // it is a number
 }
-
-func replaceUsage(f *pflag.FlagSet, name, about string) { f.Lookup(name).Usage = about }
 
 // givenFlags returns the flags that have a value from the user or from a file, as arguments.
 func givenFlags(f *pflag.FlagSet, except ...string) (args []string) {

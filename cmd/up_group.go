@@ -150,8 +150,7 @@ func (g *upGroup) awaitLeftovers(ctx context.Context) (alone bool) {
 		}
 		if !told {
 			g.note("Another manager runs league %s in %s. If it is of an 'evenodd up' that was killed, it ends by "+
-				"itself: waiting for that, %s at most.",
-				g.LeagueID, g.data, upPatience)
+				"itself: waiting for that, %s at most.", g.LeagueID, g.data, upPatience)
 		}
 		_ = protocol.SystemClock().Sleep(ctx, 100*time.Millisecond) // fails only when ctx has ended
 	}

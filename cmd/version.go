@@ -33,7 +33,6 @@ platform. --version of evenodd prints the version only.`,
 
   # For scripts
   evenodd version --format json`,
-		Args: cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			info, _ := debug.ReadBuildInfo()
 			b := buildOf(c.Root().Version, info)
