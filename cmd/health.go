@@ -63,30 +63,39 @@ func askHealth(ctx context.Context, url, ca string) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, healthPatience)
-	defer cancel()
-	q, _ := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody) // the caller has checked the URL
 	carrier := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}}
 	defer carrier.CloseIdleConnections()
-	r, err := carrier.RoundTrip(q) // follows no redirect
+	status, body, err := get(ctx, url, carrier)
 	if err != nil {
 		return nil, fmt.Errorf("no answer from %s: %w: start the agent, or name the URL of another", url, err)
-	}
-	defer func() { _ = r.Body.Close() }()
-	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	if err != nil {
-		return nil, fmt.Errorf("the response of %s breaks off: %w", url, err)
 	}
 	var health struct {
 		Status string `json:"status"`
 	}
 	switch err := json.Unmarshal(body, &health); {
-	case r.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s answers with the HTTP status %d", url, r.StatusCode)
+	case status != http.StatusOK:
+		return nil, fmt.Errorf("%s answers with the HTTP status %d", url, status)
 	case err != nil:
 		return nil, fmt.Errorf("%s does not answer with the health of an agent: %s", url, protocol.Escape(err.Error()))
 	case health.Status != "ok" && health.Status != "warning":
 		return body, fmt.Errorf("%s is not healthy: its status is %q", url, health.Status)
 	}
 	return body, nil
+}
+
+// get returns the status and the body of the response to a GET request. It follows no redirect.
+func get(ctx context.Context, url string, carrier http.RoundTripper) (status int, body []byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, healthPatience)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return 0, nil, err
+	}
+	r, err := carrier.RoundTrip(q)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = r.Body.Close() }()
+	body, err = io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	return r.StatusCode, body, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net/http"
 	"os"
 	"runtime"
@@ -177,19 +176,7 @@ func (o *journalOptions) warnOfSyncs(ctx context.Context, log zerolog.Logger) {
 
 // syncInterval asks a NATS server at its monitoring port how often it syncs its disk.
 func syncInterval(ctx context.Context, server string) (interval time.Duration, always bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, shutdownPatience)
-	defer cancel()
-	at := strings.TrimSuffix(server, "/") + "/jsz?config=true"
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
-	if err != nil {
-		return 0, false, err
-	}
-	r, err := http.DefaultClient.Do(q)
-	if err != nil {
-		return 0, false, err
-	}
-	defer func() { _ = r.Body.Close() }()
-	text, err := io.ReadAll(io.LimitReader(r.Body, maxFromManager))
+	_, text, err := get(ctx, strings.TrimSuffix(server, "/")+"/jsz?config=true", http.DefaultTransport)
 	var answer struct {
 		Config struct {
 			Always   bool  `json:"sync_always"`

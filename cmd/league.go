@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"evenodd/config"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -33,9 +32,9 @@ type organiser struct {
 	*organiserOptions
 }
 
-// newLeague makes 'evenodd league', the commands for the organiser of a league. Load reads the
-// settings file.
-func newLeague(s streams, data *dataFolder, load func() (*config.Settings, error)) *cobra.Command {
+// newLeague makes 'evenodd league', the commands for the organiser of a league. Resolve sets the
+// flags from the environment and from files.
+func newLeague(s streams, data *dataFolder, resolve func(command string, f *pflag.FlagSet) error) *cobra.Command {
 	o := organiser{s, &organiserOptions{}}
 	c := &cobra.Command{
 		Use:   "league",
@@ -55,14 +54,9 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 		if err := called.Root().PersistentPreRunE(called, nil); err != nil { // cobra calls only one function
 			return err
 		}
-		settings, err := load()
-		if err == nil {
-			err = o.settle(settings, data, c.PersistentFlags())
-		}
-		if err != nil {
-			return asUsage(err)
-		}
-		return nil
+		err := resolve(c.Name(), c.PersistentFlags())
+		o.remote = data.given["manager"]
+		return err
 	}
 	f := c.PersistentFlags()
 	f.StringVar(&o.data, "data", defaultData, "data `folder` of the manager")
@@ -80,15 +74,6 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 		c.AddCommand(newDecision(o, row))
 	}
 	return c
-}
-
-// settle sets the flags of the group from the environment, the settings file and the files
-// of the data folder.
-func (o *organiserOptions) settle(settings *config.Settings, data *dataFolder, flags *pflag.FlagSet) error {
-	_, source := settings.Value("league", flags.Lookup("manager"))
-	o.remote = source != config.SourceDefault
-	_, err := data.resolve(settings, "league", flags)
-	return err
 }
 
 // folder returns the data folder, which has leagues.

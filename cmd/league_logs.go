@@ -104,7 +104,11 @@ type agentArchive struct {
 func (a *agentArchive) collect(e *journal.Event, line string) {
 	switch d := e.Data.(type) {
 	case *journal.RoundAnnounced:
-		a.findMatches(d.RoundID)
+		if player, ok := a.PlayerIndex(a.id); ok {
+			if _, number, plays := a.Opponent(d.RoundID, player); plays {
+				a.about[league.MatchID{Round: d.RoundID, Number: number}.String()] = true
+			}
+		}
 	case *journal.MatchAssigned:
 		if d.RefereeID == a.id {
 			a.about[d.MatchID.String()] = true
@@ -115,15 +119,6 @@ func (a *agentArchive) collect(e *journal.Event, line string) {
 		if strings.Contains(line, `"`+id+`"`) {
 			a.events = append(a.events, protocol.HideTokens(public))
 			return
-		}
-	}
-}
-
-// findMatches remembers the match of the agent in a round.
-func (a *agentArchive) findMatches(round int) {
-	if player, ok := a.PlayerIndex(a.id); ok {
-		if _, number, plays := a.Opponent(round, player); plays {
-			a.about[league.MatchID{Round: round, Number: number}.String()] = true
 		}
 	}
 }

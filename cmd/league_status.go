@@ -368,15 +368,15 @@ func (r *leagueRecord) told(e *journal.Event) string {
 // outcome describes the result of a match in a few words.
 func (r *leagueRecord) outcome(id league.MatchID, of *league.Result) string {
 	_, a, b, _ := r.Find(id)
-	text := fmt.Sprintf("%s and %s both lost", r.named(a), r.named(b))
+	text, winner := "%s and %s both lost", protocol.ValueOf(of.WinnerPlayerID)
 	switch {
-	case of.WinnerPlayerID != nil && *of.WinnerPlayerID == b:
-		a, b = b, a
-		fallthrough
-	case of.WinnerPlayerID != nil:
-		text = fmt.Sprintf("%s won against %s", r.named(a), r.named(b))
+	case winner != "":
+		text = "%s won against %s"
 	case of.Status == league.StatusDraw:
-		text = fmt.Sprintf("%s and %s drew", r.named(a), r.named(b))
+		text = "%s and %s drew"
 	}
-	return text + record.ReasonAfter(of.Reason)
+	if winner == b {
+		a, b = b, a
+	}
+	return fmt.Sprintf(text, r.named(a), r.named(b)) + record.ReasonAfter(of.Reason)
 }

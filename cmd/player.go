@@ -87,14 +87,11 @@ identity and log file.`,
 }
 
 func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOptions) (err error) {
-	if err := o.checkCount(); err != nil {
+	o.tools.Hosted = true
+	if err := cmp.Or(o.checkCount(), completeTools(&o.tools, o.prompt)); err != nil {
 		return err
 	}
 	if o.games, err = o.preset(files, protocol.RolePlayer); err != nil {
-		return err
-	}
-	o.tools.Hosted = true
-	if err := completeTools(&o.tools, o.prompt); err != nil {
 		return err
 	}
 	if err := external.Check(o.strategy, o.tools, o.games...); err != nil {

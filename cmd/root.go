@@ -120,23 +120,26 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML or JSON (default: $EVENODD_CONFIG)")
 
 	data, flags := &dataFolder{}, map[string]*pflag.FlagSet{}
-	load := func() (*config.Settings, error) {
+	resolve := func(command string, of *pflag.FlagSet) error {
 		for _, name := range config.UnknownVariables(os.Environ(), flags, secretVariables()...) {
 			s.note(unknownSetting, name)
 		}
-		return config.Load(file, flags)
+		settings, err := config.Load(file, flags)
+		if err == nil {
+			_, err = data.resolve(settings, command, of)
+		}
+		if err != nil {
+			return asUsage(err)
+		}
+		return nil
 	}
 	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data),
 		newSimulate(s, data), newQuery(s, data), newMCP(s, data), newUp(s, data)}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()
 		c.PreRunE = func(c *cobra.Command, _ []string) error {
-			settings, err := load()
-			if err == nil {
-				_, err = data.resolve(settings, c.Name(), c.Flags())
-			}
-			if err != nil {
-				return asUsage(err)
+			if err := resolve(c.Name(), c.Flags()); err != nil {
+				return err
 			}
 			for _, member := range data.loader.Unknown() {
 				s.note(unknownSetting, member)
@@ -144,7 +147,7 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 			return nil
 		}
 	}
-	organise := newLeague(s, data, load)
+	organise := newLeague(s, data, resolve)
 	flags[organise.Name()] = organise.PersistentFlags()
 	root.AddCommand(configurable...)
 	root.AddCommand(organise, newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s),

@@ -134,13 +134,12 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	file := openSystemLog(o.data, system.Logs, screen)
 	defer func() { _ = file.Close() }() // reports a failed write itself
 	o.Log = newLogger(screen, o.logLevel, fileLevel, func() string { return "" }, file)
-	if err := o.complete(files); err != nil {
-		return err
+	err = o.complete(files)
+	if err == nil && !o.resume && !o.force {
+		err = preflight(ctx, o.tried(), o.GameType)
 	}
-	if !o.resume && !o.force {
-		if err := preflight(ctx, o.tried(), o.GameType); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	if o.External != nil {
 		leave, err := o.reach(ctx, s)

@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/hmac"
 	"crypto/sha256"
-	"crypto/tls"
 	"encoding/hex"
 	"encoding/json"
 	"errors"
@@ -84,21 +83,17 @@ func (p *managerProcess) operatorFiles(j *sharedJournal) (func() map[string]stri
 	}
 	return func() map[string]string {
 		now := maps.Clone(fixed)
-		now["certificates"] = digest([]any{trusted, certificateNow(p.address.tls)}) // it may be replaced at any time
+		var shown [][]byte
+		if c := p.address.tls; c != nil {
+			pair, _ := c.GetCertificate(nil) // never fails; it may be another one each time
+			shown = pair.Certificate
+		}
+		now["certificates"] = digest([]any{trusted, shown})
 		if s := j.stream.Load(); s != nil {
 			now[ofJournal] = s.Name()
 		}
 		return now
 	}, nil
-}
-
-// certificateNow is the certificate that a server shows; nil for none.
-func certificateNow(c *tls.Config) [][]byte {
-	if c == nil {
-		return nil
-	}
-	pair, _ := c.GetCertificate(nil) // never fails
-	return pair.Certificate
 }
 
 // processName is the name of this process among the managers of the league: its machine and its port.

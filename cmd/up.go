@@ -33,12 +33,6 @@ type upOptions struct {
 	passed map[string][]string // flags that processes of a role get as they were given
 }
 
-// ownFlags are the flags of a manager whose values evenodd up makes from its own. The manager gets all others as
-// they were given.
-func ownFlags() []string {
-	return strings.Fields("data exit-when-done host log-level no-http players port referees roster tls-ca")
-}
-
 func newUp(s streams, data *dataFolder) *cobra.Command {
 	o := &upOptions{}
 	var league, bots, players, agents pflag.FlagSet
@@ -67,7 +61,9 @@ elsewhere: let it register with the manager at the URL that this command prints.
 				return err
 			}
 			shared := givenFlags(&agents)
-			o.passed = map[string][]string{"manager": givenFlags(&league, ownFlags()...), "referee": shared,
+			// this command makes the values of these flags of a manager from its own
+			own := strings.Fields("data exit-when-done host log-level no-http players port referees roster tls-ca")
+			o.passed = map[string][]string{"manager": givenFlags(&league, own...), "referee": shared,
 				"player": append(givenFlags(&players), shared...)}
 			return runUp(c.Context(), s, o)
 		},
