@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -34,12 +35,9 @@ func (a *admission) any() bool { return a.roster != "" || a.until != "" || a.sta
 // read reads the roster and the times, and sets the numbers of agents that start the league
 // where the user has not.
 func (a *admission) read(s streams, o *manager.Options) error {
-	until, err := readTime("registration-until", a.until)
-	if err != nil {
-		return err
-	}
-	start, err := readTime("start-at", a.start)
-	if err != nil {
+	until, untilErr := readTime("registration-until", a.until)
+	start, startErr := readTime("start-at", a.start)
+	if err := cmp.Or(untilErr, startErr); err != nil {
 		return err
 	}
 	timed := a.until != "" || a.start != ""

@@ -67,12 +67,11 @@ league may be running.`,
 	return c
 }
 
-func runAudit(s streams, o *auditOptions, dir string) error {
+func runAudit(s streams, o *auditOptions, dir string) (err error) {
 	if secret, ok := protocol.ParseSecret(o.Head); o.Head != "" && (!ok || secret.Hex() != o.Head) {
 		return usage("--head %.80q: must be 64 lower-case hexadecimal digits", o.Head)
 	}
 	if o.keys != "" {
-		var err error
 		if o.Keys, err = readKeys(o.keys); err != nil {
 			return err
 		}

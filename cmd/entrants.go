@@ -68,11 +68,11 @@ func (o *simulateOptions) enter() error {
 	if err != nil {
 		return err
 	}
-	if o.many && o.Players != len(listed) {
+	if o.given("players") && o.Players != len(listed) {
 		return usage("--players %d: %s lists %s; leave --players out", o.Players, o.entrants,
 			protocol.Counted(len(listed), "player"))
 	}
-	o.Players, o.many, o.Strategies = len(listed), true, nil
+	o.Players, o.Strategies = len(listed), nil
 	var own []simulation.Entrant
 	for i := range listed {
 		e := &listed[i]

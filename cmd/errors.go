@@ -50,8 +50,13 @@ func exit(code int, format string, args ...any) error {
 // usage makes the error for a wrong command line or setting.
 func usage(format string, args ...any) error { return exit(exitUsage, format, args...) }
 
-// asUsage marks an error as one of the command line or a setting.
-func asUsage(err error) error { return exit(exitUsage, "%w", err) }
+// asUsage marks an error as one of the command line or a setting; nil stays nil.
+func asUsage(err error) error {
+	if err == nil {
+		return nil
+	}
+	return exit(exitUsage, "%w", err)
+}
 
 // interrupted makes the error for a command that was told to stop. The text says how
 // to resume.

@@ -21,15 +21,12 @@ import (
 	"evenodd/league/protocol"
 )
 
-// The places of a journal.
-const (
-	journalFolder = "folder"
-	journalNATS   = "nats"
-)
+// journalNATS is the place of a journal that is not in the data folder.
+const journalNATS = "nats"
 
 // journalOptions say where the journal of a league is.
 type journalOptions struct {
-	place    string   // journalFolder or journalNATS
+	place    string   // folder or journalNATS
 	creds    string   // path; "" for that of --nats-creds
 	secret   string   // path of the file with the master secret
 	monitors []string // URLs of the monitoring ports of NATS servers
@@ -37,8 +34,8 @@ type journalOptions struct {
 
 // flags defines the flags.
 func (o *journalOptions) flags(f *pflag.FlagSet) {
-	choiceFlag(f, &o.place, "journal", journalFolder, "where the journal of the league is: in the data folder, or in a "+
-		"stream of the --nats servers with a copy in the data folder (docs/many-machines.md)", journalFolder, journalNATS)
+	choiceFlag(f, &o.place, "journal", "folder", "where the journal of the league is: in the data folder, or in a "+
+		"stream of the --nats servers with a copy in the data folder (docs/many-machines.md)", "folder", journalNATS)
 	f.StringVar(&o.creds, "nats-journal-creds", "", "`file` with the key or the credentials of the user that writes the "+
 		"journal (default: journal.nk in the folder --nats-creds)")
 	secretFileFlag(f, &o.secret)

@@ -12,8 +12,10 @@ import (
 	"evenodd/league/store"
 )
 
-// organiserOptions are the flags that all commands of an organiser share.
-type organiserOptions struct {
+// organiser is a command of the group 'evenodd league' with the flags that all of them share.
+type organiser struct {
+	streams
+
 	data     string
 	leagueID string
 	manager  string
@@ -26,16 +28,10 @@ type organiserOptions struct {
 	remote bool // the user has named the manager
 }
 
-// organiser is a command of the group 'evenodd league' with what it needs.
-type organiser struct {
-	streams
-	*organiserOptions
-}
-
 // newLeague makes 'evenodd league', the commands for the organiser of a league. Resolve sets the
 // flags from the environment and from files.
 func newLeague(s streams, data *dataFolder, resolve func(command string, f *pflag.FlagSet) error) *cobra.Command {
-	o := organiser{s, &organiserOptions{}}
+	o := &organiser{streams: s}
 	c := &cobra.Command{
 		Use:   "league",
 		Short: "Observe and control a league as its organiser",

@@ -85,7 +85,7 @@ func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
 }
 
 // tokenOf derives the admin token of a league from its secret.
-func (o *organiserOptions) tokenOf(folder store.Folder, leagueID string) (string, error) {
+func (o *organiser) tokenOf(folder store.Folder, leagueID string) (string, error) {
 	secret, err := secretOf(folder, leagueID, o.secretFile)
 	if err != nil {
 		return "", fmt.Errorf("no admin token: %w; or set %s to the token, if you have it", err, adminTokenVariable)

@@ -13,7 +13,7 @@ import (
 )
 
 // newLeagueCodes makes 'evenodd league codes'.
-func newLeagueCodes(o organiser) *cobra.Command {
+func newLeagueCodes(o *organiser) *cobra.Command {
 	role, folder := "", ""
 	c := &cobra.Command{
 		Use:   "codes FILE",

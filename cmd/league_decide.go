@@ -59,7 +59,7 @@ results; any other player forfeits its remaining matches. Before the start the r
 }
 
 // newDecision makes a command that makes a decision.
-func newDecision(o organiser, row protocol.Command) *cobra.Command {
+func newDecision(o *organiser, row protocol.Command) *cobra.Command {
 	q, help := &protocol.OrganiseRequest{Command: row.Name}, decisionHelps[row.Name]
 	c := &cobra.Command{
 		Use: row.Name, Short: help.short, Long: help.long, Example: examples(help.examples...),

@@ -26,7 +26,7 @@ var exportLists = [...]string{"matches", "standings", "decisions", "agents", lis
 const listGrades = "grades"
 
 // newLeagueExport makes 'evenodd league export'.
-func newLeagueExport(o organiser) *cobra.Command {
+func newLeagueExport(o *organiser) *cobra.Command {
 	list, format, roster := "", "", ""
 	c := &cobra.Command{
 		Use:   "export",

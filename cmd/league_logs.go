@@ -22,7 +22,7 @@ import (
 )
 
 // newLeagueLogs makes 'evenodd league logs'.
-func newLeagueLogs(o organiser) *cobra.Command {
+func newLeagueLogs(o *organiser) *cobra.Command {
 	output := ""
 	c := &cobra.Command{
 		Use:   "logs AGENT",

@@ -227,7 +227,7 @@ func shortTime(at string) string {
 }
 
 // newLeagueStatus makes 'evenodd league status'.
-func newLeagueStatus(o organiser) *cobra.Command {
+func newLeagueStatus(o *organiser) *cobra.Command {
 	watch, roster := false, ""
 	c := &cobra.Command{
 		Use:   "status",

@@ -16,7 +16,7 @@ import (
 )
 
 // newLeagueStandings makes 'evenodd league standings'.
-func newLeagueStandings(o organiser) *cobra.Command {
+func newLeagueStandings(o *organiser) *cobra.Command {
 	return &cobra.Command{
 		Use:   "standings",
 		Short: "Show the table",
@@ -84,7 +84,7 @@ func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []le
 }
 
 // newLeagueSchedule makes 'evenodd league schedule'.
-func newLeagueSchedule(o organiser) *cobra.Command {
+func newLeagueSchedule(o *organiser) *cobra.Command {
 	round := ""
 	c := &cobra.Command{
 		Use:   "schedule",

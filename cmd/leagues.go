@@ -156,7 +156,7 @@ type listedLeague struct {
 }
 
 // newLeagueList makes 'evenodd league list'.
-func newLeagueList(o organiser) *cobra.Command {
+func newLeagueList(o *organiser) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the leagues of a data folder",

@@ -37,11 +37,8 @@ type playerOptions struct {
 	count    int
 }
 
-// Values of --verify-referee.
-const (
-	verifyAnnounced = "announced"
-	verifyStrict    = "strict"
-)
+// verifyStrict is a value of --verify-referee.
+const verifyStrict = "strict"
 
 func newPlayer(s streams, data *dataFolder) *cobra.Command {
 	o := &playerOptions{agentOptions: agentOptions{address: address{ports: ports{8101, 8150}}}}
@@ -79,8 +76,8 @@ identity and log file.`,
 	botFlags(f, &o.tools, &o.prompt)
 	f.IntVar(&o.count, "count", 1, fmt.Sprintf("players in this process, 1 to %d; with --name NAME their names are "+
 		"NAME-1, NAME-2 and so on", mostPlayers))
-	o.verify = verifyAnnounced
-	f.Var(&choice{&o.verify, []string{verifyAnnounced, verifyStrict}}, "verify-referee",
+	o.verify = "announced"
+	f.Var(&choice{&o.verify, []string{"announced", verifyStrict}}, "verify-referee",
 		"referees to accept: announced (also referees without access tokens, if the manager announces that) or strict "+
 			"(only those with access tokens)")
 	return c

@@ -128,10 +128,7 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 		if err == nil {
 			_, err = data.resolve(settings, command, of)
 		}
-		if err != nil {
-			return asUsage(err)
-		}
-		return nil
+		return asUsage(err)
 	}
 	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data),
 		newSimulate(s, data), newQuery(s, data), newMCP(s, data), newUp(s, data)}

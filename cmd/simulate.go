@@ -39,7 +39,6 @@ type simulateOptions struct {
 	folder  string // of the league without --data; "" for none
 
 	urls     []string // of external players
-	many     bool     // --players was given
 	meet     rendezvous
 	wait     time.Duration
 	patience time.Duration
@@ -74,7 +73,7 @@ technical loss (docs/checking-an-agent.md).
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.given = c.Flags().Changed
-			o.many, o.meet.given = o.given("players"), o.given("listen")
+			o.meet.given = o.given("listen")
 			if err := o.enter(); err != nil {
 				return err
 			}
@@ -226,10 +225,7 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 	if o.resume {
 		given.GameType = "" // the journal has it
 	}
-	if err := given.Validate(); err != nil {
-		return asUsage(err)
-	}
-	return nil
+	return asUsage(given.Validate())
 }
 
 // interrupted says how to continue the league.
@@ -247,7 +243,7 @@ func (o *simulateOptions) interrupted() error {
 
 // play runs the league, shows its progress, and prints the time that it took.
 func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
-	defer collectLess()()
+	collectLess()
 	progress, stop := s.showProgress("matches")
 	if progress != nil {
 		o.Progress = progress
@@ -268,14 +264,10 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 }
 
 // collectLess lets the garbage collector run less often below a gigabyte, unless the user has set it.
-func collectLess() (restore func()) {
-	if os.Getenv("GOGC") != "" || os.Getenv("GOMEMLIMIT") != "" {
-		return func() {}
-	}
-	percent, before := debug.SetGCPercent(300), debug.SetMemoryLimit(1<<30)
-	return func() {
-		debug.SetGCPercent(percent)
-		debug.SetMemoryLimit(before)
+func collectLess() {
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetGCPercent(300)
+		debug.SetMemoryLimit(1 << 30)
 	}
 }
 

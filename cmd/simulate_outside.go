@@ -25,7 +25,7 @@ func (o *simulateOptions) invite() error {
 			given = "a url in --entrants"
 		}
 		return usage("--resume cannot be used with %s: external players may remember another league", given)
-	case !o.many:
+	case !o.given("players"):
 		o.Players = max(o.Players, len(o.urls))
 	case o.Players < len(o.urls):
 		return usage("--players %d: must not be below the number of external players, %d", o.Players, len(o.urls))

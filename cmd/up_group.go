@@ -85,7 +85,8 @@ func (g *upGroup) run(ctx context.Context) (table string, err error) {
 				ended.Phase = supervise.PhaseEnded // only the page was left
 			}
 			if ended.Phase == supervise.PhaseEnded {
-				awaitAtMost(&agents, upFarewell)
+				time.AfterFunc(upFarewell, stop) // for agents that do not end by themselves
+				agents.Wait()
 			}
 			table, err := g.over(ended)
 			if view.over {
@@ -155,19 +156,6 @@ func (g *upGroup) awaitLeftovers(ctx context.Context) (alone bool) {
 		_ = protocol.SystemClock().Sleep(ctx, 100*time.Millisecond) // fails only when ctx has ended
 	}
 	return false
-}
-
-// awaitAtMost waits for processes that end by themselves.
-func awaitAtMost(processes *sync.WaitGroup, most time.Duration) {
-	ended := make(chan struct{})
-	go func() { // ends when they are stopped, at the latest
-		processes.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-time.After(most):
-	}
 }
 
 // over returns the final table, and the error that fits the end of the manager.

@@ -94,21 +94,17 @@ func (g *upGroup) admit() (text []byte, err error) {
 	if err != nil {
 		return nil, err
 	}
-	type agent struct{ role, name string }
-	codes := map[agent]string{}
-	for _, e := range listed {
-		codes[agent{e.Role, e.Name}] = e.Code
-	}
 	for _, m := range g.agents {
-		who := agent{m.role, norm.NFC.String(m.name)}
-		switch _, there := codes[who]; {
-		case !there && m.elsewhere != "":
+		name := norm.NFC.String(m.name)
+		i := slices.IndexFunc(listed, func(e config.RosterEntry) bool { return e.Role == m.role && e.Name == name })
+		switch {
+		case i < 0 && m.elsewhere != "":
 			return nil, usage("%s runs elsewhere: add its name with a code to --roster %s", m.name, g.admission.roster)
-		case !there:
-			codes[who] = crand.Text()
-			listed = append(listed, config.RosterEntry{Role: m.role, Name: who.name, Code: codes[who]})
+		case i < 0:
+			i = len(listed)
+			listed = append(listed, config.RosterEntry{Role: m.role, Name: name, Code: crand.Text()})
 		}
-		m.env = append(slices.Clone(m.env), "EVENODD_REGISTRATION_CODE="+codes[who])
+		m.env = append(slices.Clone(m.env), "EVENODD_REGISTRATION_CODE="+listed[i].Code)
 	}
 	var written bytes.Buffer
 	rows := csvRows("name code role", listed, func(e config.RosterEntry) []any { return []any{e.Name, e.Code, e.Role} })

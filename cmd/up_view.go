@@ -33,8 +33,8 @@ type upView struct {
 
 // view reads the league so far, and shows nothing of it yet. Without a terminal the view never has changes.
 func (g *upGroup) view(ctx context.Context) (v *upView) {
-	options := &organiserOptions{data: g.data, leagueID: g.LeagueID, ca: g.ca, format: formatText}
-	v = &upView{stays: g.stays(), organiser: organiser{g.streams, options}}
+	v = &upView{stays: g.stays(), organiser: organiser{streams: g.streams, data: g.data, leagueID: g.LeagueID, ca: g.ca,
+		format: formatText}}
 	if !g.shows {
 		return v
 	}
@@ -141,7 +141,8 @@ func (v *upView) start(ctx context.Context) {
 	if v.asked == "" || v.record.Started != nil {
 		return
 	}
-	inform := organiser{streams{out: v.err, err: v.err}, v.organiserOptions} // the final table alone is a result
+	inform := v.organiser
+	inform.out = v.err // the final table alone is a result
 	if err := inform.decide(ctx, &protocol.OrganiseRequest{Command: protocol.CommandStart, By: loginName()}); err != nil {
 		printError(v.err, err)
 	}
