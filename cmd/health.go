@@ -17,7 +17,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// healthPatience limits a request for the health of an agent.
+// healthPatience limits a request for the health of an agent or the settings of a NATS server.
 const healthPatience = 5 * time.Second
 
 // newHealth makes 'evenodd health', which asks an agent for its health.
