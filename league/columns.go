@@ -26,7 +26,6 @@ type Column struct {
 // columns are all columns but those of tie-breaks, in the order of CSV. Programs rely on the
 // order: add columns behind these.
 func columns() []Column {
-	rank := number("rank", "Rank", "", func(r *Standing) int { return r.Rank })
 	technical := number("technical_losses", "Technical",
 		"lost without an answer or with an answer against the rules, among the lost matches",
 		func(r *Standing) int { return r.TechnicalLosses })
@@ -47,7 +46,7 @@ func columns() []Column {
 		return strconv.FormatFloat(*r.SonnebornBerger, 'f', 1, 64)
 	}
 	return []Column{
-		rank,
+		number("rank", "Rank", "", func(r *Standing) int { return r.Rank }),
 		text("tied", "", func(r *Standing) string { return strconv.FormatBool(r.Tied) }),
 		text("player_id", "Player", func(r *Standing) string { return r.PlayerID }),
 		text("display_name", "Name", func(r *Standing) string { return r.DisplayName }),

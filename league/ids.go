@@ -95,13 +95,10 @@ type Attempt struct {
 
 // counting is a number of at least 1, with so many digits at most.
 func counting(digits string, most int) (int, bool) {
-	n := 0
-	for _, c := range []byte(digits) {
-		if c < '0' || c > '9' || len(digits) > most {
-			return 0, false
-		}
-		n = n*10 + int(c-'0')
+	if len(digits) > most || strings.Trim(digits, "0123456789") != "" {
+		return 0, false
 	}
+	n, _ := strconv.Atoi(digits) // 0 for no digit
 	return n, n > 0
 }
 

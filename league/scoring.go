@@ -49,11 +49,6 @@ func (s Scoring) tiebreakers() []string {
 	return s.Tiebreakers
 }
 
-// Equal tells whether two scorings rank alike.
-func (s Scoring) Equal(o Scoring) bool {
-	return s.MatchPoints == o.MatchPoints && slices.Equal(s.tiebreakers(), o.tiebreakers())
-}
-
 // Validate returns an error for the first tie-breaker that is unknown or repeated.
 func (s Scoring) Validate() error {
 	known := Tiebreakers()

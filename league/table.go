@@ -67,37 +67,31 @@ func (t *Table) Record(r Played) error {
 	if err := r.Check(len(t.rows)); err != nil {
 		return err
 	}
-	t.count(r.A, r.Outcome(r.A), 1)
-	t.count(r.B, r.Outcome(r.B), 1)
-	if t.games != nil {
-		t.games[r.A] = append(t.games[r.A], newGame(r.B, r.Outcome(r.A)))
-		t.games[r.B] = append(t.games[r.B], newGame(r.A, r.Outcome(r.B)))
-	}
+	t.count(r, r.A, r.B, 1)
+	t.count(r, r.B, r.A, 1)
 	return nil
 }
 
 // Forget takes back a result that Record has counted. The counters of a result that was
 // not counted are wrong afterwards.
 func (t *Table) Forget(r Played) {
-	t.count(r.A, r.Outcome(r.A), -1)
-	t.count(r.B, r.Outcome(r.B), -1)
-	if t.games != nil {
-		t.forgetGame(r.A, newGame(r.B, r.Outcome(r.A)))
-		t.forgetGame(r.B, newGame(r.A, r.Outcome(r.B)))
-	}
+	t.count(r, r.A, r.B, -1)
+	t.count(r, r.B, r.A, -1)
 }
 
-// count counts n matches with an outcome.
-func (t *Table) count(player int, o Outcome, n int) {
+// count counts a result for one of its players; n is -1 to take it back.
+func (t *Table) count(r Played, player, opponent, n int) {
+	o := r.Outcome(player)
 	t.rows[player].Add(o, n)
 	t.rows[player].Points += n * t.scoring.For(o)
-}
-
-func newGame(opponent int, o Outcome) game {
-	return game{opponent: int32(opponent), outcome: o} //nolint:gosec // New has refused more players than fit
-}
-
-func (t *Table) forgetGame(player int, g game) {
+	if t.games == nil {
+		return
+	}
+	g := game{opponent: int32(opponent), outcome: o} //nolint:gosec // New has refused more players than fit
+	if n > 0 {
+		t.games[player] = append(t.games[player], g)
+		return
+	}
 	i := slices.Index(t.games[player], g)
 	t.games[player] = slices.Delete(t.games[player], i, i+1)
 }
