@@ -178,9 +178,7 @@ func (v *View) status(_ *protocol.LeagueQuery, askerID string) (*protocol.League
 		Players: &s.Players, Referees: &s.Referees, Games: v.Games,
 		AgentStates: &s.Agents, Inactive: v.inactive(askerID), Awaited: v.Silent[:min(len(v.Silent), protocol.MaxInactive)],
 		Tournament: s.Tournament, Paused: s.Paused, StartAt: s.StartAt, RegistrationUntil: s.RegistrationUntil,
-	}
-	if s.Roster != nil {
-		data.Roster = &protocol.RosterSize{Players: s.Roster.Players, Referees: s.Roster.Referees}
+		Roster: s.Roster,
 	}
 	if a := v.State.Agents[askerID]; a != nil && !a.Answered && v.State.Started == nil && v.Obstacle != nil {
 		data.Unreachable = v.Obstacle(askerID)

@@ -10,12 +10,10 @@ import (
 
 // A candidate is a referee that may conduct matches of a round.
 type candidate struct {
-	id       string
-	capacity int  // matches at once
-	assigned int  // matches of the whole league
-	load     int  // matches of this round
-	last     bool // see journal.Agent.LastChoice
-	nats     bool // it can call players on NATS
+	*journal.Agent
+
+	assigned int // matches of the whole league
+	load     int // matches of this round
 }
 
 // ChooseReferees returns the referee of each match of a round that has not been
@@ -51,8 +49,7 @@ func RematchReferee(s *journal.State, id league.MatchID) string {
 func candidatesOf(s *journal.State, absent func(*journal.Agent) bool) (candidates []candidate) {
 	for _, id := range s.Started.Referees {
 		if a := s.Agents[id]; !absent(a) {
-			candidates = append(candidates, candidate{id: id, capacity: a.Capacity, assigned: a.Assigned, last: a.LastChoice(),
-				nats: a.OnNATS()})
+			candidates = append(candidates, candidate{Agent: a, assigned: a.Assigned})
 		}
 	}
 	return candidates
@@ -86,14 +83,14 @@ func CannotCall(s *journal.State, refereeID string, players ...string) bool {
 // before tells whether a referee gets a match rather than another one with a lower id.
 func (c *candidate) before(other *candidate, of need) bool {
 	switch {
-	case of.nats && c.nats != other.nats:
-		return c.nats
-	case other.last && !c.last && c.load < c.capacity:
+	case of.nats && c.OnNATS() != other.OnNATS():
+		return c.OnNATS()
+	case other.LastChoice() && !c.LastChoice() && c.load < c.Capacity:
 		return true
-	case c.last && !other.last && other.load < other.capacity:
+	case c.LastChoice() && !other.LastChoice() && other.load < other.Capacity:
 		return false
 	}
-	x, y := c.load*other.capacity, other.load*c.capacity
+	x, y := c.load*other.Capacity, other.load*c.Capacity
 	return x < y || x == y && c.assigned < other.assigned
 }
 
@@ -113,7 +110,7 @@ func chooseAll(candidates []candidate, needs []need) []string {
 				best = c
 			}
 		}
-		chosen[i] = best.id
+		chosen[i] = best.AgentID
 		if !needs[i].nothing {
 			best.load++
 			best.assigned++

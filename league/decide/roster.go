@@ -18,8 +18,8 @@ import (
 // restricts the roles that it lists. It is immutable, and holds no code: only hashes. The
 // nil roster restricts nobody.
 type Roster struct {
-	listed            map[rosterKey]codeHash
-	players, referees int
+	listed map[rosterKey]codeHash
+	size   journal.Roster
 }
 
 // A rosterKey is a role and a display name in the form NFC of Unicode.
@@ -41,9 +41,9 @@ func NewRoster() *Roster {
 func (r *Roster) Add(player bool, name, code string) {
 	r.listed[keyOf(player, name)] = sha256.Sum256([]byte(code))
 	if player {
-		r.players++
+		r.size.Players++
 	} else {
-		r.referees++
+		r.size.Referees++
 	}
 }
 
@@ -52,12 +52,13 @@ func (r *Roster) Size() *journal.Roster {
 	if r == nil {
 		return nil
 	}
-	return &journal.Roster{Players: r.players, Referees: r.referees}
+	size := r.size
+	return &size
 }
 
 // Restricts tells whether only listed agents of a role may register.
 func (r *Roster) Restricts(player bool) bool {
-	return r != nil && (player && r.players > 0 || !player && r.referees > 0)
+	return r != nil && (player && r.size.Players > 0 || !player && r.size.Referees > 0)
 }
 
 // Lists tells whether the roster has a name in a role.

@@ -41,15 +41,8 @@ type Participants struct {
 	MaxReferees int `json:"max_referees"`
 }
 
-// Roster is the number of agents that the roster of a league lists. Without referees it
-// restricts players only.
-type Roster struct {
-	Players  int `json:"players"`
-	Referees int `json:"referees"`
-}
-
-// Lists tells whether a roster, which may be nil, lists players, or referees.
-func (r *Roster) Lists(players bool) bool { return r != nil && (players || r.Referees > 0) }
+// Roster is the number of agents that the roster of a league lists.
+type Roster = protocol.RosterSize
 
 // Limits bound the queries of one agent: a burst, then a rate.
 type Limits struct {

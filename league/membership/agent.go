@@ -110,7 +110,7 @@ func Wait(ctx context.Context, changed *sync.Cond, holds func() bool) {
 // Derive derives a random value from the agent's secret and a key, which a restarted
 // agent derives again.
 func (a *Agent) Derive(key string) protocol.Secret {
-	return derive(a.identities.Secret(), key)
+	return protocol.Derive(a.identities.Secret(), key)
 }
 
 // SigningKey returns the key by which the agent signs; nil for an agent without a key.

@@ -7,7 +7,7 @@ type IdentityStore = identityStore
 var NewIdentityStore = newIdentityStore
 
 // Set calls set, Registering registering, and Answered answered.
-func (c *Current) Set(m *Membership) { c.set(m) }
+func (c *Current) Set(m *Membership) { c.p.Store(m) }
 func (c *Current) Registering()      { c.registering() }
 func (c *Current) Answered()         { c.answered() }
 

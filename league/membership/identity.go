@@ -1,9 +1,7 @@
 package membership
 
 import (
-	"crypto/hmac"
 	crand "crypto/rand"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -123,16 +121,9 @@ func (s *identityStore) SigningKey() *protocol.SigningKey {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.signing == nil {
-		s.signing = protocol.NewSigningKey(derive(s.ownSecret(), "evenodd-signing-key-v1"))
+		s.signing = protocol.NewSigningKey(protocol.Derive(s.ownSecret(), "evenodd-signing-key-v1"))
 	}
 	return s.signing
-}
-
-// derive derives a value from a secret and a key.
-func derive(secret [32]byte, key string) protocol.Secret {
-	mac := hmac.New(sha256.New, secret[:])
-	_, _ = mac.Write([]byte(key)) // never fails
-	return protocol.Secret(mac.Sum(nil))
 }
 
 // Conversation returns the conversation id of the agent's registration, the same until

@@ -57,9 +57,6 @@ type Current struct {
 // Membership returns the membership; nil before the agent is registered.
 func (c *Current) Membership() *Membership { return c.p.Load() }
 
-// set replaces the membership.
-func (c *Current) set(m *Membership) { c.p.Store(m) }
-
 // registering announces a registration that may succeed before answered is called. Calls
 // that arrive until then wait, because a manager may begin the league before the agent
 // has read its response.

@@ -153,7 +153,7 @@ func (a *Agent) join(known *store.Identity, answer *Answer, joined func(*Members
 	if joined != nil {
 		joined(m, back)
 	}
-	a.set(m)
+	a.p.Store(m)
 	a.options.Log.Info().Str("id", m.AgentID).Str("league_id", m.LeagueID).Bool("back", back).Str("public_key",
 		a.PublicKey()).Str("event_type", "REGISTERED").Msg("registered")
 	return nil

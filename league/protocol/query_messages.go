@@ -151,6 +151,10 @@ type RosterSize struct {
 	Referees int `json:"referees"`
 }
 
+// Lists tells whether a roster, which may be nil, lists players, or referees. Without referees it restricts
+// players only.
+func (r *RosterSize) Lists(players bool) bool { return r != nil && (players || r.Referees > 0) }
+
 // A NextMatch is the next match of a player. Before the announcement of its round the
 // referee is the manager's current choice, and RefereeExpected is true. The endpoint is
 // null for a forfeited match, which has no referee.

@@ -145,15 +145,17 @@ type ManagerKeys struct {
 // ManagerKeysOf derives the keys of a league from its secret: HMAC-SHA256 with the secret as key
 // and the domain as message.
 func ManagerKeysOf(secret [32]byte) ManagerKeys {
-	derive := func(domain string) [32]byte {
-		mac := hmac.New(sha256.New, secret[:])
-		_, _ = mac.Write([]byte(domain)) // never fails
-		return [32]byte(mac.Sum(nil))
-	}
 	return ManagerKeys{
-		Token: derive("evenodd-token-v2"), Registration: derive("evenodd-registration-v2"),
-		Signature: derive("evenodd-manager-signature-v1"), Admin: derive("evenodd-admin-v1"),
+		Token: Derive(secret, "evenodd-token-v2"), Registration: Derive(secret, "evenodd-registration-v2"),
+		Signature: Derive(secret, "evenodd-manager-signature-v1"), Admin: Derive(secret, "evenodd-admin-v1"),
 	}
+}
+
+// Derive returns the HMAC-SHA256 of a text under a key.
+func Derive(key [32]byte, text string) Secret {
+	mac := hmac.New(sha256.New, key[:])
+	_, _ = mac.Write([]byte(text)) // never fails
+	return Secret(mac.Sum(nil))
 }
 
 // A MasterSecret is what the managers of a league share: at least MinMaster random bytes that only they have. The

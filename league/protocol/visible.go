@@ -71,8 +71,7 @@ func Escape(s string) string {
 // EscapeJSON is Escape for JSON: the result is the same JSON value. White space between the values
 // remains, and bytes that are not UTF-8 become U+FFFD.
 func EscapeJSON(text []byte) []byte {
-	plain := !slices.ContainsFunc(text, func(c byte) bool { return c >= 0x7f })
-	if plain {
+	if !slices.ContainsFunc(text, func(c byte) bool { return c >= 0x7f }) {
 		return text // JSON has no control characters below space
 	}
 	return []byte(escape(strings.ToValidUTF8(string(text), "\uFFFD"), func(r rune, as string) string {
@@ -111,12 +110,7 @@ func escape(s string, replace func(r rune, as string) string) string {
 }
 
 func plainASCII(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return true
+	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
 // CheckDisplayName returns an error if a reader cannot see all characters of a new agent's name, or

@@ -1,9 +1,8 @@
 package store
 
 import (
-	"bytes"
+	"fmt"
 	"os"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
@@ -15,12 +14,8 @@ func syncAll() func(*os.File) error {
 	if unix.Uname(&system) != nil {
 		return nil
 	}
-	parts := bytes.SplitN(system.Release[:], []byte("."), 3)
-	major, _ := strconv.Atoi(string(parts[0]))
-	minor := 0
-	if len(parts) > 1 {
-		minor, _ = strconv.Atoi(string(parts[1]))
-	}
+	var major, minor int
+	_, _ = fmt.Sscanf(string(system.Release[:]), "%d.%d", &major, &minor) // 0 for another text
 	if major < 5 || major == 5 && minor < 8 {
 		return nil
 	}
