@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
@@ -70,7 +69,7 @@ func openFiles(s streams, data, leagueID string, fresh bool, shared *manager.Sha
 		return nil, usage("--league-id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
 	_, stop := s.showProgress("reading the league")
-	files, archived, err := manager.OpenShared(store.Folder(data), leagueID, fresh, time.Now, shared)
+	files, archived, err := manager.OpenFiles(store.Folder(data), leagueID, fresh, shared)
 	stop()
 	if archived != "" && shared != nil && !fresh {
 		s.note("The journal in %s was not the beginning of that in NATS.", data)

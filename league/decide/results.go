@@ -88,7 +88,7 @@ func Evidence(s *journal.State) (sentences []string) {
 // Results are all recorded results in schedule order.
 func Results(s *journal.State) []MatchRecord {
 	records := make([]MatchRecord, 0, s.Recorded)
-	for id, m := range s.MatchesOf(1, s.Round) {
+	for id, m := range s.Matches() {
 		r := m.Report
 		if r == nil {
 			continue

@@ -310,6 +310,11 @@ func (s *State) registered(players bool) []*Agent {
 	return s.agentsWhere(players, func(*Agent) bool { return true })
 }
 
+// IDs are the ids of the registered players or referees, in order.
+func (s *State) IDs(players bool) []string {
+	return protocol.Each(s.registered(players), func(a *Agent) string { return a.AgentID })
+}
+
 // Registered is the number of registered players or referees, and how many of them have
 // answered.
 func (s *State) Registered(players bool) (registered, answered int) {

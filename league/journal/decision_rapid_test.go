@@ -70,7 +70,7 @@ func (l *decidedLeague) must(d journal.Data) {
 // snapshot is all that can be seen of a state.
 func snapshot(t require.TestingT, s *journal.State) string {
 	var matches []journal.Match
-	for m := range s.Matches() {
+	for _, m := range s.Matches() {
 		matches = append(matches, *m)
 	}
 	raw, err := json.Marshal(map[string]any{

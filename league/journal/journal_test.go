@@ -228,7 +228,7 @@ func TestCondensedMatchLacksOnlyTheDraw(t *testing.T) {
 		}
 		records, results := l.RoundRecords(), l.Recorded
 		l.Condense(l.Round)
-		for m := range l.Matches() {
+		for _, m := range l.Matches() {
 			require.Equal(rt, want[m.Report.MatchID.Round-1], withoutDraws(m))
 		}
 		assert.Equal(rt, records, l.RoundRecords())

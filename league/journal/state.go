@@ -166,16 +166,8 @@ func (s *State) Match(id league.MatchID) *Match {
 	return s.expand(id, &r.condensed[id.Number-1])
 }
 
-// Matches returns the matches of all announced rounds, in order.
-func (s *State) Matches() iter.Seq[*Match] {
-	return func(yield func(*Match) bool) {
-		for _, m := range s.MatchesOf(1, s.Round) {
-			if !yield(m) {
-				return
-			}
-		}
-	}
-}
+// Matches returns the matches of all announced rounds, in order, with their ids.
+func (s *State) Matches() iter.Seq2[league.MatchID, *Match] { return s.MatchesOf(1, s.Round) }
 
 // MatchesOf returns the matches of announced rounds from one to another, in order, with their ids.
 func (s *State) MatchesOf(first, last int) iter.Seq2[league.MatchID, *Match] {

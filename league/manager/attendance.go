@@ -7,6 +7,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/decide"
+	"evenodd/league/protocol"
 )
 
 // reviveEvery is the pause between two pings of suspended agents while a league runs. A
@@ -49,29 +50,29 @@ func (m *Manager) judgeAll() error {
 
 // revive pings those of some agents that are suspended or have failed, all at the same
 // time, and returns those that answer. It ends their suspensions.
-func (m *Manager) revive(ctx context.Context, of []*agent, failed failures) (there []*agent) {
+func (m *Manager) revive(ctx context.Context, of []*agent, failed failures) (back []*agent) {
 	m.mu.Lock()
 	of = slices.DeleteFunc(slices.Clone(of), func(a *agent) bool {
 		is := m.state.Agents[a.id]
 		return is.ShutdownReason != "" || is.SuspendReason == "" && !failed.has(a)
 	})
 	m.mu.Unlock()
-	answering := m.answering(ctx, of...)
+	there := answering(of, func(a *agent) (*protocol.Pong, error) { return m.ping(ctx, a.address()) })
 	if ctx.Err() != nil {
 		return nil // the agents had no time to answer
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for i, a := range of {
-		if !answering[i] {
+		if !there[i] {
 			continue
 		}
-		there = append(there, a)
-		if back := decide.Revival(m.state, a.id); back != nil && m.record(back) == nil {
+		back = append(back, a)
+		if revival := decide.Revival(m.state, a.id); revival != nil && m.record(revival) == nil {
 			m.log.Info().Str("id", a.id).Str("event_type", "AN_AGENT_IS_BACK").Msg("an agent is back")
 		}
 	}
-	return there
+	return back
 }
 
 // watch revives suspended agents from time to time, until ctx ends.

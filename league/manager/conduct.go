@@ -152,10 +152,14 @@ func (x *match) attempt(number int) league.Attempt {
 func (x *match) over() bool { return x.done.Load() }
 
 // wake makes the conductor look at the match again.
-func (x *match) wake() {
+func (x *match) wake() { signal(x.news) }
+
+// signal wakes the goroutine that reads from a channel with room for one element. If the channel is
+// full, that goroutine has yet to look.
+func signal(news chan<- struct{}) {
 	select {
-	case x.news <- struct{}{}:
-	default: // it looks anyway
+	case news <- struct{}{}:
+	default:
 	}
 }
 

@@ -95,9 +95,7 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 	if err != nil {
 		return err
 	}
-	m.mu.Lock()
-	now := m.state.Match(r.MatchID).Report
-	m.mu.Unlock()
+	now := locked(m, func() *journal.MatchReported { return m.state.Match(r.MatchID).Report })
 	counts := now != nil && now.Attempt == r.Attempt
 	if counts && doc.Lifecycle.State == store.StateAcknowledged && isFileOf(doc, now) {
 		m.writeMatchFile(doc, store.WriteMatch)

@@ -295,12 +295,12 @@ func (m *Manager) ping(ctx context.Context, endpoint string) (*protocol.Pong, er
 }
 
 // answering tells of each agent whether it answers a ping. It pings all at once.
-func (m *Manager) answering(ctx context.Context, agents ...*agent) []bool {
+func answering(agents []*agent, ping func(*agent) (*protocol.Pong, error)) []bool {
 	there := make([]bool, len(agents))
 	var pinging sync.WaitGroup
 	for i, a := range agents {
 		pinging.Go(func() {
-			_, err := m.ping(ctx, a.address())
+			_, err := ping(a)
 			there[i] = answered(err)
 		})
 	}

@@ -27,14 +27,18 @@ func (m *Manager) record(data journal.Data) error {
 	}
 	m.recordedAt = at
 	e := journal.Event{Seq: m.state.Events + 1, At: at, Data: data}
-	if err := m.journal.Check(data); err != nil {
-		return err
+	if m.journal != nil {
+		if err := m.journal.Check(data); err != nil {
+			return err
+		}
 	}
 	if err := m.state.Apply(&e); err != nil {
 		return err
 	}
-	if err := m.journal.Append(e.At, data); err != nil {
-		return fmt.Errorf("%w: %w", errJournal, err)
+	if m.journal != nil {
+		if err := m.journal.Append(at, data); err != nil {
+			return fmt.Errorf("%w: %w", errJournal, err)
+		}
 	}
 	if _, starts := data.(*journal.Started); starts && m.state.Created.Signs() {
 		if err := m.remember(e); err != nil {
@@ -45,7 +49,7 @@ func (m *Manager) record(data journal.Data) error {
 		m.ended = m.head()
 	}
 	if m.kept != nil {
-		if err := m.kept.add(&journal.Event{Seq: e.Seq, At: e.At, Data: data}); err != nil {
+		if err := m.kept.add(&e); err != nil {
 			return err
 		}
 	}
@@ -68,15 +72,26 @@ func (m *Manager) remember(start journal.Event) error {
 
 // durable waits until the events that were recorded are on disk. M.mu is not held.
 func (m *Manager) durable() error {
+	if m.journal == nil {
+		return nil
+	}
 	seq, _ := m.journal.Last()
 	return m.journal.Sync(seq)
 }
 
 // JournalWork tells what the journal has done in this process; zero without a journal.
-func (m *Manager) JournalWork() appendfile.Work { return m.journal.Work() }
+func (m *Manager) JournalWork() (done appendfile.Work) {
+	if m.journal != nil {
+		done = m.journal.Work()
+	}
+	return done
+}
 
 // head is the hash of the journal's last line; "" without a journal.
 func (m *Manager) head() string {
+	if m.journal == nil {
+		return ""
+	}
 	_, head := m.journal.Last()
 	return head
 }
@@ -94,9 +109,7 @@ type SignedHead struct {
 // a journal. Call it after Run and Linger, when no more requests arrive.
 func (m *Manager) Seal() SignedHead {
 	m.files.finish()
-	m.mu.Lock()
 	head := m.head()
-	m.mu.Unlock()
 	if head == "" || m.durable() != nil {
 		return SignedHead{}
 	}
@@ -179,7 +192,7 @@ func (m *Manager) recordedReport(r *journal.MatchReported, event int) *journal.M
 func (m *Manager) lines(from, limit int) (lines [][]byte, last int, more <-chan struct{}, err error) {
 	switch {
 	case m.journal != nil:
-		return m.journal.Events(max(from, 1), limit)
+		return m.journal.Read(max(from, 1), limit)
 	case m.kept != nil:
 		return m.kept.events(max(from, 1), limit)
 	}

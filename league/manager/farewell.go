@@ -69,9 +69,7 @@ func unknownMethod(err error, e *protocol.Error) bool {
 }
 
 func (m *Manager) inactive(a *agent) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.state.Agents[a.id].Inactive()
+	return locked(m, func() bool { return m.state.Agents[a.id].Inactive() })
 }
 
 // informed records that an agent knows that the league is over. If that fails, the next
@@ -132,7 +130,7 @@ func (m *Manager) tellAll(ctx context.Context, last notice, until time.Time) {
 		telling.Go(func() { m.tellReturned(limited) })
 	}
 	receivers := m.uninformed()
-	told := newBarrier(len(receivers))
+	told := make(barrier, len(receivers))
 	tell := func(a *agent, _ bool) { // never put into a full queue
 		defer told.arrive()
 		last(a, false)
@@ -156,10 +154,7 @@ func (m *Manager) tellAll(ctx context.Context, last notice, until time.Time) {
 // league is over, and writes logs and files as Run does, until ctx ends. It returns at once if
 // the league is not over.
 func (m *Manager) Linger(ctx context.Context) {
-	m.mu.Lock()
-	over := m.completed != nil
-	m.mu.Unlock()
-	if !over {
+	if over := locked(m, func() bool { return m.completed != nil }); !over {
 		return
 	}
 	var telling sync.WaitGroup

@@ -45,24 +45,20 @@ type Shared struct {
 // existing league into the archive; archived is its new path. The errors name the file
 // and what to do: the league is locked (*store.LockedError), the journal is damaged
 // (*journalfile.DamageError), a file cannot be read or written.
-func OpenFiles(folder store.Folder, leagueID string, fresh bool, now func() time.Time) (f *Files, archived string,
+//
+// With shared, the journal of the league is in a stream. A journal in the folder that is not the beginning of that in
+// the stream goes to the archive with the league.
+func OpenFiles(folder store.Folder, leagueID string, fresh bool, shared *Shared) (f *Files, archived string,
 	err error) {
-	return openFiles(folder, leagueID, fresh, now, nil)
-}
-
-// OpenShared is OpenFiles for a league whose journal is in a stream, unless shared is nil. A journal in the folder that
-// is not the beginning of that in the stream goes to the archive with the league.
-func OpenShared(folder store.Folder, leagueID string, fresh bool, now func() time.Time, shared *Shared) (f *Files,
-	archived string, err error) {
-	f, archived, err = openFiles(folder, leagueID, fresh, now, shared)
+	f, archived, err = openFiles(folder, leagueID, fresh, shared)
 	if errors.Is(err, journalfile.ErrDiverged) && !fresh {
-		f, archived, err = openFiles(folder, leagueID, true, now, shared)
+		f, archived, err = openFiles(folder, leagueID, true, shared)
 	}
 	return f, archived, err
 }
 
-func openFiles(folder store.Folder, leagueID string, fresh bool, now func() time.Time, shared *Shared) (f *Files,
-	archived string, err error) {
+func openFiles(folder store.Folder, leagueID string, fresh bool, shared *Shared) (f *Files, archived string,
+	err error) {
 	unlock, err := folder.Lock(leagueID)
 	if err != nil {
 		return nil, "", err
@@ -73,7 +69,7 @@ func openFiles(folder store.Folder, leagueID string, fresh bool, now func() time
 		}
 	}()
 	if fresh {
-		if archived, err = archive(folder, leagueID, now()); err != nil {
+		if archived, err = archive(folder, leagueID); err != nil {
 			return nil, archived, fmt.Errorf("cannot move the old league to the archive: %w", err)
 		}
 	}
@@ -137,7 +133,7 @@ func (f *Files) CatchUp() (added int, err error) { return f.journal.CatchUp() }
 
 // archive moves a league into the archive, unless another manager has its journal open: one
 // whose lock file was removed.
-func archive(folder store.Folder, leagueID string, now time.Time) (archived string, err error) {
+func archive(folder store.Folder, leagueID string) (archived string, err error) {
 	running, err := appendfile.InUse(folder.Journal(leagueID))
 	if running {
 		err = &store.LockedError{Path: folder.Journal(leagueID)}
@@ -145,7 +141,7 @@ func archive(folder store.Folder, leagueID string, now time.Time) (archived stri
 	if err != nil {
 		return "", err
 	}
-	return folder.Archive(leagueID, journalfile.FormatTime(now))
+	return folder.Archive(leagueID, journalfile.FormatTime(time.Now()))
 }
 
 // checkTraces returns an error when the journal is missing while other files of its
@@ -213,12 +209,8 @@ func (w *fileWriter) changed(d journal.Data) {
 
 // refresh has the derived files written soon.
 func (w *fileWriter) refresh() {
-	if w == nil {
-		return
-	}
-	select {
-	case w.stale <- struct{}{}:
-	default: // they are written anyway
+	if w != nil {
+		signal(w.stale)
 	}
 }
 
@@ -343,10 +335,7 @@ func (m *Manager) FinishFiles() error {
 	if w == nil || w.failure() == nil {
 		return nil
 	}
-	m.mu.Lock()
-	announced := m.state.Round
-	m.mu.Unlock()
-	m.writeMatches(1, announced, false)
+	m.writeMatches(1, locked(m, func() int { return m.state.Round }), false)
 	w.write()
 	return w.failure()
 }

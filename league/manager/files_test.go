@@ -36,7 +36,7 @@ func options(files *manager.Files) manager.Options {
 func folderWithLeague(t *testing.T) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	files, archived, err := manager.OpenFiles(folder, leagueID, false, time.Now)
+	files, archived, err := manager.OpenFiles(folder, leagueID, false, nil)
 	require.NoError(t, err)
 	assert.Empty(t, archived)
 	_, err = manager.New(options(files))
@@ -54,7 +54,7 @@ func folderWithLeague(t *testing.T) store.Folder {
 
 // openAndClose opens the files of a league and closes them.
 func openAndClose(folder store.Folder, leagueID string) error {
-	files, _, err := manager.OpenFiles(folder, leagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, leagueID, false, nil)
 	if err == nil {
 		err = files.Close()
 	}
@@ -80,10 +80,10 @@ func rewrite(t *testing.T, path string, change func(string) string) {
 
 func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
 	folder := folderWithLeague(t)
-	first, _, err := manager.OpenFiles(folder, leagueID, false, time.Now)
+	first, _, err := manager.OpenFiles(folder, leagueID, false, nil)
 	require.NoError(t, err)
 	for _, fresh := range []bool{false, true} {
-		_, _, err = manager.OpenFiles(folder, leagueID, fresh, time.Now)
+		_, _, err = manager.OpenFiles(folder, leagueID, fresh, nil)
 		var locked *store.LockedError
 		require.ErrorAs(t, err, &locked)
 		assert.Contains(t, locked.Path, leagueID)
@@ -97,11 +97,11 @@ func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
 // A lock file looks like the remains of a crash, so that operators remove it.
 func TestRemovedLockFileAdmitsNoSecondManager(t *testing.T) {
 	folder := folderWithLeague(t)
-	first, _, err := manager.OpenFiles(folder, leagueID, false, time.Now)
+	first, _, err := manager.OpenFiles(folder, leagueID, false, nil)
 	require.NoError(t, err)
 	for _, fresh := range []bool{false, true} {
 		require.NoError(t, os.Remove(filepath.Join(string(folder), "private", leagueID+".lock")))
-		_, archived, err := manager.OpenFiles(folder, leagueID, fresh, time.Now)
+		_, archived, err := manager.OpenFiles(folder, leagueID, fresh, nil)
 		var locked *store.LockedError
 		require.ErrorAs(t, err, &locked)
 		assert.Equal(t, folder.Journal(leagueID), locked.Path)
@@ -141,7 +141,7 @@ func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, string(before), string(after))
 
-			files, archived, err := manager.OpenFiles(folder, leagueID, true, time.Now)
+			files, archived, err := manager.OpenFiles(folder, leagueID, true, nil)
 			require.NoError(t, err, "a new league can still begin")
 			assert.DirExists(t, archived)
 			assert.Nil(t, files.State.Created)
@@ -167,7 +167,7 @@ func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			folder := store.Folder(t.TempDir())
 			for _, run := range []func(*manager.Options){test.before, test.again} {
-				files, _, err := manager.OpenFiles(folder, leagueID, false, time.Now)
+				files, _, err := manager.OpenFiles(folder, leagueID, false, nil)
 				require.NoError(t, err)
 				o := options(files)
 				run(&o)
@@ -279,7 +279,7 @@ func TestRefereeElsewhereDeliversItsTranscripts(t *testing.T) {
 		w.RefereeWithFiles("REF02", folder)
 		w.Players(4)
 		x.Finish()
-		for m := range x.CloseAudited().Matches() {
+		for _, m := range x.CloseAudited().Matches() {
 			id := m.Report.MatchID.String()
 			doc, err := folder.LoadMatch(leaguetest.LeagueID, id)
 			require.NoError(t, err)
@@ -308,7 +308,7 @@ func TestNameLikeATokenDoesNotChangeADelivery(t *testing.T) {
 		require.NoError(t, p.Player.Register(w.Context))
 		w.Player("P02")
 		x.Finish()
-		for m := range x.CloseAudited().Matches() {
+		for _, m := range x.CloseAudited().Matches() {
 			assert.NotEmpty(t, m.Report.TranscriptDigest)
 			doc, err := folder.LoadMatch(leaguetest.LeagueID, m.Report.MatchID.String())
 			require.NoError(t, err)
@@ -332,7 +332,7 @@ func TestNextManagerAsksForMissingTranscripts(t *testing.T) {
 		}
 		x = w.StartManagerIn(folder, 4, 1)
 		x.Finish()
-		for m := range x.CloseAudited().Matches() {
+		for _, m := range x.CloseAudited().Matches() {
 			doc, err := folder.LoadMatch(leaguetest.LeagueID, m.Report.MatchID.String())
 			require.NoError(t, err)
 			assert.Len(t, doc.Transcript, 12, m.Report.MatchID)

@@ -8,7 +8,6 @@ import (
 	"runtime/debug"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
@@ -80,7 +79,7 @@ func newEventfulManager(t *testing.T, folder store.Folder) *eventfulManager {
 		KeepEvents: folder == "",
 	}
 	if folder != "" {
-		files, _, err := OpenFiles(folder, "l", false, time.Now)
+		files, _, err := OpenFiles(folder, "l", false, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = files.Close() }) // a test may have closed them
 		o.Files = files

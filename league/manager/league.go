@@ -85,8 +85,7 @@ func New(o Options) (*Manager, error) {
 		if f.State.Events > 0 && f.State.Completed == nil {
 			m.files.refresh() // a crash may have damaged them
 		}
-	}
-	if o.Files == nil && o.KeepEvents {
+	} else if o.KeepEvents {
 		m.kept = &keptEvents{}
 	}
 	if o.Secret != nil {
@@ -326,12 +325,15 @@ type Status = decide.Status
 // A MatchRecord is a recorded result with its match.
 type MatchRecord = decide.MatchRecord
 
-// Status tells how far the league is.
-func (m *Manager) Status() Status {
+// locked returns what a function reads while m.mu is held.
+func locked[V any](m *Manager, read func() V) V {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.view().Status()
+	return read()
 }
+
+// Status tells how far the league is.
+func (m *Manager) Status() Status { return locked(m, func() Status { return m.view().Status() }) }
 
 // Standings is the whole table as it is now; nil before the start.
 func (m *Manager) Standings() (rows []league.Standing) {
@@ -355,14 +357,10 @@ func (m *Manager) Champion() (champion league.Champion) {
 
 // Results are all recorded results in schedule order.
 func (m *Manager) Results() []MatchRecord {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return decide.Results(m.state)
+	return locked(m, func() []MatchRecord { return decide.Results(m.state) })
 }
 
 // Evidence tells which results rest on the word of a referee alone: see decide.Evidence.
 func (m *Manager) Evidence() []string {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return decide.Evidence(m.state)
+	return locked(m, func() []string { return decide.Evidence(m.state) })
 }

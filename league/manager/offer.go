@@ -148,10 +148,8 @@ func (m *Manager) longestMatch() time.Duration {
 // announceOther tells the players of a match that another referee has it than the announced one, or that one
 // again, if they would refuse it otherwise: it shows them no access tokens.
 func (m *Manager) announceOther(ctx context.Context, c *conduct) {
-	m.mu.Lock()
-	known := c.referee == c.announced && !c.told || !m.thirdParty(c.referee.id)
-	m.mu.Unlock()
-	if known {
+	shows := locked(m, func() bool { return !m.thirdParty(c.referee.id) })
+	if shows || c.referee == c.announced && !c.told {
 		return
 	}
 	c.told = true

@@ -127,19 +127,13 @@ func (m *Manager) takeEffect(d *journal.Decided, startsNow bool) (ruled *match, 
 	if m.rematch != nil {
 		m.rematch.wake()
 	}
-	select {
-	case m.organiser.news <- struct{}{}:
-	default: // Run looks anyway
-	}
+	signal(m.organiser.news)
 	return ruled, err
 }
 
 // AnnulledResults is the number of results of a match that an organiser has annulled.
 func (m *Manager) AnnulledResults(matchID string) int {
-	id, ok := league.ParseMatchID(matchID)
-	if !ok {
-		return 0
-	}
+	id, _ := league.ParseMatchID(matchID) // no match has the zero id
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if match, _, _, ok := m.state.Find(id); ok {

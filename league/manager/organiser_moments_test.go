@@ -282,7 +282,7 @@ func (l *organisedLeague) play(w *leaguetest.World, end leaguetest.CrashPoint) (
 	for i := range o.Results {
 		o.Results[i].RefereeID = "" // a rematch may have another referee after a crash
 	}
-	for m := range state.Matches() {
+	for _, m := range state.Matches() {
 		o.Decided = append(o.Decided, fmt.Sprintf("%s: %d annulled, ruled %t", m.Report.MatchID, len(m.Annulled), m.Ruled != nil))
 	}
 	return state.Events, o

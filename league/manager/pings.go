@@ -50,16 +50,8 @@ func (m *Manager) pingAbout(ctx context.Context, p *agent, at league.Attempt) (*
 
 // bothAnswer tells whether both players of a match answer a ping about an attempt.
 func (m *Manager) bothAnswer(ctx context.Context, x *match, at league.Attempt) bool {
-	var there [2]bool
-	var pinging sync.WaitGroup
-	for i, p := range []*agent{x.a, x.b} {
-		pinging.Go(func() {
-			_, err := m.pingAbout(ctx, p, at)
-			there[i] = answered(err)
-		})
-	}
-	pinging.Wait()
-	return there[0] && there[1]
+	ping := func(p *agent) (*protocol.Pong, error) { return m.pingAbout(ctx, p, at) }
+	return !slices.Contains(answering([]*agent{x.a, x.b}, ping), false)
 }
 
 // denied records that a player denies a result, which stays.

@@ -133,10 +133,7 @@ func (m *Manager) journalPage(from, limit int) (any, error) {
 
 // agentLog is the answer to GET_AGENT_LOG.
 func (m *Manager) agentLog(id string, offset int) (any, error) {
-	m.mu.Lock()
-	known := m.state.Agents[id] != nil
-	m.mu.Unlock()
-	switch {
+	switch known := locked(m, func() bool { return m.state.Agents[id] != nil }); {
 	case !known:
 		return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "agent %.60q is not registered", id)
 	case m.files == nil:

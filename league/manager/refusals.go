@@ -93,10 +93,7 @@ func (l *refusalLog) allow(address, sender, code string) (omitted int, ok bool) 
 	if l.total >= totalLines || l.lines[address] >= addressLines || l.lines[sender] >= senderLines {
 		l.omitted++
 		l.codes[code]++
-		select {
-		case l.counted <- struct{}{}:
-		default: // a summary is due already
-		}
+		signal(l.counted)
 		return 0, false
 	}
 	l.total++

@@ -2,11 +2,8 @@ package manager
 
 import (
 	"context"
-	"crypto/hmac"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
-	"io"
 	"math"
 	"net/url"
 	"slices"
@@ -31,22 +28,20 @@ func (m *Manager) registerReferee(ctx context.Context, _ string,
 		a.RefereeAuth = protocol.RefereeAuthNone
 	}
 	a.Capacity, a.PublicKey, a.RelaysSignatures = meta.MaxConcurrentMatches, meta.PublicKey, meta.RelaysSignatures
-	response := &protocol.RefereeRegisterResponse{}
-	var err error
-	response.Registration, response.RefereeID, response.AuthToken, err = m.answerApplicant(ctx, protocol.RegisterReferee.Name,
-		q.Sender, a)
-	return response, err
+	registration, id, token, err := m.answerApplicant(ctx, protocol.RegisterReferee.Name, q.Sender, a)
+	return &protocol.RefereeRegisterResponse{
+		Envelope: protocol.Envelope{AuthToken: token}, RefereeID: id, Registration: registration,
+	}, err
 }
 
 func (m *Manager) registerPlayer(ctx context.Context, _ string,
 	q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
 	a := m.applicant(protocol.RolePlayer, &q.Envelope, &q.PlayerMeta.AgentMeta, q.RegistrationCode)
 	a.PublicKey = q.PlayerMeta.PublicKey
-	response := &protocol.LeagueRegisterResponse{}
-	var err error
-	response.Registration, response.PlayerID, response.AuthToken, err = m.answerApplicant(ctx, protocol.RegisterPlayer.Name,
-		q.Sender, a)
-	return response, err
+	registration, id, token, err := m.answerApplicant(ctx, protocol.RegisterPlayer.Name, q.Sender, a)
+	return &protocol.LeagueRegisterResponse{
+		Envelope: protocol.Envelope{AuthToken: token}, PlayerID: id, Registration: registration,
+	}, err
 }
 
 // applicant is the applicant that a registration describes.
@@ -62,9 +57,8 @@ func (m *Manager) applicant(role string, q *protocol.Envelope, meta *protocol.Ag
 // the conversation could
 // repeat the registration and get the token.
 func (m *Manager) fingerprint(conversation string) string {
-	mac := hmac.New(sha256.New, m.keys.Registration[:])
-	_, _ = io.WriteString(mac, "registration/"+conversation) // never fails
-	return hex.EncodeToString(mac.Sum(nil)[:16])
+	mac := protocol.Derive(m.keys.Registration, "registration/"+conversation)
+	return hex.EncodeToString(mac[:16])
 }
 
 // answerApplicant decides about an applicant and fills the members that the responses to both
@@ -241,16 +235,13 @@ func (m *Manager) readmit(ctx context.Context, a *decide.Applicant, known *agent
 func (m *Manager) returning(ctx context.Context, a *decide.Applicant) (known *agent, generation int, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if a.Token == "" {
-		if err := m.guesses.Check(m.applicants.Roster, a, m.refusals.address(ctx), m.clock.Now()); err != nil {
-			return nil, 0, err
-		}
-	}
 	if a.Token != "" {
 		known, generation, err = m.owner(a.Token)
-	} else if holder := m.applicants.Roster.Holder(m.state, a); holder != nil &&
-		decide.Repeated(m.state, a) == "" {
-		known = m.agents[holder.AgentID]
+	} else if err = m.guesses.Check(m.applicants.Roster, a, m.refusals.address(ctx), m.clock.Now()); err == nil {
+		holder := m.applicants.Roster.Holder(m.state, a)
+		if holder != nil && decide.Repeated(m.state, a) == "" {
+			known = m.agents[holder.AgentID]
+		}
 	}
 	if known == nil || err != nil {
 		return nil, 0, err
@@ -291,7 +282,10 @@ func (m *Manager) checkMove(ctx context.Context, mover *agent, to string) error 
 	old := mover.address()
 	var stays bool
 	var pinging sync.WaitGroup
-	pinging.Go(func() { stays = m.answering(ctx, mover)[0] })
+	pinging.Go(func() {
+		_, err := m.ping(ctx, old)
+		stays = answered(err)
+	})
 	pong, err := m.ping(ctx, to)
 	pinging.Wait()
 	switch {

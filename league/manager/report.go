@@ -87,10 +87,7 @@ func (m *Manager) answerBefore(q *protocol.MatchResultReport) <-chan struct{} {
 // runningMatch is the match of a report in the current round, or the rematch; nil for any
 // other. M.mu is held.
 func (m *Manager) runningMatch(q *protocol.MatchResultReport) *match {
-	id, ok := league.ParseMatchID(q.MatchID)
-	if !ok {
-		return nil
-	}
+	id, _ := league.ParseMatchID(q.MatchID) // no match has the zero id
 	return m.running(id)
 }
 
@@ -99,7 +96,7 @@ func (m *Manager) running(id league.MatchID) *match {
 	switch {
 	case m.rematch != nil && m.rematch.id == id:
 		return m.rematch
-	case id.Round != m.state.Round || id.Number > len(m.matches):
+	case id.Round < 1 || id.Round != m.state.Round || id.Number > len(m.matches):
 		return nil
 	}
 	return m.matches[id.Number-1]
@@ -225,10 +222,7 @@ func (m *Manager) warnAbout(r *journal.MatchReported) {
 // completeMatch completes a match whose result is on disk. It writes the match file for a
 // third-party referee, which writes none here.
 func (m *Manager) completeMatch(x *match, r *journal.MatchReported) {
-	m.mu.Lock()
-	thirdParty := m.thirdParty(r.RefereeID)
-	m.mu.Unlock()
-	if thirdParty {
+	if locked(m, func() bool { return m.thirdParty(r.RefereeID) }) {
 		m.writeMatchFile(m.matchFileOf(r, x.a, x.b), store.WriteMatch)
 	}
 	if line := m.log.Info(); line != nil {

@@ -89,7 +89,7 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 					assert.Equal(t, 5-test.informed[left], w.CountCalls(protocol.NotifyLeagueCompleted.Name))
 					state, _ := w.FoldJournal(folder)
 					require.NotNil(t, state.Completed)
-					for m := range state.Matches() {
+					for _, m := range state.Matches() {
 						assert.Equal(t, 1, m.Report.Number)
 						assert.Len(t, m.Attempts, 1)
 					}
@@ -154,7 +154,7 @@ func TestLeagueResumesFromALogCutAfterAnyByte(t *testing.T) {
 			x.Kill()
 			r.StopReferee()
 			require.Equal(t, results, x.Manager.Results(), "cut after %d bytes", len(cut))
-			for m := range w.CheckAudited(folder).Matches() {
+			for _, m := range w.CheckAudited(folder).Matches() {
 				assert.Len(t, m.Attempts, 1)
 			}
 			doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
@@ -240,7 +240,7 @@ func TestStoppingManagerWaitsForRunningMatches(t *testing.T) {
 			synctest.Wait()
 			require.NoError(t, x.CloseFiles())
 			state := w.CheckFiles(folder)
-			for m := range state.Matches() {
+			for _, m := range state.Matches() {
 				assert.Len(t, m.Attempts, test.attempts)
 			}
 			assert.Len(t, w.Calls(protocol.Invite.Name), 12)

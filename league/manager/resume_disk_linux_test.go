@@ -51,7 +51,7 @@ func TestReportIsNotAcknowledgedOnAFullDisk(t *testing.T) {
 		assert.Len(t, w.Calls(protocol.Invite.Name), 12, "no match is played twice")
 		require.NoError(t, x.CloseFiles())
 		state := w.CheckFiles(folder)
-		for m := range state.Matches() {
+		for _, m := range state.Matches() {
 			assert.Len(t, m.Attempts, 1)
 		}
 	})

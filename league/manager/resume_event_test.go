@@ -60,7 +60,7 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 		assert.Equal(w.T, journal.ManagerTookOver{Manager: "second", Term: 1}, state.Leader.ManagerTookOver)
 	}
 	assert.Equal(w.T, state.Completed.Champion, final.Champion)
-	for m := range state.Matches() {
+	for _, m := range state.Matches() {
 		assert.Len(w.T, m.Attempts, 1, "%s", m.Report.MatchID)
 	}
 	assert.Equal(w.T, 2*state.Recorded, w.CountCalls(protocol.Invite.Name), "no match is played twice")
@@ -73,7 +73,7 @@ func recordedIn(w *leaguetest.World, folder store.Folder) map[string]bool {
 	j, state, _, err := journalfile.Open(folder.Journal(leaguetest.LeagueID), nil)
 	require.NoError(w.T, err)
 	require.NoError(w.T, j.Close())
-	for m := range state.Matches() {
+	for _, m := range state.Matches() {
 		if r := m.Report; r != nil {
 			recorded[r.MatchID.String()] = true
 		}
@@ -176,7 +176,7 @@ func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
 			"created": 1, "registered": 6, "agent_answered": 6, "agent_confirmed": 6, "started": 1, "round_announced": 3, "match_assigned": 6, "match_reported": 6,
 			"round_completed": 3, "completed": 1, "agent_informed": 6,
 		}, events, "no event occurs twice")
-		for m := range state.Matches() {
+		for _, m := range state.Matches() {
 			assert.Len(t, m.Attempts, 1)
 		}
 		assert.Equal(t, 12, w.CountCalls(protocol.Invite.Name), "no match is played twice")

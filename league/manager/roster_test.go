@@ -147,7 +147,7 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 			assert.Len(t, state.Agents["P01"].Keys(), 2)
 			assert.Empty(t, state.Agents["P01"].SuspendReason)
 			marked := 0
-			for m := range state.Matches() {
+			for _, m := range state.Matches() {
 				marked += len(state.KeyMarks(m, "P01"))
 			}
 			agents, err := store.Read[store.Agents](folder.Agents(leaguetest.LeagueID))
@@ -167,7 +167,7 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 				assert.Zero(t, marked)
 				assert.NotContains(t, agents.Players[0].StateReason, "another key")
 			}
-			for m := range state.Matches() {
+			for _, m := range state.Matches() {
 				assert.NotEqual(t, league.StatusTechnicalLoss, m.Report.Status, m.Report.MatchID)
 			}
 		})

@@ -26,7 +26,7 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 	stop, halt := context.WithCancelCause(ctx) // for what would begin
 	defer halt(nil)
 	go func() { // ends when the journal fails or is closed, at the latest
-		if err := m.journal.Failed(); err != nil {
+		if err := m.options.Files.Failed(); err != nil {
 			halt(err)
 			end(err)
 		}
@@ -76,10 +76,7 @@ func (m *Manager) playRounds(stop, work context.Context) (*protocol.LeagueComple
 		if err := m.carryOut(stop, work, &last); err != nil {
 			return nil, err
 		}
-		m.mu.Lock()
-		more := m.state.HasRound(round)
-		m.mu.Unlock()
-		if !more {
+		if more := locked(m, func() bool { return m.state.HasRound(round) }); !more {
 			completed, err := m.complete(work, last)
 			if errors.Is(err, errOrganiser) {
 				continue

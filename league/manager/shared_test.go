@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -58,7 +57,7 @@ func TestLeagueContinuesFromTheStreamAlone(t *testing.T) {
 	master := protocol.MasterSecret(strings.Repeat("secret", 8))
 	open := func(folder string, master protocol.MasterSecret) (*manager.Files, string, error) {
 		shared := &manager.Shared{Stream: &end{streams: stream}, Master: master}
-		return manager.OpenShared(store.Folder(folder), leagueID, false, time.Now, shared)
+		return manager.OpenFiles(store.Folder(folder), leagueID, false, shared)
 	}
 	start := func(files *manager.Files) *manager.Manager {
 		o := options(files)
@@ -85,7 +84,7 @@ func TestLeagueContinuesFromTheStreamAlone(t *testing.T) {
 		_, _, err = open(second, wrong)
 		require.ErrorContains(t, err, "the league began with another secret", name)
 	}
-	_, _, err = manager.OpenFiles(store.Folder(second), leagueID, false, time.Now)
+	_, _, err = manager.OpenFiles(store.Folder(second), leagueID, false, nil)
 	require.ErrorContains(t, err, "--journal nats")
 
 	// A standby follows. Then it appends, and fences the first.
@@ -143,7 +142,7 @@ func TestLeagueThatItsServerCannotTakeDoesNotBegin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			shared := &manager.Shared{Stream: &end{streams: &streams{most: tt.most}}, Master: []byte("x")}
-			files, _, err := manager.OpenShared(store.Folder(t.TempDir()), leagueID, false, time.Now, shared)
+			files, _, err := manager.OpenFiles(store.Folder(t.TempDir()), leagueID, false, shared)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, files.Close()) }()
 			o := options(files)

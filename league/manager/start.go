@@ -226,10 +226,7 @@ func (m *Manager) mayStart() error {
 // replan starts the league if it is due after a decision of the organiser, or now if the
 // organiser starts it at once. M.mu is held.
 func (m *Manager) replan(atOnce bool) error {
-	select {
-	case m.replanned <- struct{}{}:
-	default: // awaitStart looks anyway
-	}
+	signal(m.replanned)
 	if atOnce {
 		m.closeRegistration()
 	} else {
@@ -284,19 +281,12 @@ func (m *Manager) fixParticipants() error {
 			return err
 		}
 	}
-	started := &journal.Started{Keys: m.state.PublicKeys()}
+	started := &journal.Started{
+		Players: m.state.IDs(true), Referees: m.state.IDs(false), Keys: m.state.PublicKeys(),
+	}
 	if m.state.Created.Tournament == nil {
 		started.Algorithm = journal.Algorithm
 	}
-	for id, a := range m.agents {
-		if a.player {
-			started.Players = append(started.Players, id)
-		} else {
-			started.Referees = append(started.Referees, id)
-		}
-	}
-	slices.SortFunc(started.Players, league.CompareIDs)
-	slices.SortFunc(started.Referees, league.CompareIDs)
 	if err := m.record(started); err != nil {
 		return err
 	}

@@ -72,7 +72,7 @@ func TestLateCallsOfTheLeaderBeforeChangeNothing(t *testing.T) {
 			x.Finish()
 			require.NoError(t, x.CloseFiles())
 			state := w.CheckFiles(folder)
-			for m := range state.Matches() {
+			for _, m := range state.Matches() {
 				assert.Len(t, m.Attempts, 1, "%s", m.Report.MatchID)
 			}
 			assertSameResults(t, want, x.Manager.Results())
@@ -221,11 +221,11 @@ func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
 		_, err := w.Query("P01", protocol.QueryStatus).Send()
 		require.ErrorContains(t, err, "auth_token has expired", "the first token")
 		from["tokens"], from["keys"], from["generations of tokens"] = "the secret", "the secret", "the journal"
-		_, _, err = manager.OpenShared(leaguetest.TempFolder(t), leaguetest.LeagueID, false, time.Now,
+		_, _, err = manager.OpenFiles(leaguetest.TempFolder(t), leaguetest.LeagueID, false,
 			&manager.Shared{Stream: &end{streams: stream}, Master: []byte("another")})
 		require.ErrorContains(t, err, "another secret")
 		none := manager.Shared{Stream: &end{streams: &streams{most: 1 << 20}}, Master: master}
-		empty, _, err := manager.OpenShared(leaguetest.TempFolder(t), leaguetest.LeagueID, false, time.Now, &none)
+		empty, _, err := manager.OpenFiles(leaguetest.TempFolder(t), leaguetest.LeagueID, false, &none)
 		require.NoError(t, err)
 		assert.Zero(t, empty.State.Events, "without the journal there is nothing")
 		require.NoError(t, empty.Close())

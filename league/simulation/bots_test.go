@@ -115,7 +115,7 @@ func TestResumedFolderRunsNoProgram(t *testing.T) {
 	play := func(strategies ...string) error {
 		o := options(3)
 		o.Strategies = strategies
-		files, _, err := manager.OpenFiles(folder, o.LeagueID, false, time.Now)
+		files, _, err := manager.OpenFiles(folder, o.LeagueID, false, nil)
 		require.NoError(t, err)
 		defer func() { require.NoError(t, files.Close()) }()
 		o.Files = files

@@ -19,7 +19,7 @@ import (
 func TestFullDiskDuringRegistrationEndsTheSimulation(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	o := options(4)
-	files, _, err := manager.OpenFiles(folder, o.LeagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, o.LeagueID, false, nil)
 	require.NoError(t, err)
 	leaguetest.FillDisk(t, folder.Journal(o.LeagueID))
 	o.Files = files

@@ -453,7 +453,7 @@ func TestLeagueWithExternalPlayersCannotBeResumed(t *testing.T) {
 	findings, _ := audited(t, folder, options)
 	assert.Empty(t, findings)
 
-	files, _, err := manager.OpenFiles(folder, options.LeagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, options.LeagueID, false, nil)
 	require.NoError(t, err)
 	defer files.Close()
 	options.Files, options.External = files, nil

@@ -194,7 +194,7 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 
 func openFiles(t *testing.T, folder store.Folder, leagueID string) *manager.Files {
 	t.Helper()
-	files, _, err := manager.OpenFiles(folder, leagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, leagueID, false, nil)
 	require.NoError(t, err)
 	return files
 }

@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
@@ -77,7 +76,7 @@ func TestPerfectPlayersDraw(t *testing.T) {
 func stored(t *testing.T, o simulation.Options) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	files, _, err := manager.OpenFiles(folder, o.LeagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, o.LeagueID, false, nil)
 	require.NoError(t, err)
 	o.Files = files
 	run(t, o)

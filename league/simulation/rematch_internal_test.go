@@ -2,7 +2,6 @@ package simulation
 
 import (
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -18,7 +17,7 @@ import (
 func playOrganised(t *testing.T, concurrency int, rematches int) *Result {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	files, _, err := manager.OpenFiles(folder, benchLeague, false, time.Now)
+	files, _, err := manager.OpenFiles(folder, benchLeague, false, nil)
 	require.NoError(t, err)
 	o := benchmarkLeague(6, Memory)
 	o.Concurrency, o.Files = concurrency, files

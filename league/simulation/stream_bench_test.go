@@ -54,7 +54,7 @@ func playInTurn(b *testing.B, conn *nats.Conn, players int) {
 	shared := &manager.Shared{Master: make([]byte, 32)}
 	play := func(shared *manager.Shared) time.Duration {
 		folder := store.Folder(b.TempDir())
-		o.Files, _, err = manager.OpenShared(folder, o.LeagueID, false, time.Now, shared)
+		o.Files, _, err = manager.OpenFiles(folder, o.LeagueID, false, shared)
 		require.NoError(b, err)
 		begun := time.Now()
 		_, err = simulation.Run(b.Context(), o)

@@ -151,7 +151,7 @@ func playStored(t *testing.T, o simulation.Options, folder string) *swarmLeague 
 		defer mu.Unlock()
 		l.injected[[2]string{i.MatchID, i.PlayerID}] = append(l.injected[[2]string{i.MatchID, i.PlayerID}], i.Fault)
 	}
-	files, _, err := manager.OpenFiles(store.Folder(folder), o.LeagueID, false, time.Now)
+	files, _, err := manager.OpenFiles(store.Folder(folder), o.LeagueID, false, nil)
 	require.NoError(t, err, again(o))
 	o.Files = files
 	begin := time.Now()

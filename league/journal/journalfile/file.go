@@ -12,11 +12,12 @@ import (
 
 // A File is a journal to which a manager appends events. It is safe for concurrent
 // use. The caller must append events in the order in which it folds them, and so
-// under a lock of its own. A nil File stores nothing and never fails.
+// under a lock of its own.
 //
 // Append only queues an event. The caller may tell other agents of it after Sync.
 type File struct {
-	lines  *appendfile.File
+	*appendfile.File // the lines
+
 	stream Stream // of which the file is a copy; nil for none
 	replay *replay
 
@@ -42,27 +43,24 @@ func open(path string, visit Visit, openLines func(path, name string, v appendfi
 	if err != nil {
 		return nil, nil, nil, r.damage(err)
 	}
-	return &File{lines: lines, replay: r, seq: r.state.Events, head: r.head}, r.state, torn, nil
+	return &File{File: lines, replay: r, seq: r.state.Events, head: r.head}, r.state, torn, nil
 }
 
 // Append queues an event that the caller has folded, with its time. After a failure
 // it returns that failure.
 func (f *File) Append(at string, data journal.Data) error {
-	if f == nil {
-		return nil
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e := journal.Event{Seq: f.seq + 1, At: at, Prev: f.head, Data: data}
 	text, err := journal.Encode(&e)
 	if err != nil { // the event is folded already: later events would not fit the file
 		err = fmt.Errorf("cannot encode an event: %w", err)
-		f.lines.Fail(err)
+		f.Fail(err)
 		return err
 	}
 	f.publish()
 	text = appendfile.Seal(text)
-	if _, err := f.lines.Append(text, true); err != nil {
+	if _, err := f.File.Append(text, true); err != nil {
 		return err
 	}
 	f.seq, f.head = e.Seq, journal.Hash(text)
@@ -71,56 +69,9 @@ func (f *File) Append(at string, data journal.Data) error {
 
 // Last is the number of the last queued event, and its hash.
 func (f *File) Last() (seq int, head string) {
-	if f == nil {
-		return 0, ""
-	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.seq, f.head
-}
-
-// Sync waits until the event with that number is on disk. An error means that it
-// never will be. The caller must not act on the event before.
-func (f *File) Sync(seq int) error {
-	if f == nil {
-		return nil
-	}
-	return f.lines.Sync(seq)
-}
-
-// Failed waits until the journal cannot be written any more, and returns the reason,
-// or until it is closed, and returns nil.
-func (f *File) Failed() error {
-	if f == nil {
-		return nil
-	}
-	return f.lines.Failed()
-}
-
-// Work returns what the journal has done since it was opened.
-func (f *File) Work() (done appendfile.Work) {
-	if f != nil {
-		done = f.lines.Work()
-	}
-	return done
-}
-
-// Fail ends the journal: its manager must append no more events. The other methods return err then.
-func (f *File) Fail(err error) { f.lines.Fail(err) }
-
-// Close writes the queued events and closes the file. It returns the failure because of which
-// events are missing in it.
-func (f *File) Close() error {
-	if f == nil {
-		return nil
-	}
-	return f.lines.Close()
-}
-
-// Events returns the lines of durable events from a number on, as appendfile.File.Read
-// does.
-func (f *File) Events(from, limit int) (lines [][]byte, last int, more <-chan struct{}, err error) {
-	return f.lines.Read(from, limit)
 }
 
 // FormatTime is the form of Event.At.

@@ -291,17 +291,6 @@ func TestCloseWakesCallersOfSync(t *testing.T) {
 	waiting.Wait()
 }
 
-func TestNilFileStoresNothing(t *testing.T) {
-	var j *journalfile.File
-	require.NoError(t, j.Append(when, events()[0]))
-	require.NoError(t, j.Sync(1))
-	require.NoError(t, j.Failed())
-	require.NoError(t, j.Close())
-	seq, head := j.Last()
-	assert.Zero(t, seq)
-	assert.Empty(t, head)
-}
-
 func TestPathThatIsNoJournalIsRejected(t *testing.T) {
 	dir := t.TempDir()
 	_, _, _, err := openAndClose(t, dir)
@@ -457,25 +446,25 @@ func TestEventsAreLinesOfTheFile(t *testing.T) {
 	require.NoError(t, j.Sync(last))
 	for from := 1; from <= last; from++ {
 		for _, limit := range []int{1, 3, 100} {
-			lines, newest, _, err := j.Events(from, limit)
+			lines, newest, _, err := j.Read(from, limit)
 			require.NoError(t, err)
 			assert.Equal(t, last, newest)
 			assert.Equal(t, want[from-1:min(last, from-1+limit)], lines, "%d from %d", limit, from)
 		}
 	}
-	lines, _, more, err := j.Events(last+1, 1)
+	lines, _, more, err := j.Read(last+1, 1)
 	require.NoError(t, err)
 	assert.Empty(t, lines)
 	require.NoError(t, j.Append(when, &journal.TailLost{Head: "h"}))
 	<-more
-	lines, _, _, err = j.Events(last+1, 1)
+	lines, _, _, err = j.Read(last+1, 1)
 	require.NoError(t, err)
 	assert.Len(t, lines, 1)
-	_, _, more, err = j.Events(last+2, 1)
+	_, _, more, err = j.Read(last+2, 1)
 	require.NoError(t, err)
 	require.NoError(t, j.Close())
 	<-more
-	_, _, _, err = j.Events(last+2, 1)
+	_, _, _, err = j.Read(last+2, 1)
 	require.ErrorContains(t, err, "closed")
 }
 
@@ -489,7 +478,7 @@ func TestEventsAreLimitedInBytes(t *testing.T) {
 	require.NoError(t, j.Sync(4))
 	for from, want := range []int{1: 2, 2: 1, 3: 1, 4: 1} {
 		if from > 0 {
-			lines, _, _, err := j.Events(from, 100)
+			lines, _, _, err := j.Read(from, 100)
 			require.NoError(t, err)
 			assert.Len(t, lines, want, from)
 		}

@@ -42,7 +42,7 @@ func (e *TooLongError) Error() string {
 
 // Check returns a *TooLongError for an event that the stream of the journal cannot take. The caller has not folded it.
 func (f *File) Check(data journal.Data) error {
-	if f == nil || f.stream == nil {
+	if f.stream == nil {
 		return nil
 	}
 	longest := journal.Event{Seq: math.MaxInt, At: FormatTime(time.Time{}), Prev: journal.Origin, Data: data}
@@ -61,7 +61,7 @@ func (f *File) publish() {
 	if f.stream != nil && !f.publishing {
 		f.publishing = true
 		_, most := f.stream.Limits()
-		f.lines.PublishBy(f.stream.Append, most)
+		f.PublishBy(f.stream.Append, most)
 	}
 }
 
@@ -110,7 +110,7 @@ func (f *File) CatchUp() (added int, err error) {
 			return err
 		}
 		f.seq, f.head = number, f.replay.head
-		_, err := f.lines.Append(text, false)
+		_, err := f.File.Append(text, false)
 		return err
 	})
 	switch {
@@ -119,7 +119,7 @@ func (f *File) CatchUp() (added int, err error) {
 		err = ErrDiverged // the stream has fewer lines
 	default:
 		f.checked = true
-		err = f.lines.Sync(f.seq)
+		err = f.Sync(f.seq)
 	}
 	return f.seq - known, err
 }

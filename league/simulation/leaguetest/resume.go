@@ -102,9 +102,9 @@ func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, refere
 
 func (w *World) openFiles(folder store.Folder) (files *manager.Files, archived string, err error) {
 	if w.Shared == nil {
-		return manager.OpenFiles(folder, LeagueID, false, time.Now)
+		return manager.OpenFiles(folder, LeagueID, false, nil)
 	}
-	return manager.OpenShared(folder, LeagueID, false, time.Now, w.Shared())
+	return manager.OpenFiles(folder, LeagueID, false, w.Shared())
 }
 
 // Start creates the manager and runs it.
@@ -407,7 +407,7 @@ func (w *World) CheckFiles(folder store.Folder) *journal.State {
 	require.NoError(w.T, err)
 	referees, players := state.AgentRecords()
 	assert.Equal(w.T, [][]store.Agent{referees, players}, [][]store.Agent{agents.Referees, agents.Players})
-	for m := range state.Matches() {
+	for _, m := range state.Matches() {
 		assert.FileExists(w.T, folder.Match(LeagueID, m.Report.MatchID.String()))
 	}
 	for _, e := range append(w.Calls(protocol.NotifyRoundCompleted.Name),

@@ -81,7 +81,7 @@ func (m *moment) countsOfAgents() (lost, played, fallbacks map[string]int) {
 	for _, row := range m.standings().Rows {
 		lost[row.ID], played[row.ID], fallbacks[row.ID] = row.TechnicalLosses, row.Played, row.Fallbacks
 	}
-	for match := range m.Matches() {
+	for _, match := range m.Matches() {
 		if match.Report != nil && match.Report.RefereeID != "" {
 			played[match.Report.RefereeID]++
 		}

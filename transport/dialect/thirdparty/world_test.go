@@ -138,7 +138,7 @@ func (w *world) manager(players, referees int, change ...func(*manager.Options))
 	d, c := w.edge("", usual)
 	o := manager.Options{Created: leaguetest.Rules(leagueID, evenodd.Type, players, referees), Games: rules.NewRegistry(evenodd.Game{}), Caller: c, Clock: w.clock, Log: zerolog.Nop()}
 	if w.folder != "" {
-		keep, _, err := manager.OpenFiles(w.folder, leagueID, false, time.Now)
+		keep, _, err := manager.OpenFiles(w.folder, leagueID, false, nil)
 		require.NoError(w.t, err)
 		w.atEnd(func() { _ = keep.Close() })
 		o.Files = keep
