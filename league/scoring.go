@@ -41,14 +41,6 @@ func SwissTiebreakers() []string {
 	return []string{TiebreakPoints, TiebreakBuchholz, TiebreakSonnebornBerger, TiebreakWins}
 }
 
-// tiebreakers are the tie-breakers that rank.
-func (s Scoring) tiebreakers() []string {
-	if len(s.Tiebreakers) == 0 {
-		return DefaultScoring().Tiebreakers
-	}
-	return s.Tiebreakers
-}
-
 // Validate returns an error for the first tie-breaker that is unknown or repeated.
 func (s Scoring) Validate() error {
 	known := Tiebreakers()

@@ -32,8 +32,8 @@ func (t *Table) Ranking(levels []int) []Standing {
 	for i, player := range r.players {
 		rows[i] = t.rows[player]
 		if t.showOpponents {
-			byes, buchholz := t.byes[player], int(of.buchholz[player])
-			rows[i].Byes, rows[i].Buchholz, rows[i].SonnebornBerger = &byes, &buchholz, &of.sonnebornBerger[player]
+			rows[i].Byes, rows[i].Buchholz = new(t.byes[player]), new(int(of.buchholz[player]))
+			rows[i].SonnebornBerger = &of.sonnebornBerger[player]
 		}
 	}
 	r.separate(rows)

@@ -44,7 +44,11 @@ func New(players int, scoring Scoring) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{scoring: scoring, rows: make([]Standing, players), byes: make([]int, players)}
-	for _, name := range scoring.tiebreakers() {
+	names := scoring.Tiebreakers
+	if len(names) == 0 {
+		names = DefaultScoring().Tiebreakers
+	}
+	for _, name := range names {
 		t.tiebreaks = append(t.tiebreaks, tiebreakOf(name))
 	}
 	for player := range t.rows {

@@ -57,13 +57,8 @@ func NextReferee(s *journal.State, announced string, offers int, failed func(id 
 
 // full tells whether a referee has as many matches of the round as it can conduct at once.
 func full(s *journal.State, id string) bool {
-	load := 0
-	for _, announced := range s.Rounds[s.Round-1].Referees {
-		if announced == id {
-			load++
-		}
-	}
-	return load >= s.Agents[id].Capacity
+	announced := protocol.Select(s.Rounds[s.Round-1].Referees, func(other string) bool { return other == id })
+	return len(announced) >= s.Agents[id].Capacity
 }
 
 // Unannounced tells whether players would refuse a referee, because the announced one

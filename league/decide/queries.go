@@ -287,8 +287,7 @@ func (v *View) endpoint(id string) *string {
 	if id == "" {
 		return nil
 	}
-	endpoint := v.State.Agents[id].Endpoint
-	return &endpoint
+	return new(v.State.Agents[id].Endpoint)
 }
 
 // agentOf is the agent that a query names, else the player that asks; nil if it is not

@@ -180,10 +180,7 @@ func same(a, b *journal.MatchReported) bool {
 // attemptOf is the attempt that a report is about: the one it names, if that is the
 // referee's, else the referee's last.
 func attemptOf(q *protocol.MatchResultReport, id league.MatchID, fact *journal.Match, refereeID string) league.Attempt {
-	if slices.ContainsFunc(fact.Attempts, func(a journal.Attempt) bool {
-		return a.Referee == refereeID &&
-			a.Number == q.Attempt
-	}) {
+	if fact.Attempt(q.Attempt, refereeID) != nil {
 		return league.Attempt{MatchID: id, Number: q.Attempt}
 	}
 	return league.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}

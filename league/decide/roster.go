@@ -52,8 +52,7 @@ func (r *Roster) Size() *journal.Roster {
 	if r == nil {
 		return nil
 	}
-	size := r.size
-	return &size
+	return new(r.size)
 }
 
 // Restricts tells whether only listed agents of a role may register.

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -88,25 +89,20 @@ type SimulatedEntrant struct {
 }
 
 func (d *Created) apply(s *State, _ string) error {
-	if s.Created != nil {
+	err := store.CheckSchema(d.SchemaVersion)
+	switch {
+	case s.Created != nil:
 		return errors.New("a league is created once")
-	}
-	if err := store.CheckSchema(d.SchemaVersion); err != nil {
+	case err != nil:
 		return err
-	}
-	if d.Legs < 1 {
+	case d.Legs < 1:
 		return fmt.Errorf("legs: %d", d.Legs)
-	}
-	if err := d.TableScoring().Validate(); err != nil {
-		return err
-	}
-	if d.ManagerKey != "" && !protocol.ValidPublicKey(d.ManagerKey) {
+	case d.ManagerKey != "" && !protocol.ValidPublicKey(d.ManagerKey):
 		return fmt.Errorf("manager_key: %.80q", d.ManagerKey)
-	}
-	if d.Auth != "" && d.Auth != AuthLenient {
+	case d.Auth != "" && d.Auth != AuthLenient:
 		return fmt.Errorf("auth: %.40q", d.Auth)
 	}
-	if err := d.Tournament.check(d.Legs); err != nil {
+	if err := cmp.Or(d.TableScoring().Validate(), d.Tournament.check(d.Legs)); err != nil {
 		return err
 	}
 	s.Created, s.Configuration = d, &d.Configuration

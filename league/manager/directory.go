@@ -32,8 +32,7 @@ func (m *Manager) addAgent(known *journal.Agent) *agent {
 	if !a.player {
 		a.slots = make(chan struct{}, max(known.Capacity, 1))
 	}
-	endpoint := known.Endpoint // the state's own may change
-	a.endpoint.Store(&endpoint)
+	a.endpoint.Store(new(known.Endpoint)) // the state's own may change
 	a.proof.Store(m.prove(a.id, known.Generation))
 	m.agents[a.id] = a
 	return a
@@ -206,8 +205,7 @@ type proof struct {
 // expectReturn makes the channel that is closed when the agent registers again, and
 // returns the channel before.
 func (a *agent) expectReturn() (before *chan struct{}) {
-	next := make(chan struct{})
-	return a.returned.Swap(&next)
+	return a.returned.Swap(new(make(chan struct{})))
 }
 
 func (a *agent) address() string { return *a.endpoint.Load() }

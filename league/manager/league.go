@@ -138,8 +138,7 @@ func (m *Manager) openLeague() error {
 	}
 	m.applicants = decide.Registrations{Roster: o.Roster, Grace: protocol.Seconds(float64(o.RegistrationGrace))}
 	if created == nil {
-		begun := o.Created
-		return m.record(&begun)
+		return m.record(new(o.Created))
 	}
 	m.resumed = true
 	if err := m.takeOver(); err != nil {
@@ -302,8 +301,7 @@ func (m *Manager) respond(ctx context.Context, q *protocol.LeagueQuery, response
 			ErrorCode: string(no.Code), ErrorName: no.Code.Name(), ErrorDescription: no.Detail,
 		}}
 	}
-	success := err == nil
-	response.Success, response.QueryType = &success, q.QueryType
+	response.Success, response.QueryType = new(err == nil), q.QueryType
 	return response, nil
 }
 

@@ -243,20 +243,18 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at league.Attempt)
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)
-	annulled := 0
-	if last := len(c.fact.Annulled) - 1; last >= 0 {
-		annulled = c.fact.Annulled[last].Attempts
-	}
 	is := m.state.Agents[referee.id]
-	proves, relays := is.ShowsAccessTokens(), is.RelaysSignatures
-	keyA, keyB := m.state.Agents[c.a.id].PublicKey, m.state.Agents[c.b.id].PublicKey
-	m.mu.Unlock()
-	if relays {
-		q.Started = m.started
-		q.PlayerA.PublicKey, q.PlayerB.PublicKey = keyA, keyB
+	proves := is.ShowsAccessTokens()
+	if last := len(c.fact.Annulled) - 1; last >= 0 && proves {
+		q.AnnulledAttempts = c.fact.Annulled[last].Attempts
 	}
+	if is.RelaysSignatures {
+		q.Started = m.started
+		q.PlayerA.PublicKey, q.PlayerB.PublicKey = m.state.Agents[c.a.id].PublicKey, m.state.Agents[c.b.id].PublicKey
+	}
+	m.mu.Unlock()
 	if proves {
-		q.AllowedEndpoints, q.AnnulledAttempts = o.AllowedEndpoints, annulled
+		q.AllowedEndpoints = o.AllowedEndpoints
 		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 		q.PlayerB.AccessToken = c.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 	} else {

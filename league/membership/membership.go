@@ -61,8 +61,7 @@ func (c *Current) Membership() *Membership { return c.p.Load() }
 // that arrive until then wait, because a manager may begin the league before the agent
 // has read its response.
 func (c *Current) registering() {
-	pending := make(chan struct{})
-	c.pending.CompareAndSwap(nil, &pending)
+	c.pending.CompareAndSwap(nil, new(make(chan struct{})))
 }
 
 // answered ends the registration that registering announced, if any.

@@ -84,13 +84,17 @@ func (a *Agent) Register(ctx context.Context, request Apply, joined func(m *Memb
 
 // apply sends one registration until the manager responds.
 func (a *Agent) apply(ctx context.Context, request Apply, joined func(*Membership, bool), known *store.Identity) error {
-	conversation, err := a.conversation(known)
-	if err != nil {
-		return err
-	}
-	e, code := a.stamp.Envelope("", conversation), a.options.RegistrationCode
-	if known != nil {
+	e, code := a.stamp.Envelope("", ""), a.options.RegistrationCode
+	if known != nil { // each time in a new conversation
 		e.Sender, e.AuthToken, code = a.identities.role+":"+known.AgentID, known.AuthToken, ""
+		e.ConversationID = Conversation(known.Role, known.DisplayName)
+	} else {
+		// That of a new agent is stored first: an agent that cannot write its folder could not register again after a
+		// restart, so it does not register.
+		var err error
+		if e.ConversationID, err = a.identities.Conversation(a.options.Clock.Timestamp()); err != nil {
+			return fmt.Errorf("cannot write the identity of this agent: %w: make the folder writable, or use another", err)
+		}
 	}
 	call := request(e, code)
 	last := ""    // the reason of the last failure
@@ -162,20 +166,6 @@ func (a *Agent) join(known *store.Identity, answer *Answer, joined func(*Members
 // joins tells whether the agent may join a league.
 func (a *Agent) joins(leagueID string) bool {
 	return len(a.options.Leagues) == 0 || slices.Contains(a.options.Leagues, leagueID)
-}
-
-// conversation returns the conversation id of a registration. An agent with a token
-// gets a new one each time. That of a new agent is stored first: an agent that cannot
-// write its folder could not register again after a restart, so it does not register.
-func (a *Agent) conversation(known *store.Identity) (string, error) {
-	if known != nil {
-		return Conversation(known.Role, known.DisplayName), nil
-	}
-	name, err := a.identities.Conversation(a.options.Clock.Timestamp())
-	if err != nil {
-		return "", fmt.Errorf("cannot write the identity of this agent: %w: make the folder writable, or use another", err)
-	}
-	return name, nil
 }
 
 // unknown tells whether a manager answered that it does not know the token (E012).
