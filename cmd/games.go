@@ -41,7 +41,7 @@ func known() config.Known {
 		info := game.Info()
 		k.Games[t] = config.Game{
 			DisplayName: info.DisplayName, MoveTypes: info.MoveTypes, ValidChoices: info.ValidChoices,
-			MinPlayers: info.MinPlayers, MaxPlayers: info.MaxPlayers,
+			MinPlayers: 2, MaxPlayers: 2,
 			RulesModule: strings.TrimPrefix(reflect.TypeOf(game).PkgPath(), "evenodd/"),
 		}
 	}

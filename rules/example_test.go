@@ -13,7 +13,7 @@ type higherCard struct{}
 func (higherCard) Info() rules.Info {
 	return rules.Info{
 		Type: "higher_card", DisplayName: "Higher Card", MoveTypes: []string{"card"},
-		ValidChoices: map[string][]string{"card": {"1", "2", "3"}}, MinPlayers: 2, MaxPlayers: 2, MaxMoves: 1,
+		ValidChoices: map[string][]string{"card": {"1", "2", "3"}}, MaxMoves: 1,
 	}
 }
 

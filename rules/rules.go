@@ -23,16 +23,14 @@ const (
 // Other returns the opposite side.
 func (s Side) Other() Side { return 1 - s }
 
-// Info describes a game, in the form of the games registry.
+// Info describes a game of two players, in the form of the games registry.
 type Info struct {
 	Type         string              // identifier, such as even_odd
 	DisplayName  string              // for people
 	Rules        string              // what the players do and who wins, in a few sentences
 	MoveTypes    []string            // kinds of move the game asks for
 	ValidChoices map[string][]string // by move type
-	MinPlayers   int
-	MaxPlayers   int
-	MaxMoves     int // of one side in a match
+	MaxMoves     int                 // of one side in a match
 
 	// MoveWord is what people say before a move: with "column", the move 4 is "column 4". It is empty
 	// if the moves are words themselves.

@@ -26,7 +26,7 @@ func (nim) Info() rules.Info {
 	return rules.Info{
 		Type: "nim", DisplayName: "Nim", Rules: "Take one to three from the heap; the last one wins.", MoveTypes: []string{"take"},
 		ValidChoices: map[string][]string{"take": {"1", "2", "3"}},
-		MinPlayers:   2, MaxPlayers: 2, MaxMoves: 6,
+		MaxMoves:     6,
 	}
 }
 

@@ -46,8 +46,6 @@ func (Game) Info() rules.Info {
 		MoveTypes:    []string{MoveType},
 		MoveWord:     "take", // Change: the word before a move, or "" if the moves are words
 		ValidChoices: map[string][]string{MoveType: choices()},
-		MinPlayers:   2,
-		MaxPlayers:   2,
 		MaxMoves:     6, // the largest number of moves of one side in a match
 	}
 }

@@ -50,8 +50,6 @@ func (Game) Info() rules.Info {
 		MoveTypes:    []string{MoveType},
 		MoveWord:     "column",
 		ValidChoices: map[string][]string{MoveType: position{}.open()},
-		MinPlayers:   2,
-		MaxPlayers:   2,
 		MaxMoves:     columns * rows / 2,
 	}
 }

@@ -47,8 +47,6 @@ func (Game) Info() rules.Info {
 			"If the choices differ, the player who named the parity of the number wins; if they are equal, the match is a draw.",
 		MoveTypes:    []string{MoveType},
 		ValidChoices: map[string][]string{MoveType: {Even, Odd}},
-		MinPlayers:   2,
-		MaxPlayers:   2,
 		MaxMoves:     1,
 		SidesAlike:   true,
 	}
@@ -144,8 +142,7 @@ func (choosing) Play(moves [2]string) rules.Position { return chosen{moves} }
 
 // Judge returns a verdict without winner: nothing is decided before the choices.
 func (choosing) Judge(rules.Chance) rules.Verdict {
-	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict,
-		[2]string) string {
+	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string {
 		return "nobody has chosen"
 	}}
 }

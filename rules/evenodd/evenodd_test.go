@@ -320,9 +320,9 @@ func TestInfoIsTheRegistryEntryOfTheSpecification(t *testing.T) {
 		entry := registry.Games[info.Type]
 		assert.Equal(t, rules.Info{
 			Type: "even_odd", DisplayName: entry.DisplayName, Rules: info.Rules, MoveTypes: entry.MoveTypes,
-			ValidChoices: entry.ValidChoices, MinPlayers: entry.MinPlayers, MaxPlayers: entry.MaxPlayers,
-			MaxMoves: 1, SidesAlike: true,
+			ValidChoices: entry.ValidChoices, MaxMoves: 1, SidesAlike: true,
 		}, info)
+		assert.Equal(t, [2]int{2, 2}, [2]int{entry.MinPlayers, entry.MaxPlayers})
 		assert.Equal(t, info.ValidChoices[evenodd.MoveType], evenodd.Game{}.Start().Ask(rules.SideA).Options)
 	}
 }

@@ -41,8 +41,6 @@ func (Game) Info() rules.Info {
 			"beat paper, paper beats rock; equal choices are a draw.",
 		MoveTypes:    []string{MoveType},
 		ValidChoices: map[string][]string{MoveType: hands()},
-		MinPlayers:   2,
-		MaxPlayers:   2,
 		MaxMoves:     1,
 		SidesAlike:   true,
 	}
@@ -88,8 +86,7 @@ func (showing) Play(moves [2]string) rules.Position { return shown{moves} }
 
 // Judge has nothing to judge before the hands are shown.
 func (showing) Judge(rules.Chance) rules.Verdict {
-	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict,
-		[2]string) string {
+	return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string {
 		return "nobody has shown a hand"
 	}}
 }

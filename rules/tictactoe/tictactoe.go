@@ -48,8 +48,6 @@ func (Game) Info() rules.Info {
 		MoveTypes:    []string{MoveType},
 		MoveWord:     "cell",
 		ValidChoices: map[string][]string{MoveType: full.names()},
-		MinPlayers:   2,
-		MaxPlayers:   2,
 		MaxMoves:     5, // of X; O has four
 	}
 }
