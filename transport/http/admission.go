@@ -26,31 +26,17 @@ type admission struct {
 	change chan struct{} // has an element when a connection that waits to be admitted should try again
 
 	mu   sync.Mutex
-	all  list.List // of connections; those that wait for a request are in order, the oldest first
-	from map[netip.Addr]*list.List
-	of   map[string]int // the proven connections of each agent
+	all  list.List          // of connections; those that wait for a request are in order, the oldest first
+	from map[netip.Addr]int // the connections of each address
+	of   map[string]int     // the proven connections of each agent
 }
 
 // provenConns returns how many connections of one agent are proven at most. Further ones
 // stay unproven, so that no agent crowds out the connections of others.
 func provenConns(l *Limits) int { return max(4, l.ConnsPerAddress/8) }
 
-// oldest returns the connection that a new one may replace; nil for none.
-func oldest(conns *list.List) (oldest *admittedConn) {
-	for e := conns.Front(); e != nil; e = e.Next() {
-		switch c := e.Value.(*admittedConn); {
-		case c.busy:
-		case !c.proven.Load():
-			return c
-		case oldest == nil:
-			oldest = c
-		}
-	}
-	return oldest
-}
-
 func newAdmission(limits Limits) *admission {
-	return &admission{limits: limits, change: make(chan struct{}, 1), from: map[netip.Addr]*list.List{}, of: map[string]int{}}
+	return &admission{limits: limits, change: make(chan struct{}, 1), from: map[netip.Addr]int{}, of: map[string]int{}}
 }
 
 // admit admits a connection, and closes another one for it if necessary. It waits while
@@ -74,49 +60,53 @@ func (a *admission) admit(c *admittedConn, closed <-chan struct{}) bool {
 func (a *admission) try(c *admittedConn) (admitted, full bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	own := a.from[c.from]
-	if own == nil {
-		own = list.New()
-	}
-	if !c.proxied && own.Len() >= a.limits.ConnsPerAddress && !a.replace(own) {
+	ofAddress := func(other *admittedConn) bool { return other.from == c.from }
+	if !c.proxied && a.from[c.from] >= a.limits.ConnsPerAddress && !a.replace(ofAddress) {
 		return false, false
 	}
-	if a.all.Len() >= a.limits.Conns && !a.replace(&a.all) {
+	if a.all.Len() >= a.limits.Conns && !a.replace(func(*admittedConn) bool { return true }) {
 		return false, true
 	}
-	a.from[c.from], c.own = own, own
-	c.inAll, c.inOwn = a.all.PushBack(c), own.PushBack(c)
+	a.from[c.from]++
+	c.inAll = a.all.PushBack(c)
 	return true, false
 }
 
-// replace closes a connection for a new one. The lock is held.
-func (a *admission) replace(among *list.List) bool {
-	c := oldest(among)
-	if c == nil {
+// replace closes the oldest of some connections for a new one. The lock is held.
+func (a *admission) replace(among func(*admittedConn) bool) bool {
+	var oldest *admittedConn // among those without a credential; without such, among all
+	for e := a.all.Front(); e != nil && (oldest == nil || oldest.proven.Load()); e = e.Next() {
+		if c := e.Value.(*admittedConn); !c.busy && among(c) && (oldest == nil || !c.proven.Load()) {
+			oldest = c
+		}
+	}
+	if oldest == nil {
 		return false
 	}
-	a.remove(c)
-	_ = c.Conn.Close() // without the courtesy of admittedConn.Close, which takes time
+	a.remove(oldest)
+	_ = oldest.Conn.Close() // without the courtesy of admittedConn.Close, which takes time
 	return true
 }
 
 // remove ends the count of a connection, once. The lock is held.
 func (a *admission) remove(c *admittedConn) {
-	if c.own == nil {
+	if c.inAll == nil {
 		return
 	}
 	a.all.Remove(c.inAll)
-	c.own.Remove(c.inOwn)
-	if c.own.Len() == 0 {
-		delete(a.from, c.from)
-	}
-	c.own = nil
+	c.inAll = nil
+	decrement(a.from, c.from)
 	if c.proven.Load() {
-		if a.of[c.agent]--; a.of[c.agent] == 0 {
-			delete(a.of, c.agent)
-		}
+		decrement(a.of, c.agent)
 	}
 	a.changed()
+}
+
+// decrement lowers a count, which is not stored once it is 0.
+func decrement[K comparable](counts map[K]int, key K) {
+	if counts[key]--; counts[key] == 0 {
+		delete(counts, key)
+	}
 }
 
 func (a *admission) changed() {
@@ -181,10 +171,9 @@ type admittedConn struct {
 	streaming atomic.Int64 // the nanoseconds for one write of a stream; 0 without a stream
 
 	// Guarded by the lock of the admission.
-	busy         bool       // a call is in progress
-	agent        string     // the caller that has proven it
-	own          *list.List // of the same address; nil when the connection is not counted
-	inAll, inOwn *list.Element
+	busy  bool          // a call is in progress
+	agent string        // the caller that has proven it
+	inAll *list.Element // nil when the connection is not counted
 }
 
 // admitted returns the connection that a server has from a listener of this package; nil
@@ -209,12 +198,11 @@ func (c *admittedConn) wait() {
 	c.streaming.Store(0)
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()
-	if c.own == nil {
+	if c.inAll == nil {
 		return
 	}
 	c.busy = false
 	c.admission.all.MoveToBack(c.inAll)
-	c.own.MoveToBack(c.inOwn)
 	c.admission.changed()
 }
 
@@ -226,7 +214,7 @@ func (c *admittedConn) prove(agent string) {
 	}
 	c.admission.mu.Lock()
 	defer c.admission.mu.Unlock()
-	if c.own == nil || c.proven.Load() || c.admission.of[agent] >= provenConns(&c.admission.limits) {
+	if c.inAll == nil || c.proven.Load() || c.admission.of[agent] >= provenConns(&c.admission.limits) {
 		return
 	}
 	c.agent = agent
