@@ -2,6 +2,7 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,7 +51,9 @@ func playerOn(said protocol.Object, names []string, byPort bool) protocol.Assign
 		ids = append(ids, name+"_id", name)
 		endpoints = append(endpoints, name+"_endpoint", name+"_url")
 	}
-	p := protocol.AssignedPlayer{PlayerID: firstText(said, ids), Endpoint: firstText(said, endpoints)}
+	p := protocol.AssignedPlayer{
+		PlayerID: cmp.Or(protocol.Each(ids, said.Text)...), Endpoint: cmp.Or(protocol.Each(endpoints, said.Text)...),
+	}
 	if n, numbered := league.ParsePlayerID(p.PlayerID); byPort && p.Endpoint == "" && numbered && n < 100 {
 		p.Endpoint = fmt.Sprintf("http://localhost:81%02d/mcp", n)
 	}
@@ -105,9 +108,9 @@ func ForThirdParty(assignment protocol.Object) protocol.Object {
 // AsAnnouncement returns an assignment as the announcement of a round: a referee finds its
 // matches by its id or its endpoint.
 func AsAnnouncement(assignment protocol.Object, endpoint string) protocol.Object {
-	round := only(slices.Clone(assignment),
+	round := only(assignment,
 		"protocol", "message_type", "sender", "timestamp", "conversation_id", "league_id", "round_id")
-	match := only(slices.Clone(assignment), "match_id", "game_type")
+	match := only(assignment, "match_id", "game_type")
 	round.SetText("message_type", protocol.TypeRoundAnnouncement)
 	for _, names := range sideNames {
 		player := assignment.Object(names[0])

@@ -142,7 +142,7 @@ func correctResult(p *protocol.Object) {
 	result := protocol.ParseObject(p.Get("game_result"))
 	if result == nil {
 		names := append([]string{"status", "choices", "drawn_number", "number_parity"}, winnerNames...)
-		result = only(slices.Clone(*p), names...)
+		result = only(*p, names...)
 	}
 	for _, name := range winnerNames {
 		if v := result.Raw(name); v != nil {

@@ -19,11 +19,8 @@ type Failure struct {
 	Data      jsontext.Value
 }
 
-// The errors of JSON-RPC that have a meaning here.
-const (
-	MethodNotFound = -32601
-	serverError    = -32000
-)
+// serverError is the code of JSON-RPC for a failure without a code.
+const serverError = -32000
 
 // failure is what an object reports as an error of JSON-RPC or of MCP, or by a status.
 func (m *Method) failure(o protocol.Object) Failure {
@@ -144,5 +141,5 @@ func (f Failure) Body(id []byte) []byte {
 	if data != nil {
 		failure.Set("data", data)
 	}
-	return errorBody(id, failure.Append(nil))
+	return slices.Concat([]byte(`{"jsonrpc":"2.0","error":`), failure.Append(nil), []byte(`,"id":`), id, []byte("}"))
 }

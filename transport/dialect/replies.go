@@ -79,11 +79,7 @@ func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
 
 // AsksToWait tells whether a status of HTTP asks to wait: it says nothing about the form.
 func AsksToWait(status int) bool {
-	switch status {
-	case httpTooManyRequests, httpBadGateway, httpUnavailable, httpGatewayTimeout:
-		return true
-	}
-	return false
+	return slices.Contains([]int{httpTooManyRequests, httpBadGateway, httpUnavailable, httpGatewayTimeout}, status)
 }
 
 // maxDepth is the largest number of structures around a message.

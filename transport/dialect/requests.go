@@ -181,19 +181,9 @@ func rename(o *protocol.Object, from, to string) {
 	}
 }
 
-// firstText returns the first text that some members hold; "" for none.
-func firstText(o protocol.Object, names []string) string {
-	for _, name := range names {
-		if text := o.Text(name); text != "" {
-			return text
-		}
-	}
-	return ""
-}
-
-// only returns some members of an object. It changes the object.
+// only returns some members of an object.
 func only(o protocol.Object, names ...string) protocol.Object {
-	return slices.DeleteFunc(o, func(m member) bool { return !slices.Contains(names, m.Name) })
+	return protocol.Select(o, func(m member) bool { return slices.Contains(names, m.Name) })
 }
 
 // CallBody returns the body of a request in the form of the specification. A nil id is
@@ -201,11 +191,6 @@ func only(o protocol.Object, names ...string) protocol.Object {
 func CallBody(method string, params, id jsontext.Value) []byte {
 	body, _ := transport.RequestBody(method, params, id) // names of methods are UTF-8
 	return body
-}
-
-// errorBody returns the body of a response with an error.
-func errorBody(id, failure jsontext.Value) []byte {
-	return slices.Concat([]byte(`{"jsonrpc":"2.0","error":`), failure, []byte(`,"id":`), id, []byte("}"))
 }
 
 // Short returns the printable ASCII of an id, at most 50 bytes, for names and logs.

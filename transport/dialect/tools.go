@@ -96,7 +96,7 @@ func (m *Method) tool(all []Tool) *Tool {
 // the schema names, or all of it as the only argument. Ok is false if they cannot.
 func (t *Tool) argumentsFor(message jsontext.Value) (arguments jsontext.Value, ok bool) {
 	members := protocol.ParseObject(message)
-	named := only(slices.Clone(members), t.arguments...)
+	named := only(members, t.arguments...)
 	complete := !slices.ContainsFunc(t.required, func(name string) bool { return !members.Has(name) })
 	switch {
 	case len(t.arguments) == 0:

@@ -65,7 +65,7 @@ func (b *Bridge) Call(ctx context.Context, q *transport.Request, body []byte, po
 	case err == nil && r.Verdict == dialect.Deferred && question != nil:
 		return question.await(ctx)
 	case err == nil && r.Status == httpOK && c.method != nil && c.method.Registers:
-		b.registered(q.Method == protocol.RegisterReferee.Name, r.Body)
+		b.registered(strings.TrimPrefix(q.Method, "register_"), r.Body)
 	}
 	return transport.Posted{Status: r.Status, Body: r.Body, Arrived: r.arrived}, err
 }
@@ -113,13 +113,13 @@ func (b *Bridge) warn() *zerolog.Event {
 
 // A membership in a league.
 type membership struct {
-	player, referee bool // both are false if the agent is in no league
-	leagueID        string
-	agentID         string
-	thirdParty      bool // the manager does not prove that it is one of our agents
+	role       string // protocol.RolePlayer or protocol.RoleReferee; "" if the agent is in no league
+	leagueID   string
+	agentID    string
+	thirdParty bool // the manager does not prove that it is one of our agents
 }
 
-func (m *membership) exists() bool { return m.player || m.referee }
+func (m *membership) exists() bool { return m.role != "" }
 
 func (b *Bridge) membership() membership {
 	b.mu.Lock()
@@ -183,18 +183,15 @@ func (b *Bridge) beforeCall(ctx context.Context, method string, body []byte) (af
 	return func() {}
 }
 
-// registered reads the response to a registration. The agent forgets what it knew about
+// registered reads the response to the registration of a player or a referee. The agent forgets what it knew about
 // another league.
-func (b *Bridge) registered(referee bool, body []byte) {
-	r, id := protocol.ParseObject(body).Object("result"), "player_id"
-	if referee {
-		id = "referee_id"
-	}
+func (b *Bridge) registered(role string, body []byte) {
+	r := protocol.ParseObject(body).Object("result")
 	if r.Text("status") != protocol.StatusAccepted {
 		return
 	}
 	thirdParty := r.Text("manager_auth") != protocol.ManagerAuthBearer
-	m := membership{!referee, referee, r.Text("league_id"), r.Text(id), thirdParty}
+	m := membership{role, r.Text("league_id"), r.Text(role + "_id"), thirdParty}
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.member.exists() && b.member != m {

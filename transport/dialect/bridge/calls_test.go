@@ -417,7 +417,7 @@ func TestRegistrationAtAManagerWithTools(t *testing.T) {
 	}}
 	_, err := p.Call(t.Context(), &transport.Request{Endpoint: there, Method: "register_player"}, asking("register_player", `{"sender":"player:alice"}`), agent.post)
 	require.NoError(t, err)
-	assert.Equal(t, membership{player: true, leagueID: "l", agentID: "P01", thirdParty: true}, p.membership())
+	assert.Equal(t, membership{role: protocol.RolePlayer, leagueID: "l", agentID: "P01", thirdParty: true}, p.membership())
 }
 
 // A notice without a tool is rejected without a request, and the log has the reason.

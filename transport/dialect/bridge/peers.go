@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
 
@@ -241,7 +242,7 @@ func (s *search) fail(exhausted, alone bool) reply {
 			Str("event_type", "FORMS_REJECTED").Msg("the agent rejected every form of this call")
 	}
 	if s.method.Notice && !best.Failure.Present { // always an error of JSON-RPC: the agent got the notice
-		best.Body = dialect.Failure{Code: dialect.MethodNotFound, Text: "HTTP " + strconv.Itoa(best.Status)}.Body(s.asked.ID)
+		best.Body = dialect.Failure{Code: transport.CodeMethodNotFound, Text: "HTTP " + strconv.Itoa(best.Status)}.Body(s.asked.ID)
 	}
 	return best
 }
@@ -270,21 +271,18 @@ const telling = 5
 // in the likeliest form of a start, because a referee may fail in the match that it has started.
 func (r *reply) rank() int {
 	f, succeeded := r.Failure, r.Status/100 == 2
+	says := f.Present && f.Text != "" && f.Code != transport.CodeMethodNotFound && !f.UnknownMethod()
 	switch {
 	case r.Status == 0: // none
 		return 0
 	case r.unsent:
 		return 1
-	case f.Present && f.Text != "" && f.Code != dialect.MethodNotFound && !f.UnknownMethod():
-		if f.Code != 0 && !slices.Contains(standardTexts, f.Text) {
-			return telling + 2
-		} else if f.Code == 0 {
-			return telling + 1
-		}
+	case says && f.Code == 0:
+		return telling + 1
+	case says && !slices.Contains(standardTexts, f.Text):
+		return telling + 2
 	case r.first && !f.Present && (succeeded || r.Status >= httpInternalError):
 		return telling
-	}
-	switch {
 	case f.Present, r.Message != nil:
 		return 4
 	case !succeeded && protocol.ParseObject(r.Body) != nil:

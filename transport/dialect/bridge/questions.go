@@ -1,6 +1,7 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/netip"
@@ -138,10 +139,7 @@ func (s *server) acceptAnswer(ctx context.Context, from netip.Addr, q *dialect.R
 // sentTo returns the questions that were sent to the host with an address, and not to
 // the opponent of the player that answers.
 func sentTo(ctx context.Context, from netip.Addr, answer protocol.Object, open []*question) []*question {
-	player := answer.Text("player_id")
-	if player == "" {
-		player = protocol.AgentOf(answer.Text("sender"))
-	}
+	player := cmp.Or(answer.Text("player_id"), protocol.AgentOf(answer.Text("sender")))
 	return slices.DeleteFunc(open, func(q *question) bool {
 		message := q.message()
 		isOpponent := strings.EqualFold(message.Text("opponent_id"), player) ||

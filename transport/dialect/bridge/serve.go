@@ -24,7 +24,7 @@ func (s *server) serve(ctx context.Context, from netip.Addr, body []byte) transp
 	}
 	q := dialect.ReadRequest(body)
 	switch {
-	case q != nil && q.PostsAnswer() && s.membership().referee:
+	case q != nil && q.PostsAnswer() && s.membership().role == protocol.RoleReferee:
 		return s.servePostedAnswer(ctx, from, q)
 	case q == nil || !q.Resolve():
 		return s.next(ctx, body)

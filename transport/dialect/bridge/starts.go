@@ -29,7 +29,7 @@ func (s *server) serveStart(ctx context.Context, q *dialect.Request) (answer tra
 	m := s.awaitMembership(ctx)
 	announces := q.Kind == protocol.TypeRoundAnnouncement
 	switch {
-	case m.player, announces && !m.thirdParty:
+	case m.role == protocol.RolePlayer, announces && !m.thirdParty:
 		return transport.Answer{}, false
 	case announces:
 		return s.startRound(ctx, q, m)
