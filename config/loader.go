@@ -28,9 +28,7 @@ import (
 
 // The schema version of the files that this program writes. It reads all versions
 // with the same major number.
-const (
-	schemaVersion = "1.0.0"
-)
+const schemaVersion = "1.0.0"
 
 // builtin holds the built-in values.
 //

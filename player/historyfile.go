@@ -49,8 +49,8 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 	case folder == "":
 		return nil, nil
 	case !protocol.ValidLeagueID(m.AgentID): // the id comes from a third-party manager, and names a folder
-		log.Error().Str("player_id", m.AgentID).Str("event_type",
-			"HISTORY_UNNAMABLE").Msg("history is not stored: the player's id cannot name a folder")
+		log.Error().Str("player_id", m.AgentID).Str("event_type", "HISTORY_UNNAMABLE").
+			Msg("history is not stored: the player's id cannot name a folder")
 		return nil, nil
 	}
 	path := folder.History(m.AgentID)
@@ -71,8 +71,8 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 		}
 		moved, err := renameAside(name, p.options.Clock.Timestamp())
 		if err != nil {
-			log.Error().Err(err).Str("event_type", "HISTORY_NOT_MOVED").Msg(
-				"history is not stored: the existing file cannot be renamed")
+			log.Error().Err(err).Str("event_type", "HISTORY_NOT_MOVED").
+				Msg("history is not stored: the existing file cannot be renamed")
 			return nil, nil
 		}
 		log.Info().Str("path", moved).Str("event_type", "HISTORY_MOVED").Msg("renamed the previous history file")

@@ -107,8 +107,8 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	}
 	if m.commitment != q.DrawCommitment {
 		p.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", m.id).
-			Str("event_type", "DRAW_COMMITMENT_CHANGED").Msg(
-			"the referee sends another draw commitment than before: the first one counts")
+			Str("event_type", "DRAW_COMMITMENT_CHANGED").
+			Msg("the referee sends another draw commitment than before: the first one counts")
 	}
 	p.state = stateInMatch
 	accept := true
@@ -212,8 +212,8 @@ func (p *Player) checkDraw(m *match, q *protocol.GameOver) {
 		q.Draw.Nonce)
 	if !opens || q.Draw.Commitment != m.commitment {
 		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", m.auth.sender).
-			Str("event_type", "DRAW_COMMITMENT_BROKEN").Msg(
-			"the draw differs from the referee's commitment: the audit of the league will report it")
+			Str("event_type", "DRAW_COMMITMENT_BROKEN").
+			Msg("the draw differs from the referee's commitment: the audit of the league will report it")
 	}
 }
 
@@ -224,8 +224,8 @@ func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError)
 	}
 	p.options.Log.Warn().Str("message_type", q.MessageType).Str("conversation_id", q.ConversationID).
 		Str("match_id", q.MatchID).Str("error_code", q.ErrorCode).Str("error", q.ErrorDescription).
-		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).Str("event_type",
-		"THE_REFEREE_REPORTS_AN_ERROR").Msg("the referee reports an error")
+		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).
+		Str("event_type", "THE_REFEREE_REPORTS_AN_ERROR").Msg("the referee reports an error")
 	return p.ack(q.MatchID, 0), nil
 }
 

@@ -137,8 +137,7 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 	id := p.ID()
 	d := &store.HistoryDecision{MatchID: key.matchID, Attempt: key.attempt, Decision: store.Decision{
 		Turn: key.turn, Choice: chosen.choice, Fallback: chosen.fallback, RefereeID: key.refereeID, Started: q.Started,
-		RoleInMatch:    q.RoleInMatch,
-		DrawCommitment: q.DrawCommitment, EntropyCommitments: q.EntropyCommitments,
+		RoleInMatch: q.RoleInMatch, DrawCommitment: q.DrawCommitment, EntropyCommitments: q.EntropyCommitments,
 	}}
 	if _, commits := q.EntropyCommitments.Get(id); commits {
 		d.Decision.Entropy = m.entropy
@@ -241,9 +240,8 @@ func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *leagu
 
 // contradiction logs a result that contradicts what the player knows.
 func (p *Player) contradiction(matchID, by, member, own, reported string) {
-	p.options.Log.Error().Str("match_id", matchID).Str("sender", by).Str("member", member).Str("own", own).Str("reported",
-		reported).
-		Str("event_type", "DECISION_CONTRADICTED").
+	p.options.Log.Error().Str("match_id", matchID).Str("sender", by).Str("member", member).Str("own", own).
+		Str("reported", reported).Str("event_type", "DECISION_CONTRADICTED").
 		Msg("a result contradicts the player's own record: the audit of the league shows both")
 }
 

@@ -44,8 +44,7 @@ func (p *Player) askTotals(ctx context.Context) {
 		}
 	}
 	if err != nil {
-		p.options.Log.Warn().Err(err).Str("event_type", "TOTALS_MISSING").Msg(
-			"manager did not return this player's totals")
+		p.options.Log.Warn().Err(err).Str("event_type", "TOTALS_MISSING").Msg("manager did not return this player's totals")
 		return
 	}
 	p.mu.Lock()
@@ -79,12 +78,15 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 	if p.totals != nil {
 		p.totals = totalsOf(&rows[i])
 	}
-	before, table := p.tally, *totalsOf(&rows[i])
-	p.tally = tally{true, round, minus(table, p.history.stats)}
+	before, table, own := p.tally, totalsOf(&rows[i]), &p.history.stats
+	p.tally = tally{true, round, protocol.PlayerStats{
+		TotalMatches: table.TotalMatches - own.TotalMatches,
+		Wins:         table.Wins - own.Wins, Draws: table.Draws - own.Draws, Losses: table.Losses - own.Losses,
+	}}
 	if !before.known || len(p.current) != 1 {
 		return
 	}
-	result := missing(minus(p.tally.more, before.more))
+	result := missing(before.more, p.tally.more)
 	for matchID, m := range p.current {
 		if result == "" || m.round != round || before.round != round && before.round != round-1 {
 			return
@@ -95,9 +97,9 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 		if !p.add(&known) {
 			return
 		}
-		p.tally.more = minus(table, p.history.stats)
-		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type",
-			"RESULT_FROM_STANDINGS").Msg("no readable GAME_OVER: the result follows from the standings")
+		p.tally.more = before.more
+		p.options.Log.Info().Str("match_id", matchID).Str("result", result).Str("event_type", "RESULT_FROM_STANDINGS").
+			Msg("no readable GAME_OVER: the result follows from the standings")
 		delete(p.current, matchID)
 		p.idle()
 	}
@@ -105,21 +107,12 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 
 // missing returns the result of the one match that the table has gained beyond the
 // history; "" unless it is exactly one.
-func missing(gained protocol.PlayerStats) string {
-	switch gained {
-	case protocol.PlayerStats{TotalMatches: 1, Wins: 1}:
-		return store.ResultWin
-	case protocol.PlayerStats{TotalMatches: 1, Draws: 1}:
-		return store.ResultDraw
-	case protocol.PlayerStats{TotalMatches: 1, Losses: 1}:
-		return store.ResultLoss
+func missing(before, now protocol.PlayerStats) string {
+	for _, result := range []string{store.ResultWin, store.ResultDraw, store.ResultLoss} {
+		more := before
+		if store.Count(&more, result, 1); more == now {
+			return result
+		}
 	}
 	return ""
-}
-
-func minus(a, b protocol.PlayerStats) protocol.PlayerStats {
-	return protocol.PlayerStats{
-		TotalMatches: a.TotalMatches - b.TotalMatches,
-		Wins:         a.Wins - b.Wins, Losses: a.Losses - b.Losses, Draws: a.Draws - b.Draws,
-	}
 }

@@ -23,9 +23,8 @@ type failure struct {
 func (m *match) sendGameError(s *matchSide, f failure) (delivered context.Context) {
 	r, notice := m.referee, m.gameError(s, &f)
 	r.options.Log.Warn().Str("conversation_id", m.conversation).Str("player_id", notice.PlayerID).
-		Str("error_code", string(f.fault.Code)).Str("detail", f.fault.Detail).Int("retry", f.retries).Bool("retryable",
-		f.again).
-		Str("event_type", "A_PLAYER_FAILED").Msg("a player failed")
+		Str("error_code", string(f.fault.Code)).Str("detail", f.fault.Detail).Int("retry", f.retries).
+		Bool("retryable", f.again).Str("event_type", "A_PLAYER_FAILED").Msg("a player failed")
 	send := notify(m, s, &protocol.NotifyGameError, s.window.Try, notice, protocol.NotifyGameError.Timeout)
 	m.pending.Add(1)
 	delivered, cancel := context.WithCancel(r.life)

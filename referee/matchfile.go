@@ -25,8 +25,7 @@ func (r *Referee) hasFile(member *membership.Membership, matchID string) bool {
 	}
 	if r.options.Folder != "" {
 		r.options.Log.Error().Str("league_id", member.LeagueID).Str("match_id", matchID).Str("referee_id", member.AgentID).
-			Str("event_type", "MATCH_FILE_UNNAMABLE").Msg(
-			"these ids cannot name a file: no file is written of the match")
+			Str("event_type", "MATCH_FILE_UNNAMABLE").Msg("these ids cannot name a file: no file is written of the match")
 	}
 	return false
 }

@@ -20,9 +20,8 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) {
 		if doc.Lifecycle.State != store.StateFinished {
 			continue
 		}
-		r.options.Log.Info().Str("match_id", matchID).Int("attempt", doc.Attempt).
-			Str("event_type", "REPORT_RESUMED").Msg(
-			"reporting a match again that was finished before the restart and not acknowledged")
+		r.options.Log.Info().Str("match_id", matchID).Int("attempt", doc.Attempt).Str("event_type", "REPORT_RESUMED").
+			Msg("reporting a match again that was finished before the restart and not acknowledged")
 		r.mu.Lock()
 		if r.matches[matchID] == nil {
 			m := recovered(r, member, doc)
@@ -91,9 +90,8 @@ func (r *Referee) readOwn(member *membership.Membership, matchID string) *store.
 }
 
 func (r *Referee) logUnusable(err error, matchID, path string) {
-	r.options.Log.Error().Err(err).Str("match_id", matchID).Str("file", path).
-		Str("event_type", "MATCH_FILE_UNUSABLE").Msg(
-		"a match file is damaged: the match is played again when it is assigned")
+	r.options.Log.Error().Err(err).Str("match_id", matchID).Str("file", path).Str("event_type", "MATCH_FILE_UNUSABLE").
+		Msg("a match file is damaged: the match is played again when it is assigned")
 }
 
 // checkOwn returns an error unless a document has a result of this referee in a match.

@@ -169,9 +169,8 @@ func (r *Referee) archive(old *store.OldMatches, leagueID string) {
 	into, err := old.Archive(leagueID, r.options.Clock.Timestamp())
 	switch {
 	case err != nil:
-		r.options.Log.Error().Err(err).Str("league_id", leagueID).
-			Str("event_type", "OLD_MATCH_FILES_NOT_MOVED").Msg(
-			"cannot move the match files of an older league: they may be taken for those of this one")
+		r.options.Log.Error().Err(err).Str("league_id", leagueID).Str("event_type", "OLD_MATCH_FILES_NOT_MOVED").
+			Msg("cannot move the match files of an older league: they may be taken for those of this one")
 	case into != "":
 		r.options.Log.Warn().Str("league_id", leagueID).Str("folder", into).
 			Str("event_type", "OLD_MATCH_FILES_MOVED").Msg("moved the match files of an older league of this name")
@@ -313,8 +312,8 @@ func (r *Referee) warn(playerID, what string) {
 		r.options.Warned(playerID, what)
 	}
 	if first {
-		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).Str("event_type",
-			"A_PLAYERS_REPLIES_DO_NOT_CONFORM").Msg("a player's replies do not conform")
+		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).
+			Str("event_type", "A_PLAYERS_REPLIES_DO_NOT_CONFORM").Msg("a player's replies do not conform")
 	}
 }
 

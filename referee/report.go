@@ -20,9 +20,8 @@ func (m *match) sendGameOver(side rules.Side) {
 	}
 	limit := protocol.Seconds(m.assignment.Timeouts.GameOver)
 	if err := notify(m, s, &protocol.NotifyMatchResult, 1, notice, limit)(); err != nil {
-		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).
-			Str("player_id", s.player.PlayerID).Str("event_type",
-			"GAME_OVER_WAS_NOT_ACKNOWLEDGED").Msg("GAME_OVER was not acknowledged")
+		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).
+			Str("event_type", "GAME_OVER_WAS_NOT_ACKNOWLEDGED").Msg("GAME_OVER was not acknowledged")
 	}
 }
 
@@ -45,8 +44,8 @@ func (m *match) deliver() {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
 		return err
 	}, func(err error, wait time.Duration) {
-		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).Str("event_type",
-			"CANNOT_REPORT_YET_TRYING_AGAIN").Msg("cannot report yet, trying again")
+		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).
+			Str("event_type", "CANNOT_REPORT_YET_TRYING_AGAIN").Msg("cannot report yet, trying again")
 	})
 	refusal := protocol.AsError(err)
 	switch {
@@ -55,8 +54,8 @@ func (m *match) deliver() {
 	case ctx.Err() != nil: // another process may report it later
 		m.fileEnding()
 	default:
-		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("event_type",
-			"THE_MANAGER_REFUSES_THE_REPORT").Msg("the manager refuses the report")
+		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("event_type", "THE_MANAGER_REFUSES_THE_REPORT").
+			Msg("the manager refuses the report")
 		if refusal != nil && refusal.Remote {
 			m.fileReply(refusal)
 		}
@@ -70,9 +69,8 @@ func (m *match) deliver() {
 		m.referee.acknowledged(m)
 	}
 	if err == nil {
-		o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).Str("reason",
-			m.final.Result.Details.Reason).
-			Str("event_type", "MATCH_REPORTED").Msg("match reported")
+		o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).
+			Str("reason", m.final.Result.Details.Reason).Str("event_type", "MATCH_REPORTED").Msg("match reported")
 	}
 }
 

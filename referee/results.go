@@ -116,8 +116,7 @@ func (r *Referee) logCheckpoint(err error) {
 func (r *Referee) unreported(member *membership.Membership) map[string]*store.Match {
 	if _, err := r.openLog(member); err != nil && !errors.Is(err, errStopped) {
 		r.options.Log.Error().Err(err).Str("file", r.options.Folder.MatchLog(member.LeagueID, member.AgentID)).
-			Str("event_type", "FINISHED_MATCHES_UNREADABLE").Msg(
-			"cannot read finished matches: they will be played again")
+			Str("event_type", "FINISHED_MATCHES_UNREADABLE").Msg("cannot read finished matches: they will be played again")
 	}
 	r.results.mu.Lock()
 	defer r.results.mu.Unlock()

@@ -3,6 +3,7 @@ package referee
 import (
 	crand "crypto/rand"
 	"fmt"
+	"slices"
 
 	"evenodd/league"
 	"evenodd/league/protocol"
@@ -41,15 +42,12 @@ func (m *match) checkSignature(s *matchSide, a *move) error {
 		return nil
 	}
 	if f, broken := a.envelope.BrokenField("signature"); broken {
-		return invalid("signature must be a string of 128 hexadecimal digits, got %s",
-			f.Got)
+		return invalid("signature must be a string of 128 hexadecimal digits, got %s", f.Got)
 	}
 	statement := &protocol.MoveStatement{
 		Started: m.assignment.Started, MatchID: m.matchID, Attempt: m.attempt, RefereeID: m.member.AgentID,
-		PlayerID:           s.player.PlayerID,
-		DrawCommitment:     m.commitment,
+		PlayerID: s.player.PlayerID, Turn: m.turn, Move: a.choice, DrawCommitment: m.commitment,
 		EntropyCommitments: [2]string{m.sides[rules.SideA].entropyCommitment, m.sides[rules.SideB].entropyCommitment},
-		Turn:               m.turn, Move: a.choice,
 	}
 	if s.entropyCommitment != "" {
 		statement.Entropy = a.Entropy
@@ -72,7 +70,7 @@ func (m *match) collectMoves() {
 	if m.game.MaxTurns() == 1 {
 		return
 	}
-	moves := m.moves[:len(m.moves):len(m.moves)] // questions hold the slice
+	moves := slices.Clip(m.moves) // questions hold the slice
 	for i := range m.sides {
 		if s := &m.sides[i]; s.moved == m.turn {
 			moves = append(moves, protocol.PlayerMove{PlayerID: m.players[i], Move: s.move})

@@ -86,7 +86,7 @@ func (m *StallMonitor) longest(from, to, now time.Time) (longest time.Duration) 
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	current := stall{m.last, now} // its tick may come after this call
-	for _, s := range append(m.stalls[:len(m.stalls):len(m.stalls)], current) {
+	for _, s := range append(slices.Clip(m.stalls), current) {
 		if s.length() >= leastStall && s.from.Before(to) && s.to.After(from) {
 			longest = max(longest, s.length())
 		}

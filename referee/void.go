@@ -100,11 +100,10 @@ func (m *match) repeatVoid(s *matchSide, fault *protocol.Error, n int) bool {
 		level = zerolog.ErrorLevel
 		m.givenUp.Store(true)
 	}
-	o.Log.WithLevel(level).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type",
-		w.response).
-		Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", w.Void).Int("times", n).
-		Bool("given_up", givenUp).Str("event_type", "ATTEMPT_VOID").Msg(
-		"a call attempt is void: the fault is local")
+	o.Log.WithLevel(level).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).
+		Str("message_type", w.response).Str("error_code", string(fault.Code)).Str("detail", fault.Detail).Str("void", w.Void).
+		Int("times", n).Bool("given_up", givenUp).Str("event_type", "ATTEMPT_VOID").
+		Msg("a call attempt is void: the fault is local")
 	return !givenUp && (!w.Local || o.Clock.Sleep(m.referee.life, m.assignment.RetryPolicy.Pause(1)) == nil)
 }
 

@@ -1,8 +1,6 @@
 package rules
 
-import (
-	"fmt"
-)
+import "fmt"
 
 // A Move is a move of one side.
 type Move struct {

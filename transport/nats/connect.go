@@ -70,8 +70,7 @@ func Connect(o Options) (*nats.Conn, error) {
 	if err == nil || refused(err) {
 		return conn, err
 	}
-	o.Log.Warn().Err(err).Str("event_type", "NATS_SERVER_AWAITED").
-		Msg("no NATS server answers yet; waiting for one")
+	o.Log.Warn().Err(err).Str("event_type", "NATS_SERVER_AWAITED").Msg("no NATS server answers yet; waiting for one")
 	options.RetryOnFailedConnect = true
 	return options.Connect()
 }

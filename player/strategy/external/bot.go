@@ -101,8 +101,8 @@ func (b *bot) start() (err error) {
 	b.running, err = launch(b.path, b.args, &b.programs, b.output)
 	if err == nil {
 		b.starts++
-		b.log.Debug().Int("pid", b.running.child.cmd.Process.Pid).Bool("isolated", b.running.child.isolated).Str("event_type",
-			"THE_BOT_IS_STARTED").Msg("started the bot")
+		b.log.Debug().Int("pid", b.running.child.cmd.Process.Pid).Bool("isolated", b.running.child.isolated).
+			Str("event_type", "THE_BOT_IS_STARTED").Msg("started the bot")
 	}
 	return err
 }
@@ -209,8 +209,8 @@ func (b *bot) Close() {
 			b.running.stop(true)
 			b.running = nil
 		}
-		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).Str("event_type",
-			"THE_BOT_HAS_ENDED").Msg("stopped the bot")
+		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).
+			Str("event_type", "THE_BOT_HAS_ENDED").Msg("stopped the bot")
 		b.turn <- struct{}{}
 	})
 }

@@ -139,8 +139,8 @@ func (m *model) ask(ctx context.Context, question string) (answer string, usage 
 		if again || !temporary || wait(ctx, pause) != nil {
 			return "", r.Usage, err
 		}
-		m.log.Debug().Str("error", protocol.Clip(m.withoutKey(err.Error()), maxLogged)).Str("event_type",
-			"ASKING_THE_LANGUAGE_MODEL_ONCE_MORE").Msg("retrying the call of the language model")
+		m.log.Debug().Str("error", protocol.Clip(m.withoutKey(err.Error()), maxLogged)).
+			Str("event_type", "ASKING_THE_LANGUAGE_MODEL_ONCE_MORE").Msg("retrying the call of the language model")
 	}
 }
 

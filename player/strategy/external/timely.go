@@ -70,16 +70,15 @@ func (t *timely) choose(ctx context.Context, v strategy.View,
 	}
 	if err == nil {
 		t.count(nil, v.RoundID)
-		t.log.Info().Str("match_id", v.MatchID).Str("choice", choice).Str("event_type",
-			t.chose).Msg(t.asked + " has chosen")
+		t.log.Info().Str("match_id", v.MatchID).Str("choice", choice).Str("event_type", t.chose).Msg(t.asked + " has chosen")
 		return choice, nil
 	}
 	v.FellBack()
 	choice, failed := t.fallback.Choose(ctx, v)
 	text := protocol.Clip(strings.ToValidUTF8(err.Error(), "�"), maxLogged)
-	t.log.WithLevel(t.count(err, v.RoundID)).Str("error", text).Str("match_id",
-		v.MatchID).Str("fallback", t.fallback.Name()).
-		Str("choice", choice).Str("event_type", t.failed).Msg(t.asked + " did not choose, the fallback strategy did")
+	t.log.WithLevel(t.count(err, v.RoundID)).Str("error", text).Str("match_id", v.MatchID).
+		Str("fallback", t.fallback.Name()).Str("choice", choice).Str("event_type", t.failed).
+		Msg(t.asked + " did not choose, the fallback strategy did")
 	return choice, failed
 }
 

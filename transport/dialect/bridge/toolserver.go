@@ -76,8 +76,7 @@ func (c *call) toolServer(ctx context.Context, at *peer, expired *dialect.ToolSe
 		return nil, busy, err
 	case server != nil:
 		if at.server == nil || at.server.String() != server.String() { // not for each session
-			c.options.Log.Info().Str("endpoint", c.Endpoint).Stringer("tools", server).
-				Str("event_type", "MCP_TOOLS_LISTED").
+			c.options.Log.Info().Str("endpoint", c.Endpoint).Stringer("tools", server).Str("event_type", "MCP_TOOLS_LISTED").
 				Msg("a third-party agent is an MCP server with tools for these methods")
 		}
 		at.server = server
