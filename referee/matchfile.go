@@ -200,9 +200,7 @@ func (r *Referee) getMatchTranscript(ctx context.Context, bearer string,
 // awaitReply waits for the manager's reply to a report that is under way: it may just have
 // arrived.
 func (r *Referee) awaitReply(ctx context.Context, matchID string) {
-	r.mu.Lock()
-	m := r.matches[matchID]
-	r.mu.Unlock()
+	m := r.known(matchID)
 	if m == nil {
 		return
 	}

@@ -35,10 +35,7 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) {
 // recover loads a match that has a result of this referee on disk and is not in
 // memory.
 func (r *Referee) recover(member *membership.Membership, matchID string) {
-	r.mu.Lock()
-	known := r.matches[matchID] != nil
-	r.mu.Unlock()
-	if known {
+	if r.known(matchID) != nil {
 		return
 	}
 	m := r.find(member, matchID) // without a lock, because it reads the disk

@@ -264,11 +264,16 @@ func (r *Referee) getMatchState(_ context.Context, bearer string, q *protocol.To
 	return m.matchState(), nil
 }
 
+// known returns the newest attempt at a match in memory; nil for none.
+func (r *Referee) known(matchID string) *match {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.matches[matchID]
+}
+
 // match finds the newest attempt at a match, also in the files.
 func (r *Referee) match(matchID string) (*match, error) {
-	r.mu.Lock()
-	m := r.matches[matchID]
-	r.mu.Unlock()
+	m := r.known(matchID)
 	if member := r.Membership(); m == nil && member != nil {
 		m = r.find(member, matchID)
 	}
@@ -325,13 +330,8 @@ func (r *Referee) Identify(bearer string, body []byte) string {
 		return name
 	}
 	claim := protocol.ClaimOf(body)
-	if claim.Token == "" {
-		return ""
-	}
-	r.mu.Lock()
-	m := r.matches[claim.MatchID]
-	r.mu.Unlock()
-	if m == nil {
+	m := r.known(claim.MatchID)
+	if m == nil || claim.Token == "" {
 		return ""
 	}
 	m.mu.Lock()

@@ -60,9 +60,7 @@ func RemoteAddress(ctx context.Context) netip.Addr {
 type forwardedKey struct{} // of the address that a trusted proxy names, in the context of a request
 
 // trusts tells whether an address is that of a proxy that names the addresses of its callers.
-func (c *Config) trusts(a netip.Addr) bool {
-	return slices.ContainsFunc(c.TrustedProxies, func(p netip.Prefix) bool { return p.Contains(a) })
-}
+func (c *Config) trusts(a netip.Addr) bool { return within(c.TrustedProxies, a) }
 
 // forwarded puts the address of a caller behind a trusted proxy into the context of its requests. No other request may
 // name an address.

@@ -206,9 +206,7 @@ func questionFor(tool *mcp.Tool, q *request) (map[string]json.RawMessage, error)
 		return nil, err
 	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil {
-		return nil, err
-	}
+	_ = json.Unmarshal(text, &members) // an object
 	schema, _ := tool.InputSchema.(map[string]any) // as the library decodes it
 	if named, _ := schema["properties"].(map[string]any); len(named) > 0 {
 		maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return named[name] == nil })
@@ -225,10 +223,7 @@ func choiceFrom(r *mcp.CallToolResult, options []string) (string, error) {
 		}
 	}
 	if text == "" && r.StructuredContent != nil {
-		encoded, err := json.Marshal(r.StructuredContent)
-		if err != nil {
-			return "", err
-		}
+		encoded, _ := json.Marshal(r.StructuredContent) // it was decoded from JSON
 		text = string(encoded)
 	}
 	if r.IsError {
