@@ -136,13 +136,14 @@ func (m *Mux) encoded(method string, id jsontext.Value, call func() (any, error)
 	if result, err = call(); err != nil || id == nil {
 		return result, nil, err
 	}
-	if encoded, err = encodeResult(result, id); err != nil {
+	if encoded, err = encode(result); err != nil {
 		m.log.Error().Str("method", method).Err(err).Str("event_type", "A_RESULT_CANNOT_BE_ENCODED").Msg("a result cannot be encoded")
+		return result, nil, err
 	}
-	return result, encoded, err
+	return result, ResultBody(encoded, id), nil
 }
 
-// The plain form is the one that EncodeRequest and encodeResult write. Its params or
+// The plain form is the one that EncodeRequest and ResultBody write. Its params or
 // result stand between a fixed head and a fixed tail, and are decoded without parsing
 // the object. Any other body is parsed as JSON-RPC 2.0 says.
 const (
@@ -235,15 +236,6 @@ func ValidID(id jsontext.Value) bool {
 	}
 	k := id.Kind()
 	return k == '"' || k == '0' || k == 'n'
-}
-
-// encodeResult is the response with a result.
-func encodeResult(result any, id jsontext.Value) ([]byte, error) {
-	encoded, err := encode(result)
-	if err != nil {
-		return nil, err
-	}
-	return ResultBody(encoded, id), nil
 }
 
 // ResultBody is the response with an encoded result.

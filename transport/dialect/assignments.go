@@ -14,14 +14,8 @@ import (
 // sideNames are the names of the two players in assignments.
 var sideNames = [2][]string{{"player_A", "player_a", "player1"}, {"player_B", "player_b", "player2"}}
 
-// AcceptAssignment makes a MATCH_ASSIGNMENT of the request of a third-party manager to
-// start a match. Members in the form of the specification stay.
-func (q *Request) AcceptAssignment(f *Facts) {
-	q.Params, q.ThirdParty, q.Method = Assignment(q.Params, f), true, protocol.StartMatch.Name
-}
-
 // Assignment makes a MATCH_ASSIGNMENT of the members by which a third-party manager
-// describes a match.
+// describes a match. Members in the form of the specification stay.
 func Assignment(said protocol.Object, f *Facts) protocol.Object {
 	q := Request{Kind: protocol.TypeMatchAssignment, Params: slices.Clone(said), ThirdParty: true}
 	a := &q.Params

@@ -113,7 +113,7 @@ func (f Failure) reply(as Reply, id []byte, internal bool) Reply {
 	r := Reply{Verdict: Rejected, Status: as.Status, Failure: f}
 	switch {
 	case f.ofProtocol() || internal:
-		r.Verdict, r.Status = Refused, httpOK
+		r.Verdict, r.Status = Refused, StatusOK
 	case f.Data != nil: // details become part of the text
 		r.Failure.Text, r.Failure.Data = strings.TrimPrefix(f.Text+": "+string(f.Data), ": "), nil
 	}

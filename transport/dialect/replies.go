@@ -39,9 +39,10 @@ type Reply struct {
 
 // The statuses of HTTP that have a meaning here.
 const (
-	httpOK              = 200
-	httpBadRequest      = 400
-	httpNotFound        = 404
+	StatusOK            = 200
+	StatusBadRequest    = 400
+	StatusNotFound      = 404
+	StatusInternalError = 500
 	httpTooManyRequests = 429
 	httpBadGateway      = 502
 	httpUnavailable     = 503
@@ -66,13 +67,13 @@ func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
 	message, failure := m.unwrap(o, maxDepth)
 	switch {
 	case failure.Present && (succeeded || failure.Code != 0 || failure.ErrorCode != "" || o.Get("error") != nil):
-		return failure.reply(as, id, status == httpOK && bytes.HasPrefix(response, []byte(internalError)))
+		return failure.reply(as, id, status == StatusOK && bytes.HasPrefix(response, []byte(internalError)))
 	case !succeeded:
 		return as
 	}
 	r := m.result(id, m.translate(message))
 	if m.defers(r.Message) {
-		return Reply{Verdict: Deferred, Status: httpOK, Body: transport.ResultBody(jsontext.Value(`{"status":"RECEIVED"}`), id)}
+		return Reply{Verdict: Deferred, Status: StatusOK, Body: transport.ResultBody(jsontext.Value(`{"status":"RECEIVED"}`), id)}
 	}
 	return r
 }
@@ -136,7 +137,7 @@ func firstContent(o protocol.Object) protocol.Object {
 // result returns the reply with a message. A message of another type that lacks the
 // essential member may come from an agent that acknowledges any request.
 func (m *Method) result(id []byte, message protocol.Object) Reply {
-	r := Reply{Status: httpOK, Body: transport.ResultBody(message.Append(nil), id), Message: message}
+	r := Reply{Status: StatusOK, Body: transport.ResultBody(message.Append(nil), id), Message: message}
 	if name := m.Essential; name != "" && message.Get(name) == nil && message.Text("message_type") != m.Result {
 		r.Verdict = Rejected
 	}

@@ -94,7 +94,7 @@ func toolParams(name string, arguments jsontext.Value) protocol.Object {
 // Expired tells whether a response with this status says that the session is over. The
 // examples of the SDK for TypeScript answer 400 where MCP demands 404.
 func (s *ToolServer) Expired(status int) bool {
-	return s.session != "" && (status == httpNotFound || status == httpBadRequest)
+	return s.session != "" && (status == StatusNotFound || status == StatusBadRequest)
 }
 
 // String lists the tools for people, as method=tool.

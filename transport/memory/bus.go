@@ -8,6 +8,7 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"evenodd/transport"
 )
@@ -25,7 +26,7 @@ var _ transport.Caller = (*Bus)(nil)
 
 // NewBus makes a bus that passes values on unchanged.
 func NewBus() *Bus {
-	return &Bus{waiting: newWaiting()}
+	return &Bus{waiting: &waiting{start: time.Now(), watched: map[<-chan struct{}]struct{}{}}}
 }
 
 // NewWireBus makes a bus that encodes every request and response.

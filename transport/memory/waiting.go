@@ -55,10 +55,6 @@ type waiting struct {
 	next    time.Duration                // when the timer fires; 0 if it is not set
 }
 
-func newWaiting() *waiting {
-	return &waiting{start: time.Now(), watched: map[<-chan struct{}]struct{}{}}
-}
-
 // begin returns a call that ends when ctx does, or after the limit if it is not 0.
 func (w *waiting) begin(ctx context.Context, limit time.Duration) *call {
 	var deadline time.Duration

@@ -64,7 +64,7 @@ func (b *Bridge) Call(ctx context.Context, q *transport.Request, body []byte, po
 	switch {
 	case err == nil && r.Verdict == dialect.Deferred && question != nil:
 		return question.await(ctx)
-	case err == nil && r.Status == httpOK && c.method != nil && c.method.Registers:
+	case err == nil && r.Status == dialect.StatusOK && c.method != nil && c.method.Registers:
 		b.registered(strings.TrimPrefix(q.Method, "register_"), r.Body)
 	}
 	return transport.Posted{Status: r.Status, Body: r.Body, Arrived: r.arrived}, err
@@ -78,25 +78,17 @@ func (b *Bridge) Serve(ctx context.Context, from netip.Addr, path string, body [
 	s := server{b, next}
 	switch path {
 	case "/mcp":
-		return httpOK, s.serve(ctx, from, body)
+		return dialect.StatusOK, s.serve(ctx, from, body)
 	case "/run_match":
 		return s.serveRunMatch(ctx, body)
 	case "/create_schedule":
 		return s.serveSchedule(ctx)
 	}
-	return httpNotFound, transport.Answer{}
+	return dialect.StatusNotFound, transport.Answer{}
 }
 
 // A serveFunc serves a request in the form of the specification.
 type serveFunc = func(ctx context.Context, body []byte) transport.Answer
-
-// The statuses of HTTP that have a meaning here.
-const (
-	httpOK            = 200
-	httpBadRequest    = 400
-	httpNotFound      = 404
-	httpInternalError = 500
-)
 
 // warn begins a log line that any caller can cause; nil if there are too many.
 func (b *Bridge) warn() *zerolog.Event {

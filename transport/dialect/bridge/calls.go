@@ -121,7 +121,7 @@ func (c *call) attempt(ctx context.Context, f dialect.Form) (reply, error) {
 		return reply{}, err
 	case !sent:
 		failure := dialect.Failure{Present: true, Code: transport.CodeMethodNotFound, Text: "the agent has no MCP tool for this call"}
-		r := dialect.Reply{Verdict: dialect.Rejected, Status: httpOK, Failure: failure, Body: failure.Body(c.asked.ID)}
+		r := dialect.Reply{Verdict: dialect.Rejected, Status: dialect.StatusOK, Failure: failure, Body: failure.Body(c.asked.ID)}
 		return reply{Reply: r, form: f, unsent: true, excerpt: failure.Text}, nil
 	}
 	return c.read(f, p.Status, p.Body), nil

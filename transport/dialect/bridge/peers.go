@@ -160,7 +160,7 @@ func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, 
 		s.learn(f, s.rejected)
 		return r, true, nil
 	}
-	failed := s.match != nil && r.Status >= httpInternalError // perhaps in the match that it started
+	failed := s.match != nil && r.Status >= dialect.StatusInternalError // perhaps in the match that it started
 	if r.first = first || failed; !failed {
 		s.rejected = append(s.rejected, f)
 	}
@@ -281,7 +281,7 @@ func (r *reply) rank() int {
 		return telling + 1
 	case says && !slices.Contains(standardTexts, f.Text):
 		return telling + 2
-	case r.first && !f.Present && (succeeded || r.Status >= httpInternalError):
+	case r.first && !f.Present && (succeeded || r.Status >= dialect.StatusInternalError):
 		return telling
 	case f.Present, r.Message != nil:
 		return 4

@@ -52,7 +52,7 @@ func (b *Bridge) close(q *question) {
 func (q *question) await(ctx context.Context) (transport.Posted, error) {
 	select {
 	case answer := <-q.answer:
-		return transport.Posted{Status: httpOK, Body: q.method.PostedReply(q.call.ID, answer).Body}, nil
+		return transport.Posted{Status: dialect.StatusOK, Body: q.method.PostedReply(q.call.ID, answer).Body}, nil
 	case <-ctx.Done():
 		return transport.Posted{}, ctx.Err()
 	}

@@ -30,7 +30,7 @@ const longestRun = 50 * time.Second
 func (s *server) serveRunMatch(ctx context.Context, body []byte) (status int, answer transport.Answer) {
 	params := protocol.ParseObject(body)
 	if params == nil {
-		return httpBadRequest, transport.Answer{Body: []byte(`{"error":"the body must be a JSON object"}`)}
+		return dialect.StatusBadRequest, transport.Answer{Body: []byte(`{"error":"the body must be a JSON object"}`)}
 	}
 	q := dialect.RunMatchRequest(params)
 	awaited, forget := s.awaitReport(params.Text("match_id"))
@@ -38,9 +38,9 @@ func (s *server) serveRunMatch(ctx context.Context, body []byte) (status int, an
 	answer = s.serveRequest(ctx, q, q.Body())
 	switch {
 	case answer.Err != nil:
-		return httpBadRequest, answer
+		return dialect.StatusBadRequest, answer
 	case awaited == nil || statusOf(answer) != protocol.StatusAccepted:
-		return httpOK, answer
+		return dialect.StatusOK, answer
 	}
 	ctx, cancel := context.WithTimeout(ctx, longestRun)
 	defer cancel()
@@ -49,7 +49,7 @@ func (s *server) serveRunMatch(ctx context.Context, body []byte) (status int, an
 		answer.Body = dialect.RunMatchAnswer(report)
 	case <-ctx.Done(): // the report comes later
 	}
-	return httpOK, answer
+	return dialect.StatusOK, answer
 }
 
 // awaitReport waits for the report of a match, until forget. It returns nil if too many
@@ -122,11 +122,11 @@ func (s *server) serveSchedule(ctx context.Context) (status int, answer transpor
 		switch {
 		case response == nil:
 			answer.Body = dialect.BareError(one.Body)
-			return httpBadRequest, answer
+			return dialect.StatusBadRequest, answer
 		case response.Error != nil:
 			refusal := map[string]any{"error": response.Error.ErrorName, "error_code": response.Error.ErrorCode}
 			answer.Body, _ = json.Marshal(refusal, json.Deterministic(true))
-			return httpBadRequest, answer
+			return dialect.StatusBadRequest, answer
 		}
 		data, _ := response.Data.(protocol.ScheduleData)
 		rounds = data.Rounds
@@ -135,5 +135,5 @@ func (s *server) serveSchedule(ctx context.Context) (status int, answer transpor
 		}
 	}
 	answer.Body, _ = json.Marshal(map[string]any{"schedule": schedule}) // always encodes
-	return httpOK, answer
+	return dialect.StatusOK, answer
 }

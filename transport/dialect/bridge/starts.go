@@ -37,7 +37,7 @@ func (s *server) serveStart(ctx context.Context, q *dialect.Request) (answer tra
 		return transport.Answer{}, false
 	}
 	facts := s.facts(q.MatchID())
-	q.AcceptAssignment(facts)
+	q.Params, q.ThirdParty, q.Method = dialect.Assignment(q.Params, facts), true, protocol.StartMatch.Name
 	return s.translate(q, s.startMatch(ctx, q.Params, q.ID, m), facts), true
 }
 
