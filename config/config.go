@@ -8,6 +8,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -97,9 +98,7 @@ const maxSettings = 1 << 20
 // is the name of a flag, at the top level or below the name of a command. Any other
 // key is an error, because it is a spelling mistake.
 func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
-	if file == "" {
-		file = os.Getenv(variable("config"))
-	}
+	file = cmp.Or(file, os.Getenv(variable("config")))
 	s := &Settings{file: file, viper: viper.New()}
 	if file == "" {
 		return s, nil

@@ -49,12 +49,7 @@ type EntrantLLM struct {
 }
 
 // Key returns the key of the model; "" for none.
-func (l *EntrantLLM) Key() string {
-	if l.KeyEnv == "" {
-		return ""
-	}
-	return strings.TrimSpace(os.Getenv(l.KeyEnv))
-}
+func (l *EntrantLLM) Key() string { return strings.TrimSpace(os.Getenv(l.KeyEnv)) }
 
 // An EntrantMCP is the MCP server of an entrant. It has a command or a URL.
 type EntrantMCP struct {

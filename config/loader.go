@@ -289,10 +289,7 @@ func Init(dir string, known Known, now time.Time) ([]Written, error) {
 func create(path string, f File, now time.Time) (created bool, err error) {
 	head := f.head()
 	head.SchemaVersion, head.LastUpdated = schemaVersion, protocol.FormatTimestamp(now)
-	text, err := json.Marshal(f, jsontext.WithIndent("  "), json.Deterministic(true))
-	if err != nil {
-		return false, err
-	}
+	text, _ := json.Marshal(f, jsontext.WithIndent("  "), json.Deterministic(true)) // always encodes
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, err
 	}

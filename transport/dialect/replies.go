@@ -72,7 +72,8 @@ func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
 		return as
 	}
 	r := m.result(id, m.translate(message))
-	if m.defers(r.Message) {
+	isDeferred := strings.EqualFold(r.Message.Text("status"), "RECEIVED") && r.Message.Get(m.Essential) == nil
+	if m.Deferrable && isDeferred { // the answer comes later
 		return Reply{Verdict: Deferred, Status: StatusOK, Body: transport.ResultBody(jsontext.Value(`{"status":"RECEIVED"}`), id)}
 	}
 	return r
@@ -147,12 +148,6 @@ func (m *Method) result(id []byte, message protocol.Object) Reply {
 // same tells whether two objects are the same.
 func same(a, b protocol.Object) bool {
 	return slices.EqualFunc(a, b, func(x, y member) bool { return x.Name == y.Name && bytes.Equal(x.Value, y.Value) })
-}
-
-// defers tells whether a reply says that the answer comes later: status RECEIVED, without
-// the answer.
-func (m *Method) defers(message protocol.Object) bool {
-	return m.Deferrable && message.Get(m.Essential) == nil && strings.EqualFold(message.Text("status"), "RECEIVED")
 }
 
 // PostedReply returns an answer that was posted later as the reply to the call.

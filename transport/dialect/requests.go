@@ -104,10 +104,8 @@ func (q *Request) Body() []byte { return CallBody(q.Method, q.Params.Append(nil)
 
 // MatchID is the id of the match that the request is about; "" for none.
 func (q *Request) MatchID() string {
-	if id := q.Params.Text("match_id"); id != "" {
-		return id
-	}
-	return q.Params.Object(byType[protocol.TypeGameInvitation].nested).Text("match_id")
+	inner := q.Params.Object(byType[protocol.TypeGameInvitation].nested)
+	return cmp.Or(q.Params.Text("match_id"), inner.Text("match_id"))
 }
 
 // PostsAnswer tells whether the request posts the answer to an earlier question.

@@ -26,10 +26,7 @@ func counted(a netip.Addr) netip.Addr {
 // plainAddress is the address of a remote party without port and zone, and an
 // IPv4-mapped IPv6 address as IPv4. It is the zero address where the network has none.
 func plainAddress(remote string) netip.Addr {
-	at, err := netip.ParseAddrPort(remote)
-	if err != nil {
-		return netip.Addr{}
-	}
+	at, _ := netip.ParseAddrPort(remote) // an error makes the zero value
 	return at.Addr().Unmap().WithZone("")
 }
 
