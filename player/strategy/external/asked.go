@@ -206,7 +206,7 @@ func questionFor(tool *mcp.Tool, q *request) (map[string]json.RawMessage, error)
 		return nil, err
 	}
 	var members map[string]json.RawMessage
-	_ = json.Unmarshal(text, &members) // an object
+	_ = json.Unmarshal(text, &members)             // an object
 	schema, _ := tool.InputSchema.(map[string]any) // as the library decodes it
 	if named, _ := schema["properties"].(map[string]any); len(named) > 0 {
 		maps.DeleteFunc(members, func(name string, _ json.RawMessage) bool { return named[name] == nil })
