@@ -141,5 +141,6 @@ func (f Failure) Body(id []byte) []byte {
 	if data != nil {
 		failure.Set("data", data)
 	}
-	return slices.Concat([]byte(`{"jsonrpc":"2.0","error":`), failure.Append(nil), []byte(`,"id":`), id, []byte("}"))
+	head, tail := []byte(`{"jsonrpc":"2.0","error":`), []byte(`,"id":`)
+	return slices.Concat(head, failure.Append(nil), tail, id, []byte("}"))
 }
