@@ -74,7 +74,8 @@ func (m *Method) ReadReply(id []byte, status int, response []byte) Reply {
 	r := m.result(id, m.translate(message))
 	isDeferred := strings.EqualFold(r.Message.Text("status"), "RECEIVED") && r.Message.Get(m.Essential) == nil
 	if m.Deferrable && isDeferred { // the answer comes later
-		return Reply{Verdict: Deferred, Status: StatusOK, Body: transport.ResultBody(jsontext.Value(`{"status":"RECEIVED"}`), id)}
+		body := transport.ResultBody(jsontext.Value(`{"status":"RECEIVED"}`), id)
+		return Reply{Verdict: Deferred, Status: StatusOK, Body: body}
 	}
 	return r
 }

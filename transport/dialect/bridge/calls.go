@@ -120,9 +120,11 @@ func (c *call) attempt(ctx context.Context, f dialect.Form) (reply, error) {
 	case err != nil:
 		return reply{}, err
 	case !sent:
-		failure := dialect.Failure{Present: true, Code: transport.CodeMethodNotFound, Text: "the agent has no MCP tool for this call"}
-		r := dialect.Reply{Verdict: dialect.Rejected, Status: dialect.StatusOK, Failure: failure, Body: failure.Body(c.asked.ID)}
-		return reply{Reply: r, form: f, unsent: true, excerpt: failure.Text}, nil
+		const reason = "the agent has no MCP tool for this call"
+		failure := dialect.Failure{Present: true, Code: transport.CodeMethodNotFound, Text: reason}
+		r := dialect.Reply{Verdict: dialect.Rejected, Status: dialect.StatusOK, Failure: failure}
+		r.Body = failure.Body(c.asked.ID)
+		return reply{Reply: r, form: f, unsent: true, excerpt: reason}, nil
 	}
 	return c.read(f, p.Status, p.Body), nil
 }

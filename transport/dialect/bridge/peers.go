@@ -242,7 +242,8 @@ func (s *search) fail(exhausted, alone bool) reply {
 			Str("event_type", "FORMS_REJECTED").Msg("the agent rejected every form of this call")
 	}
 	if s.method.Notice && !best.Failure.Present { // always an error of JSON-RPC: the agent got the notice
-		best.Body = dialect.Failure{Code: transport.CodeMethodNotFound, Text: "HTTP " + strconv.Itoa(best.Status)}.Body(s.asked.ID)
+		failure := dialect.Failure{Code: transport.CodeMethodNotFound, Text: "HTTP " + strconv.Itoa(best.Status)}
+		best.Body = failure.Body(s.asked.ID)
 	}
 	return best
 }
