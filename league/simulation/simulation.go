@@ -177,9 +177,8 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (*connection
 	}
 	log := s.options.Log.With().Str("agent_id", sender).Logger()
 	options := membership.Options{
-		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(),
-		Caller: transport.Logged(caller, log), Clock: s.clock, Log: log,
-		SigningKey: s.keyOf(id),
+		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(), Caller: transport.Logged(caller, log),
+		Clock: s.clock, Log: log, SigningKey: s.keyOf(id),
 	}
 	return &connection{options, func(a agent) {
 		mux := transport.NewMux(log)
@@ -213,8 +212,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 	}
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults,
-		ExternalPlayers: o.externalPlayers(),
-		Entrants:        o.records(),
+		ExternalPlayers: o.externalPlayers(), Entrants: o.records(),
 	}
 	if options.Timeouts == (protocol.Timeouts{}) {
 		options.Timeouts, options.RetryPolicy = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()
@@ -379,10 +377,9 @@ func (s *simulated) shownStrategy(n int) string {
 func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 	o := s.options
 	r := &Result{
-		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults,
-		Format: o.Tournament.Format(), Players: o.Players, Rounds: completed.TotalRounds,
-		Champion: completed.Champion, Results: s.manager.Results(), Evidence: s.manager.Evidence(),
-		Unwritten: s.manager.FinishFiles(),
+		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults, Format: o.Tournament.Format(),
+		Players: o.Players, Rounds: completed.TotalRounds, Champion: completed.Champion, Results: s.manager.Results(),
+		Evidence: s.manager.Evidence(), Unwritten: s.manager.FinishFiles(),
 	}
 	if o.Tournament.IsSequential() {
 		r.Until = o.Legs

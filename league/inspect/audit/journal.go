@@ -151,9 +151,8 @@ func (a *auditor) stop(rule string, here location, problem string) {
 var brokenRules = map[string]string{
 	"decided": RuleDecision, "created": RuleSchema, "registered": RuleRegistration, "agent_answered": RuleRegistration,
 	"registration_dropped": RuleRegistration, "agent_returned": RuleLifecycle, "agent_suspended": RuleLifecycle,
-	"agent_shutdown": RuleLifecycle, "started": RuleSchedule, "round_announced": RuleRounds,
-	"round_completed": RuleRounds, "completed": RuleStandings, "match_accepted": RuleCommitment,
-	"match_forfeited": RuleLifecycle,
+	"agent_shutdown": RuleLifecycle, "started": RuleSchedule, "round_announced": RuleRounds, "round_completed": RuleRounds,
+	"completed": RuleStandings, "match_accepted": RuleCommitment, "match_forfeited": RuleLifecycle,
 }
 
 // brokenRule is the rule that an event breaks if it cannot be folded.

@@ -38,9 +38,8 @@ func (a *auditor) checkSuspension(id, change string, here location) {
 		a.find(RuleLifecycle, here, "%s is %s while round %d is open", clip(id), change, a.state.Round)
 	case change == suspended && !suspend, change == shutDown && !shutdown:
 		a.find(RuleLifecycle, here,
-			"%s is %s after %s in a row; the league suspends after %d and shuts down after %d (0: never)",
-			clip(id), change, protocol.Counted(agent.Failures, "failure"),
-			a.state.Created.SuspendAfter, a.state.Created.ShutdownAfter)
+			"%s is %s after %s in a row; the league suspends after %d and shuts down after %d (0: never)", clip(id), change,
+			protocol.Counted(agent.Failures, "failure"), a.state.Created.SuspendAfter, a.state.Created.ShutdownAfter)
 	}
 }
 

@@ -318,8 +318,7 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 		find("/result/status",
 			"%s is said to have failed in %s, but the transcript does not end with a failure of it", s.id, id)
 	case !lost && failed:
-		find(s.failedAt,
-			"%s failed here and did not correct it, but the result of %s does not say so", s.id, id)
+		find(s.failedAt, "%s failed here and did not correct it, but the result of %s does not say so", s.id, id)
 	case !lost && !s.joined:
 		find("/transcript", "%s is said to have played %s, but never joined it", s.id, id)
 	}

@@ -45,8 +45,7 @@ func (x *exam) setChoice(m object, choice string) {
 		m["parity_choice"] = choice
 		return
 	}
-	m["game_type"], m["move_data"] = x.game,
-		object{"move_type": x.Game.Info().MoveTypes[0], "choice": choice}
+	m["game_type"], m["move_data"] = x.game, object{"move_type": x.Game.Info().MoveTypes[0], "choice": choice}
 }
 
 // simultaneous tells whether both players choose at once, and neither knows the choice of

@@ -174,8 +174,7 @@ func (x *managerExam) follow() {
 // over tells whether all players know that the league is over.
 func (x *managerExam) over() bool {
 	return !slices.ContainsFunc(x.players, func(p *member) bool {
-		return !slices.ContainsFunc(p.received(protocol.TypeLeagueCompleted),
-			func(c *call) bool { return c.answered })
+		return !slices.ContainsFunc(p.received(protocol.TypeLeagueCompleted), func(c *call) bool { return c.answered })
 	})
 }
 

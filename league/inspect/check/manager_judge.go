@@ -117,8 +117,7 @@ func (x *managerExam) recordLeague() {
 		}
 	}
 	for _, r := range x.referees { // the manager may tell them a moment later
-		x.await(200*time.Millisecond,
-			func() bool { return len(r.received(protocol.TypeLeagueCompleted)) > 0 })
+		x.await(200*time.Millisecond, func() bool { return len(r.received(protocol.TypeLeagueCompleted)) > 0 })
 		x.recordTold("end told", r, protocol.TypeLeagueCompleted, 1, nil)
 	}
 }

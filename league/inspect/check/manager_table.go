@@ -24,8 +24,7 @@ func registeringRules() []rule {
 	const registers = "M-REG-02"
 	return []rule{
 		must("M-REG-01", "REFEREE_REGISTER_RESPONSE, 003 §4.1.2",
-			"It registers a referee: REFEREE_REGISTER_RESPONSE with status ACCEPTED and a referee_id.",
-			on("register/referee"),
+			"It registers a referee: REFEREE_REGISTER_RESPONSE with status ACCEPTED and a referee_id.", on("register/referee"),
 			mend("Examine it with a fresh league. Answer register_referee with status ACCEPTED and a referee_id such as REF01.")),
 		must(registers, "LEAGUE_REGISTER_RESPONSE, 003 §4.2.2",
 			"It registers players: LEAGUE_REGISTER_RESPONSE with status ACCEPTED and a player_id.", on("register/player"),
@@ -68,8 +67,7 @@ func queryRules() []rule {
 			"It refuses a query without auth_token with E011, and one with a wrong auth_token with E012.", answers,
 			"token/missing", "token/wrong"),
 		refuses("M-AUT-04", "LEAGUE_QUERY, 003 §2.4.5",
-			"It refuses a query with the auth_token of another agent than the sender with E014.", answers,
-			"token/of another"),
+			"It refuses a query with the auth_token of another agent than the sender with E014.", answers, "token/of another"),
 		should(answers, "LEAGUE_QUERY, 003 §4.9.2", "It answers GET_STANDINGS with success true and data.standings.",
 			on("query/standings"), in("token"),
 			mend("Answer LEAGUE_QUERY_RESPONSE with query_type, success and data{standings}.")),
@@ -112,8 +110,7 @@ func roundRules() []rule {
 		form("M-STA-03", "LEAGUE_STANDINGS_UPDATE, 003 §4.7.1", protocol.TypeStandingsUpdate),
 		should("M-END-01", "LEAGUE_COMPLETED, 003 §4.8.2",
 			"Every player and referee gets LEAGUE_COMPLETED when the last match is reported.", on("end told")),
-		must("M-END-02", "LEAGUE_COMPLETED, 003 §4.8.2", "The champion is the player with the most points.",
-			on("champion")),
+		must("M-END-02", "LEAGUE_COMPLETED, 003 §4.8.2", "The champion is the player with the most points.", on("champion")),
 		form("M-END-03", "LEAGUE_COMPLETED, 003 §4.8.2", protocol.TypeLeagueCompleted),
 	}
 }

@@ -34,8 +34,7 @@ func (x *playerExam) scenarios() []scenario {
 	return []scenario{
 		{[]string{"announce"}, x.announce}, {nil, x.playMatches}, {[]string{"repeat"}, x.repeat},
 		{[]string{"wire"}, x.useWire}, {[]string{"broken"}, x.sendBroken}, {[]string{"scripts"}, x.sendScripts},
-		{[]string{"at once"}, x.playAtOnce},
-		{[]string{"misuse"}, x.misuse}, {[]string{"end"}, x.finish},
+		{[]string{"at once"}, x.playAtOnce}, {[]string{"misuse"}, x.misuse}, {[]string{"end"}, x.finish},
 	}
 }
 
@@ -151,8 +150,7 @@ func (x *playerExam) endingAs(m *match, status string, v rules.Verdict) object {
 	q["game_type"] = x.game
 	q["game_result"] = object{
 		"status": status, "winner_player_id": protocol.NonZero(v.WinnerOf(ids)), "drawn_number": protocol.NonZero(v.Number),
-		"number_parity": protocol.NonZero(v.Parity),
-		"choices":       choicesOf(ids, v), "reason": v.Reason(ids),
+		"number_parity": protocol.NonZero(v.Parity), "choices": choicesOf(ids, v), "reason": v.Reason(ids),
 	}
 	return q
 }

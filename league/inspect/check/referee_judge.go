@@ -61,9 +61,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 // for a message to the manager.
 func (m *refereedMatch) expected(p *fakePlayer) object {
 	x := m.exam
-	want := object{
-		"league_id": checkLeague, "round_id": m.round, "match_id": m.id, "game_type": x.game,
-	}
+	want := object{"league_id": checkLeague, "round_id": m.round, "match_id": m.id, "game_type": x.game}
 	if p != nil {
 		want["player_id"], want["affected_player"], want["opponent_id"] = p.name, p.name, m.players[p.side.Other()].name
 		want["role_in_match"] = roleOf(p.side)

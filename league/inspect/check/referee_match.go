@@ -78,8 +78,7 @@ func (m *refereedMatch) received(kind string) []*call {
 // reports returns the reports of the match, in order.
 func (m *refereedMatch) reports() []*call {
 	return m.exam.received(func(c *call) bool {
-		return c.kind == protocol.TypeMatchResultReport &&
-			c.match() == m.id
+		return c.kind == protocol.TypeMatchResultReport && c.match() == m.id
 	})
 }
 
@@ -258,8 +257,7 @@ func (x *refereeExam) matchCases() []matchCase {
 	return []matchCase{
 		{name: wellPlayed},
 		{name: sameChoice},
-		{name: refusesToPlay, by: b, kind: invitation, change: func(r *response) { r.result["accept"] = false },
-			loses: true},
+		{name: refusesToPlay, by: b, kind: invitation, change: func(r *response) { r.result["accept"] = false }, loses: true},
 		{name: neverJoins, by: a, kind: invitation, change: silent, loses: true, code: late, short: true},
 		{name: neverChooses, by: b, kind: question, change: silent, loses: true, code: late, short: true},
 		{name: choosesMaybe, by: a, kind: question, once: true, waits: forOther, change: maybe, code: illegal},

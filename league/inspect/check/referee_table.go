@@ -16,8 +16,7 @@ func (x *refereeExam) table() []rule {
 
 func (x *refereeExam) questionRules() []rule {
 	return []rule{
-		must("R-REG-10", "REFEREE_REGISTER_REQUEST, 003 §2.5.1", "It registers with the manager.",
-			on("registration/arrival"),
+		must("R-REG-10", "REFEREE_REGISTER_REQUEST, 003 §2.5.1", "It registers with the manager.", on("registration/arrival"),
 			mend("Start it with the URL of the manager: for this examination that is where evenodd check listens.")),
 		must("R-STA-01", "MATCH_ASSIGNMENT, 003 §2.5.5", "It conducts a match when it is told to.", on("conducted"),
 			mend("Serve a method such as start_match, and invite both players at the endpoints of the assignment, not at those of a file of your own.")),
@@ -95,17 +94,15 @@ func failureRules(question string) []rule {
 		must("R-LOS-03", "Timeouts and retries, 002 §6.2.4",
 			"A player that never makes an allowed choice loses, and the other wins.", result(alwaysMaybe)),
 		must("R-LOS-04", "Timeouts and retries, 003 §2.11.3",
-			"A player whose answers cannot be read loses, and the other wins.", result(answersErrors),
-			result(answersNonsense), result(hangsUp),
-			mend("Catch the errors of a call: no JSON, HTTP 500, a closed connection, an error object.")),
+			"A player whose answers cannot be read loses, and the other wins.", result(answersErrors), result(answersNonsense),
+			result(hangsUp), mend("Catch the errors of a call: no JSON, HTTP 500, a closed connection, an error object.")),
 		should("R-LOS-05", "Timeouts and retries, 004 §4.2", "An answer about another match does not count.",
 			result(otherMatchOnly), given("R-REP-01")),
 		should("R-LOS-07", "GAME_OVER, 003 §4.6.1", "A technical loss has status TECHNICAL_LOSS and no number.",
 			on(protocol.TypeGameOver, mustLose, isTechnicalLoss), in(everyMatch)),
 
-		should("R-ERR-01", "GAME_ERROR, 003 §2.9.2",
-			"It sends GAME_ERROR to a player that answers wrongly, or not in time.", on("match", hasEnded, sendsErrors),
-			in(everyMatch)),
+		should("R-ERR-01", "GAME_ERROR, 003 §2.9.2", "It sends GAME_ERROR to a player that answers wrongly, or not in time.",
+			on("match", hasEnded, sendsErrors), in(everyMatch)),
 		form("R-ERR-02", "GAME_ERROR, 003 §4.10.2", protocol.TypeGameError, "retry_info.retry_count",
 			"retry_info.max_retries"),
 		should("R-ERR-03", "GAME_ERROR, 003 §2.9.3",
@@ -119,7 +116,6 @@ func failureRules(question string) []rule {
 			on(choosesLate+"/result", hasEnded, asksAgain(question), unreported, playsOn),
 			on(neverJoins+"/match", hasEnded, asksAgain(protocol.TypeGameInvitation))),
 		should("R-ERR-08", "Where the specification differs",
-			"It judges a player whose answer lacks the envelope by its meaning.",
-			on(noEnvelope+"/result", unreported, playsOn)),
+			"It judges a player whose answer lacks the envelope by its meaning.", on(noEnvelope+"/result", unreported, playsOn)),
 	}
 }

@@ -221,8 +221,7 @@ func jsonProblem(body []byte) string {
 // traces are texts in the stack traces of several languages.
 var traces = [...]string{
 	"Traceback (most recent call last)", "\ngoroutine ", `\ngoroutine `, "panic: ", "\n    at ", `\n    at `, "\n\tat ",
-	`\n\tat `,
-	"stack backtrace:", `.py\", line `, `.py", line `, "node_modules",
+	`\n\tat `, "stack backtrace:", `.py\", line `, `.py", line `, "node_modules",
 }
 
 // when returns a problem if there is one.

@@ -85,8 +85,7 @@ type clause func(*rule)
 func must(id, see, text string, clauses ...clause) rule {
 	heading, spec, _ := strings.Cut(see, ", ")
 	anchor := strings.ReplaceAll(strings.ToLower(heading), " ", "-")
-	r := rule{Requirement: Requirement{ID: id, Level: Must, Text: text, Page: protocolPage + "#" + anchor,
-		Spec: spec}}
+	r := rule{Requirement: Requirement{ID: id, Level: Must, Text: text, Page: protocolPage + "#" + anchor, Spec: spec}}
 	for _, c := range clauses {
 		c(&r)
 	}

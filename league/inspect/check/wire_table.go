@@ -18,8 +18,7 @@ func wireRules(letter, sender string) []rule {
 		return letter + "-" + number
 	}
 	rules := []rule{
-		must(id("HTTP-01"), "HTTP, 003 §6.3.1", "It answers POST at its URL.", on("first call"),
-			in("wire", "misuse"),
+		must(id("HTTP-01"), "HTTP, 003 §6.3.1", "It answers POST at its URL.", on("first call"), in("wire", "misuse"),
 			mend("Listen before you register, and check the host, port and path: localhost may be 127.0.0.1 or ::1.")),
 		should(id("HTTP-02"), "HTTP, 003 §6.3.3", "None of its answers has an HTTP status of 500 or more.",
 			on("answer", noServerError), in("wire", "misuse"),
@@ -58,8 +57,7 @@ func wireRules(letter, sender string) []rule {
 			mend(`Check first that "jsonrpc" is "2.0" and that the method is a string.`)),
 		should(id("RPC-12/RPC-16"), "JSON-RPC, 002 §12.5", "No answer shows a stack trace.", on("answer", noTrace),
 			in("wire", "misuse"), mend("Write the exception to your own log, and a short message into the error.")),
-		must(id("RPC-13/STA-01"), "HTTP, 003 §6.3.3", "It continues to answer after broken requests.",
-			on("misuse/survival"),
+		must(id("RPC-13/STA-01"), "HTTP, 003 §6.3.3", "It continues to answer after broken requests.", on("misuse/survival"),
 			mend("Catch every exception of a call in one place, and answer it; no input may end the process.")),
 		should(id("RPC-14/"), "ping, 003 §5.12.2", "It answers ping, without params and without a token.",
 			on("wire/ping", hasResult)),
@@ -77,8 +75,7 @@ func wireRules(letter, sender string) []rule {
 			on("registration/request", outsideOf("referee_meta")),
 			mend("Add or correct the fields in the detail: our agents reject a message without them.")),
 
-		should(id("ENV-01"), "Envelope, 003 §2.4.1",
-			"Its messages have the protocol league.v2 and the right message_type.",
+		should(id("ENV-01"), "Envelope, 003 §2.4.1", "Its messages have the protocol league.v2 and the right message_type.",
 			on("envelope", right("protocol", "message_type")),
 			mend(`Set "protocol": "league.v2" and the message_type of the message, also in answers.`)),
 		should(id("ENV-02/ENV-03"), "Envelope, 003 §2.4.4", "The sender of its messages is "+sender+".",

@@ -52,9 +52,8 @@ func agentsOf(l *record.League, found *record.Health, unread int) *health {
 	v := &health{Recorded: l.Recorded, Read: found.Attempts, Unread: unread}
 	lost, played, fallbacks := m.countsOfAgents()
 	for _, a := range l.SortedAgents() {
-		one := agentHealth{ref: m.agent(a.AgentID), State: shown(l.StateInWords(a)), Kind: kindOf(l, a),
-			Failures: a.Failures, Lost: lost[a.AgentID], Matches: played[a.AgentID],
-			Fallback: fallbacks[a.AgentID]}
+		one := agentHealth{ref: m.agent(a.AgentID), State: shown(l.StateInWords(a)), Kind: kindOf(l, a), Failures: a.Failures,
+			Lost: lost[a.AgentID], Matches: played[a.AgentID], Fallback: fallbacks[a.AgentID]}
 		one.measure(found.Player(a.AgentID), l.Configuration.Timeouts)
 		if a.Player {
 			v.Players = append(v.Players, one)

@@ -77,10 +77,7 @@ func playerOf(l *record.League, id, against string) *player {
 		return nil
 	}
 	m := at(l, live)
-	v := &player{
-		ref: m.agent(id), Fails: a.Failures,
-		Withdrawn: a.Withdrawn, Held: a.Held,
-	}
+	v := &player{ref: m.agent(id), Fails: a.Failures, Withdrawn: a.Withdrawn, Held: a.Held}
 	v.State = shown(l.StateInWords(a))
 	if other := l.Agents[against]; other != nil && other.Player && against != id {
 		rival := m.agent(against)

@@ -51,10 +51,7 @@ func (m *moment) standings() *standings {
 	if m.round != live {
 		rows = m.StandingsAfter(m.round)
 	}
-	s := &standings{
-		Caption: "Standings " + m.name(), Ranked: m.Started != nil,
-		Rows: make([]standingsRow, len(rows)),
-	}
+	s := &standings{Caption: "Standings " + m.name(), Ranked: m.Started != nil, Rows: make([]standingsRow, len(rows))}
 	if m.round == live {
 		s.Evidence = decide.Evidence(m.State)
 	}

@@ -121,9 +121,8 @@ func (w *messageSummary) details(wrong bool) string {
 	case protocol.TypeChooseParityCall:
 		return ": even or odd, until " + w.Deadline
 	case protocol.TypeGameMoveCall:
-		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s",
-			w.MoveRequest.MoveType, positionOf(w.MoveRequest.Context),
-			strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
+		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s", w.MoveRequest.MoveType,
+			positionOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
 	case protocol.TypeChooseParityResponse:
 		return choice(w.ParityChoice)
 	case protocol.TypeGameMoveResponse:

@@ -92,8 +92,7 @@ func (l *League) Progress() Progress {
 	now := view.Status()
 	return Progress{
 		d.LeagueID, d.DisplayName, d.GameType, now.Tournament, now.AtMost, now.State, l.Paused, now.Round, now.Rounds,
-		now.Matches,
-		now.Recorded, now.Players, now.Referees,
+		now.Matches, now.Recorded, now.Players, now.Referees,
 	}
 }
 

@@ -93,10 +93,8 @@ var explained = map[protocol.Code]struct{ failure, meaning string }{
 		"The answer is about another match. It must have the match_id of the question."},
 	protocol.ErrProtocolVersion: {"answered in another protocol version",
 		"The answer must have the protocol version of the question."},
-	protocol.ErrRateLimited: {"asked to wait",
-		"The player asked the referee to wait."},
-	protocol.ErrMessageTooLarge: {"sent too large an answer",
-		"The answer is too large."},
+	protocol.ErrRateLimited:     {"asked to wait", "The player asked the referee to wait."},
+	protocol.ErrMessageTooLarge: {"sent too large an answer", "The answer is too large."},
 }
 
 // ErrorInWords says what an error code of a match means, and what to look at; "" for an unknown
