@@ -31,20 +31,16 @@ type document[T stamped] struct {
 // line returns the line of a member; the line of the innermost one that exists, if
 // the member does not.
 func (d *document[T]) line(member jsontext.Pointer) int {
-	for ; ; member = member.Parent() {
-		decoder := jsontext.NewDecoder(bytes.NewReader(d.raw))
-		for member != "" {
-			if _, err := decoder.ReadToken(); err != nil {
-				break
-			}
-			if decoder.StackPointer() == member {
-				return lineAt(d.raw, decoder.InputOffset())
-			}
+	decoder, found, line := jsontext.NewDecoder(bytes.NewReader(d.raw)), jsontext.Pointer(""), 1
+	for found != member {
+		if _, err := decoder.ReadToken(); err != nil {
+			break
 		}
-		if member == "" {
-			return 1
+		if at := decoder.StackPointer(); len(at) > len(found) && at.Contains(member) {
+			found, line = at, lineAt(d.raw, decoder.InputOffset())
 		}
 	}
+	return line
 }
 
 // at is the location of a member.

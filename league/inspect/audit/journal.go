@@ -48,14 +48,12 @@ func (a *auditor) readJournal() {
 	}
 	defer func() { _ = file.Close() }()
 	a.chain = chain{next: 1, head: journal.Origin}
-	lines := 0
 	_, torn, err := appendfile.Lines(file, func(number int, text []byte) error {
-		lines = number
 		a.readLine(number, text)
 		return nil
 	})
 	a.chain.stopped = a.chain.stopped || err != nil || a.state.Created == nil
-	here := a.inJournal(lines + 1)
+	here := a.inJournal(a.chain.lines + 1)
 	switch {
 	case err != nil:
 		a.find(RuleEvent, here, "the rest cannot be read: %s", cause(err))
@@ -63,7 +61,7 @@ func (a *auditor) readJournal() {
 		a.note(RuleEvent, here,
 			"the last line is incomplete (%d bytes): the manager was stopped while it wrote it, and told nobody of that event",
 			torn)
-	case lines == 0:
+	case a.chain.lines == 0:
 		a.find(RuleEvent, a.inJournal(0), "the journal is empty")
 	}
 	if a.chain.setBacks > 0 {

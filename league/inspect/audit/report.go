@@ -67,8 +67,7 @@ func (f Finding) String() string {
 }
 
 // Findings counts the findings of all leagues.
-func (r *Report) Findings() int {
-	n := 0
+func (r *Report) Findings() (n int) {
 	for i := range r.Leagues {
 		n += len(r.Leagues[i].Findings)
 	}
@@ -85,12 +84,11 @@ func (r *Report) Stated() (n int) {
 
 // Summary is one sentence about the audit of the league.
 func (l *League) Summary() string {
-	about := fmt.Sprintf("audited %s of league %s: ", protocol.Counted(l.Recorded, "match"), l.LeagueID)
-	if len(l.Findings) == 0 {
-		about += "no findings"
-	} else {
-		about += protocol.Counted(len(l.Findings), "finding")
+	findings := "no findings"
+	if n := len(l.Findings); n > 0 {
+		findings = protocol.Counted(n, "finding")
 	}
+	about := fmt.Sprintf("audited %s of league %s: %s", protocol.Counted(l.Recorded, "match"), l.LeagueID, findings)
 	if n := len(l.Notes); n > 0 {
 		about += ", " + protocol.Counted(n, "note")
 	}
@@ -176,9 +174,4 @@ func quoted[S ~string](s *S) string {
 }
 
 // orNone formats a value of a document; "none" for "".
-func orNone(s string) string {
-	if s == "" {
-		return "none"
-	}
-	return quoted(&s)
-}
+func orNone(s string) string { return quoted(protocol.NonZero(s)) }
