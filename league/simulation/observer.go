@@ -52,7 +52,7 @@ type observer struct {
 
 	mu       sync.Mutex
 	last     map[playerInMatch]*observation
-	problems map[string]map[string]int // how often, by player
+	problems map[Breach]int // how often; the keys have no Count
 }
 
 type playerInMatch struct{ matchID, endpoint string }
@@ -64,7 +64,7 @@ type observation struct {
 }
 
 func newObserver(stalls *referee.StallMonitor) *observer {
-	return &observer{stalls: stalls, last: map[playerInMatch]*observation{}, problems: map[string]map[string]int{}}
+	return &observer{stalls: stalls, last: map[playerInMatch]*observation{}, problems: map[Breach]int{}}
 }
 
 // An observedCaller is the caller of a referee.
@@ -152,22 +152,16 @@ func redact(text string) string {
 func (o *observer) warned(playerID, problem string) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	counts := o.problems[playerID]
-	if counts == nil {
-		counts = map[string]int{}
-		o.problems[playerID] = counts
-	}
-	counts[problem]++
+	o.problems[Breach{PlayerID: playerID, Problem: problem}]++
 }
 
 // breaches are the breaches of all players, the most frequent ones of each first.
 func (o *observer) breaches() (all []Breach) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for id, counts := range o.problems {
-		for problem, count := range counts {
-			all = append(all, Breach{id, problem, count})
-		}
+	for breach, count := range o.problems {
+		breach.Count = count
+		all = append(all, breach)
 	}
 	slices.SortFunc(all, func(a, b Breach) int {
 		return cmp.Or(league.CompareIDs(a.PlayerID, b.PlayerID), cmp.Compare(b.Count, a.Count),

@@ -155,36 +155,30 @@ func (s *simulated) startAgents(ctx context.Context) error {
 	return nil
 }
 
-// A connection has the options that an agent gets from the simulation.
-type connection struct {
-	membership.Options
-
-	serve func(agent)
-}
-
 // An agent is a manager, a referee or a player.
 type agent interface{ Mount(mux protocol.Mux) }
 
-// connect connects an agent to the network.
-func (s *simulated) connect(ctx context.Context, id, sender string) (*connection, error) {
+// connect connects an agent to the network. It returns the options that the agent gets from the simulation, and
+// serves the agent when start is called.
+func (s *simulated) connect(ctx context.Context, id, sender string) (o membership.Options, start func(agent), err error) {
 	endpoint, serve, err := s.net.reserve(ctx, id)
 	if err != nil {
-		return nil, err
+		return o, nil, err
 	}
 	var caller protocol.Caller = s.net
 	if s.faulty != nil {
 		caller = &faultyCaller{s.faulty, id}
 	}
 	log := s.options.Log.With().Str("agent_id", sender).Logger()
-	options := membership.Options{
+	o = membership.Options{
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(), Caller: transport.Logged(caller, log),
 		Clock: s.clock, Log: log, SigningKey: s.keyOf(id),
 	}
-	return &connection{options, func(a agent) {
+	return o, func(a agent) {
 		mux := transport.NewMux(log)
 		a.Mount(mux)
 		s.stops = append(s.stops, serve(mux))
-	}}, nil
+	}, nil
 }
 
 // keyOf returns the signing key of an agent, or nil in a league that does not sign.
@@ -197,7 +191,7 @@ func (s *simulated) keyOf(id string) func() *protocol.SigningKey {
 }
 
 func (s *simulated) startManager(ctx context.Context) error {
-	c, err := s.connect(ctx, "manager", protocol.ManagerSender)
+	c, start, err := s.connect(ctx, "manager", protocol.ManagerSender)
 	if err != nil {
 		return err
 	}
@@ -232,7 +226,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 		return err
 	}
 	s.address = c.Endpoint
-	c.serve(s.manager)
+	start(s.manager)
 	return nil
 }
 
@@ -263,13 +257,13 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 	if s.hasDied(id) || o.isShutDown(id) {
 		return nil
 	}
-	c, err := s.connect(ctx, id, protocol.RefereeSender(id))
+	c, start, err := s.connect(ctx, id, protocol.RefereeSender(id))
 	if err != nil {
 		return err
 	}
 	c.Name = fmt.Sprintf("Referee %02d", n)
 	options := referee.Options{
-		Options: c.Options, MaxConcurrent: o.Concurrency, Games: o.Games,
+		Options: c, MaxConcurrent: o.Concurrency, Games: o.Games,
 		Nonce: func(matchID string) protocol.Secret {
 			id, _, _ := strings.Cut(matchID, "/")
 			return Nonce(o.Seed, s.key(id))
@@ -283,7 +277,7 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	c.serve(r)
+	start(r)
 	s.stops = append(s.stops, r.Close)
 	if err := r.Register(ctx); err != nil {
 		return err
@@ -294,7 +288,7 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 
 func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	o, id := s.options, league.PlayerID(n)
-	c, err := s.connect(ctx, id, protocol.PlayerSender(id))
+	c, start, err := s.connect(ctx, id, protocol.PlayerSender(id))
 	if err != nil {
 		return err
 	}
@@ -311,14 +305,14 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	}
 	c.Name = s.nameOf(n)
 	p, err := player.New(player.Options{
-		Options: c.Options, Games: []string{o.GameType}, Strategy: decide, Past: s.past(id), Heads: &s.heads,
+		Options: c, Games: []string{o.GameType}, Strategy: decide, Past: s.past(id), Heads: &s.heads,
 		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, s.key(matchID), id) },
 		Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, s.key(decision)) },
 	})
 	if err != nil {
 		return err
 	}
-	c.serve(p)
+	start(p)
 	if _, counted := external.Totals(opened); counted {
 		s.stops = append(s.stops, func() { _ = p.Close() }) // only the totals are not in the history yet
 	}
