@@ -140,10 +140,10 @@ func refusedWith(r *reply, code protocol.Code) string {
 	}
 	codes, number := []string{r.result.text("error_code"), objectOf(r.result["error"]).text("error_code")}, ""
 	if r.fault != nil {
-		if r.fault.code == methodOf(r.method).RPCCode(code) {
+		if r.fault.Code == methodOf(r.method).RPCCode(code) {
 			return ""
 		}
-		codes, number = append(codes, r.fault.errorCode), fmt.Sprintf("the error %d ", r.fault.code)
+		codes, number = append(codes, r.fault.ErrorCode), fmt.Sprintf("the error %d ", r.fault.Code)
 	}
 	return when(!slices.Contains(codes, string(code)), "refused, but without %s: %s", code,
 		number+strings.TrimSpace(strings.Join(codes, " ")))

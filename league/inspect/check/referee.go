@@ -29,10 +29,8 @@ type refereeExam struct {
 }
 
 func (x *refereeExam) scenarios() []scenario {
-	names := []string{"registration", play, everyMatch, "end"}
-	for _, row := range x.matchCases() {
-		names = append(names, row.name)
-	}
+	names := append(protocol.Each(x.matchCases(), func(row matchCase) string { return row.name }),
+		"registration", play, everyMatch, "end")
 	return []scenario{
 		{[]string{"wire"}, x.examineServer}, {names, x.play}, {[]string{"wire", "misuse"}, x.misuse},
 		{[]string{"end"}, x.finish},

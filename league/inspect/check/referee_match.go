@@ -62,7 +62,7 @@ func busy(r *reply) bool {
 
 // unready tells whether a referee takes no match at the moment.
 func unready(r *reply) bool {
-	return r.fault != nil && r.fault.errorCode == string(protocol.ErrInvalidMatchState)
+	return r.fault != nil && r.fault.ErrorCode == string(protocol.ErrInvalidMatchState)
 }
 
 // unplayed tells whether a player does not join the match.
@@ -281,12 +281,9 @@ func (x *refereeExam) matchCases() []matchCase {
 // matches makes the matches that show a selected requirement, and the first of all. Matches whose players
 // answer at once show what a usual league shows.
 func (x *refereeExam) matches() []*refereedMatch {
-	var all []*refereedMatch
-	for _, row := range x.matchCases() {
+	needed := protocol.Select(x.matchCases(), func(row matchCase) bool {
 		usual := !row.short && !row.long && x.needs(play)
-		if usual || row.name == wellPlayed || x.needs(row.name, everyMatch) {
-			all = append(all, x.newMatch(row))
-		}
-	}
-	return all
+		return usual || row.name == wellPlayed || x.needs(row.name, everyMatch)
+	})
+	return protocol.Each(needed, x.newMatch)
 }

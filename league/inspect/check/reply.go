@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/transport/dialect"
 )
 
 // members are the members of a JSON object, as received.
@@ -30,19 +31,12 @@ type reply struct {
 	took   time.Duration
 	closed bool // the connection was refused: no process listens
 
-	object members // the body; nil when it is no JSON object
-	result members // the message, with the names of the specification if a league finds it; nil for none
-	fault  *fault  // nil when there is none
-	bare   bool    // the message is not wrapped as a JSON-RPC response
+	object members          // the body; nil when it is no JSON object
+	result members          // the message, with the names of the specification if a league finds it; nil for none
+	fault  *dialect.Failure // nil when there is none
+	bare   bool             // the message is not wrapped as a JSON-RPC response
 
 	form string // in which the agent understood the call; "" for that of the specification
-}
-
-// A fault is an error object of JSON-RPC.
-type fault struct {
-	code      int
-	message   string
-	errorCode string // of the catalogue
 }
 
 // read parses the body. It finds the message only in "result", or as the whole body.
@@ -71,17 +65,16 @@ func notSent(q request, why string) *reply {
 }
 
 // faultOf reads the error of a response; nil when there is none.
-func faultOf(object members) *fault {
+func faultOf(object members) *dialect.Failure {
 	raw := object["error"]
 	if raw == nil || raw.Kind() == 'n' {
 		return nil
 	}
 	e := objectOf(raw)
-	f := &fault{errorCode: objectOf(e["data"]).text("error_code")}
-	f.code, _ = e.integer("code")
-	f.message = e.text("message")
+	f := &dialect.Failure{ErrorCode: objectOf(e["data"]).text("error_code"), Text: e.text("message")}
+	f.Code, _ = e.integer("code")
 	if e == nil {
-		f.message = object.text("error") // as in 003 §5.2
+		f.Text = object.text("error") // as in 003 §5.2
 	}
 	return f
 }
@@ -105,7 +98,7 @@ func (r *reply) trouble() string {
 	case r.result != nil && r.fault == nil:
 		return ""
 	case r.fault != nil:
-		return "answered with the error " + when(r.fault.code != 0, "%d ", r.fault.code) + quoted(r.fault.message)
+		return "answered with the error " + when(r.fault.Code != 0, "%d ", r.fault.Code) + quoted(r.fault.Text)
 	case r.object["result"] != nil:
 		return "answered with a result that is " + jsonKind(r.object["result"]) + ", not an object"
 	}
@@ -115,7 +108,7 @@ func (r *reply) trouble() string {
 }
 
 // hasCode tells whether the answer is the error of JSON-RPC with this code.
-func (r *reply) hasCode(code int) bool { return r.fault != nil && r.fault.code == code }
+func (r *reply) hasCode(code int) bool { return r.fault != nil && r.fault.Code == code }
 
 // timedOut tells whether the agent had its whole time, and gave no answer.
 func (r *reply) timedOut() bool { return strings.HasPrefix(r.Error, "no answer within") }

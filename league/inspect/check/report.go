@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"evenodd/league/protocol"
@@ -113,13 +112,7 @@ type Report struct {
 
 // Count returns how many findings have a verdict.
 func (r *Report) Count(v Verdict) int {
-	n := 0
-	for i := range r.Findings {
-		if r.Findings[i].Verdict == v {
-			n++
-		}
-	}
-	return n
+	return len(protocol.Select(r.Findings, func(f Finding) bool { return f.Verdict == v }))
 }
 
 // Conforms tells whether at least one requirement passed, no MUST failed, and no MUST was cut
@@ -147,11 +140,7 @@ func (s Selection) Wants(r Requirement) bool {
 // Catalogue returns the requirements of a role, in the order of a report; nil for an
 // unknown role.
 func Catalogue(role string) []Requirement {
-	var all []Requirement
-	for _, r := range tableOf(role) {
-		all = append(all, r.Requirement)
-	}
-	return all
+	return protocol.Each(tableOf(role), func(r rule) Requirement { return r.Requirement })
 }
 
 // tableOf returns the rules of a role, in the order of the report.
@@ -327,14 +316,6 @@ const (
 	unreadableAnswer protocol.Code = "unreadable"
 )
 
-var requirements = sync.OnceValue(func() map[string]Requirement {
-	all := map[string]Requirement{}
-	for _, r := range slices.Concat(Catalogue(Player), Catalogue(Referee)) {
-		all[r.ID] = r
-	}
-	return all
-})
-
 // Remedy returns the requirement that an agent breaks by a failure with a method, whose Hint
 // tells how to mend it. No code is the refusal of an invitation. Unreadable tells that there was
 // an answer, which could not be read: an answer and none have the same code.
@@ -343,8 +324,14 @@ func Remedy(method string, code protocol.Code, unreadable bool) Requirement {
 		code = unreadableAnswer
 	}
 	code = cmp.Or(code, refusal)
-	i := slices.IndexFunc(remedies, func(r remedy) bool {
+	fits := slices.IndexFunc(remedies, func(r remedy) bool { // the last row fits all
 		return (r.method == "" || r.method == method) && (r.code == "" || r.code == code)
 	})
-	return requirements()[remedies[i].id] // the last row fits all
+	return requirement(remedies[fits].id)
+}
+
+// requirement is the one of a player or a referee with an id.
+func requirement(id string) Requirement {
+	all := slices.Concat(Catalogue(Player), Catalogue(Referee))
+	return all[slices.IndexFunc(all, func(r Requirement) bool { return r.ID == id })]
 }

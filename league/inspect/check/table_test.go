@@ -83,8 +83,8 @@ func TestEachMustNamesItsSectionOfTheSpecification(t *testing.T) {
 
 func TestEachRemedyNamesARequirementWithAHint(t *testing.T) {
 	for _, r := range remedies {
-		assert.NotEmpty(t, requirements()[r.id].Hint, r.id)
+		assert.NotEmpty(t, requirement(r.id).Hint, r.id)
 	}
-	assert.Equal(t, requirements()["P-INV-04"], Remedy("handle_game_invitation", "", false))
-	assert.Equal(t, requirements()["P-RPC-15"], Remedy("choose_parity", protocol.ErrConnection, true))
+	assert.Equal(t, requirement("P-INV-04"), Remedy("handle_game_invitation", "", false))
+	assert.Equal(t, requirement("P-RPC-15"), Remedy("choose_parity", protocol.ErrConnection, true))
 }
