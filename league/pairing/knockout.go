@@ -29,10 +29,7 @@ type knockout struct {
 	stages int
 }
 
-var (
-	_ Pairer = knockout{}
-	_ Ranker = knockout{}
-)
+var _ Ranker = knockout{}
 
 // newKnockout returns the knockout of 2 or more players.
 func newKnockout(players int, seeds []int) (knockout, error) {

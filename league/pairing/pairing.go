@@ -145,8 +145,6 @@ func order(players int, seeds []int) ([]int, error) {
 // opponent has a bye. In the odd legs the lower index is A, in the even legs B.
 type RoundRobin struct{ players, legs int }
 
-var _ Pairer = RoundRobin{}
-
 // NewRoundRobin returns the round robin of 2 or more players and 1 or more legs. Fewer are an
 // error, and so many that an int cannot count their matches.
 func NewRoundRobin(players, legs int) (RoundRobin, error) {

@@ -14,8 +14,6 @@ const perRival = 20
 // at the latest after all legs. It decides after each double leg, from the results alone.
 type sequential struct{ RoundRobin }
 
-var _ Pairer = sequential{}
-
 func newSequential(players, legs int) (sequential, error) {
 	if legs%2 != 0 {
 		return sequential{}, fmt.Errorf("a round robin until a significant result has an even number of legs, got %d", legs)

@@ -31,8 +31,6 @@ type swiss struct {
 	points league.MatchPoints
 }
 
-var _ Pairer = swiss{}
-
 // MaxSwissRounds is the largest number of rounds of a Swiss tournament: ⌈n/2⌉.
 func MaxSwissRounds(players int) int { return players - players/2 }
 
@@ -174,16 +172,10 @@ func (r *swissRound) pairGroup(group []int) (floaters []int) {
 		}
 	}
 	r.lowerFloaters(group)
-	var paired []int
-	for _, p := range group {
-		if r.mate[p] == none {
-			floaters = append(floaters, p)
-		} else {
-			paired = append(paired, p)
-		}
-	}
-	r.pairInOrder(paired, true)
-	return floaters
+	isFree := func(p int) bool { return r.mate[p] == none }
+	paired := slices.DeleteFunc(slices.Clone(group), isFree)
+	r.pairInOrder(paired, true) // and all of them stay paired
+	return slices.DeleteFunc(slices.Clone(group), func(p int) bool { return !isFree(p) })
 }
 
 // pairInOrder pairs each player with its first legal opponent. If they all have
@@ -289,19 +281,12 @@ func (r *swissRound) pairRemaining(floaters []int, legal func(p, q int) bool) bo
 // the floaters.
 func (r *swissRound) lowest(size int, floaters []int) []int {
 	open := make([]bool, len(r.entrants))
-	for _, p := range floaters {
+	for _, p := range slices.Concat(floaters, r.ranked[max(0, len(r.ranked)-size):]) {
 		open[p] = true
 	}
-	for _, p := range r.ranked[max(0, len(r.ranked)-size):] {
-		open[p] = true
-	}
-	var players []int
-	for _, p := range r.ranked {
-		if open[p] || r.mate[p] != none && open[r.mate[p]] {
-			players = append(players, p)
-		}
-	}
-	return players
+	return slices.DeleteFunc(slices.Clone(r.ranked), func(p int) bool {
+		return !open[p] && (r.mate[p] == none || !open[r.mate[p]])
+	})
 }
 
 // pairings returns the pairs in the order of their better players.
