@@ -25,10 +25,8 @@ func (t *transcriptCheck) expectedStandings(player int, got *protocol.Record) *p
 		round = attempt.Round
 	}
 	all := t.before[round-1] // the time between two rounds in which the attempt was assigned
-	for _, records := range all {
-		if reflect.DeepEqual(got, &records[player]) {
-			return got
-		}
+	if slices.ContainsFunc(all, func(r []protocol.Record) bool { return reflect.DeepEqual(got, &r[player]) }) {
+		return got
 	}
 	return &all[len(all)-1][player]
 }

@@ -2,6 +2,7 @@ package audit
 
 import (
 	"cmp"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -103,12 +104,11 @@ func (t *transcriptCheck) countsDespiteError(e *exchange) bool {
 
 // reportedAfter tells whether the next message to the player is a GAME_ERROR.
 func (t *transcriptCheck) reportedAfter(e *exchange) bool {
-	for i := range t.doc.Transcript[e.index+1:] {
-		if next := &t.doc.Transcript[e.index+1+i]; next.Direction == store.Sent && next.PlayerID == e.PlayerID {
-			return next.Method == protocol.NotifyGameError.Name
-		}
-	}
-	return false
+	later := t.doc.Transcript[e.index+1:]
+	next := slices.IndexFunc(later, func(x store.Exchange) bool {
+		return x.Direction == store.Sent && x.PlayerID == e.PlayerID
+	})
+	return next >= 0 && later[next].Method == protocol.NotifyGameError.Name
 }
 
 // keepsCommitment tells whether a player revealed the entropy that it had
