@@ -2,6 +2,7 @@ package page
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -30,22 +31,15 @@ func readAssets() assets {
 	for _, entry := range entries {
 		text, _ := files.ReadFile("assets/" + entry.Name())
 		sum := sha256.Sum256(text)
-		all[entry.Name()] = &asset{kind: mediaType(entry.Name()), hash: hex.EncodeToString(sum[:8]), text: text}
+		kind := cmp.Or(mediaTypes[path.Ext(entry.Name())], "text/plain; charset=utf-8")
+		all[entry.Name()] = &asset{kind: kind, hash: hex.EncodeToString(sum[:8]), text: text}
 	}
 	return all
 }
 
-// mediaType is the media type of a file. It does not depend on the tables of the system.
-func mediaType(name string) string {
-	switch path.Ext(name) {
-	case ".js":
-		return "text/javascript; charset=utf-8"
-	case ".css":
-		return "text/css; charset=utf-8"
-	case ".svg":
-		return "image/svg+xml"
-	}
-	return "text/plain; charset=utf-8"
+// mediaTypes are the media types of files by extension, which do not depend on the tables of the system.
+var mediaTypes = map[string]string{
+	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml",
 }
 
 // url is the path of an asset, with its hash; "" for an unknown one.

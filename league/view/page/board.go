@@ -29,8 +29,6 @@ type Board struct {
 	done   sync.WaitGroup
 	ready  chan struct{} // closed when the events that existed at the start are folded
 
-	listed []string // names of the players of the roster
-
 	mu      sync.Mutex
 	league  *record.League
 	version int           // grows with each event, and if another league replaces this one
@@ -137,8 +135,9 @@ func (b *Board) follow(ctx context.Context) {
 		switch {
 		case errors.Is(err, ErrReplaced):
 			b.change(func() {
+				before := b.league
 				b.league, b.version = record.NewLeague(), b.version+1
-				b.league.Listed, b.league.Games = b.listed, b.statistician.games
+				b.league.Listed, b.league.Games = before.Listed, before.Games
 			})
 			continue
 		case err == nil && len(events) > 0:

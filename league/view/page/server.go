@@ -50,7 +50,6 @@ type Route struct {
 
 // New makes the pages of a board.
 func New(b *Board, o Options) (*Pages, error) {
-	b.statistician.games, b.listed = o.Games, o.Listed
 	b.league.Games, b.league.Listed = o.Games, o.Listed
 	p := &Pages{board: b, options: o, assets: readAssets(), templates: map[string]*template.Template{}, routes: routes()}
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
@@ -164,16 +163,22 @@ func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 	_, _ = w.Write(body.Bytes()) // fails only for a client that has gone
 }
 
-// render writes a page, or the fragment of it that a request asks for.
+// render writes a page, or the fragment of it that a request asks for: the template of that name, which shows the
+// view of the page.
 func (p *Pages) render(body *bytes.Buffer, of *route, at int, r *http.Request) error {
 	view, err := of.build(p.board, r)
 	if err != nil {
 		return err
 	}
-	if name := r.URL.Query().Get("fragment"); name != "" {
-		return p.fragment(body, of, name, view)
+	page, name := p.templates[of.template], r.URL.Query().Get("fragment")
+	if name == "" {
+		return page.Execute(body, p.frame(of, at, view))
 	}
-	return p.templates[of.template].Execute(body, p.frame(of, at, view))
+	fragment := page.Lookup(name)
+	if fragment == nil || name == "content" || strings.Contains(name, ".") || fragment.Execute(body, view) != nil {
+		return errNotFound
+	}
+	return nil
 }
 
 // safely returns the panic of a function as an error: a mistake in a view must not end the process,
@@ -185,16 +190,6 @@ func safely(do func() error) (err error) {
 		}
 	}()
 	return do()
-}
-
-// fragment writes one fragment of a page: the template of that name, which shows the view of
-// the page.
-func (p *Pages) fragment(body *bytes.Buffer, of *route, name string, view any) error {
-	t := p.templates[of.template].Lookup(name)
-	if t == nil || name == "content" || strings.Contains(name, ".") || t.Execute(body, view) != nil {
-		return errNotFound
-	}
-	return nil
 }
 
 // frame is the frame of a page.

@@ -14,8 +14,8 @@ import (
 
 // A health is the view of the agents.
 type health struct {
-	Players  []agentHealth
-	Referees []agentHealth
+	Players  []*agentHealth
+	Referees []*agentHealth
 	Read     int // transcripts behind the latencies
 	Recorded int // matches with a result
 	Unread   int // transcripts that could not be read
@@ -50,47 +50,37 @@ type warning struct {
 func agentsOf(l *record.League, found *record.Health, unread int) *health {
 	m := at(l, live)
 	v := &health{Recorded: l.Recorded, Read: found.Attempts, Unread: unread}
-	lost, played, fallbacks := m.countsOfAgents()
+	agents := map[string]*agentHealth{}
 	for _, a := range l.SortedAgents() {
-		one := agentHealth{ref: m.agent(a.AgentID), State: shown(l.StateInWords(a)), Kind: kindOf(l, a), Failures: a.Failures,
-			Lost: lost[a.AgentID], Matches: played[a.AgentID], Fallback: fallbacks[a.AgentID]}
+		one := &agentHealth{ref: m.agent(a.AgentID), State: shown(l.StateInWords(a)), Kind: kindOf(l, a), Failures: a.Failures}
 		one.measure(found.Player(a.AgentID), l.Configuration.Timeouts)
+		agents[a.AgentID] = one
 		if a.Player {
 			v.Players = append(v.Players, one)
 		} else {
 			v.Referees = append(v.Referees, one)
 		}
 	}
-	for _, r := range l.Running() {
-		for i := range v.Referees {
-			if v.Referees[i].ID == r.RefereeID && r.Attempt > 0 {
-				v.Referees[i].Running++
-			}
-		}
+	for _, row := range l.Standings() {
+		one := agents[row.PlayerID]
+		one.Lost, one.Matches, one.Fallback = row.TechnicalLosses, row.Played, row.Fallbacks
 	}
-	return v
-}
-
-// countsOfAgents counts the technical losses or failed attempts, the matches and the fallbacks of each agent.
-func (m *moment) countsOfAgents() (lost, played, fallbacks map[string]int) {
-	lost, played, fallbacks = map[string]int{}, map[string]int{}, map[string]int{}
-	if m.Started == nil {
-		return lost, played, fallbacks
-	}
-	for _, row := range m.standings().Rows {
-		lost[row.ID], played[row.ID], fallbacks[row.ID] = row.TechnicalLosses, row.Played, row.Fallbacks
-	}
-	for _, match := range m.Matches() {
+	for _, match := range l.Matches() {
 		if match.Report != nil && match.Report.RefereeID != "" {
-			played[match.Report.RefereeID]++
+			agents[match.Report.RefereeID].Matches++
 		}
 		for _, a := range match.Attempts {
 			if a.Failed {
-				lost[a.Referee]++
+				agents[a.Referee].Lost++
 			}
 		}
 	}
-	return lost, played, fallbacks
+	for _, r := range l.Running() {
+		if r.Attempt > 0 {
+			agents[r.RefereeID].Running++
+		}
+	}
+	return v
 }
 
 // kindOf is the class of an agent's state.

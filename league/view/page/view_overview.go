@@ -179,11 +179,8 @@ func (m *moment) awaited() *awaited {
 	if c.Roster != nil && a.WantedPlayers == 0 {
 		a.WantedPlayers = c.Roster.Players
 	}
-	for _, one := range m.SortedAgents() {
-		if !one.Answered {
-			a.Silent = append(a.Silent, m.agent(one.AgentID))
-		}
-	}
+	silent := protocol.Select(m.SortedAgents(), func(one *journal.Agent) bool { return !one.Answered })
+	a.Silent = protocol.Each(silent, func(one *journal.Agent) ref { return m.agent(one.AgentID) })
 	return a
 }
 

@@ -8,7 +8,6 @@ import (
 
 	"evenodd/league/view/record"
 	"evenodd/league/view/stats"
-	"evenodd/rules"
 )
 
 // A statistician keeps the statistics of a league. It computes them anew when the league has
@@ -16,7 +15,6 @@ import (
 type statistician struct {
 	mu    sync.Mutex
 	known *statistics
-	games rules.Registry // whether the rules treat both sides alike
 }
 
 // statistics returns the statistics of the completed rounds. It computes them without a lock of the
@@ -31,7 +29,7 @@ func (b *Board) statistics() *statistics {
 		now.league = l
 		now.Rounds, now.Over, now.decisions = l.CompletedRounds(), l.Completed != nil, len(l.Decisions)
 		if now.isNewAgainst(s.known) && now.Rounds > 0 {
-			results = l.Results(s.games)
+			results = l.Results(l.Games)
 		}
 	})
 	switch {

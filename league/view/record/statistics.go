@@ -1,9 +1,9 @@
 package record
 
 import (
-	"cmp"
 	"fmt"
 	"hash/fnv"
+	"maps"
 	"slices"
 	"strings"
 
@@ -151,20 +151,18 @@ type Pair struct {
 // there twice, once for each of the two.
 func (r *Results) HeadToHead() []Pair {
 	players, matches, _ := r.played(func(*decide.MatchRecord) bool { return true })
-	sums, keys := map[[2]int]*Pair{}, [][2]int{}
+	sums := map[[2]int]*Pair{}
 	for _, m := range matches {
 		for _, key := range [][2]int{{m.A, m.B}, {m.B, m.A}} {
 			if sums[key] == nil {
 				sums[key] = &Pair{PlayerID: players[key[0]].PlayerID, OpponentID: players[key[1]].PlayerID}
-				keys = append(keys, key)
 			}
 			sums[key].Add(m.Outcome(key[0]), 1)
 		}
 	}
-	slices.SortFunc(keys, func(a, b [2]int) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
-	pairs := make([]Pair, len(keys))
-	for i, key := range keys {
-		pairs[i] = *sums[key]
+	pairs := make([]Pair, 0, len(sums))
+	for _, key := range slices.SortedFunc(maps.Keys(sums), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
+		pairs = append(pairs, *sums[key])
 	}
 	return pairs
 }
@@ -273,12 +271,8 @@ func (c *Comparison) Sentence() string {
 		text = fmt.Sprintf("Stopped after all %d legs: no player is shown to be better than every other.", c.Legs)
 	}
 	const most = 6
-	var pairs []string
-	for _, p := range c.Pairs {
-		if p.Better == "" {
-			pairs = append(pairs, p.PlayerID+" and "+p.OpponentID)
-		}
-	}
+	level := protocol.Select(c.Pairs, func(p ComparedPair) bool { return p.Better == "" })
+	pairs := protocol.Each(level, func(p ComparedPair) string { return p.PlayerID + " and " + p.OpponentID })
 	if n := len(pairs); n > most {
 		pairs = append(pairs[:most-1], fmt.Sprintf("%d further pairs", n-most+1))
 	}

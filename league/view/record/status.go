@@ -99,12 +99,6 @@ func (l *League) Progress() Progress {
 // SortedAgents are the agents in order of ids, players first.
 func (l *League) SortedAgents() []*journal.Agent {
 	return slices.SortedFunc(maps.Values(l.Agents), func(a, b *journal.Agent) int {
-		if a.Player != b.Player {
-			if a.Player {
-				return -1
-			}
-			return 1
-		}
 		return league.CompareIDs(a.AgentID, b.AgentID)
 	})
 }
@@ -137,12 +131,10 @@ func (l *League) NameOf(id string) string {
 func (l *League) Agent(a *journal.Agent) AgentStatus {
 	one := AgentStatus{AgentID: a.AgentID, DisplayName: a.DisplayName, Failures: a.Failures, RegisteredAt: a.RegisteredAt}
 	one.State, one.Reason = l.Lifecycle(a)
-	made := cmp.Or(a.Withdrawn, a.Held)
-	switch {
-	case a.Withdrawn != nil:
+	if a.Withdrawn != nil {
 		one.State = StateWithdrawn
-		fallthrough
-	case a.Held != nil:
+	}
+	if made := cmp.Or(a.Withdrawn, a.Held); made != nil {
 		one.Reason = made.String() + ReasonAfter(made.Reason)
 		if a.Annulled {
 			one.Reason += "; its results are annulled"

@@ -110,13 +110,8 @@ func newGroup(f *record.Fault) FaultGroup {
 }
 
 // MatchIDs are the ids of the matches of the occurrences, each once, in order.
-func (g *FaultGroup) MatchIDs() (ids []string) {
-	for i := range g.Occurrences {
-		if id := g.Occurrences[i].MatchID; len(ids) == 0 || ids[len(ids)-1] != id {
-			ids = append(ids, id)
-		}
-	}
-	return ids
+func (g *FaultGroup) MatchIDs() []string {
+	return slices.Compact(protocol.Each(g.Occurrences, func(f record.Fault) string { return f.MatchID }))
 }
 
 // add keeps what an event tells.

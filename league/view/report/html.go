@@ -103,15 +103,11 @@ type matchList struct {
 	Open     bool
 	Draws    bool
 
-	talks map[string][]Transcript
+	transcripts []Transcript
 }
 
 func newMatchList(views *page.Views, r *Report, transcripts []Transcript) *matchList {
-	l := &matchList{Views: views, Games: r.games, Draws: true, talks: map[string][]Transcript{}}
-	for _, t := range transcripts {
-		l.talks[t.MatchID] = append(l.talks[t.MatchID], t)
-	}
-	return l
+	return &matchList{Views: views, Games: r.games, Draws: true, transcripts: transcripts}
 }
 
 func (l *matchList) add(m *record.Match) {
@@ -126,7 +122,9 @@ func (l *matchList) add(m *record.Match) {
 }
 
 // Talks are the conversations of a match.
-func (l *matchList) Talks(m *record.Match) []Transcript { return l.talks[m.MatchID] }
+func (l *matchList) Talks(m *record.Match) []Transcript {
+	return protocol.Select(l.transcripts, func(t Transcript) bool { return t.MatchID == m.MatchID })
+}
 
 // rounds are the matches by round.
 func (r *Report) rounds(views *page.Views) (list []*matchList) {

@@ -176,8 +176,6 @@ var markup = strings.NewReplacer(
 // A markdown is a text in Markdown.
 type markdown struct{ strings.Builder }
 
-var _ Writer = (*markdown)(nil)
-
 // write adds a line. Texts among its arguments are shown as they are.
 func (d *markdown) write(format string, args ...any) {
 	for i := range args {

@@ -6,6 +6,8 @@
 package report
 
 import (
+	"slices"
+
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -152,10 +154,8 @@ func (r *Report) Sheet(agentID string) (*Sheet, error) {
 		return nil, err
 	}
 	s.Agent = r.Agents[r.order()[agentID]]
-	for i := range r.Standings {
-		if r.Standings[i].PlayerID == agentID {
-			s.Standing, s.Opponents = &r.Standings[i], r.CrossTable[i].Against
-		}
+	if i := slices.IndexFunc(r.Standings, func(p league.Standing) bool { return p.PlayerID == agentID }); i >= 0 {
+		s.Standing, s.Opponents = &r.Standings[i], r.CrossTable[i].Against
 	}
 	if r.Statistics != nil {
 		for i := range r.Statistics.Ratings {
