@@ -51,20 +51,14 @@ type observer struct {
 	stalls *referee.StallMonitor
 
 	mu       sync.Mutex
-	last     map[playerInMatch]*observation
-	problems map[Breach]int // how often; the keys have no Count
+	last     map[playerInMatch]*Loss // what is known of a loss, should it be one
+	problems map[Breach]int          // how often; the keys have no Count
 }
 
 type playerInMatch struct{ matchID, endpoint string }
 
-type observation struct {
-	method, answer string
-	failures       int
-	detail         string
-}
-
 func newObserver(stalls *referee.StallMonitor) *observer {
-	return &observer{stalls: stalls, last: map[playerInMatch]*observation{}, problems: map[Breach]int{}}
+	return &observer{stalls: stalls, last: map[playerInMatch]*Loss{}, problems: map[Breach]int{}}
 }
 
 // An observedCaller is the caller of a referee.
@@ -79,8 +73,8 @@ func (c *observedCaller) Call(ctx context.Context, r protocol.CallRequest) (any,
 	switch q := r.Params.(type) {
 	case *protocol.GameError:
 		detail, _ := q.Context["detail"].(string)
-		c.observer.observe(q.MatchID, r.Endpoint, func(s *observation) {
-			s.failures, s.detail = s.failures+1, redact(detail)
+		c.observer.observe(q.MatchID, r.Endpoint, func(l *Loss) {
+			l.Failures, l.Detail = l.Failures+1, redact(detail)
 		})
 	case *protocol.GameOver:
 		if q.GameResult.Status != league.StatusTechnicalLoss {
@@ -96,18 +90,18 @@ func (c *observedCaller) Call(ctx context.Context, r protocol.CallRequest) (any,
 	answer, timing, err := c.Caller.Call(ctx, r)
 	if question != "" {
 		text := summary(answer, err)
-		c.observer.observe(question, r.Endpoint, func(s *observation) { s.method, s.answer = r.Method, text })
+		c.observer.observe(question, r.Endpoint, func(l *Loss) { l.Method, l.Answer = r.Method, text })
 	}
 	return answer, timing, err
 }
 
-// observe changes the observation of a player in a match.
-func (o *observer) observe(matchID, endpoint string, change func(*observation)) {
+// observe changes what is known of a player in a match.
+func (o *observer) observe(matchID, endpoint string, change func(*Loss)) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	key := playerInMatch{matchID, endpoint}
 	if o.last[key] == nil {
-		o.last[key] = &observation{}
+		o.last[key] = &Loss{}
 	}
 	change(o.last[key])
 }
@@ -179,12 +173,10 @@ func (o *observer) losses(results []manager.MatchRecord, players map[string]entr
 			if m.Status != league.StatusTechnicalLoss || id == m.Winner {
 				continue
 			}
-			loss := Loss{MatchID: m.MatchID, RoundID: m.RoundID, PlayerID: id, Reason: m.Reason}
+			loss := protocol.ValueOf(o.last[playerInMatch{m.MatchID, players[id].endpoint}])
+			loss.MatchID, loss.RoundID, loss.PlayerID, loss.Reason = m.MatchID, m.RoundID, id, m.Reason
 			code, _ := m.Faults.Get(id)
 			loss.Code, loss.Name = protocol.Code(code), protocol.Code(code).Name()
-			if s := o.last[playerInMatch{m.MatchID, players[id].endpoint}]; s != nil {
-				loss.Detail, loss.Method, loss.Failures, loss.Answer = s.detail, s.method, s.failures, s.answer
-			}
 			all = append(all, loss)
 		}
 	}

@@ -150,10 +150,8 @@ func (r *roster) wait(ctx context.Context, holds func() bool) error {
 		if done {
 			return nil
 		}
-		select {
-		case <-changed:
-		case <-ctx.Done():
-			return ctx.Err()
+		if err := await(ctx, changed); err != nil {
+			return err
 		}
 	}
 }

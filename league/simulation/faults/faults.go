@@ -7,6 +7,7 @@ package faults
 import (
 	"crypto/sha256"
 	"encoding/binary"
+	"slices"
 )
 
 // A Plan has the probabilities of faults in messages, and the faults of agents.
@@ -32,12 +33,9 @@ type Period struct {
 // Active tells whether an agent has a period in a round. No agent has one before the first
 // round, because agents must register.
 func Active(periods []Period, id string, round int) bool {
-	for _, s := range periods {
-		if s.ID == id && round >= s.From && (s.Until == 0 || round < s.Until) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(periods, func(p Period) bool {
+		return p.ID == id && round >= p.From && (p.Until == 0 || round < p.Until)
+	})
 }
 
 // A Message is the key of a fault. It has neither the attempt nor the referee of a match,
