@@ -5,10 +5,18 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"encoding/hex"
+	"html/template"
+	"io"
 	"net/http"
 	"path"
+	"slices"
 	"time"
+
+	"evenodd/league"
+	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
 )
 
 //go:embed assets templates export
@@ -65,4 +73,141 @@ func (a assets) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	h.Set("ETag", `"`+one.hash+`"`)
 	http.ServeContent(w, r, "", time.Time{}, bytes.NewReader(one.text))
+}
+
+// Views are the views of a league for a file that shows it without a server.
+type Views struct {
+	*overview
+
+	Cross      *cross
+	Statistics *statistics
+	Agents     *health
+
+	moment *moment
+}
+
+// mostExported is the number of ratings in a file.
+const mostExported = 100
+
+// NewViews makes the views of a league, which has no secrets, with what its transcripts and its
+// results show, and its present standings with the strategies of its players if they are known.
+func NewViews(l *record.League, agents *record.Health, s *stats.Analysis, standings []league.Standing) *Views {
+	m := at(l, live)
+	v := &Views{
+		overview: overviewOf(l, live), Cross: crossOf(l, live, 0, 0), Statistics: &statistics{},
+		Agents: agentsOf(l, agents, 0), moment: m,
+	}
+	if s != nil {
+		v.Statistics.fill(s)
+		v.Statistics.Rows = v.Statistics.Rows[:min(len(v.Statistics.Rows), mostExported)]
+	}
+	for i := range standings {
+		v.Standings.Rows[i].Strategy = shown(standings[i].Strategy)
+	}
+	v.Standings.fill()
+	v.Cross.Windows = nil
+	v.Decisions = m.decisions(len(l.Decisions))
+	return v
+}
+
+// Player is the view of a player; nil for an agent that is none.
+func (v *Views) Player(id string) *player {
+	p := playerOf(v.moment.League, id, "")
+	if p != nil {
+		p.Rating = v.Statistics.rating(id)
+	}
+	return p
+}
+
+// Agent names a player or a referee.
+func (v *Views) Agent(id string) ref { return v.moment.agent(id) }
+
+// Result is the result of a match; nil for none.
+func (v *Views) Result(m *record.Match) *result {
+	if !m.HasResult() {
+		return nil
+	}
+	id, _ := league.ParseMatchID(m.MatchID)
+	r := v.moment.result(id)
+	return &r
+}
+
+// Seen is the result of a match as one of its players sees it; nil for none.
+func (v *Views) Seen(m *record.Match, playerID string) *playerResult {
+	r := v.Result(m)
+	if r == nil {
+		return nil
+	}
+	one := &playerResult{result: *r, Opponent: r.A, Mark: markOf(&r.Result, playerID)}
+	if r.PlayerAID == playerID {
+		one.Opponent = r.B
+	}
+	return one
+}
+
+// Course is how an attempt went, without the messages as JSON and the meaning of errors: a file of all
+// conversations would be too large.
+func (v *Views) Course(c *record.Conversation) *matchCourse {
+	course := courseOf(c)
+	for i := range course.Lines {
+		course.Lines[i].Raw, course.Lines[i].Words = "", ""
+	}
+	return course
+}
+
+// Board is the game of a conversation; nil without moves.
+func (v *Views) Board(c *record.Conversation) *matchBoard { return boardOf(c, "", "") }
+
+// A file is what the templates of an exported file show.
+type file struct {
+	Title, CSP string
+	CSS        template.CSS
+	JS         template.JS
+	View       any
+}
+
+// Export writes a file that shows a view without a server and without a network: with a template of the
+// folder export, and the style and the templates of the pages.
+func Export(w io.Writer, name, title string, view any) error {
+	t, err := parse(template.FuncMap{
+		"base":      func() string { return "" },
+		"asset":     func(string) string { return "" },
+		"toMatch":   func(id string) string { return "#result-" + id },
+		"toMatches": func(_, _, first string) string { return "#result-" + first },
+		"toPlayer":  func(string) string { return "" },
+	}, "templates/*.html", "export/*.html")
+	if err != nil {
+		return err
+	}
+	css := joined("assets/page.css", "assets/match.css", "assets/board.css", "export/report.css")
+	js := joined("assets/chart.js", "export/report.js")
+	return t.ExecuteTemplate(w, name, &file{
+		Title: title, View: view,
+		CSS: template.CSS(css), JS: template.JS(js), //nolint:gosec // all are files of the program
+		CSP: "default-src 'none'; style-src " + hashed(css) + "; script-src " + hashed(js) +
+			"; img-src data:; base-uri 'none'; form-action 'none'",
+	})
+}
+
+// joined are the texts of embedded files.
+func joined(names ...string) (all []byte) {
+	for _, name := range names {
+		text, _ := files.ReadFile(name) // embedded files can be read
+		all = append(all, text...)
+	}
+	return all
+}
+
+// hashed is the source of a Content-Security-Policy that permits a text.
+func hashed(text []byte) string {
+	sum := sha256.Sum256(text)
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
+
+// rating is the row of a player that has matches; nil for none.
+func (v *statistics) rating(id string) *ratingRow {
+	if i := slices.IndexFunc(v.Rows, func(r ratingRow) bool { return r.ID == id && r.Matches > 0 }); i >= 0 {
+		return &v.Rows[i]
+	}
+	return nil
 }

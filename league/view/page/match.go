@@ -264,18 +264,14 @@ func courseOf(c *record.Conversation) *matchCourse {
 		course.Outcome = "This attempt: " + shown(c.Result.Reason)
 	}
 	for i := range c.Lines {
-		course.Lines = append(course.Lines, matchLineOf(c, &c.Lines[i]))
+		u := &c.Lines[i]
+		line := matchLine{Line: u, Lanes: laneOf(c, u.From) + "-" + laneOf(c, u.To), Raw: rawOf(u.Message)}
+		if u.Error != nil && u.Void == "" {
+			line.Words = record.ErrorInWords(u.Error.ErrorCode)
+		}
+		course.Lines = append(course.Lines, line)
 	}
 	return course
-}
-
-// matchLineOf makes a line of the page.
-func matchLineOf(c *record.Conversation, u *record.Line) matchLine {
-	line := matchLine{Line: u, Lanes: laneOf(c, u.From) + "-" + laneOf(c, u.To), Raw: rawOf(u.Message)}
-	if u.Error != nil && u.Void == "" {
-		line.Words = record.ErrorInWords(u.Error.ErrorCode)
-	}
-	return line
 }
 
 // laneOf is the lane of an agent: m, r, a or b.

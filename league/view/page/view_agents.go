@@ -21,8 +21,6 @@ type health struct {
 	Unread   int // transcripts that could not be read
 }
 
-func (*health) title() string { return "Agents" }
-
 // An agentHealth is the state of one agent.
 type agentHealth struct {
 	ref
@@ -52,7 +50,9 @@ func agentsOf(l *record.League, found *record.Health, unread int) *health {
 	v := &health{Recorded: l.Recorded, Read: found.Attempts, Unread: unread}
 	agents := map[string]*agentHealth{}
 	for _, a := range l.SortedAgents() {
-		one := &agentHealth{ref: m.agent(a.AgentID), State: shown(l.StateInWords(a)), Kind: kindOf(l, a), Failures: a.Failures}
+		one := &agentHealth{
+			ref: m.agent(a.AgentID), State: shown(l.StateInWords(a)), Kind: kindOf(l, a), Failures: a.Failures,
+		}
 		one.measure(found.Player(a.AgentID), l.Configuration.Timeouts)
 		agents[a.AgentID] = one
 		if a.Player {

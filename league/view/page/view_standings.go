@@ -59,17 +59,17 @@ func (m *moment) standings() *standings {
 		s.Missing = protocol.Each(protocol.Select(m.Listed, func(name string) bool { return len(m.Named(true, name)) == 0 }), shown)
 	}
 	before := m.ranksBefore()
-	compared := before != nil
-	s.Moves, s.Form = compared, m.Started != nil && m.last() > 0 && len(rows) <= formPlayers
-	form := m.form(s.Form)
+	s.Moves, s.Form = before != nil, m.Started != nil && m.last() > 0 && len(rows) <= formPlayers
+	form := map[string][]mark{}
+	if s.Form {
+		form = m.form()
+	}
 	for i := range rows {
 		row := m.standingsRow(&rows[i])
-		if compared {
+		if s.Moves {
 			row.Move, row.Moved = move(before[row.ID], row.Rank)
 		}
-		if player, ok := m.PlayerIndex(row.ID); ok {
-			row.Form = form[player]
-		}
+		row.Form = form[row.ID]
 		s.Deciders = s.Deciders || row.Decider != ""
 		s.Rows[i] = row
 	}
@@ -125,22 +125,16 @@ func move(before, now int) (places int, words string) {
 	return places, "down " + protocol.Counted(-places, "place")
 }
 
-// form are the last results by player, the latest last. It has no marks unless wanted.
-func (m *moment) form(wanted bool) [][]mark {
-	if m.Started == nil {
-		return nil
-	}
-	form := make([][]mark, len(m.Started.Players))
-	if !wanted {
-		return form
-	}
+// form are the last results by player, the latest last.
+func (m *moment) form() map[string][]mark {
+	form := map[string][]mark{}
 	for id, match := range m.MatchesOf(max(1, m.last()-formLength+1), m.last()) {
 		if match.Report == nil {
 			continue
 		}
 		pair := m.Rounds[id.Round-1].Pairings[id.Number-1]
-		for _, player := range [2]int{pair.A, pair.B} {
-			form[player] = append(form[player], markOf(&match.Report.Result, m.Started.Players[player]))
+		for _, player := range [2]string{m.Started.Players[pair.A], m.Started.Players[pair.B]} {
+			form[player] = append(form[player], markOf(&match.Report.Result, player))
 		}
 	}
 	return form

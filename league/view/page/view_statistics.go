@@ -3,43 +3,33 @@ package page
 import (
 	"fmt"
 	"math"
-	"net/http"
-	"sync"
 
 	"evenodd/league/view/record"
 	"evenodd/league/view/stats"
 )
 
-// A statistician keeps the statistics of a league. It computes them anew when the league has
-// grown by a tenth, because they can take a second.
-type statistician struct {
-	mu    sync.Mutex
-	known *statistics
-}
-
-// statistics returns the statistics of the completed rounds. It computes them without a lock of the
-// board.
+// statistics returns the statistics of the completed rounds. It computes them anew when the league has grown by a
+// tenth, because they can take a second, and without the lock of the league.
 func (b *Board) statistics() *statistics {
-	s := &b.statistician
-	s.mu.Lock()
-	defer s.mu.Unlock()
+	b.computing.Lock()
+	defer b.computing.Unlock()
 	var results *record.Results
 	now := &statistics{}
 	b.View(func(l *record.League) {
 		now.league = l
 		now.Rounds, now.Over, now.decisions = l.CompletedRounds(), l.Completed != nil, len(l.Decisions)
-		if now.isNewAgainst(s.known) && now.Rounds > 0 {
+		if now.isNewAgainst(b.known) && now.Rounds > 0 {
 			results = l.Results(l.Games)
 		}
 	})
 	switch {
 	case results != nil:
 		now.fill(results.Statistics())
-		s.known = now
+		b.known = now
 	case now.Rounds == 0:
 		return now
 	}
-	return s.known
+	return b.known
 }
 
 // isNewAgainst tells whether a league has changed much.
@@ -62,8 +52,6 @@ type statistics struct {
 	Low, High int    // the ends of the scale
 	Average   string // where the picture has the average player
 }
-
-func (*statistics) title() string { return "Statistics" }
 
 // A ratingRow is the rating of one player.
 type ratingRow struct {
@@ -113,8 +101,4 @@ func (v *statistics) Text() string {
 		return "less than 0.001"
 	}
 	return fmt.Sprintf("%.3f", v.Equality.P)
-}
-
-func buildStatistics(b *Board, _ *http.Request) (any, error) {
-	return b.statistics(), nil
 }

@@ -207,6 +207,8 @@ func buildPlayer(b *Board, r *http.Request) (view any, err error) {
 	return v, nil
 }
 
+func buildStatistics(b *Board, _ *http.Request) (any, error) { return b.statistics(), nil }
+
 func buildAgents(b *Board, r *http.Request) (view any, err error) {
 	found, unread := b.health(r.Context())
 	b.View(func(l *record.League) { view = agentsOf(l, found, unread) })
