@@ -56,9 +56,7 @@ type Options struct {
 func (o *Options) setDefaults() {
 	o.Budget, o.Wait = cmp.Or(o.Budget, 3*time.Minute), cmp.Or(o.Wait, 10*time.Second)
 	o.Players, o.Referees, o.PlayerPort = cmp.Or(o.Players, 4), cmp.Or(o.Referees, 1), cmp.Or(o.PlayerPort, 8101)
-	if o.Game == nil {
-		o.Game = evenodd.Game{}
-	}
+	o.Game = cmp.Or(o.Game, rules.Game(evenodd.Game{}))
 	if o.Listen == nil {
 		o.Listen = new(net.ListenConfig).Listen
 	}

@@ -116,8 +116,7 @@ func (x *refereeExam) begin(m *refereedMatch) (problem string) {
 	var shown *reply
 	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
 		x.hand(m)
-		if x.await(untilInvited, func() bool { return m.invited() || m.refusal() != "" }) &&
-			m.invited() {
+		if x.await(untilInvited, func() bool { return m.invited() || m.refusal() != "" }) && m.invited() {
 			x.understood.Store(true)
 			x.show("conducted", nil)
 			return ""
