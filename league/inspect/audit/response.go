@@ -126,7 +126,11 @@ func (t *transcriptCheck) checkAnswer(e *exchange) {
 	if !e.method.phase.asks() {
 		return
 	}
-	t.rememberBreach(e)
+	breach := protocol.RecordedBreach(e.Method, e.Message,
+		protocol.ReplyTo{ConversationID: t.doc.ConversationID, PlayerID: s.id})
+	if breach != nil { // although the meaning is clear
+		t.breaches.add(s.id, t.location(e.at, s.id), breach.Detail)
+	}
 	if m.MatchID != "" && m.MatchID != t.match.id {
 		t.find(e, "/message/match_id", "the answer of %s counts, but is about %s", s.id, quoted(&m.MatchID))
 	}
@@ -174,16 +178,6 @@ func (t *transcriptCheck) checkMove(e *exchange) {
 	default:
 		t.findAt(RuleCommitment, s.id, e.at+"/message/entropy",
 			"the entropy that %s revealed in %s is not what it committed to", s.id, t.match.id)
-	}
-}
-
-// rememberBreach remembers a form of a player's answers that does not conform to the protocol,
-// although the meaning is clear.
-func (t *transcriptCheck) rememberBreach(e *exchange) {
-	breach := protocol.RecordedBreach(e.Method, e.Message,
-		protocol.ReplyTo{ConversationID: t.doc.ConversationID, PlayerID: e.side.id})
-	if breach != nil {
-		t.breaches.add(e.side.id, t.location(e.at, e.side.id), breach.Detail)
 	}
 }
 
