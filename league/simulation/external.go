@@ -193,7 +193,7 @@ func (s *simulated) registerItself(ctx context.Context, _ string,
 	}
 	passed := *q
 	if s.options.Entrants != nil {
-		passed.PlayerMeta.DisplayName = s.options.playerName(number + 1)
+		passed.PlayerMeta.DisplayName = s.options.entrant(number + 1).Name
 	}
 	if _, ok := league.ParsePlayerID(protocol.AgentOf(q.Sender)); !ok { // it asks for no id
 		passed.Sender = protocol.PlayerSender(league.PlayerID(number + 1))
@@ -228,9 +228,12 @@ func (s *simulated) registerFor(ctx context.Context, number int) error {
 		host = u.Host
 	}
 	for n := 1; ; n++ {
-		name := nameFor(host, n)
-		if s.options.Entrants != nil {
-			name = s.options.playerName(number + 1)
+		name := fmt.Sprintf("%.40s", host) // a name has 50 characters at most
+		switch {
+		case s.options.Entrants != nil:
+			name = s.options.entrant(number + 1).Name
+		case n > 1:
+			name += fmt.Sprintf(" (%d)", n)
 		}
 		r, err := protocol.RegisterPlayer.Call(ctx, s.net, protocol.Peer{Endpoint: s.address},
 			&protocol.LeagueRegisterRequest{
@@ -254,13 +257,4 @@ func (s *simulated) registerFor(ctx context.Context, number int) error {
 		s.roster.update(func() { s.roster.players[number].id = *r.PlayerID })
 		return nil
 	}
-}
-
-// nameFor is the n-th name for a player at a host: a name has 50 characters at most.
-func nameFor(host string, n int) string {
-	name := fmt.Sprintf("%.40s", host)
-	if n > 1 {
-		name += fmt.Sprintf(" (%d)", n)
-	}
-	return name
 }

@@ -185,15 +185,15 @@ func (c *faultyCaller) call(ctx context.Context, a *call) (any, error) {
 // send makes a call with the fate of its message.
 func (c *faultyCaller) send(ctx context.Context, a *call) (any, error) {
 	fate := c.fate(a)
-	if fate == faults.LostRequest {
-		return nil, context.DeadlineExceeded
-	}
 	answer, err := c.deliver(ctx, a, fate)
 	return received(answer, err, fate)
 }
 
-// deliver makes a call whose request is not lost.
+// deliver makes a call, unless its request is lost.
 func (c *faultyCaller) deliver(ctx context.Context, a *call, fate faults.MessageFault) (any, error) {
+	if fate == faults.LostRequest {
+		return nil, context.DeadlineExceeded
+	}
 	answer, _, err := c.network.Call(ctx, a.Request)
 	if protocol.Unreachable(err) && c.stopping.Load() {
 		// The agent was stopped before its callers, which is no fault.

@@ -71,9 +71,6 @@ func (c *faultyCaller) report(ctx context.Context, a *call) (any, error) {
 	if h != nil {
 		h.reports.happen()
 	}
-	if fate == faults.LostRequest {
-		return nil, context.DeadlineExceeded
-	}
 	answer, err := c.deliver(ctx, a, fate)
 	if e := protocol.AsError(err); h != nil && (err == nil || e != nil && e.Remote) {
 		if err == nil {

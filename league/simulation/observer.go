@@ -57,10 +57,6 @@ type observer struct {
 
 type playerInMatch struct{ matchID, endpoint string }
 
-func newObserver(stalls *referee.StallMonitor) *observer {
-	return &observer{stalls: stalls, last: map[playerInMatch]*Loss{}, problems: map[Breach]int{}}
-}
-
 // An observedCaller is the caller of a referee.
 type observedCaller struct {
 	protocol.Caller

@@ -109,12 +109,12 @@ func (o *Options) checkTournament(check func(ok bool, format string, args ...any
 	}
 	names := map[string]bool{}
 	for n := range o.Players {
-		names[o.playerName(n+1)] = true
+		names[o.entrant(n+1).Name] = true
 	}
 	missing := slices.DeleteFunc(slices.Clone(t.Seeding), func(name string) bool { return names[name] })
 	for _, name := range missing[:min(len(missing), 3)] {
-		check(false, "seeding: no player is called %q: the players are %s to %s", name, o.playerName(1),
-			o.playerName(o.Players))
+		check(false, "seeding: no player is called %q: the players are %s to %s", name, o.entrant(1).Name,
+			o.entrant(o.Players).Name)
 	}
 	check(len(missing) <= 3, "seeding: no player has these names: %d in all", len(missing))
 }

@@ -62,9 +62,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if len(o.Strategies) == 0 && len(o.Entrants) == 0 {
 		o.Strategies = []string{"random"}
 	}
-	if o.Concurrency == 0 {
-		o.Concurrency = 16
-	}
+	o.Concurrency = cmp.Or(o.Concurrency, 16)
 	o.Sign = o.Sign || o.Files != nil || o.RequiresSignatures()
 	if err := o.resume(); err != nil {
 		return nil, err
@@ -111,7 +109,7 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 		return nil, err
 	}
 	if o.External != nil { // time is real
-		s.observer = newObserver(referee.WatchStalls())
+		s.observer = &observer{stalls: referee.WatchStalls(), last: map[playerInMatch]*Loss{}, problems: map[Breach]int{}}
 		s.stops = append(s.stops, s.observer.stalls.Stop)
 	}
 	starting, stop := context.WithCancelCause(ctx)
@@ -158,19 +156,19 @@ func (s *simulated) startAgents(ctx context.Context) error {
 // An agent is a manager, a referee or a player.
 type agent interface{ Mount(mux protocol.Mux) }
 
-// connect connects an agent to the network. It returns the options that the agent gets from the simulation, and
-// serves the agent when start is called.
-func (s *simulated) connect(ctx context.Context, id, sender string) (o membership.Options, start func(agent), err error) {
+// connect connects an agent to the network. It returns the options that the agent gets from the simulation, and the
+// function that serves it.
+func (s *simulated) connect(ctx context.Context, id, sender string) (membership.Options, func(agent), error) {
 	endpoint, serve, err := s.net.reserve(ctx, id)
 	if err != nil {
-		return o, nil, err
+		return membership.Options{}, nil, err
 	}
 	var caller protocol.Caller = s.net
 	if s.faulty != nil {
 		caller = &faultyCaller{s.faulty, id}
 	}
 	log := s.options.Log.With().Str("agent_id", sender).Logger()
-	o = membership.Options{
+	o := membership.Options{
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(), Caller: transport.Logged(caller, log),
 		Clock: s.clock, Log: log, SigningKey: s.keyOf(id),
 	}
@@ -292,9 +290,9 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	name, tools := s.strategyOf(n)
-	tools.Log = c.Log
-	decide, err := external.Open(name, tools)
+	entrant := o.entrant(n)
+	entrant.Tools.Log = c.Log
+	decide, err := external.Open(entrant.Strategy, entrant.Tools)
 	if err != nil {
 		return err
 	}
@@ -316,7 +314,10 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	if _, counted := external.Totals(opened); counted {
 		s.stops = append(s.stops, func() { _ = p.Close() }) // only the totals are not in the history yet
 	}
-	own := id
+	own, shown := id, entrant.Strategy
+	if len(o.Entrants) > 0 {
+		shown = entrant.record().Strategy
+	}
 	if !o.isShutDown(id) {
 		if err := p.Register(ctx); err != nil {
 			return err
@@ -325,46 +326,30 @@ func (s *simulated) startPlayer(ctx context.Context, n int) error {
 	}
 	s.roster.update(func() {
 		s.roster.players = append(s.roster.players,
-			&entry{id: own, endpoint: c.Endpoint, strategy: s.shownStrategy(n), decide: opened})
+			&entry{id: own, endpoint: c.Endpoint, strategy: shown, decide: opened})
 	})
 	return nil
 }
 
-// playerName is the name of the n-th player without external players: that of its entrant,
-// if there are entrants.
-func (o *Options) playerName(n int) string {
+// entrant is the n-th player. Without entrants the built-in players have numbers as names, and take the strategies
+// in turn.
+func (o *Options) entrant(n int) Entrant {
 	if n <= len(o.Entrants) {
-		return o.Entrants[n-1].Name
+		return o.Entrants[n-1]
 	}
-	return fmt.Sprintf("Player %02d", n)
+	e := Entrant{Name: fmt.Sprintf("Player %02d", n), Tools: o.Tools}
+	if own := n - 1 - o.externalPlayers(); own >= 0 && len(o.Strategies) > 0 {
+		e.Strategy = o.Strategies[own%len(o.Strategies)]
+	}
+	return e
 }
 
 // nameOf is the name of the n-th player, which differs from those of external players.
 func (s *simulated) nameOf(n int) string {
-	name := s.options.playerName(n)
+	name := s.options.entrant(n).Name
 	for len(s.options.Entrants) == 0 && s.roster.hasName(name) {
 		name += " (built-in)"
 	}
-	return name
-}
-
-// strategyOf is the strategy of the n-th player with its tools. Without entrants the
-// built-in players take the strategies in turn.
-func (s *simulated) strategyOf(n int) (string, external.Tools) {
-	o := s.options
-	if len(o.Entrants) > 0 {
-		e := &o.Entrants[n-1]
-		return e.Strategy, e.Tools
-	}
-	return o.Strategies[(n-1-o.externalPlayers())%len(o.Strategies)], o.Tools
-}
-
-// shownStrategy is the strategy of the n-th player as the result shows it.
-func (s *simulated) shownStrategy(n int) string {
-	if len(s.options.Entrants) > 0 {
-		return s.options.Entrants[n-1].record().Strategy
-	}
-	name, _ := s.strategyOf(n)
 	return name
 }
 

@@ -92,10 +92,9 @@ func readPeriod(part, value string) (Period, error) {
 	first, okFrom := round(from)
 	last, okUntil := round(until)
 	if !okFrom || ends && (!okUntil || last <= first) {
-		return s,
-			fmt.Errorf(
-				"faults: %q: after @ write a round, such as R2, or the first round and the round after the last, such as R2-R4",
-				part)
+		return s, fmt.Errorf(
+			"faults: %q: after @ write a round, such as R2, or the first round and the round after the last, such as R2-R4",
+			part)
 	}
 	s.From, s.Until = first, last
 	return s, nil
