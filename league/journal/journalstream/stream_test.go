@@ -171,6 +171,7 @@ func TestUnknownOutcomeIsResolved(t *testing.T) {
 			func(t *testing.T, league string) func(func() error) error {
 				return func(publish func() error) error {
 					other := copyOf(t, t.TempDir(), open(t, connection(), league, false))
+					require.NoError(t, other.Append("2026-01-02T00:00:00.000Z", &journal.TailLost{Head: "event 3 of the other"}))
 					require.NoError(t, write(t, other, 4))
 					return publish()
 				}
