@@ -131,8 +131,7 @@ func (o *simulateOptions) tried() []simulation.Entrant {
 	})
 }
 
-// try tries the players of a new league. A league in the folder is
-// resumed, unless --new-league is given.
+// try tries the players of a new league. A league in the folder is resumed, unless --new-league is given.
 func (o *upOptions) try(ctx context.Context, entrants []config.Entrant) error {
 	_, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID))
 	if o.force || err == nil && !o.newLeague {

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"fmt"
@@ -17,7 +16,7 @@ import (
 	"evenodd/league/protocol"
 )
 
-// healthPatience limits a request for the health of an agent or the settings of a NATS server.
+// healthPatience limits a request for the health of an agent.
 const healthPatience = 5 * time.Second
 
 // newHealth makes 'evenodd health', which asks an agent for its health.
@@ -47,7 +46,9 @@ disk of its data folder is almost full.`,
 			}
 			health, err := askHealth(c.Context(), strings.TrimSuffix(strings.TrimRight(url, "/"), "/mcp")+"/healthz", ca)
 			if health != nil {
-				err = cmp.Or(printJSON(s.out, health), err)
+				if failed := printJSON(s.out, health); failed != nil {
+					return failed
+				}
 			}
 			return err
 		},
@@ -63,39 +64,33 @@ func askHealth(ctx context.Context, url, ca string) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
+	ctx, cancel := context.WithTimeout(ctx, healthPatience)
+	defer cancel()
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
 	carrier := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}}
 	defer carrier.CloseIdleConnections()
-	status, body, err := get(ctx, url, carrier)
+	r, err := carrier.RoundTrip(q) // follows no redirect
 	if err != nil {
 		return nil, fmt.Errorf("no answer from %s: %w: start the agent, or name the URL of another", url, err)
+	}
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(io.LimitReader(r.Body, 1<<20))
+	if err != nil {
+		return nil, fmt.Errorf("the response of %s breaks off: %w", url, err)
 	}
 	var health struct {
 		Status string `json:"status"`
 	}
 	switch err := json.Unmarshal(body, &health); {
-	case status != http.StatusOK:
-		return nil, fmt.Errorf("%s answers with the HTTP status %d", url, status)
+	case r.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("%s answers with the HTTP status %d", url, r.StatusCode)
 	case err != nil:
 		return nil, fmt.Errorf("%s does not answer with the health of an agent: %s", url, protocol.Escape(err.Error()))
 	case health.Status != "ok" && health.Status != "warning":
 		return body, fmt.Errorf("%s is not healthy: its status is %q", url, health.Status)
 	}
 	return body, nil
-}
-
-// get returns the status and the body of the response to a GET request. It follows no redirect.
-func get(ctx context.Context, url string, carrier http.RoundTripper) (status int, body []byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, healthPatience)
-	defer cancel()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
-	if err != nil {
-		return 0, nil, err
-	}
-	r, err := carrier.RoundTrip(q)
-	if err != nil {
-		return 0, nil, err
-	}
-	defer func() { _ = r.Body.Close() }()
-	body, err = io.ReadAll(io.LimitReader(r.Body, 1<<20))
-	return r.StatusCode, body, err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"os"
 	"runtime"
@@ -173,7 +174,19 @@ func (o *journalOptions) warnOfSyncs(ctx context.Context, log zerolog.Logger) {
 
 // syncInterval asks a NATS server at its monitoring port how often it syncs its disk.
 func syncInterval(ctx context.Context, server string) (interval time.Duration, always bool, err error) {
-	_, text, err := get(ctx, strings.TrimSuffix(server, "/")+"/jsz?config=true", http.DefaultTransport)
+	ctx, cancel := context.WithTimeout(ctx, shutdownPatience)
+	defer cancel()
+	at := strings.TrimSuffix(server, "/") + "/jsz?config=true"
+	q, err := http.NewRequestWithContext(ctx, http.MethodGet, at, http.NoBody)
+	if err != nil {
+		return 0, false, err
+	}
+	r, err := http.DefaultClient.Do(q)
+	if err != nil {
+		return 0, false, err
+	}
+	defer func() { _ = r.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(r.Body, maxFromManager))
 	var answer struct {
 		Config struct {
 			Always   bool  `json:"sync_always"`

@@ -6,7 +6,7 @@ type IdentityStore = identityStore
 
 var NewIdentityStore = newIdentityStore
 
-// Set calls set, Registering registering, and Answered answered.
+// Set sets the membership; Registering and Answered call the methods of their names.
 func (c *Current) Set(m *Membership) { c.p.Store(m) }
 func (c *Current) Registering()      { c.registering() }
 func (c *Current) Answered()         { c.answered() }

@@ -173,7 +173,7 @@ func (r *swissRound) pairGroup(group []int) (floaters []int) {
 	}
 	r.lowerFloaters(group)
 	isFree := func(p int) bool { return r.mate[p] == none }
-	r.pairInOrder(slices.DeleteFunc(slices.Clone(group), isFree), true) // and all of them stay paired
+	r.pairInOrder(slices.DeleteFunc(slices.Clone(group), isFree), true) // each of them stays paired
 	return slices.DeleteFunc(slices.Clone(group), func(p int) bool { return !isFree(p) })
 }
 

@@ -245,12 +245,12 @@ func (x *exam) countSilence(r *reply) {
 	defer x.mu.Unlock()
 	switch {
 	case r.unasked || x.concurrent.Load():
+		return
 	case r.Error == "":
 		x.silent = 0
-	case x.silent+1 < maxSilent:
-		x.silent++
-	default:
-		x.silent++
+		return
+	}
+	if x.silent++; x.silent >= maxSilent {
 		ended := when(r.closed, "the agent ended: %s", r.Error)
 		x.gaveUp = cmp.Or(x.gaveUp, ended,
 			fmt.Sprintf("gave up after %d calls without an answer; the last: %s", x.silent, r.Error))

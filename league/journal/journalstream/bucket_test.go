@@ -1,6 +1,7 @@
 package journalstream
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -36,7 +37,20 @@ func TestBucketIsWrittenOnlyWithItsRevision(t *testing.T) {
 	assert.Equal(t, second, got)
 	assert.Equal(t, two, revision)
 
-	bucket := cell.(*bucketCell).bucket
+	ended, end := context.WithCancel(ctx)
+	end()
+	_, _, err = cell.Read(ended)
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = cell.Write(ended, first, two)
+	require.ErrorIs(t, err, context.Canceled)
+	_, revision, err = cell.Read(ctx)
+	require.NoError(t, err)
+	assert.Equal(t, two, revision, "nothing is written after the end")
+
+	js, err := conn.JetStream()
+	require.NoError(t, err)
+	bucket, err := js.KeyValue(LeaseBucket) // as an operator uses it
+	require.NoError(t, err)
 	require.NoError(t, bucket.Delete("L1"))
 	_, revision, err = cell.Read(ctx)
 	require.NoError(t, err)

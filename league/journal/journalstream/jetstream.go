@@ -76,7 +76,7 @@ func (s *Stream) open(ctx context.Context, conn *nats.Conn, js nats.JetStreamCon
 	if err != nil {
 		return fmt.Errorf("cannot open the stream %s in NATS: %w", s.name, err)
 	}
-	s.js, s.messages = js, &streamMessages{js, s.name, topic}
+	s.conn, s.js, s.messages = conn, js, &streamMessages{js, s.name, topic}
 	if err := check(s.name, want, has); err != nil {
 		return err
 	}
@@ -191,7 +191,8 @@ func free() []string {
 	}
 }
 
-// check returns an error that names the settings in which a stream differs from what a journal needs.
+// check returns an error that names the settings in which a stream differs from what a journal needs. A setting that
+// this program does not know must not be set.
 func check(name string, want, has map[string]any) error {
 	names := maps.Clone(want)
 	maps.Copy(names, has)
@@ -213,19 +214,24 @@ func inText(value any) string {
 	if value == nil || reflect.ValueOf(value).IsZero() {
 		return "not set"
 	}
+	if n, ok := value.(float64); ok { // a number of JSON
+		return strconv.FormatFloat(n, 'f', -1, 64)
+	}
 	return fmt.Sprint(value)
 }
 
-// openStream opens a stream, or creates it: with three replicas if the servers are a cluster that has three. It returns
-// the settings of the stream.
+// openStream opens a stream, or creates it: with three replicas if the servers are a cluster that has three and want
+// does not say it. It returns the settings of the stream.
 func openStream(ctx context.Context, conn *nats.Conn, name string, want map[string]any) (map[string]any, error) {
 	var info struct{ Config map[string]any }
 	err := request(ctx, conn, "INFO."+name, nil, &info)
 	if !errors.Is(err, nats.ErrStreamNotFound) {
 		return info.Config, err
 	}
-	if want["num_replicas"] = 1; conn.ConnectedClusterName() != "" {
-		want["num_replicas"] = 3
+	if want["num_replicas"] == nil {
+		if want["num_replicas"] = 1; conn.ConnectedClusterName() != "" {
+			want["num_replicas"] = 3
+		}
 	}
 	err = request(ctx, conn, "CREATE."+name, want, &info)
 	if err != nil && want["num_replicas"] != 1 && ctx.Err() == nil { // too few servers

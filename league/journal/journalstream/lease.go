@@ -278,66 +278,83 @@ func (l *Lease) adopt(own Claim) {
 	}
 }
 
-// A bucketCell is a cell in a key–value bucket of JetStream.
+// A bucketCell is a cell in a key–value bucket of JetStream: the last message of a subject in a stream. The functions of
+// the library for buckets have no context.
 type bucketCell struct {
-	bucket nats.KeyValue
-	key    string
+	js      nats.JetStreamContext
+	subject string
 }
 
 // LeaseBucket is the name of the key–value bucket with the leases, one key for each league.
-const LeaseBucket = "evenodd"
+const (
+	LeaseBucket  = "evenodd"
+	bucketStream = "KV_" + LeaseBucket
+)
 
 // OpenCell opens the lease of the league of a stream. It makes the bucket, with the replicas of the stream, if there is
 // none. It waits as Open does.
 func (s *Stream) OpenCell(leagueID string) (Cell, error) {
-	cell := &bucketCell{key: leagueID}
-	err := s.patiently(func(context.Context) (err error) {
-		cell.bucket, err = s.js.KeyValue(LeaseBucket)
-		if !errors.Is(err, nats.ErrBucketNotFound) {
-			return err
-		}
-		cell.bucket, err = s.js.CreateKeyValue(&nats.KeyValueConfig{
-			Bucket: LeaseBucket, Description: "evenodd: which manager leads each league", Replicas: s.replicas,
+	err := s.patiently(func(ctx context.Context) error {
+		_, err := openStream(ctx, s.conn, bucketStream, map[string]any{
+			"name": bucketStream, "description": "evenodd: which manager leads each league",
+			"subjects": []string{"$KV." + LeaseBucket + ".>"}, "num_replicas": s.replicas, "storage": "file",
+			"retention": "limits", "discard": "new", "max_msgs_per_subject": 1, "max_msgs": -1, "max_bytes": -1,
+			"max_msg_size": -1, "max_consumers": -1, "allow_rollup_hdrs": true, "deny_delete": true, "allow_direct": true,
 		})
-		if errors.Is(err, nats.ErrStreamNameAlreadyInUse) { // another manager has made it
-			cell.bucket, err = s.js.KeyValue(LeaseBucket)
-		}
 		return err
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the bucket %s of NATS, which has the lease of the league: %w", LeaseBucket, err)
 	}
-	return cell, nil
+	return &bucketCell{s.js, "$KV." + LeaseBucket + "." + leagueID}, nil
 }
 
-// Read implements Cell. A lease that an operator has deleted is none; its revision is needed to write it.
-func (b *bucketCell) Read(ctx context.Context) (c Claim, revision uint64, err error) {
-	entry, err := b.bucket.Get(b.key)
+// last is the value of the key and its revision, 0 if there is none. The mark of a deletion has no value.
+func (b *bucketCell) last(ctx context.Context) (value []byte, revision uint64, err error) {
+	m, err := b.js.GetLastMsg(bucketStream, b.subject, nats.Context(ctx))
 	switch {
-	case errors.Is(err, nats.ErrKeyNotFound): // also one that an operator has deleted
-		return Claim{}, 0, nil
+	case errors.Is(err, nats.ErrMsgNotFound):
+		return nil, 0, nil
 	case err != nil:
-		return Claim{}, 0, err
+		return nil, 0, inWords(err)
+	case m.Header.Get("KV-Operation") != "":
+		return nil, m.Sequence, nil
 	}
-	if err := json.Unmarshal(entry.Value(), &c); err != nil {
-		return c, 0, fmt.Errorf("the key %s of the bucket %s is no lease: %w", b.key, LeaseBucket, err)
+	return m.Data, m.Sequence, nil
+}
+
+// Read implements Cell. A lease that an operator has deleted is none.
+func (b *bucketCell) Read(ctx context.Context) (c Claim, revision uint64, err error) {
+	value, revision, err := b.last(ctx)
+	if err != nil || value == nil {
+		return c, 0, err
 	}
-	return c, entry.Revision(), nil
+	if err := json.Unmarshal(value, &c); err != nil {
+		return c, 0, fmt.Errorf("the key %s of the bucket %s is no lease: %w", b.subject, LeaseBucket, err)
+	}
+	return c, revision, nil
 }
 
 // Write implements Cell.
 func (b *bucketCell) Write(ctx context.Context, c Claim, expected uint64) (revision uint64, err error) {
 	value, err := json.Marshal(c)
+	if err == nil && expected == 0 {
+		var there []byte
+		if there, expected, err = b.last(ctx); there != nil {
+			err = ErrChanged
+		}
+	}
 	if err != nil {
 		return 0, err
 	}
-	if expected == 0 {
-		revision, err = b.bucket.Create(b.key, value)
-	} else {
-		revision, err = b.bucket.Update(b.key, value, expected)
+	written, err := b.js.PublishMsg(&nats.Msg{Subject: b.subject, Data: value}, nats.Context(ctx),
+		nats.ExpectLastSequencePerSubject(expected), nats.RetryAttempts(0))
+	if failure, ok := errors.AsType[*nats.APIError](err); ok && (failure.ErrorCode == nats.JSErrCodeStreamWrongLastSequence ||
+		failure.ErrorCode == nats.JSErrCodeStreamWrongLastSequenceConstant) {
+		return 0, ErrChanged
 	}
-	if errors.Is(err, nats.ErrKeyExists) || errors.Is(err, nats.ErrKeyRevisionMismatch) {
-		err = ErrChanged
+	if err != nil {
+		return 0, inWords(err)
 	}
-	return revision, err
+	return written.Sequence, nil
 }

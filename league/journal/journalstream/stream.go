@@ -25,6 +25,7 @@ type Stream struct {
 	number   int // of the streams of the league, from 1
 	payload  int // most bytes of a message
 	replicas int
+	conn     *nats.Conn
 	js       nats.JetStreamContext
 	log      zerolog.Logger
 

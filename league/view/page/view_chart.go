@@ -165,9 +165,12 @@ func (c *chart) separateLabels() {
 // ticks are at most so many labels of an axis from 0.
 func ticks(largest, most int, place func(int) float64) (list []chartTick) {
 	step := 1
-	for i := 0; largest > step*most; i++ { // 1, 2, 5, 10, 20, 50, …
-		if step *= 2; i%3 == 1 {
-			step += step / 4
+	for unit, fits := 1, false; !fits; unit *= 10 {
+		for _, factor := range []int{1, 2, 5} {
+			if step = unit * factor; largest <= step*most {
+				fits = true
+				break
+			}
 		}
 	}
 	for n := 0; n <= largest; n += step {
