@@ -172,3 +172,18 @@ func ReadFile(path string) ([]byte, error) {
 	raw, err := io.ReadAll(f)
 	return raw, errors.Join(err, f.Close())
 }
+
+// FreeSpace returns the bytes that this user can still write to the file system of a folder. The
+// folder need not exist yet. The error is errors.ErrUnsupported on systems without this call.
+func FreeSpace(folder string) (uint64, error) {
+	path, err := filepath.Abs(folder)
+	if err != nil {
+		return 0, err
+	}
+	for {
+		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+			return freeSpace(path)
+		}
+		path = filepath.Dir(path)
+	}
+}
