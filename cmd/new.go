@@ -85,7 +85,7 @@ at once. %s`, role, about),
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if language == "" {
-				return usage("set --lang to the language: %s", orList(languages()))
+				return usage("set --lang to the language: %s", protocol.OrList(languages()))
 			}
 			all := starter.Languages()
 			p.Language = all[slices.IndexFunc(all, func(l starter.Language) bool { return l.Name == language })]

@@ -332,7 +332,7 @@ var _ pflag.Value = (*choice)(nil)
 // choiceFlag defines a flag that takes one of words. Its text is about, with the words.
 func choiceFlag(f *pflag.FlagSet, value *string, name, usual, about string, words ...string) {
 	*value = usual
-	f.Var(&choice{value, words}, name, strings.TrimPrefix(about+": "+orList(words), ": "))
+	f.Var(&choice{value, words}, name, strings.TrimPrefix(about+": "+protocol.OrList(words), ": "))
 }
 
 // formatFlag defines the flag of the commands that print text or JSON.
@@ -363,11 +363,5 @@ func (c *choice) Type() string { return "string" }
 
 // mustBe says which words a value may be, and which is the closest.
 func mustBe(value string, words []string) string {
-	return "must be " + orList(words) + protocol.DidYouMean(value, words)
-}
-
-// orList lists words: "text, json or csv".
-func orList(words []string) string {
-	last := len(words) - 1
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return "must be " + protocol.OrList(words) + protocol.DidYouMean(value, words)
 }

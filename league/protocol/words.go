@@ -29,6 +29,15 @@ func Times(n int) string {
 	return Counted(n, "time")
 }
 
+// OrList lists words: "text, json or csv".
+func OrList(words []string) string {
+	last := len(words) - 1
+	if last < 1 {
+		return strings.Join(words, "")
+	}
+	return strings.Join(words[:last], ", ") + " or " + words[last]
+}
+
 // DidYouMean returns " (did you mean NAME?)" with the one of names that a mistyped word resembles
 // most, or "" if it resembles none. Errors append it to the unknown word.
 func DidYouMean(word string, names []string) string {

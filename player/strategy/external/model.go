@@ -256,7 +256,7 @@ func prompt(v strategy.View) string {
 			say("The position: %s\n", situation)
 		}
 	}
-	say("Choose %s.\n", orList(v.Options))
+	say("Choose %s.\n", protocol.OrList(protocol.Each(v.Options, strconv.Quote)))
 	if even, odd := v.Memory().Drawn("even"), v.Memory().Drawn("odd"); even+odd > 0 {
 		say("Previous results: even won %s, odd won %s.\n", protocol.Counted(even, "time"), protocol.Counted(odd, "time"))
 	}
@@ -288,15 +288,6 @@ func sayRank(say func(string, ...any), v strategy.View, who, playerID string) {
 			return
 		}
 	}
-}
-
-// orList formats a list: "even" or "odd".
-func orList(options []string) string {
-	quoted := protocol.Each(options, strconv.Quote)
-	if len(quoted) == 1 {
-		return quoted[0]
-	}
-	return strings.Join(quoted[:len(quoted)-1], ", ") + " or " + quoted[len(quoted)-1]
 }
 
 // chosen returns the option that an answer names: the only one in the text, or the only
