@@ -121,9 +121,8 @@ func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error)
 	raw, err := os.ReadFile(path)
 	switch {
 	case missing(err):
-		return secret,
-			fmt.Errorf(
-				"%s is missing: without it the tokens of the agents are unknown; restore it, or start a new league with --new-league", path)
+		return secret, fmt.Errorf("%s is missing: without it the tokens of the agents are unknown; restore it, or start "+
+			"a new league with --new-league", path)
 	case err != nil:
 		return secret, err
 	}

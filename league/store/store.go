@@ -181,7 +181,7 @@ func FreeSpace(folder string) (uint64, error) {
 		return 0, err
 	}
 	for {
-		if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) || path == filepath.Dir(path) {
+		if _, err := os.Stat(path); !missing(err) || path == filepath.Dir(path) {
 			return freeSpace(path)
 		}
 		path = filepath.Dir(path)
