@@ -167,7 +167,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 		<-ctx.Done()
 	}
 	if o.strict {
-		return lossesAndFallbacks(result.Standings)
+		return lossesAndFallbacks(result.Players)
 	}
 	return nil
 }
@@ -255,8 +255,8 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	stop()
 	if err == nil && ctx.Err() == nil {
 		took := time.Since(start)
-		s.note("%s in %s, %.0f matches/s", protocol.Counted(len(result.Results), "match"),
-			took.Round(time.Millisecond), float64(len(result.Results))/took.Seconds())
+		s.note("%s in %s, %.0f matches/s", protocol.Counted(len(result.Matches), "match"),
+			took.Round(time.Millisecond), float64(len(result.Matches))/took.Seconds())
 		noteModels(s, result)
 		printHead(s.err, head)
 	}

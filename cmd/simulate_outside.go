@@ -75,7 +75,7 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 // deviated from the protocol.
 func printOutside(w io.Writer, r *simulation.Result) error {
 	rows := map[string]league.Standing{}
-	for _, row := range r.Standings {
+	for _, row := range r.Players {
 		rows[row.PlayerID] = row
 	}
 	var text printout

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"evenodd/league"
-	"evenodd/league/manager"
+	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/view/record"
@@ -24,7 +24,7 @@ func simulationWriter(format, list string, rated bool) (write func(streams, *sim
 		return printRated, nil
 	case format == "csv" && list == "standings":
 		return func(s streams, r *simulation.Result) error {
-			return printCSV(s.out, standingsCSV(r.Standings))
+			return printCSV(s.out, standingsCSV(r.Players))
 		}, nil
 	case list == "standings":
 		return nil, usage("--list standings selects the rows of --format csv: set this format")
@@ -35,16 +35,16 @@ func simulationWriter(format, list string, rated bool) (write func(streams, *sim
 }
 
 func printSimulation(s streams, r *simulation.Result) error {
-	return cmp.Or(printStandings(s, r.Standings, r.Evidence, r.Champion),
-		printLine(s.out, "%s", resultsOf(r).Sentence()), printFailures(s.out, r), printOutside(s.out, r))
+	return cmp.Or(printStandings(s, r.Players, decide.Evidence(r.State), r.State.Champion()),
+		printLine(s.out, "%s", r.Sentence()), printFailures(s.out, r), printOutside(s.out, r))
 }
 
 // printFailures prints a line for each program and model that failed: the number of failures, the consequence
 // and the last cause.
 func printFailures(w io.Writer, r *simulation.Result) error {
 	var text printout
-	for i := range r.Standings {
-		row := &r.Standings[i]
+	for i := range r.Players {
+		row := &r.Players[i]
 		t := r.Totals[row.PlayerID]
 		switch {
 		case t.Failed == 0:
@@ -58,7 +58,7 @@ func printFailures(w io.Writer, r *simulation.Result) error {
 			how = "by the strategy " + t.Fallback
 		}
 		champion := ""
-		if t.Failed == t.Questions && r.Champion.PlayerID == row.PlayerID {
+		if t.Failed == t.Questions && r.State.Champion().PlayerID == row.PlayerID {
 			champion = ": a champion " + how
 		}
 		text.line("%s: %d of %d moves %s (%s)%s", row.DisplayName, t.Failed, t.Questions, how, t.Cause, champion)
@@ -68,9 +68,9 @@ func printFailures(w io.Writer, r *simulation.Result) error {
 
 // noteModels prints the requests, tokens and times of the models.
 func noteModels(s streams, r *simulation.Result) {
-	for i := range r.Standings {
-		if m := r.Totals[r.Standings[i].PlayerID].Model; m != nil {
-			s.note("%s (%s): %s", r.Standings[i].DisplayName, m.Name, m.Words())
+	for i := range r.Players {
+		if m := r.Totals[r.Players[i].PlayerID].Model; m != nil {
+			s.note("%s (%s): %s", r.Players[i].DisplayName, m.Name, m.Words())
 		}
 	}
 }
@@ -81,9 +81,8 @@ const mostColumns = 10
 // printRated prints what printSimulation does, and a table of the players by rating with their results
 // against the first ones of it.
 func printRated(s streams, r *simulation.Result) error {
-	of := resultsOf(r)
-	all, met := of.Statistics(), map[[2]string]league.Tally{}
-	for _, p := range of.HeadToHead() {
+	all, met := r.Statistics(), map[[2]string]league.Tally{}
+	for _, p := range r.HeadToHead() {
 		met[[2]string{p.PlayerID, p.OpponentID}] = p.Tally
 	}
 	header := []string{"Player", "Name", "Rating (95%)", "Ranks"}
@@ -110,13 +109,6 @@ func winsDrawsLosses(t league.Tally) string {
 		return ""
 	}
 	return fmt.Sprintf("%d–%d–%d", t.Wins, t.Draws, t.Losses)
-}
-
-// resultsOf are the results of a simulation for the statistics.
-func resultsOf(r *simulation.Result) *record.Results {
-	game, _ := games().Game(r.GameType) // which the simulation has played
-	return &record.Results{LeagueID: r.LeagueID, Format: r.Format, Until: r.Until, Players: r.Standings,
-		Matches: r.Results, SidesAlike: game.Info().SidesAlike}
 }
 
 // The output of --format json. The members are a contract.
@@ -163,19 +155,19 @@ type (
 func writeJSON(s streams, r *simulation.Result) error { return printJSON(s.out, jsonOf(r)) }
 
 func jsonOf(r *simulation.Result) *simulationJSON {
-	of := resultsOf(r)
+	created, input := r.State.Created, r.State.Created.Simulation
 	document := &simulationJSON{
-		head: headOf(r.LeagueID), GameType: r.GameType, Seed: r.Seed, Faults: r.Faults, Tournament: r.Format,
-		Players: r.Players, Rounds: r.Rounds, Matches: len(r.Results), Champion: r.Champion,
-		Losses: r.Losses, Breaches: r.Breaches, Standings: r.Standings, Statistics: of.Statistics(),
-		HeadToHead: of.HeadToHead(), Comparison: of.Comparison(),
+		head: headOf(r.LeagueID), GameType: created.GameType, Seed: input.Seed, Faults: input.Faults, Tournament: r.Format,
+		Players: input.Players, Rounds: r.State.TotalRounds(), Matches: len(r.Matches), Champion: r.State.Champion(),
+		Losses: r.Losses, Breaches: r.Breaches, Standings: r.Players, Statistics: r.Statistics(),
+		HeadToHead: r.HeadToHead(), Comparison: r.Comparison(),
 	}
-	for i := range r.Standings {
-		if t := r.Totals[r.Standings[i].PlayerID]; t.Model != nil {
-			document.Models = append(document.Models, modelJSON{r.Standings[i].PlayerID, t})
+	for i := range r.Players {
+		if t := r.Totals[r.Players[i].PlayerID]; t.Model != nil {
+			document.Models = append(document.Models, modelJSON{r.Players[i].PlayerID, t})
 		}
 	}
-	for _, m := range r.Results {
+	for _, m := range r.Matches {
 		document.Results = append(document.Results, resultJSON{
 			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB, Status: m.Status,
 			WinnerPlayerID: protocol.NonZero(m.Winner), DrawnNumber: protocol.NonZero(m.Number),
@@ -189,12 +181,12 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 // writeMatchesCSV writes the matches. Its columns are a contract; those of fallbacks exist
 // only if there are any.
 func writeMatchesCSV(s streams, r *simulation.Result) error {
-	fallbacks := slices.ContainsFunc(r.Standings, func(row league.Standing) bool { return row.Fallbacks > 0 })
+	fallbacks := slices.ContainsFunc(r.Players, func(row league.Standing) bool { return row.Fallbacks > 0 })
 	columns := "match_id round_id player_A_id player_B_id status winner_player_id drawn_number choice_A choice_B reason"
 	if fallbacks {
 		columns += " fallbacks_A fallbacks_B"
 	}
-	return printCSV(s.out, csvRows(columns, r.Results, func(m manager.MatchRecord) []any {
+	return printCSV(s.out, csvRows(columns, r.Matches, func(m decide.MatchRecord) []any {
 		row := []any{
 			m.MatchID, m.RoundID, m.PlayerA, m.PlayerB, m.Status, m.Winner,
 			protocol.NonZero(m.Number), m.ChoiceA, m.ChoiceB, m.Reason,

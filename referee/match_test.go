@@ -9,8 +9,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
-	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/rules"
@@ -115,7 +115,7 @@ func TestPlayersAndManagerGetTheSameResult(t *testing.T) {
 		assert.Equal(t, score, q.Result.Score)
 		assert.Equal(t, *over, q.Result.GameResult())
 		assert.Equal(t, w.GameOver("p02").Draw, q.Draw)
-		assert.Equal(t, manager.MatchRecord{
+		assert.Equal(t, decide.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
 			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: winner, Number: *over.DrawnNumber,
 			ChoiceA: even, ChoiceB: odd, Reason: over.Reason,

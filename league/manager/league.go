@@ -320,9 +320,6 @@ func (m *Manager) view() *decide.View {
 // A Status is how far a league is.
 type Status = decide.Status
 
-// A MatchRecord is a recorded result with its match.
-type MatchRecord = decide.MatchRecord
-
 // locked returns what a function reads while m.mu is held.
 func locked[V any](m *Manager, read func() V) V {
 	m.mu.Lock()
@@ -354,9 +351,12 @@ func (m *Manager) Champion() (champion league.Champion) {
 }
 
 // Results are all recorded results in schedule order.
-func (m *Manager) Results() []MatchRecord {
-	return locked(m, func() []MatchRecord { return decide.Results(m.state) })
+func (m *Manager) Results() []decide.MatchRecord {
+	return locked(m, func() []decide.MatchRecord { return decide.Results(m.state) })
 }
+
+// State is the league itself, for readers after Run has returned.
+func (m *Manager) State() *journal.State { return m.state }
 
 // Evidence tells which results rest on the word of a referee alone: see decide.Evidence.
 func (m *Manager) Evidence() []string {

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/pairing"
@@ -251,7 +252,7 @@ type organisedLeague struct {
 
 // outcome is what a crash must not change.
 type outcome struct {
-	Results   []manager.MatchRecord
+	Results   []decide.MatchRecord
 	Standings []league.Standing
 	Decided   []string
 }

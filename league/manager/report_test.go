@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
@@ -84,7 +85,7 @@ func TestSecondReportMustAgreeWithTheFirst(t *testing.T) {
 		other.Result.Winner = &winner
 		_, err = w.Report(other)
 		leaguetest.AssertRefused(t, err, protocol.ErrDuplicateReport, 5003)
-		assert.Equal(t, manager.MatchRecord{
+		assert.Equal(t, decide.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
 			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", Number: 8, ChoiceA: "even", ChoiceB: "odd",
 		}, w.Manager.Results()[0])

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -61,7 +62,7 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 				whole := bytes.Join(lines[:len(lines)-3], nil)
 				last := bytes.Join(lines[len(lines)-3:], nil)
 
-				var results []manager.MatchRecord
+				var results []decide.MatchRecord
 				invitations := 0
 				for n := range len(last) + 1 {
 					atEnd := n == len(last) || last[n] == '\n' || n > 0 && last[n-1] == '\n' // of a line

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
@@ -29,7 +30,7 @@ func withTakeover(o *manager.Options) {
 
 // leagueWithCrash runs a whole league whose manager dies once, and another one takes over. It returns its folded
 // journal.
-func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int) (*journal.State, []manager.MatchRecord) {
+func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int) (*journal.State, []decide.MatchRecord) {
 	w.T.Helper()
 	folder, files := leaguetest.MemoryFolder(w.T), leaguetest.MemoryFolder(w.T)
 	x := w.StartMortalManager(end, folder, players, 1, withPause)
@@ -103,7 +104,7 @@ func checkCompletionNotices(w *leaguetest.World, killed bool) {
 func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
 	t.Parallel()
 	var events int
-	var results []manager.MatchRecord
+	var results []decide.MatchRecord
 	synctest.Test(t, func(t *testing.T) {
 		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
 		state, undisturbed := leagueWithCrash(w, leaguetest.CrashPoint{}, 4)

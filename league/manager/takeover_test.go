@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
@@ -91,7 +92,7 @@ func TestLateCallsOfTheLeaderBeforeChangeNothing(t *testing.T) {
 }
 
 // assertSameResults compares results with those of an undisturbed league, which come first.
-func assertSameResults(t *testing.T, want map[string]string, results []manager.MatchRecord) {
+func assertSameResults(t *testing.T, want map[string]string, results []decide.MatchRecord) {
 	t.Helper()
 	first := len(want) == 0
 	for _, r := range results {

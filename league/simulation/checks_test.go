@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
-	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/faults"
@@ -57,17 +57,17 @@ func oneResultEach(l *swarmLeague) (problems []string) {
 	want, often := players*(players-1)/2*l.options.Legs, l.options.Legs // the matches, and those of each pair
 	switch {
 	case t.IsSwiss():
-		want, often = players/2*l.result.Rounds, 1
+		want, often = players/2*l.result.State.Round, 1
 	case t.IsKnockout():
 		want, often = 0, 8 // with replays, and again for the third place
 		problems = append(problems, eliminated(l)...)
 	}
-	if want > 0 && len(l.result.Results) != want {
-		problems = append(problems, fmt.Sprintf("%d results of %d matches", len(l.result.Results), want))
+	if want > 0 && len(l.result.Matches) != want {
+		problems = append(problems, fmt.Sprintf("%d results of %d matches", len(l.result.Matches), want))
 	}
 	seen := map[string]bool{}
 	met := map[[2]string]int{}
-	for _, m := range l.result.Results {
+	for _, m := range l.result.Matches {
 		pair := []string{m.PlayerA, m.PlayerB}
 		for _, id := range append(pair, m.MatchID) {
 			key := fmt.Sprintf("round %d: %s", m.RoundID, id)
@@ -91,9 +91,9 @@ func oneResultEach(l *swarmLeague) (problems []string) {
 // third place, and that the champion does not lose.
 func eliminated(l *swarmLeague) (problems []string) {
 	lost := map[string]int{}
-	for _, m := range l.result.Results {
+	for _, m := range l.result.Matches {
 		for _, id := range []string{m.PlayerA, m.PlayerB} {
-			if lost[id] > 1 || lost[id] == 1 && l.result.Rounds-m.RoundID >= 4 {
+			if lost[id] > 1 || lost[id] == 1 && l.result.State.Round-m.RoundID >= 4 {
 				problems = append(problems, fmt.Sprintf("%s plays in %s after it was eliminated", id, m.MatchID))
 			}
 			if m.Status != league.StatusDraw && m.Winner != id {
@@ -101,8 +101,8 @@ func eliminated(l *swarmLeague) (problems []string) {
 			}
 		}
 	}
-	champion, last := l.result.Champion.PlayerID, l.result.Results[len(l.result.Results)-1]
-	doubleLoss := slices.ContainsFunc(l.result.Results, func(m manager.MatchRecord) bool { return m.RoundID >= last.RoundID-3 && len(losers(m)) == 2 })
+	champion, last := l.result.State.Champion().PlayerID, l.result.Matches[len(l.result.Matches)-1]
+	doubleLoss := slices.ContainsFunc(l.result.Matches, func(m decide.MatchRecord) bool { return m.RoundID >= last.RoundID-3 && len(losers(m)) == 2 })
 	if lost[champion] > 0 && !doubleLoss {
 		problems = append(problems, champion+" is the champion, and lost a match")
 	}
@@ -119,7 +119,7 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 		return rows[id]
 	}
 	s := league.DefaultScoring()
-	for _, m := range l.result.Results {
+	for _, m := range l.result.Matches {
 		for _, id := range []string{m.PlayerA, m.PlayerB} {
 			r := row(id)
 			r.Played++
@@ -143,7 +143,7 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 	if l.options.Tournament.IsSwiss() {
 		swissScores(l, row)
 	}
-	for _, got := range l.result.Standings {
+	for _, got := range l.result.Players {
 		want := *row(got.PlayerID)
 		want.Player, want.Rank, want.PlayerID, want.DisplayName, want.Strategy = got.Player, got.Rank, got.PlayerID, got.DisplayName, got.Strategy
 		want.Tied, want.DecidedBy, want.ByPoints, want.Fallbacks = got.Tied, got.DecidedBy, got.ByPoints, got.Fallbacks
@@ -160,13 +160,13 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 // swissScores adds the byes, the points that they give, and the scores of the opponents.
 func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
 	points := league.DefaultScoring().Win
-	for _, r := range l.result.Standings {
+	for _, r := range l.result.Players {
 		s := row(r.PlayerID)
-		byes := l.result.Rounds - s.Played
+		byes := l.result.State.Round - s.Played
 		s.Byes, s.Buchholz, s.SonnebornBerger = &byes, new(int), new(float64)
 		s.Points += byes * points
 	}
-	for _, m := range l.result.Results {
+	for _, m := range l.result.Matches {
 		for _, pair := range [][2]string{{m.PlayerA, m.PlayerB}, {m.PlayerB, m.PlayerA}} {
 			s, opponent := row(pair[0]), row(pair[1])
 			*s.Buchholz += opponent.Points
@@ -181,7 +181,7 @@ func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
 }
 
 // losers returns the players that lost a match technically.
-func losers(m manager.MatchRecord) []string {
+func losers(m decide.MatchRecord) []string {
 	var ids []string
 	for _, id := range []string{m.PlayerA, m.PlayerB} {
 		if m.Status == league.StatusTechnicalLoss && m.Winner != id {
@@ -195,7 +195,7 @@ func losers(m manager.MatchRecord) []string {
 // match, or was suspended for earlier failures.
 func onlyFaultyPlayersLose(l *swarmLeague) (problems []string) {
 	lost := map[string]int{}
-	for _, m := range l.result.Results {
+	for _, m := range l.result.Matches {
 		for _, id := range losers(m) {
 			fault := slices.ContainsFunc(l.injected[[2]string{m.MatchID, id}], func(f string) bool { return f != faults.Doubled.String() })
 			if !fault && !suspended(m, lost[id]) {
@@ -209,7 +209,7 @@ func onlyFaultyPlayersLose(l *swarmLeague) (problems []string) {
 
 // suspended tells whether a player was suspended before a match: it has failed often,
 // and no referee conducted the match.
-func suspended(m manager.MatchRecord, before int) bool { return m.RefereeID == "" && before >= 3 }
+func suspended(m decide.MatchRecord, before int) bool { return m.RefereeID == "" && before >= 3 }
 
 // lossesFollowFromFaults computes the failing players of each match and their failures
 // from the plan alone, and compares them with the results.
@@ -218,7 +218,7 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	for _, m := range l.result.Results {
+	for _, m := range l.result.Matches {
 		if m.RefereeID == "" {
 			continue // a forfeit: the players were not asked
 		}
@@ -253,7 +253,7 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 }
 
 // failure returns the failure of a player after all retries; "" for none.
-func failure(plan *faults.Plan, seed uint64, m manager.MatchRecord, id, method string) (code string, failed bool) {
+func failure(plan *faults.Plan, seed uint64, m decide.MatchRecord, id, method string) (code string, failed bool) {
 	switch {
 	case faults.Active(plan.Crash, id, m.RoundID):
 		return string(protocol.ErrConnection), true
@@ -266,7 +266,7 @@ func failure(plan *faults.Plan, seed uint64, m manager.MatchRecord, id, method s
 
 // asked returns the failure of one question to a player. Tries counts the call attempts
 // of this method, before and after the question.
-func asked(plan *faults.Plan, seed uint64, m manager.MatchRecord, id, method string, tries int) (code string, after int, failed bool) {
+func asked(plan *faults.Plan, seed uint64, m decide.MatchRecord, id, method string, tries int) (code string, after int, failed bool) {
 	for range 1 + protocol.DefaultRetryPolicy().MaxRetries {
 		try := tries
 		tries++
@@ -285,7 +285,7 @@ func asked(plan *faults.Plan, seed uint64, m manager.MatchRecord, id, method str
 // failureInTurn computes the player that fails first when both are asked in turn. The
 // result does not contain the number of moves; without a failure there are at least
 // five.
-func failureInTurn(plan *faults.Plan, seed uint64, m manager.MatchRecord) (problems []string) {
+func failureInTurn(plan *faults.Plan, seed uint64, m decide.MatchRecord) (problems []string) {
 	ids := [2]string{m.PlayerA, m.PlayerB}
 	lost := losers(m)
 	tries := [2]int{}

@@ -27,7 +27,7 @@ func ExampleRun() {
 		fmt.Println(err)
 		return
 	}
-	for _, row := range result.Standings {
+	for _, row := range result.Players {
 		fmt.Println(row.Rank, row.PlayerID, row.Strategy, row.Points)
 	}
 	// Output:

@@ -118,9 +118,9 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 	options.Strategies = []string{"odd", "mirror"}
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
-	require.Len(t, result.Results, 6)
+	require.Len(t, result.Matches, 6)
 	rows := map[string]league.Standing{}
-	for _, row := range result.Standings {
+	for _, row := range result.Players {
 		rows[row.PlayerID] = row
 	}
 	for id, want := range map[string][3]string{
@@ -133,7 +133,7 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 		assert.Equal(t, 3, rows[id].Played, id)
 	}
 	assert.Empty(t, result.Losses)
-	for _, m := range result.Results {
+	for _, m := range result.Matches {
 		if m.PlayerA == "P01" {
 			assert.Equal(t, "even", m.ChoiceA)
 		}
@@ -274,7 +274,7 @@ func TestSimulationWaitsForALateExternalPlayer(t *testing.T) {
 	options.External.Note = func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
-	assert.Len(t, result.Results, 1)
+	assert.Len(t, result.Matches, 1)
 	assert.Equal(t, []string{"Nobody listens at " + alpha + " yet: waiting for it, 1h0m0s at most."}, notes)
 }
 
@@ -373,7 +373,7 @@ func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	require.NoError(t, err)
 	<-r.shut
 	names := map[string]string{}
-	for _, row := range result.Standings {
+	for _, row := range result.Players {
 		names[row.PlayerID] = row.DisplayName + "/" + row.Strategy
 	}
 	assert.Equal(t, map[string]string{"P01": "Player 04/even", "P02": "Beta/external", "P03": "Player 03/random", "P04": "Alpha/external"}, names)
@@ -393,7 +393,7 @@ func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T)
 	result, err := finish()
 	require.NoError(t, err)
 	names := map[string]string{}
-	for _, row := range result.Standings {
+	for _, row := range result.Players {
 		names[row.PlayerID] = row.DisplayName + "/" + row.Strategy
 	}
 	assert.Equal(t, map[string]string{
@@ -418,7 +418,7 @@ func TestSimulationThatDoesNotWaitAcceptsNoRegistration(t *testing.T) {
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
 	assert.Equal(t, protocol.StatusRejected, status)
-	for _, row := range result.Standings {
+	for _, row := range result.Players {
 		assert.NotEqual(t, "Mallory", row.DisplayName)
 	}
 }
@@ -442,7 +442,7 @@ func TestSimulationRegistersPassiveExternalPlayers(t *testing.T) {
 	options.External.Serve, options.External.Wait = r.serve, time.Nanosecond
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"localhost:8101", "Player 02"}, []string{result.Standings[0].DisplayName, result.Standings[1].DisplayName})
+	assert.ElementsMatch(t, []string{"localhost:8101", "Player 02"}, []string{result.Players[0].DisplayName, result.Players[1].DisplayName})
 }
 
 // A league with external players has files and can be audited. It cannot be resumed,

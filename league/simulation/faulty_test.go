@@ -30,20 +30,20 @@ func faultyOptions(players int) simulation.Options {
 	return o
 }
 
-// withoutReferees returns a result without the referees of matches, which may differ.
-func withoutReferees(r *simulation.Result) *simulation.Result {
-	r.Results = slices.Clone(r.Results)
-	for i := range r.Results {
-		r.Results[i].RefereeID, r.Results[i].Grade = "", "" // only a league with files signs
+// withoutReferees returns an outcome without the referees of matches, which may differ.
+func withoutReferees(r *simulation.Result) *outcome {
+	r.Matches = slices.Clone(r.Matches)
+	for i := range r.Matches {
+		r.Matches[i].RefereeID, r.Matches[i].Grade = "", "" // only a league with files signs
 	}
-	return r
+	return outcomeOf(r)
 }
 
 func TestSameSeedGivesTheSameFaults(t *testing.T) {
 	for seed := range uint64(6) {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
-			var first *simulation.Result
+			var first *outcome
 			for _, transport := range []string{simulation.Memory, simulation.Wire} {
 				for _, concurrency := range []int{1, 3, 64} {
 					o := faultyOptions(11)
@@ -58,11 +58,11 @@ func TestSameSeedGivesTheSameFaults(t *testing.T) {
 			o := faultyOptions(11)
 			o.Seed, o.Faults = seed, o.Faults+",crash=P01@R1-R2"
 			other := withoutReferees(run(t, o))
-			for i, m := range first.Results {
+			for i, m := range first.Matches {
 				if m.PlayerA != "P01" || m.RoundID > 1 {
 					continue
 				}
-				assert.NotEqual(t, m, other.Results[i], "other faults")
+				assert.NotEqual(t, m, other.Matches[i], "other faults")
 			}
 		})
 	}
@@ -76,7 +76,7 @@ func TestLeagueWithFaultsTakesNoTime(t *testing.T) {
 				o := faultyOptions(20)
 				o.Transport = transport
 				lost := 0
-				for _, m := range run(t, o).Results {
+				for _, m := range run(t, o).Matches {
 					lost += len(losers(m))
 				}
 				assert.Greater(t, lost, 50, "many players lost technically")
@@ -114,7 +114,7 @@ func TestPlayersWithFaultsLoseTheirMatches(t *testing.T) {
 		round int
 	}
 	got := map[loss]string{}
-	for _, m := range run(t, o).Results {
+	for _, m := range run(t, o).Matches {
 		for _, id := range losers(m) {
 			got[loss{id, m.RoundID}], _ = m.Faults.Get(id)
 		}
@@ -128,8 +128,8 @@ func TestLeagueStartsDespiteLostMessages(t *testing.T) {
 			o := options(5)
 			o.Faults = all
 			r := run(t, o)
-			assert.Len(t, r.Results, 10)
-			for _, m := range r.Results {
+			assert.Len(t, r.Matches, 10)
+			for _, m := range r.Matches {
 				switch {
 				case all != "drop=1" && all != "garbage=1":
 				case m.RefereeID == "": // a player is suspended, and the other was not asked
@@ -185,7 +185,7 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 				o.Players, o.Referees = 9, 3
 				again := withoutReferees(run(t, o))
 				require.NoError(t, o.Files.Close())
-				assert.Equal(t, heavy, again.Faults)
+				assert.Equal(t, heavy, again.faults)
 				assert.Equal(t, whole, again)
 			})
 		}

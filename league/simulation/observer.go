@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league"
-	"evenodd/league/manager"
+	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/referee"
 )
@@ -161,7 +161,7 @@ func (o *observer) breaches() (all []Breach) {
 }
 
 // losses are the technical losses among results, in their order.
-func (o *observer) losses(results []manager.MatchRecord, players map[string]entry) (all []Loss) {
+func (o *observer) losses(results []decide.MatchRecord, players map[string]entry) (all []Loss) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, m := range results {

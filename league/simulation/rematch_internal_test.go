@@ -46,15 +46,15 @@ func playOrganised(t *testing.T, concurrency int, rematches int) *Result {
 func TestRematchInASimulationIsDrawnAnewAndRepeatable(t *testing.T) {
 	t.Parallel()
 	draw := func(r *Result) string {
-		m := r.Results[0]
+		m := r.Matches[0]
 		require.Equal(t, "R1M1", m.MatchID)
 		return m.Reason
 	}
 	first, once, twice := playOrganised(t, 1, 0), playOrganised(t, 1, 1), playOrganised(t, 1, 2)
 	assert.NotEqual(t, draw(first), draw(once))
 	assert.NotEqual(t, draw(once), draw(twice), "each rematch is drawn anew")
-	assert.Equal(t, first.Results[1:3], once.Results[1:3], "the other matches of the round are as before")
+	assert.Equal(t, first.Matches[1:3], once.Matches[1:3], "the other matches of the round are as before")
 	again := playOrganised(t, 16, 1)
-	assert.Equal(t, once.Results, again.Results)
-	assert.Equal(t, once.Standings, again.Standings)
+	assert.Equal(t, once.Matches, again.Matches)
+	assert.Equal(t, once.Players, again.Players)
 }

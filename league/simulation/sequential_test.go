@@ -28,10 +28,6 @@ func untilSignificant(seed uint64, game string, players int, strategies ...strin
 	return o
 }
 
-func comparison(r *simulation.Result) *record.Comparison {
-	return (&record.Results{Until: r.Until, Players: r.Standings, Matches: r.Results}).Comparison()
-}
-
 // TestLeaguesUntilASignificantResult measures how often leagues stop early. docs/statistics.md has the
 // figures of 2,000 leagues each.
 func TestLeaguesUntilASignificantResult(t *testing.T) {
@@ -54,7 +50,7 @@ func TestLeaguesUntilASignificantResult(t *testing.T) {
 			}
 			early, within16 := 0.0, 0.0
 			for seed := range leagues {
-				c := comparison(run(t, untilSignificant(uint64(seed), tt.game, tt.players, tt.strategies...)))
+				c := run(t, untilSignificant(uint64(seed), tt.game, tt.players, tt.strategies...)).Comparison()
 				if c.StoppedBy == record.StoppedBySignificance {
 					early++
 					if c.Legs <= 16 {
@@ -92,9 +88,9 @@ func TestLeagueUntilASignificantResultResumes(t *testing.T) {
 	o.Tournament, o.Legs = nil, 1 // the journal has them
 	again := run(t, o)
 	require.NoError(t, o.Files.Close())
-	assert.Equal(t, comparison(run(t, untilSignificant(7, tictactoe.Type, 2, "perfect", "random"))), comparison(again))
+	assert.Equal(t, run(t, untilSignificant(7, tictactoe.Type, 2, "perfect", "random")).Comparison(), again.Comparison())
 	assert.Equal(t, "Stopped after 14 of at most 200 legs: P01 is shown to be better than every other player.",
-		comparison(again).Sentence())
+		again.Comparison().Sentence())
 	report, err := audit.Run(folder, audit.Options{Games: o.Games})
 	require.NoError(t, err)
 	assert.Empty(t, report.Leagues[0].Findings)

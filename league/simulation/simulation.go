@@ -20,6 +20,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/view/record"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -29,18 +30,9 @@ import (
 
 // A Result is a finished league.
 type Result struct {
-	LeagueID  string
-	GameType  string
-	Seed      uint64
-	Faults    string // as in Options
-	Format    string // swiss or knockout; "" for a round-robin
-	Until     int    // as in record.Results
-	Players   int
-	Rounds    int
-	Champion  league.Champion
-	Standings []league.Standing
-	Results   []manager.MatchRecord
-	Evidence  []string // see decide.Evidence
+	*record.Results // Players in the order of the table, external ones with their endpoints
+
+	State *journal.State // at the end; nobody may change it
 
 	// Totals are those of the players whose strategies are outside this process, by id.
 	Totals map[string]strategy.Totals
@@ -122,14 +114,13 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	if err := s.startAgents(starting); err != nil {
 		return nil, cmp.Or(context.Cause(starting), err)
 	}
-	completed, err := s.manager.Run(ctx)
-	if err != nil {
+	if _, err := s.manager.Run(ctx); err != nil {
 		return nil, err
 	}
 	if head := s.manager.Seal(); o.Sealed != nil {
 		o.Sealed(head)
 	}
-	return s.result(completed), nil
+	return s.result(), nil
 }
 
 // startAgents starts referees and players, and registers them.
@@ -353,19 +344,15 @@ func (s *simulated) nameOf(n int) string {
 	return name
 }
 
-func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
-	o := s.options
+func (s *simulated) result() *Result {
+	state := s.manager.State()
 	r := &Result{
-		LeagueID: o.LeagueID, GameType: o.GameType, Seed: o.Seed, Faults: o.Faults, Format: o.Tournament.Format(),
-		Players: o.Players, Rounds: completed.TotalRounds, Champion: completed.Champion, Results: s.manager.Results(),
-		Evidence: s.manager.Evidence(), Unwritten: s.manager.FinishFiles(),
-	}
-	if o.Tournament.IsSequential() {
-		r.Until = o.Legs
+		Results: (&record.League{State: state}).Results(s.options.Games), State: state,
+		Totals: map[string]strategy.Totals{}, Unwritten: s.manager.FinishFiles(),
 	}
 	players := s.roster.byID()
-	r.Totals = map[string]strategy.Totals{}
-	for _, row := range s.manager.Standings() {
+	for i := range r.Players {
+		row := &r.Players[i]
 		e := players[row.PlayerID]
 		if row.Strategy = e.strategy; e.strategy == ExternalStrategy {
 			row.Endpoint = e.endpoint
@@ -373,10 +360,9 @@ func (s *simulated) result(completed *protocol.LeagueCompleted) *Result {
 		if totals, ok := external.Totals(e.decide); ok {
 			r.Totals[row.PlayerID] = totals
 		}
-		r.Standings = append(r.Standings, row)
 	}
 	if s.observer != nil {
-		r.Losses, r.Breaches = s.observer.losses(r.Results, players), s.observer.breaches()
+		r.Losses, r.Breaches = s.observer.losses(r.Matches, players), s.observer.breaches()
 	}
 	return r
 }

@@ -6,7 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/manager"
+	"evenodd/league/decide"
 	"evenodd/league/protocol"
 )
 
@@ -66,7 +66,7 @@ func FourErrorsAtOnce(code protocol.Code, action string, window time.Duration) [
 
 // Duel plays a league of one match: P01, which always chooses even, against P02, which
 // always chooses odd.
-func (w *World) Duel(first, second []Option) manager.MatchRecord {
+func (w *World) Duel(first, second []Option) decide.MatchRecord {
 	w.T.Helper()
 	w.StartManager(2, 1)
 	w.Referee("REF01")

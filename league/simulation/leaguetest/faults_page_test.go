@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -209,7 +210,7 @@ func (w *hostileWorld) observedOfIntruder() []string {
 }
 
 // observedOfMatch returns the retries, errors and result of a match of an offending player.
-func (w *hostileWorld) observedOfMatch(r *manager.MatchRecord) string {
+func (w *hostileWorld) observedOfMatch(r *decide.MatchRecord) string {
 	mine := func(e *leaguetest.Exchange) bool {
 		return e.To == w.offender.Host && leaguetest.Decode[struct {
 			MatchID string `json:"match_id"`
@@ -240,7 +241,7 @@ func (w *hostileWorld) observedOfMatch(r *manager.MatchRecord) string {
 }
 
 // verdictOn returns the result of a match of an offending player.
-func (w *hostileWorld) verdictOn(r *manager.MatchRecord) string {
+func (w *hostileWorld) verdictOn(r *decide.MatchRecord) string {
 	if r.Status != league.StatusTechnicalLoss {
 		return "completed" + w.length(r.MatchID)
 	}
@@ -313,7 +314,7 @@ func (w *hostileWorld) observedOfReferee(f *fault) []string {
 	}
 	var by counted
 	results := w.Manager.Results()
-	slices.SortStableFunc(results, func(a, b manager.MatchRecord) int { return cmp.Compare(a.RefereeID, b.RefereeID) })
+	slices.SortStableFunc(results, func(a, b decide.MatchRecord) int { return cmp.Compare(a.RefereeID, b.RefereeID) })
 	for _, r := range results {
 		by.add("of " + r.RefereeID)
 	}

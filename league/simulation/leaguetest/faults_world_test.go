@@ -25,6 +25,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -558,7 +559,7 @@ func (w *hostileWorld) assertInformed() {
 }
 
 // matches returns the results with the suspect, and all others.
-func (w *hostileWorld) matches() (own, others []manager.MatchRecord) {
+func (w *hostileWorld) matches() (own, others []decide.MatchRecord) {
 	for _, r := range w.Manager.Results() {
 		if r.PlayerA == w.suspect || r.PlayerB == w.suspect {
 			own = append(own, r)

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
-	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -57,7 +57,7 @@ func inCell(cell string) leaguetest.Reply {
 }
 
 // playTicTacToe plays a league of one match of Tic-Tac-Toe and returns its folder.
-func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (manager.MatchRecord, store.Folder) {
+func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (decide.MatchRecord, store.Folder) {
 	w.T.Helper()
 	w.Game = tictactoe.Game{}
 	folder := leaguetest.TempFolder(w.T)
@@ -110,7 +110,7 @@ func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 			Status: league.StatusWin, WinnerPlayerID: &winner, Choices: league.Both("P01", &two, "P02", &four),
 			Reason: "P01 has three X in a row: 0, 1, 2",
 		}, w.GameOver("p02").GameResult, "the choices are the last moves; there is no number")
-		assert.Equal(t, manager.MatchRecord{
+		assert.Equal(t, decide.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
 			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
 		}, record)

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
@@ -217,7 +218,7 @@ func TestPlayerWithoutAValidSignatureLosesTechnically(t *testing.T) {
 			}
 			results := w.Manager.Results()
 			require.Len(t, results, 3, "no match is blocked")
-			lost := slices.IndexFunc(results, func(r manager.MatchRecord) bool { return r.Status == league.StatusTechnicalLoss })
+			lost := slices.IndexFunc(results, func(r decide.MatchRecord) bool { return r.Status == league.StatusTechnicalLoss })
 			require.GreaterOrEqual(t, lost, 0)
 			for i, r := range results {
 				assert.Equal(t, i == lost, r.Status == league.StatusTechnicalLoss)

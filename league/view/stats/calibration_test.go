@@ -187,14 +187,14 @@ func TestPerfectTicTacToePlayerIsClearOfTheRest(t *testing.T) {
 	})
 	require.NoError(t, err)
 	index := map[string]int{"": league.None}
-	for i, row := range result.Standings {
+	for i, row := range result.Players {
 		index[row.PlayerID] = i
 	}
-	matches := make([]league.Played, len(result.Results))
-	for i, m := range result.Results {
+	matches := make([]league.Played, len(result.Matches))
+	for i, m := range result.Matches {
 		matches[i] = league.Played{A: index[m.PlayerA], B: index[m.PlayerB], Winner: index[m.Winner]}
 	}
-	a := stats.Analyse(result.Standings, matches, stats.Options{Seed: 7})
+	a := stats.Analyse(result.Players, matches, stats.Options{Seed: 7})
 	perfect := index["P03"]
 	require.Equal(t, perfect, a.Order[0])
 	assert.Equal(t, 1, a.Players[perfect].WorstRank)
