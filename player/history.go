@@ -203,17 +203,6 @@ func Seen(id, matchID string, attempt int, result *league.Result) store.HistoryM
 			h.OpponentID, h.OpponentChoice = c.Name, choice
 		}
 	}
-	switch {
-	case result.Status == league.StatusDraw:
-		h.Result = store.ResultDraw
-	case result.WinnerPlayerID != nil && *result.WinnerPlayerID == id:
-		h.Result = store.ResultWin
-	default:
-		h.Result = store.ResultLoss
-	}
-	if result.Status == league.StatusTechnicalLoss {
-		h.Result = store.Technical + h.Result
-	}
-	h.DrawnNumber = protocol.ValueOf(result.DrawnNumber)
+	h.Result, h.DrawnNumber = store.ResultFor(id, result), protocol.ValueOf(result.DrawnNumber)
 	return h
 }

@@ -199,6 +199,21 @@ const (
 	Technical  = "TECHNICAL_" // before a win or a loss
 )
 
+// ResultFor is what the result of a match is for one of its players.
+func ResultFor(playerID string, r *league.Result) string {
+	text := ResultLoss
+	switch {
+	case r.Status == league.StatusDraw:
+		text = ResultDraw
+	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == playerID:
+		text = ResultWin
+	}
+	if r.Status == league.StatusTechnicalLoss {
+		text = Technical + text
+	}
+	return text
+}
+
 // StatsOf counts the matches of a history.
 func StatsOf(matches []HistoryMatch) (s protocol.PlayerStats) {
 	for i := range matches {

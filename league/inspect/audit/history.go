@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"evenodd/league"
 	"evenodd/league/journal"
@@ -195,15 +196,10 @@ func (a *auditor) checkPlayedMatch(h *playerHistory, i int) {
 // Where the report or the player does not know a member, it stays as it is.
 func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, opponent string) *store.HistoryMatch {
 	want := *got
-	want.OpponentID = opponent
-	want.Result = map[league.Outcome]string{
-		league.Win: "WIN", league.Draw: "DRAW", league.Loss: "LOSS", league.TechnicalLoss: "LOSS",
-	}[r.Outcome(player)]
+	want.OpponentID, want.Result = opponent, store.ResultFor(player, &r.Result)
 	if got.FromStandings { // which tell nothing else
+		want.Result = strings.TrimPrefix(want.Result, store.Technical)
 		return &want
-	}
-	if r.Status == league.StatusTechnicalLoss {
-		want.Result = "TECHNICAL_" + want.Result
 	}
 	moves := r.Result.Moves([2]string{player, opponent})
 	for i, choice := range []*string{&want.MyChoice, &want.OpponentChoice} {
