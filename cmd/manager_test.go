@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/view/record"
@@ -29,11 +30,11 @@ func TestManagerSaysWhatATimeInThePastMeans(t *testing.T) {
 	}{
 		"no time":                     {want: "", status: manager.Status{}},
 		"start in the future":         {want: "", status: manager.Status{StartAt: future}},
-		"league has begun":            {want: "", status: manager.Status{StartAt: past, Matches: 6}},
+		"league has begun":            {want: "", status: manager.Status{StartAt: past, Numbers: decide.Numbers{Matches: 6}}},
 		"start in the past":           {want: "as soon as enough agents", status: manager.Status{StartAt: past}},
-		"nobody can register":         {want: "cannot start", status: manager.Status{RegistrationUntil: past, StartAt: past, Players: 1, Referees: 1}},
-		"no referee can register":     {want: "later --registration-until", status: manager.Status{RegistrationUntil: past, StartAt: past, Players: 2}},
-		"agents have not answered":    {want: "as soon as enough agents", status: manager.Status{RegistrationUntil: past, StartAt: past, Players: 2, Referees: 1}},
+		"nobody can register":         {want: "cannot start", status: manager.Status{RegistrationUntil: past, StartAt: past, Numbers: decide.Numbers{Players: 1, Referees: 1}}},
+		"no referee can register":     {want: "later --registration-until", status: manager.Status{RegistrationUntil: past, StartAt: past, Numbers: decide.Numbers{Players: 2}}},
+		"agents have not answered":    {want: "as soon as enough agents", status: manager.Status{RegistrationUntil: past, StartAt: past, Numbers: decide.Numbers{Players: 2, Referees: 1}}},
 		"planned start is still open": {want: "", status: manager.Status{StartAt: future}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -34,20 +34,32 @@ func Phase(s *journal.State, closed bool) string {
 	return StateWaitingForRegistrations
 }
 
+// Numbers are the numbers of a league.
+type Numbers struct {
+	Round    int `json:"round"`    // the last one announced; 0 before the first
+	Rounds   int `json:"rounds"`   // in a knockout that goes on: the largest possible number
+	Matches  int `json:"matches"`  // the same
+	Recorded int `json:"recorded"` // matches with a result
+	Players  int `json:"players"`
+	Referees int `json:"referees"`
+}
+
+// NumbersOf are the numbers of a league.
+func NumbersOf(s *journal.State) Numbers {
+	players, _ := s.Registered(true)
+	referees, _ := s.Registered(false)
+	return Numbers{s.Round, s.TotalRounds(), s.TotalMatches(), s.Recorded, players, referees}
+}
+
 // A Status is how far a league is.
 type Status struct {
-	State      string               `json:"state"`               // of the manager
-	Tournament string               `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
-	AtMost     bool                 `json:"-"`                   // as journal.State.AtMost
-	Paused     bool                 `json:"paused,omitzero"`     // the organiser holds back the next round
-	Round      int                  `json:"round"`               // the last one announced; 0 before the first
-	Rounds     int                  `json:"rounds"`              // in a knockout that goes on: the largest possible number
-	Matches    int                  `json:"matches"`             // the same
-	Recorded   int                  `json:"recorded"`            // matches with a result
-	Players    int                  `json:"players"`
-	Referees   int                  `json:"referees"`
-	Agents     protocol.AgentStates `json:"agent_states"` // players and referees together
-	Awaited    []string             `json:"awaited"`      // ids of agents that have not answered yet, before the start
+	State      string `json:"state"`               // of the manager
+	Tournament string `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
+	AtMost     bool   `json:"-"`                   // as journal.State.AtMost
+	Paused     bool   `json:"paused,omitzero"`     // the organiser holds back the next round
+	Numbers
+	Agents  protocol.AgentStates `json:"agent_states"` // players and referees together
+	Awaited []string             `json:"awaited"`      // ids of agents that have not answered yet, before the start
 
 	StartAt           string          `json:"start_at,omitzero"`           // when the league starts, before the start; "" for no time
 	RegistrationUntil string          `json:"registration_until,omitzero"` // when registration ends, before the start; "" for no time
@@ -75,13 +87,9 @@ type View struct {
 // Status is how far the league is.
 func (v *View) Status() Status {
 	s := v.State
-	players, _ := s.Registered(true)
-	referees, _ := s.Registered(false)
 	status := Status{
-		State: v.Phase, Tournament: s.Format(), AtMost: s.AtMost(), Round: s.Round, Rounds: s.TotalRounds(),
-		Matches: s.TotalMatches(),
-		Paused:  s.Paused != nil, Recorded: s.Recorded, Players: players, Referees: referees, Awaited: v.Silent,
-		Roster: s.Configuration.Roster,
+		State: v.Phase, Tournament: s.Format(), AtMost: s.AtMost(), Paused: s.Paused != nil, Numbers: NumbersOf(s),
+		Awaited: v.Silent, Roster: s.Configuration.Roster,
 	}
 	if s.Started == nil {
 		status.StartAt, status.RegistrationUntil = startAt(s), s.Configuration.RegistrationUntil

@@ -24,12 +24,7 @@ type Progress struct {
 	AtMost      bool          `json:"-"`                   // as journal.State.AtMost
 	State       string        `json:"state"`               // of the manager
 	Paused      *journal.Made `json:"paused,omitzero"`
-	Round       int           `json:"round"` // the last announced
-	Rounds      int           `json:"rounds"`
-	Matches     int           `json:"matches"`
-	Recorded    int           `json:"recorded"`
-	Players     int           `json:"players"`
-	Referees    int           `json:"referees"`
+	decide.Numbers
 }
 
 // A PlannedStart is the planned start of a league.
@@ -88,11 +83,10 @@ const StateWithdrawn = "WITHDRAWN"
 
 // Progress tells how far the league is.
 func (l *League) Progress() Progress {
-	d, view := l.Created, decide.View{State: l.State, Phase: decide.Phase(l.State, false)}
-	now := view.Status()
+	d := l.Created
 	return Progress{
-		d.LeagueID, d.DisplayName, d.GameType, now.Tournament, now.AtMost, now.State, l.Paused, now.Round, now.Rounds,
-		now.Matches, now.Recorded, now.Players, now.Referees,
+		d.LeagueID, d.DisplayName, d.GameType, l.Format(), l.AtMost(), decide.Phase(l.State, false), l.Paused,
+		decide.NumbersOf(l.State),
 	}
 }
 
