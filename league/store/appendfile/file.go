@@ -326,6 +326,7 @@ func (f *File) Close() error {
 	if f.copy && failure == nil {
 		failure = f.file.Sync()
 	}
+	unlock(f.file)
 	return errors.Join(failure, f.file.Close())
 }
 

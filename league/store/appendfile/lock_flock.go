@@ -17,6 +17,10 @@ func tryLock(file *os.File) error { return flock(file, syscall.LOCK_EX) }
 // tryShare is tryLock for a lock that several open files may have.
 func tryShare(file *os.File) error { return flock(file, syscall.LOCK_SH) }
 
+// unlock ends a lock at once. Close ends it only with the last copy of the descriptor, and a process that is being
+// started has one for a moment.
+func unlock(file *os.File) { _ = flock(file, syscall.LOCK_UN) } // there may be none
+
 func flock(file *os.File, how int) error {
 	raw, err := file.SyscallConn()
 	if err != nil {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -112,4 +113,18 @@ func TestMovedFileCannotBeWritten(t *testing.T) {
 			require.Error(t, f.Close())
 		})
 	}
+}
+
+// A process that is being started has copies of all descriptors until it runs its program.
+func TestClosedFileIsFreeAlthoughItsDescriptorHasACopy(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "a.jsonl")
+	f, _, err := OpenLocked(path, "the file", visitNone)
+	require.NoError(t, err)
+	duplicate, err := syscall.Dup(int(f.file.Fd()))
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = syscall.Close(duplicate) })
+	require.NoError(t, f.Close())
+	again, _, err := OpenLocked(path, "the file", visitNone)
+	require.NoError(t, err)
+	require.NoError(t, again.Close())
 }
