@@ -1,0 +1,56 @@
+package cmd
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"evenodd/league/protocol"
+)
+
+// A choice is the value of a flag that takes one of some words, in any case. A shell completes the words.
+type choice struct {
+	value *string
+	words []string
+}
+
+var _ pflag.Value = (*choice)(nil)
+
+// choiceFlag defines a flag that takes one of words. Its text is about, with the words.
+func choiceFlag(f *pflag.FlagSet, value *string, name, usual, about string, words ...string) {
+	*value = usual
+	f.Var(&choice{value, words}, name, strings.TrimPrefix(about+": "+protocol.OrList(words), ": "))
+}
+
+// formatFlag defines the flag of the commands that print text or JSON.
+func formatFlag(f *pflag.FlagSet, format *string) {
+	choiceFlag(f, format, "format", formatText, "", formatText, formatJSON)
+}
+
+// leagueFlag defines the flag of the commands that choose a league of a data folder.
+func leagueFlag(f *pflag.FlagSet, leagueID *string, about, further string) {
+	f.StringVar(leagueID, "league-id", "", about+" (default: the running one, else that with the newest entry)"+further)
+}
+
+// Set implements pflag.Value.
+func (c *choice) Set(given string) error {
+	i := slices.IndexFunc(c.words, func(word string) bool { return strings.EqualFold(word, given) })
+	if i < 0 {
+		return errors.New(mustBe(given, c.words))
+	}
+	*c.value = c.words[i]
+	return nil
+}
+
+// String implements pflag.Value.
+func (c *choice) String() string { return *c.value }
+
+// Type implements pflag.Value.
+func (c *choice) Type() string { return "string" }
+
+// mustBe says which words a value may be, and which is the closest.
+func mustBe(value string, words []string) string {
+	return "must be " + protocol.OrList(words) + protocol.DidYouMean(value, words)
+}
