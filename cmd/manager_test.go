@@ -28,13 +28,16 @@ func TestManagerSaysWhatATimeInThePastMeans(t *testing.T) {
 		status manager.Status
 		want   string
 	}{
-		"no time":                     {want: "", status: manager.Status{}},
-		"start in the future":         {want: "", status: manager.Status{StartAt: future}},
-		"league has begun":            {want: "", status: manager.Status{StartAt: past, Numbers: decide.Numbers{Matches: 6}}},
-		"start in the past":           {want: "as soon as enough agents", status: manager.Status{StartAt: past}},
-		"nobody can register":         {want: "cannot start", status: manager.Status{RegistrationUntil: past, StartAt: past, Numbers: decide.Numbers{Players: 1, Referees: 1}}},
-		"no referee can register":     {want: "later --registration-until", status: manager.Status{RegistrationUntil: past, StartAt: past, Numbers: decide.Numbers{Players: 2}}},
-		"agents have not answered":    {want: "as soon as enough agents", status: manager.Status{RegistrationUntil: past, StartAt: past, Numbers: decide.Numbers{Players: 2, Referees: 1}}},
+		"no time":             {want: "", status: manager.Status{}},
+		"start in the future": {want: "", status: manager.Status{StartAt: future}},
+		"league has begun":    {want: "", status: manager.Status{StartAt: past, Counts: decide.Counts{Matches: 6}}},
+		"start in the past":   {want: "as soon as enough agents", status: manager.Status{StartAt: past}},
+		"nobody can register": {want: "cannot start",
+			status: manager.Status{RegistrationUntil: past, StartAt: past, Counts: decide.Counts{Players: 1, Referees: 1}}},
+		"no referee can register": {want: "later --registration-until",
+			status: manager.Status{RegistrationUntil: past, StartAt: past, Counts: decide.Counts{Players: 2}}},
+		"agents have not answered": {want: "as soon as enough agents",
+			status: manager.Status{RegistrationUntil: past, StartAt: past, Counts: decide.Counts{Players: 2, Referees: 1}}},
 		"planned start is still open": {want: "", status: manager.Status{StartAt: future}},
 	} {
 		t.Run(name, func(t *testing.T) {

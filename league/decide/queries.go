@@ -34,8 +34,8 @@ func Phase(s *journal.State, closed bool) string {
 	return StateWaitingForRegistrations
 }
 
-// Numbers are the numbers of a league.
-type Numbers struct {
+// Counts say how many rounds, matches and agents a league has.
+type Counts struct {
 	Round    int `json:"round"`    // the last one announced; 0 before the first
 	Rounds   int `json:"rounds"`   // in a knockout that goes on: the largest possible number
 	Matches  int `json:"matches"`  // the same
@@ -44,11 +44,11 @@ type Numbers struct {
 	Referees int `json:"referees"`
 }
 
-// NumbersOf are the numbers of a league.
-func NumbersOf(s *journal.State) Numbers {
+// CountsOf counts the rounds, matches and agents of a league.
+func CountsOf(s *journal.State) Counts {
 	players, _ := s.Registered(true)
 	referees, _ := s.Registered(false)
-	return Numbers{s.Round, s.TotalRounds(), s.TotalMatches(), s.Recorded, players, referees}
+	return Counts{s.Round, s.TotalRounds(), s.TotalMatches(), s.Recorded, players, referees}
 }
 
 // A Status is how far a league is.
@@ -57,7 +57,7 @@ type Status struct {
 	Tournament string `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
 	AtMost     bool   `json:"-"`                   // as journal.State.AtMost
 	Paused     bool   `json:"paused,omitzero"`     // the organiser holds back the next round
-	Numbers
+	Counts
 	Agents  protocol.AgentStates `json:"agent_states"` // players and referees together
 	Awaited []string             `json:"awaited"`      // ids of agents that have not answered yet, before the start
 
@@ -88,7 +88,7 @@ type View struct {
 func (v *View) Status() Status {
 	s := v.State
 	status := Status{
-		State: v.Phase, Tournament: s.Format(), AtMost: s.AtMost(), Paused: s.Paused != nil, Numbers: NumbersOf(s),
+		State: v.Phase, Tournament: s.Format(), AtMost: s.AtMost(), Paused: s.Paused != nil, Counts: CountsOf(s),
 		Awaited: v.Silent, Roster: s.Configuration.Roster,
 	}
 	if s.Started == nil {

@@ -355,7 +355,7 @@ func (m *Manager) Results() []decide.MatchRecord {
 	return locked(m, func() []decide.MatchRecord { return decide.Results(m.state) })
 }
 
-// State is the league itself, for readers after Run has returned.
+// State is the league itself. Read it when Run has returned and no more requests arrive.
 func (m *Manager) State() *journal.State { return m.state }
 
 // Evidence tells which results rest on the word of a referee alone: see decide.Evidence.

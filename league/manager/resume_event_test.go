@@ -30,7 +30,9 @@ func withTakeover(o *manager.Options) {
 
 // leagueWithCrash runs a whole league whose manager dies once, and another one takes over. It returns its folded
 // journal.
-func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int) (*journal.State, []decide.MatchRecord) {
+func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int) (
+	*journal.State, []decide.MatchRecord,
+) {
 	w.T.Helper()
 	folder, files := leaguetest.MemoryFolder(w.T), leaguetest.MemoryFolder(w.T)
 	x := w.StartMortalManager(end, folder, players, 1, withPause)

@@ -29,7 +29,8 @@ func TestRegistrationsSurviveARestart(t *testing.T) {
 		x = w.StartManagerIn(folder, 4, 1)
 		assert.True(t, x.Manager.Resumed())
 		assert.Equal(t, manager.Status{
-			State: decide.StateWaitingForRegistrations, Numbers: decide.Numbers{Players: 2, Referees: 1}, Agents: protocol.AgentStates{Registered: 3},
+			State: decide.StateWaitingForRegistrations, Counts: decide.Counts{Players: 2, Referees: 1},
+			Agents: protocol.AgentStates{Registered: 3},
 		}, x.Manager.Status())
 		assert.Equal(t, "REF01", r.Referee.ID())
 		_, data := answer(w.Query("P01", protocol.QueryStatus)) // with its token from before the restart

@@ -102,7 +102,9 @@ func eliminated(l *swarmLeague) (problems []string) {
 		}
 	}
 	champion, last := l.result.State.Champion().PlayerID, l.result.Matches[len(l.result.Matches)-1]
-	doubleLoss := slices.ContainsFunc(l.result.Matches, func(m decide.MatchRecord) bool { return m.RoundID >= last.RoundID-3 && len(losers(m)) == 2 })
+	doubleLoss := slices.ContainsFunc(l.result.Matches, func(m decide.MatchRecord) bool {
+		return m.RoundID >= last.RoundID-3 && len(losers(m)) == 2
+	})
 	if lost[champion] > 0 && !doubleLoss {
 		problems = append(problems, champion+" is the champion, and lost a match")
 	}
@@ -266,7 +268,9 @@ func failure(plan *faults.Plan, seed uint64, m decide.MatchRecord, id, method st
 
 // asked returns the failure of one question to a player. Tries counts the call attempts
 // of this method, before and after the question.
-func asked(plan *faults.Plan, seed uint64, m decide.MatchRecord, id, method string, tries int) (code string, after int, failed bool) {
+func asked(plan *faults.Plan, seed uint64, m decide.MatchRecord, id, method string, tries int) (
+	code string, after int, failed bool,
+) {
 	for range 1 + protocol.DefaultRetryPolicy().MaxRetries {
 		try := tries
 		tries++

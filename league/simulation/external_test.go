@@ -442,7 +442,8 @@ func TestSimulationRegistersPassiveExternalPlayers(t *testing.T) {
 	options.External.Serve, options.External.Wait = r.serve, time.Nanosecond
 	result, err := simulation.Run(t.Context(), options)
 	require.NoError(t, err)
-	assert.ElementsMatch(t, []string{"localhost:8101", "Player 02"}, []string{result.Players[0].DisplayName, result.Players[1].DisplayName})
+	first, second := result.Players[0].DisplayName, result.Players[1].DisplayName
+	assert.ElementsMatch(t, []string{"localhost:8101", "Player 02"}, []string{first, second})
 }
 
 // A league with external players has files and can be audited. It cannot be resumed,

@@ -578,7 +578,8 @@ func TestAuditAcceptsRoundsOfAKnockoutBeforeItsEnd(t *testing.T) {
 			total    int
 			findings int
 		}{{8, 0}, {l.result.State.Round + 1, 1}, {0, 1}} {
-			edited := strings.Replace(string(text), fmt.Sprintf(`"total_rounds": %d`, l.result.State.Round), fmt.Sprintf(`"total_rounds": %d`, tt.total), 1)
+			rounds := func(n int) string { return fmt.Sprintf(`"total_rounds": %d`, n) }
+			edited := strings.Replace(string(text), rounds(l.result.State.Round), rounds(tt.total), 1)
 			require.NotEqual(t, string(text), edited)
 			require.NoError(t, os.WriteFile(path, []byte(edited), 0o600))
 			report, err := audit.Run(store.Folder(folder), audit.Options{Games: o.Games})

@@ -201,13 +201,9 @@ const (
 
 // ResultFor is what the result of a match is for one of its players.
 func ResultFor(playerID string, r *league.Result) string {
-	text := ResultLoss
-	switch {
-	case r.Status == league.StatusDraw:
-		text = ResultDraw
-	case r.WinnerPlayerID != nil && *r.WinnerPlayerID == playerID:
-		text = ResultWin
-	}
+	text := map[league.Outcome]string{
+		league.Win: ResultWin, league.Draw: ResultDraw, league.Loss: ResultLoss, league.TechnicalLoss: ResultLoss,
+	}[r.Outcome(playerID)]
 	if r.Status == league.StatusTechnicalLoss {
 		text = Technical + text
 	}

@@ -300,7 +300,8 @@ func TestResultsOfToolsAreRead(t *testing.T) {
 		{"no answer", `{"content":[{"type":"text","text":"odd"}]}`, Rejected, ``},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			r := MethodOf("choose_parity").ReadReply([]byte("7"), StatusOK, []byte(`{"jsonrpc":"2.0","id":3,"result":`+tt.result+`}`))
+			body := []byte(`{"jsonrpc":"2.0","id":3,"result":` + tt.result + `}`)
+			r := MethodOf("choose_parity").ReadReply([]byte("7"), StatusOK, body)
 			assert.Equal(t, tt.verdict, r.Verdict)
 			assert.Contains(t, string(r.Body), tt.want)
 			assert.Contains(t, string(r.Body), `"id":7`)

@@ -3,7 +3,10 @@ package journalstream
 import (
 	"context"
 	"testing"
+	"time"
 
+	"github.com/nats-io/nats.go"
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -60,5 +63,47 @@ func TestBucketIsWrittenOnlyWithItsRevision(t *testing.T) {
 	_, err = bucket.PutString("L1", "no claim")
 	require.NoError(t, err)
 	_, _, err = cell.Read(ctx)
+	require.ErrorContains(t, err, "the key L1 of the bucket evenodd is no lease")
+	_, err = bucket.PutString("L1", "")
+	require.NoError(t, err)
+	_, _, err = cell.Read(ctx)
 	require.ErrorContains(t, err, "is no lease")
+}
+
+func TestBucketOfAnOperator(t *testing.T) {
+	for name, tt := range map[string]struct {
+		config  nats.KeyValueConfig
+		problem string // "" for none
+	}{
+		"as usual": {nats.KeyValueConfig{Description: "mine"}, ""},
+		"memory":   {nats.KeyValueConfig{Storage: nats.MemoryStorage}, "storage is memory and must be file. Correct them"},
+		"with a time to live": {nats.KeyValueConfig{TTL: time.Hour},
+			"max_age is 3600000000000 and must be the default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			conn := durable(t)()
+			js, err := conn.JetStream()
+			require.NoError(t, err)
+			tt.config.Bucket = LeaseBucket
+			_, err = js.CreateKeyValue(&tt.config)
+			require.NoError(t, err)
+			_, err = open(t, conn, "L", false).OpenCell("L")
+			if tt.problem == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, tt.problem)
+		})
+	}
+}
+
+// A bucket with fewer replicas than the journal would end the league with one server.
+func TestBucketHasTheReplicasOfTheJournal(t *testing.T) {
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	s, err := Open(ctx, durable(t)(), Options{LeagueID: "L", Log: zerolog.Nop()})
+	require.NoError(t, err)
+	s.replicas = 3 // of which there is one server
+	_, err = s.OpenCell("L")
+	require.ErrorContains(t, err, "replicas > 1 not supported")
 }

@@ -71,14 +71,15 @@ func (s *Stream) open(ctx context.Context, conn *nats.Conn, js nats.JetStreamCon
 	suffix := strconv.Itoa(s.number)
 	s.name = prefix(o.LeagueID) + suffix
 	topic := subject(o.LeagueID, suffix)
-	want := settings(s.name, topic)
+	want := settings(s.name, "evenodd: the journal of a league", topic)
+	want["deny_purge"] = true
 	has, err := openStream(ctx, conn, s.name, want)
 	if err != nil {
 		return fmt.Errorf("cannot open the stream %s in NATS: %w", s.name, err)
 	}
 	s.conn, s.js, s.messages = conn, js, &streamMessages{js, s.name, topic}
 	if err := check(s.name, want, has); err != nil {
-		return err
+		return fmt.Errorf("%w, or begin a new league with --new-league", err)
 	}
 	replicas, _ := has["num_replicas"].(float64)
 	if s.replicas = int(replicas); s.replicas < 3 {
@@ -173,15 +174,15 @@ func newest(ctx context.Context, conn *nats.Conn, leagueID string) (number int, 
 }
 
 // settings are those of a stream with which nothing that it has acknowledged is removed or changed.
-func settings(name, subject string) map[string]any {
+func settings(name, about, subject string) map[string]any {
 	return map[string]any{
-		"name": name, "description": "evenodd: the journal of a league", "subjects": []string{subject},
-		"storage": "file", "retention": "limits", "discard": "new", "deny_delete": true, "deny_purge": true,
+		"name": name, "description": about, "subjects": []string{subject},
+		"storage": "file", "retention": "limits", "discard": "new", "deny_delete": true,
 		"max_msgs": -1, "max_bytes": -1, "max_msgs_per_subject": -1, "max_msg_size": -1, "max_consumers": -1,
 	}
 }
 
-var errSettings = errors.New("the journal could lose lines by the settings of its stream")
+var errSettings = errors.New("what is stored could be lost by the settings of the stream")
 
 // free are the settings of a stream that an operator may choose: they change nothing that is acknowledged.
 func free() []string {
@@ -191,8 +192,8 @@ func free() []string {
 	}
 }
 
-// check returns an error that names the settings in which a stream differs from what a journal needs. A setting that
-// this program does not know must not be set.
+// check returns an error that names the settings in which a stream differs from those that it needs. A setting that
+// this program does not know must have its default.
 func check(name string, want, has map[string]any) error {
 	names := maps.Clone(want)
 	maps.Copy(names, has)
@@ -205,14 +206,13 @@ func check(name string, want, has map[string]any) error {
 	if len(differ) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w of %s: %s. Correct them, or begin a new league with --new-league", errSettings, name,
-		strings.Join(differ, "; "))
+	return fmt.Errorf("%w %s: %s. Correct them", errSettings, name, strings.Join(differ, "; "))
 }
 
 // inText is the value of a setting, which a server may leave out when it is the default.
 func inText(value any) string {
 	if value == nil || reflect.ValueOf(value).IsZero() {
-		return "not set"
+		return "the default"
 	}
 	if n, ok := value.(float64); ok { // a number of JSON
 		return strconv.FormatFloat(n, 'f', -1, 64)
@@ -228,13 +228,15 @@ func openStream(ctx context.Context, conn *nats.Conn, name string, want map[stri
 	if !errors.Is(err, nats.ErrStreamNotFound) {
 		return info.Config, err
 	}
-	if want["num_replicas"] == nil {
-		if want["num_replicas"] = 1; conn.ConnectedClusterName() != "" {
-			want["num_replicas"] = 3
-		}
+	_, chosen := want["num_replicas"]
+	if !chosen {
+		want["num_replicas"] = 1
+	}
+	if !chosen && conn.ConnectedClusterName() != "" {
+		want["num_replicas"] = 3
 	}
 	err = request(ctx, conn, "CREATE."+name, want, &info)
-	if err != nil && want["num_replicas"] != 1 && ctx.Err() == nil { // too few servers
+	if err != nil && !chosen && ctx.Err() == nil { // too few servers
 		want["num_replicas"] = 1
 		err = request(ctx, conn, "CREATE."+name, want, &info)
 	}

@@ -278,83 +278,92 @@ func (l *Lease) adopt(own Claim) {
 	}
 }
 
-// A bucketCell is a cell in a key–value bucket of JetStream: the last message of a subject in a stream. The functions of
-// the library for buckets have no context.
+// A bucketCell is a cell in a key–value bucket of JetStream: the last message of a subject in a stream. The library's
+// functions for buckets have no context.
 type bucketCell struct {
-	js      nats.JetStreamContext
-	subject string
+	js  nats.JetStreamContext
+	key string
 }
 
 // LeaseBucket is the name of the key–value bucket with the leases, one key for each league.
 const (
-	LeaseBucket  = "evenodd"
-	bucketStream = "KV_" + LeaseBucket
+	LeaseBucket   = "evenodd"
+	bucketStream  = "KV_" + LeaseBucket
+	bucketSubject = "$KV." + LeaseBucket + "."
 )
 
 // OpenCell opens the lease of the league of a stream. It makes the bucket, with the replicas of the stream, if there is
-// none. It waits as Open does.
+// none. It waits, and refuses other settings, as Open does.
 func (s *Stream) OpenCell(leagueID string) (Cell, error) {
+	want := settings(bucketStream, "evenodd: which manager leads each league", bucketSubject+">")
+	want["max_msgs_per_subject"], want["allow_rollup_hdrs"], want["allow_direct"] = 1, true, true // as in each bucket
+	want["num_replicas"] = s.replicas
 	err := s.patiently(func(ctx context.Context) error {
-		_, err := openStream(ctx, s.conn, bucketStream, map[string]any{
-			"name": bucketStream, "description": "evenodd: which manager leads each league",
-			"subjects": []string{"$KV." + LeaseBucket + ".>"}, "num_replicas": s.replicas, "storage": "file",
-			"retention": "limits", "discard": "new", "max_msgs_per_subject": 1, "max_msgs": -1, "max_bytes": -1,
-			"max_msg_size": -1, "max_consumers": -1, "allow_rollup_hdrs": true, "deny_delete": true, "allow_direct": true,
-		})
-		return err
+		has, err := openStream(ctx, s.conn, bucketStream, want)
+		if err != nil {
+			return err
+		}
+		return check(bucketStream, want, has)
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot open the bucket %s of NATS, which has the lease of the league: %w", LeaseBucket, err)
 	}
-	return &bucketCell{s.js, "$KV." + LeaseBucket + "." + leagueID}, nil
+	return &bucketCell{s.js, leagueID}, nil
 }
 
-// last is the value of the key and its revision, 0 if there is none. The mark of a deletion has no value.
-func (b *bucketCell) last(ctx context.Context) (value []byte, revision uint64, err error) {
-	m, err := b.js.GetLastMsg(bucketStream, b.subject, nats.Context(ctx))
-	switch {
-	case errors.Is(err, nats.ErrMsgNotFound):
-		return nil, 0, nil
-	case err != nil:
-		return nil, 0, inWords(err)
-	case m.Header.Get("KV-Operation") != "":
-		return nil, m.Sequence, nil
+// last is the last message about the key; nil if there is none.
+func (b *bucketCell) last(ctx context.Context) (*nats.RawStreamMsg, error) {
+	m, err := b.js.GetLastMsg(bucketStream, bucketSubject+b.key, nats.Context(ctx))
+	if errors.Is(err, nats.ErrMsgNotFound) {
+		return nil, nil //nolint:nilnil // no message
 	}
-	return m.Data, m.Sequence, nil
+	return m, inWords(err)
 }
+
+// deletes tells whether a message marks the deletion of its key.
+func deletes(m *nats.RawStreamMsg) bool { return m.Header.Get("KV-Operation") != "" }
 
 // Read implements Cell. A lease that an operator has deleted is none.
 func (b *bucketCell) Read(ctx context.Context) (c Claim, revision uint64, err error) {
-	value, revision, err := b.last(ctx)
-	if err != nil || value == nil {
+	m, err := b.last(ctx)
+	if err != nil || m == nil || deletes(m) {
 		return c, 0, err
 	}
-	if err := json.Unmarshal(value, &c); err != nil {
-		return c, 0, fmt.Errorf("the key %s of the bucket %s is no lease: %w", b.subject, LeaseBucket, err)
+	if err := json.Unmarshal(m.Data, &c); err != nil {
+		return c, 0, fmt.Errorf("the key %s of the bucket %s is no lease: %w", b.key, LeaseBucket, err)
 	}
-	return c, revision, nil
+	return c, m.Sequence, nil
 }
 
 // Write implements Cell.
 func (b *bucketCell) Write(ctx context.Context, c Claim, expected uint64) (revision uint64, err error) {
 	value, err := json.Marshal(c)
-	if err == nil && expected == 0 {
-		var there []byte
-		if there, expected, err = b.last(ctx); there != nil {
-			err = ErrChanged
-		}
-	}
 	if err != nil {
 		return 0, err
 	}
-	written, err := b.js.PublishMsg(&nats.Msg{Subject: b.subject, Data: value}, nats.Context(ctx),
-		nats.ExpectLastSequencePerSubject(expected), nats.RetryAttempts(0))
-	if failure, ok := errors.AsType[*nats.APIError](err); ok && (failure.ErrorCode == nats.JSErrCodeStreamWrongLastSequence ||
-		failure.ErrorCode == nats.JSErrCodeStreamWrongLastSequenceConstant) {
-		return 0, ErrChanged
+	if expected == 0 { // there may be the mark of a deletion
+		switch m, err := b.last(ctx); {
+		case err != nil:
+			return 0, err
+		case m != nil && !deletes(m):
+			return 0, ErrChanged
+		case m != nil:
+			expected = m.Sequence
+		}
 	}
-	if err != nil {
+	written, err := b.js.PublishMsg(&nats.Msg{Subject: bucketSubject + b.key, Data: value}, nats.Context(ctx),
+		nats.ExpectLastSequencePerSubject(expected), nats.RetryAttempts(0))
+	failure, refused := errors.AsType[*nats.APIError](err)
+	switch {
+	case refused && slices.Contains(wrongSequence(), failure.ErrorCode):
+		return 0, ErrChanged
+	case err != nil:
 		return 0, inWords(err)
 	}
 	return written.Sequence, nil
+}
+
+// wrongSequence are the codes of a server that stores nothing because the last message is another one.
+func wrongSequence() []nats.ErrorCode {
+	return []nats.ErrorCode{nats.JSErrCodeStreamWrongLastSequence, nats.JSErrCodeStreamWrongLastSequenceConstant}
 }

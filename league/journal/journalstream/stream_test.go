@@ -171,7 +171,8 @@ func TestUnknownOutcomeIsResolved(t *testing.T) {
 			func(t *testing.T, league string) func(func() error) error {
 				return func(publish func() error) error {
 					other := copyOf(t, t.TempDir(), open(t, connection(), league, false))
-					require.NoError(t, other.Append("2026-01-02T00:00:00.000Z", &journal.TailLost{Head: "event 3 of the other"}))
+					theirs := &journal.TailLost{Head: "event 3 of the other"}
+					require.NoError(t, other.Append("2026-01-01T00:00:00.000Z", theirs))
 					require.NoError(t, write(t, other, 4))
 					return publish()
 				}
@@ -262,15 +263,18 @@ func TestStreamThatCouldLoseLinesIsRefused(t *testing.T) {
 		change map[string]any
 		names  string
 	}{
-		"memory":       {map[string]any{"storage": "memory"}, "storage is memory and must be file"},
-		"discard-old":  {map[string]any{"discard": "old", "max_msgs": 10}, "discard is old and must be new; max_msgs is 10 and must be -1"},
-		"deletes":      {map[string]any{"deny_delete": false, "deny_purge": false}, "deny_delete is not set and must be true; deny_purge"},
-		"async":        {map[string]any{"persist_mode": "async"}, "persist_mode is async and must be not set"},
+		"memory": {map[string]any{"storage": "memory"}, "storage is memory and must be file"},
+		"discard-old": {map[string]any{"discard": "old", "max_msgs": 1000000},
+			"discard is old and must be new; max_msgs is 1000000 and must be -1"},
+		"deletes": {map[string]any{"deny_delete": false, "deny_purge": false},
+			"deny_delete is the default and must be true; deny_purge"},
+		"async":        {map[string]any{"persist_mode": "async"}, "persist_mode is async and must be the default"},
 		"more-subject": {map[string]any{"subjects": []string{"evenodd.journal", "evenodd.more"}}, "subjects"},
 		"as-it-must":   {map[string]any{"description": "mine", "allow_direct": true}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := settings(prefix(name)+"1", subject(name, "1"))
+			s := settings(prefix(name)+"1", "a journal", subject(name, "1"))
+			s["deny_purge"] = true
 			maps.Copy(s, tt.change)
 			require.NoError(t, request(t.Context(), conn, "CREATE."+prefix(name)+"1", s, &struct{}{}))
 			_, err := Open(t.Context(), conn, Options{LeagueID: name, Log: zerolog.Nop()})
@@ -366,7 +370,7 @@ func TestManagerEndsWhenItsStreamHasLostItsEnd(t *testing.T) {
 	f := copyOf(t, folder, s)
 	require.NoError(t, write(t, f, 3))
 	require.NoError(t, s.js.DeleteStream(s.Name()))
-	_, err := openStream(t.Context(), conn, s.Name(), settings(s.Name(), subject("L", "1")))
+	_, err := openStream(t.Context(), conn, s.Name(), settings(s.Name(), "a journal", subject("L", "1")))
 	require.NoError(t, err)
 	err = write(t, f, 4)
 	require.ErrorIs(t, err, errShorter)

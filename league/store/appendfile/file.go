@@ -95,6 +95,7 @@ func start(file *os.File, path, name string, visit Visit) (f *File, torn *Torn, 
 		err = file.Sync()
 	}
 	if err != nil {
+		unlock(file)
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	last := len(ends) - 1

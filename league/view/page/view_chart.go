@@ -164,7 +164,7 @@ func (c *chart) separateLabels() {
 
 // ticks are at most so many labels of an axis from 0.
 func ticks(largest, most int, place func(int) float64) (list []chartTick) {
-	step := 1
+	step := 1 // 1, 2, 5, 10, 20, 50, …
 	for unit, fits := 1, false; !fits; unit *= 10 {
 		for _, factor := range []int{1, 2, 5} {
 			if step = unit * factor; largest <= step*most {

@@ -24,7 +24,7 @@ type Progress struct {
 	AtMost      bool          `json:"-"`                   // as journal.State.AtMost
 	State       string        `json:"state"`               // of the manager
 	Paused      *journal.Made `json:"paused,omitzero"`
-	decide.Numbers
+	decide.Counts
 }
 
 // A PlannedStart is the planned start of a league.
@@ -86,7 +86,7 @@ func (l *League) Progress() Progress {
 	d := l.Created
 	return Progress{
 		d.LeagueID, d.DisplayName, d.GameType, l.Format(), l.AtMost(), decide.Phase(l.State, false), l.Paused,
-		decide.NumbersOf(l.State),
+		decide.CountsOf(l.State),
 	}
 }
 
