@@ -232,11 +232,16 @@ func (l *Lease) Release(ctx context.Context) error {
 	if !held {
 		return nil
 	}
-	leader, revision, err := l.read(ctx)
-	if err == nil && leader.Process == l.own.Process {
-		_, err = l.write(ctx, l.own.Term, revision)
+	for {
+		leader, revision, err := l.read(ctx)
+		if err != nil || leader.Process != l.own.Process {
+			return err
+		}
+		// The last renewal may arrive after it was read, although Keep no longer waits for it.
+		if _, err = l.write(ctx, l.own.Term, revision); !errors.Is(err, ErrChanged) {
+			return err
+		}
 	}
-	return err
 }
 
 func (l *Lease) read(ctx context.Context) (Claim, uint64, error) {

@@ -57,29 +57,33 @@ func (c endOfCell) Write(ctx context.Context, claim Claim, expected uint64) (rev
 		<-ctx.Done()
 		return 0, errCut
 	}
-	arrive := func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		if revision, err = 0, ErrChanged; expected == c.revision {
-			c.claim, c.revision = claim, c.revision+1
-			revision, err = c.revision, nil
-		}
-	}
 	c.mu.Lock()
 	late := c.late
 	c.mu.Unlock()
-	if late > leaseLimit { // it arrives after the writer has given up
-		time.AfterFunc(late, arrive)
-		<-ctx.Done()
+	arrived := make(chan uint64, 1) // the new revision; 0 if another one was expected
+	time.AfterFunc(late, func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		if expected != c.revision {
+			arrived <- 0
+			return
+		}
+		c.claim, c.revision = claim, c.revision+1
+		arrived <- c.revision
+	})
+	select {
+	case revision = <-arrived:
+	case <-ctx.Done(): // it arrives after the writer has given up
 		return 0, errCut
 	}
-	time.Sleep(late)
-	arrive()
 	if c.is(c.deaf) {
 		<-ctx.Done()
 		return 0, errCut
 	}
-	return revision, err
+	if revision == 0 {
+		return 0, ErrChanged
+	}
+	return revision, nil
 }
 
 // A contest is some managers that want to lead one league, in virtual time.
@@ -151,6 +155,11 @@ func (c *contest) change(change func(*memoryCell)) {
 	change(c.cell)
 }
 
+func (c *contest) term() int {
+	claim, _, _ := c.cell.Read(c.t.Context()) // never fails
+	return claim.Term
+}
+
 func (c *contest) set(of map[string]bool, manager string, value bool) {
 	c.change(func(*memoryCell) { of[manager] = value })
 }
@@ -170,7 +179,7 @@ func TestLeaseHasOneLeaderAtATime(t *testing.T) {
 		"leader dies": {
 			play: func(c *contest) { c.until(20.3); c.stop["A"]() },
 			want: map[string][]leadingTime{"A": {{0, 26.5}}, "B": {{29.8, 60}}},
-			more: func(t *testing.T, c *contest) { assert.Equal(t, 2, c.cell.claim.Term) },
+			more: func(t *testing.T, c *contest) { assert.Equal(t, 2, c.term()) },
 		},
 		"leader gives up": {
 			play: func(c *contest) {
@@ -180,6 +189,17 @@ func TestLeaseHasOneLeaderAtATime(t *testing.T) {
 				require.NoError(c.t, c.lease["A"].Release(c.t.Context()))
 			},
 			want: map[string][]leadingTime{"A": {{0, 20.3}}, "B": {{20.5, 60}}},
+		},
+		"leader gives up while a renewal is under way": {
+			play: func(c *contest) {
+				c.until(19.5)
+				c.change(func(m *memoryCell) { m.late = 500 * time.Millisecond })
+				c.until(20.3)
+				c.stop["A"]()
+				synctest.Wait()
+				require.NoError(c.t, c.lease["A"].Release(c.t.Context()))
+			},
+			want: map[string][]leadingTime{"A": {{0, 20.3}}, "B": {{21.8, 60}}},
 		},
 		"leader is cut off": {
 			play: func(c *contest) {
@@ -274,7 +294,7 @@ func TestLeaseHasOneLeaderAtATime(t *testing.T) {
 			},
 			more: func(t *testing.T, c *contest) {
 				assert.Len(t, c.spans, 2, "A and one of the standbys")
-				assert.Equal(t, 2, c.cell.claim.Term)
+				assert.Equal(t, 2, c.term())
 			},
 		},
 		"key is deleted": {
