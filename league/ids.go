@@ -95,10 +95,10 @@ type Attempt struct {
 
 // counting is a number of at least 1, with so many digits at most.
 func counting(digits string, most int) (int, bool) {
-	if len(digits) > most || strings.Trim(digits, "0123456789") != "" {
+	if len(digits) > most || strings.HasPrefix(digits, "+") {
 		return 0, false
 	}
-	n, _ := strconv.Atoi(digits) // 0 for no digit
+	n, _ := strconv.Atoi(digits) // 0 for another text
 	return n, n > 0
 }
 

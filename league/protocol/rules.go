@@ -46,7 +46,19 @@ var capacityRule = fmt.Sprintf("an integer from 1 to %d", MaxConcurrentMatches)
 //
 // The tags are compiled at the first use: a run of the program that sends no message starts faster.
 func compile(t reflect.Type, messageType string) func() *field {
-	return sync.OnceValue(func() *field { return &field{kind: kindObject, fields: membersOf("", t, messageType)} })
+	return sync.OnceValue(func() *field { return objectOf(membersOf("", t, messageType)) })
+}
+
+// objectOf returns the rules of an object with at most 64 members.
+func objectOf(members []field) *field {
+	f := &field{kind: kindObject, fields: members}
+	for i := range members {
+		members[i].opening = strconv.Quote(members[i].name) + ":"
+		if !members[i].optional {
+			f.required |= 1 << i
+		}
+	}
+	return f
 }
 
 // membersOf returns the rules of the members of a struct at a path of a message.
@@ -92,7 +104,7 @@ func fieldOfType(path string, t reflect.Type, each, messageType string) *field {
 	case reflect.Bool:
 		return &field{kind: kindBoolean}
 	case reflect.Struct:
-		return &field{kind: kindObject, fields: membersOf(path, t, messageType)}
+		return objectOf(membersOf(path, t, messageType))
 	case reflect.Slice:
 		element := t.Elem()
 		switch {
@@ -178,6 +190,7 @@ func (k kind) String() string {
 // and the JSON Schemas derive from it.
 type field struct {
 	name     string // "" for an element
+	opening  string // the name in quotation marks, and a colon
 	meaning  string // for people, in Markdown
 	kind     kind
 	optional bool     // may be absent or null
@@ -187,6 +200,7 @@ type field struct {
 	min, max int      // characters of a string, value of a number, length of an array; max 0: no limit
 	rule     string   // the text of the rule for an integer if a league allows less than max; "" for min and max
 	fields   []field  // members of an object
+	required uint64   // which of them are required: a bit for each
 	items    *field   // the elements of an array, or all members of an object keyed by player
 }
 

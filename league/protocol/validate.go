@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math/bits"
 	"slices"
 	"strconv"
 	"strings"
@@ -177,18 +178,16 @@ func (v *validator) object(f *field) {
 			v.broken[k].order = i
 		}
 	}
-	v.missing(f, seen)
+	v.missing(f, f.required&^seen)
 	if len(v.broken) > first+1 {
 		slices.SortStableFunc(v.broken[first:], func(a, b FieldError) int { return cmp.Compare(a.order, b.order) })
 	}
 }
 
-// missing reports the required members of f that the object does not have.
-func (v *validator) missing(f *field, seen uint64) {
-	for i := range f.fields {
-		if f.fields[i].optional || seen>>i&1 == 1 {
-			continue
-		}
+// missing reports the members of f with the bits of absent.
+func (v *validator) missing(f *field, absent uint64) {
+	for ; absent != 0; absent &= absent - 1 { // without its lowest bit
+		i := bits.TrailingZeros64(absent)
 		v.path[v.depth] = segment{name: f.fields[i].name}
 		v.depth++
 		v.broken = append(v.broken, FieldError{Field: v.pathText(), Rule: "required", kind: breachMissing, order: i})
@@ -277,15 +276,14 @@ func (v *validator) next(closing byte) bool {
 	return true
 }
 
-// memberOf reads the name of a member of f and returns its index; -1 for an unknown name. Expected is
-// the index that it has if the sender is of this program.
+// memberOf reads the name of a member of f and returns its index; -1 for an unknown name. It is at least the
+// expected index if the sender keeps the order of the table, as this program does.
 func (v *validator) memberOf(f *field, expected int) (index int) {
-	if expected < len(f.fields) {
-		name, rest := f.fields[expected].name, v.text[v.at+1:]
-		if strings.HasPrefix(rest, name) && rest[len(name)] == '"' {
-			v.at += len(name) + 2
-			v.colon()
-			return expected
+	for i := expected; i < len(f.fields); i++ {
+		if strings.HasPrefix(v.text[v.at:], f.fields[i].opening) {
+			v.at += len(f.fields[i].opening)
+			v.space()
+			return i
 		}
 	}
 	name := v.string()
