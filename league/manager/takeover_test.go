@@ -266,8 +266,8 @@ func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
 		}
 		from["match files"] = "the referees"
 	})
-	// The lease has their digests: package journalstream tests that a standby with others does not lead. The others are
-	// in the memory of a process, and package cmd starts a new one.
+	// The lease has their digests: package cmd tests that each file has one, and package journalstream that a standby
+	// with others does not lead. The other things are in the memory of a process, and package cmd starts a new one.
 	for _, thing := range []string{"codes", "configuration", "certificates", "allowed endpoints"} {
 		from[thing] = "the operator's files"
 	}
