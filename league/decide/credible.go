@@ -171,23 +171,17 @@ func Relays(s *journal.State, refereeID string) bool {
 	return s.Created.Signs() && s.Agents[refereeID].RelaysSignatures
 }
 
-// NeedsProof tells whether Prove has anything to do. It is slow, and needs no lock.
-func (c *Claim) NeedsProof() bool { return c.relays }
-
-// Prove verifies the signatures of a claim. Judge rejects a claim that they do not prove.
+// Prove verifies the signatures of a claim, if its referee relays any. Judge rejects a claim that they do not
+// prove. Prove is slow, and needs no lock.
 func (p *Reports) Prove(c *Claim) {
-	if !c.NeedsProof() {
+	if !c.relays {
 		return
 	}
-	if err := p.prove(c); err != nil {
-		c.fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
-	}
-}
-
-func (p *Reports) prove(c *Claim) (err error) {
 	r := c.result
+	var err error
 	if c.signed, err = p.Verify(r, c.ids, c.keys, c.started); err != nil {
-		return err
+		c.fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+		return
 	}
 	var signed league.PerPlayer[protocol.MoveSignature]
 	for i, id := range c.ids {
@@ -197,7 +191,6 @@ func (p *Reports) prove(c *Claim) (err error) {
 		}
 	}
 	r.Signatures = signed
-	return nil
 }
 
 // Verify verifies the signatures of a result over the last moves of the players that have one of these

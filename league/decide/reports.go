@@ -267,11 +267,10 @@ func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protoc
 		}
 	}
 	r.Score = league.Both(c.ids[0], 0, c.ids[1], 0)
-	var fault *protocol.Error
-	if !errors.As(err, &fault) {
-		fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+	if fault, ok := errors.AsType[*protocol.Error](err); ok {
+		return fault
 	}
-	return fault
+	return protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 }
 
 // LoseAttempt records that a referee lost an attempt by rejected reports.

@@ -116,7 +116,7 @@ var errPingFirst = errors.New("the players have not been pinged yet")
 // signatures.
 func (m *Manager) readReport(q *protocol.MatchResultReport) (decide.Claim, error) {
 	c, err := m.authenticReport(q)
-	if err == nil && c.NeedsProof() {
+	if err == nil {
 		m.reports.Prove(&c) // without the lock, because that is slow
 	}
 	return c, err
