@@ -4,9 +4,7 @@ import (
 	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -73,10 +71,7 @@ func makePrivate(dir string) error {
 	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
 		return err
 	}
-	if err := os.Mkdir(dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
-		return err
-	}
-	return nil
+	return os.MkdirAll(dir, 0o700)
 }
 
 // Identities are the paths of all identities of a role.
@@ -191,28 +186,23 @@ func (f Folder) Running(leagueID string) bool {
 // of the file system some of the files may be in the archive already.
 func (f Folder) Archive(leagueID, stamp string) (string, error) {
 	into := Folder(f.path("archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", "")))
+	var in Folder // its paths are those in any folder
 	// The key comes first: the files that are left without it cannot be resumed.
-	inFolder := []func(Folder) string{
-		func(f Folder) string { return f.private(leagueID + ".key") },
-		func(f Folder) string { return filepath.Dir(f.Journal(leagueID)) },
-		func(f Folder) string { return f.Matches(leagueID) },
-	}
+	paths := []string{in.private(leagueID + ".key"), filepath.Dir(in.Journal(leagueID)), in.Matches(leagueID)}
 	players, err := os.ReadDir(f.Players())
 	if err != nil && !missing(err) {
 		return "", err
 	}
 	for _, p := range players {
 		if f.historyLeague(p.Name()) == leagueID {
-			inFolder = append(inFolder,
-				func(f Folder) string { return f.History(p.Name()) },
-				func(f Folder) string { return HistoryLines(f.History(p.Name())) })
+			paths = append(paths, in.History(p.Name()), HistoryLines(in.History(p.Name())))
 		}
 	}
-	inFolder = slices.DeleteFunc(inFolder, func(path func(Folder) string) bool {
-		_, err := os.Lstat(path(f))
+	paths = slices.DeleteFunc(paths, func(path string) bool {
+		_, err := os.Lstat(f.path(path))
 		return missing(err)
 	})
-	if len(inFolder) == 0 {
+	if len(paths) == 0 {
 		return "", nil
 	}
 	if err := makeFolder(f.path("archive")); err != nil {
@@ -221,15 +211,15 @@ func (f Folder) Archive(leagueID, stamp string) (string, error) {
 	if err := os.Mkdir(string(into), 0o755); err != nil { // an archive is never replaced
 		return "", err
 	}
-	for _, path := range inFolder {
-		to, open := path(into), makeFolder
+	for _, path := range paths {
+		to, open := into.path(path), makeFolder
 		if filepath.Dir(to) == into.private("") {
 			open = makePrivate
 		}
 		if err := open(filepath.Dir(to)); err != nil {
 			return string(into), err
 		}
-		if err := os.Rename(path(f), to); err != nil {
+		if err := os.Rename(f.path(path), to); err != nil {
 			return string(into), err
 		}
 	}
