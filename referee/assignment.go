@@ -114,13 +114,6 @@ func (r *Referee) work(job func()) {
 // keptMatches is how many acknowledged matches a referee keeps in memory.
 const keptMatches = 1000
 
-// acknowledged records a match whose report the manager has.
-func (r *Referee) acknowledged(m *match) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.remember(m)
-}
-
 // remember records an acknowledged match and evicts the oldest if there are too
 // many; r.mu is held.
 func (r *Referee) remember(m *match) {

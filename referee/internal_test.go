@@ -37,7 +37,7 @@ func TestOldAcknowledgedMatchesAreEvicted(t *testing.T) {
 	for n := range 3*keptMatches + 1 {
 		id := league.MatchID{Round: n + 1, Number: 1}.String()
 		r.matches[id] = &match{matchID: id}
-		r.acknowledged(r.matches[id])
+		r.remember(r.matches[id])
 		assert.LessOrEqual(t, len(r.matches), keptMatches)
 	}
 	assert.Contains(t, r.matches, league.MatchID{Round: 3*keptMatches + 1, Number: 1}.String())

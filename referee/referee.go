@@ -96,8 +96,8 @@ func New(o Options) (*Referee, error) {
 // Mount registers the referee's tools (spec 003 §5.4.1, §8.11).
 func (r *Referee) Mount(mux protocol.Mux) {
 	protocol.StartMatch.Handle(mux, r.Stamp(), r.startMatch)
-	protocol.NotifyRoundCompleted.Handle(mux, r.Stamp(), r.roundCompleted)
-	protocol.NotifyLeagueCompleted.Handle(mux, r.Stamp(), r.leagueCompleted)
+	protocol.NotifyRoundCompleted.Handle(mux, r.Stamp(), fromManager(r, r.roundCompleted))
+	protocol.NotifyLeagueCompleted.Handle(mux, r.Stamp(), fromManager(r, r.leagueCompleted))
 	protocol.GetMatchState.Handle(mux, r.Stamp(), r.getMatchState)
 	protocol.GetMatchTranscript.Handle(mux, r.Stamp(), r.getMatchTranscript)
 	protocol.Ping.Handle(mux, r.Stamp(), r.ping)
@@ -221,33 +221,31 @@ func (r *Referee) Record() Record {
 	return record
 }
 
-func (r *Referee) ack(round int) *protocol.Ack {
-	return &protocol.Ack{Status: protocol.StatusAcknowledged, RefereeID: r.ID(), RoundID: round}
+// fromManager returns the handler of a message that only the manager may send. Handle is called with r.mu held,
+// and returns the round of the message, 0 for none.
+func fromManager[Q any](r *Referee, handle func(q *Q) (round int)) func(context.Context, string, *Q) (*protocol.Ack,
+	error) {
+	return func(ctx context.Context, bearer string, q *Q) (*protocol.Ack, error) {
+		if err := r.CheckManager(ctx, bearer); err != nil {
+			return nil, err
+		}
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		return &protocol.Ack{Status: protocol.StatusAcknowledged, RefereeID: r.ID(), RoundID: handle(q)}, nil
+	}
 }
 
-func (r *Referee) roundCompleted(ctx context.Context, bearer string, q *protocol.RoundCompleted) (*protocol.Ack,
-	error) {
-	if err := r.CheckManager(ctx, bearer); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (r *Referee) roundCompleted(q *protocol.RoundCompleted) (round int) {
 	r.work(r.checkpoint)
-	return r.ack(q.RoundID), nil
+	return q.RoundID
 }
 
-func (r *Referee) leagueCompleted(ctx context.Context, bearer string, q *protocol.LeagueCompleted) (*protocol.Ack,
-	error) {
-	if err := r.CheckManager(ctx, bearer); err != nil {
-		return nil, err
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
+func (r *Referee) leagueCompleted(q *protocol.LeagueCompleted) (round int) {
 	if r.completed == nil {
 		r.completed = q
 		r.End()
 	}
-	return r.ack(0), nil
+	return 0
 }
 
 // getMatchState answers with the state of a match (spec 003 §8.11.2), with choices

@@ -66,7 +66,9 @@ func (m *match) deliver() {
 	m.reported = m.reported || first
 	m.mu.Unlock()
 	if first {
-		m.referee.acknowledged(m)
+		m.referee.mu.Lock()
+		m.referee.remember(m)
+		m.referee.mu.Unlock()
 	}
 	if err == nil {
 		o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).
