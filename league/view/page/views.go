@@ -156,22 +156,19 @@ func (m *moment) decisions(most int) []made {
 }
 
 // date is a time with its weekday: "Friday, 27 November 2026, 09:30 UTC".
-func date(at string) string {
-	t, err := protocol.ParseTimestamp(at)
-	if err != nil {
-		return shown(at)
-	}
-	return t.UTC().Format("Monday, 2 January 2006, 15:04 UTC")
-}
+func date(at string) string { return formatted(at, "Monday, 2 January 2006, 15:04 UTC") }
 
 // when is a time of the journal for people: "2026-11-22 09:30:05 UTC". The page's script shows it
 // in the zone of the reader.
-func when(at string) string {
+func when(at string) string { return formatted(at, "2006-01-02 15:04:05 UTC") }
+
+// formatted is a time in another layout, or the text itself if it is none.
+func formatted(at, layout string) string {
 	t, err := protocol.ParseTimestamp(at)
 	if err != nil {
 		return shown(at)
 	}
-	return t.Format("2006-01-02 15:04:05") + " UTC"
+	return t.Format(layout)
 }
 
 // The functions build… make the views of the routes.
