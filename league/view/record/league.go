@@ -131,7 +131,7 @@ func (l *League) Fold(e *journal.Event) error {
 // count.
 func (l *League) Points() [][]int {
 	all := [][]int{make([]int, len(l.Started.Players))}
-	for round := 1; round <= l.CompletedRounds() || round == l.Round && l.Open(); round++ {
+	for round := 1; round <= l.Round; round++ {
 		points := slices.Clone(all[round-1])
 		for _, player := range l.Rounds[round-1].Byes {
 			points[player] += l.Created.Scoring.Win

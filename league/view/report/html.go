@@ -112,13 +112,12 @@ func newMatchList(views *page.Views, r *Report, transcripts []Transcript) *match
 
 func (l *matchList) add(m *record.Match) {
 	l.Matches = append(l.Matches, m)
-	switch m.Status {
-	case record.StatusScheduled, record.StatusRunning:
-		return
-	case league.StatusTechnicalLoss:
+	if m.HasResult() {
+		l.Recorded++
+	}
+	if m.Status == league.StatusTechnicalLoss {
 		l.Lost++
 	}
-	l.Recorded++
 }
 
 // Talks are the conversations of a match.
