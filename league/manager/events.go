@@ -24,14 +24,12 @@ func (m *Manager) record(data journal.Data) error {
 	at := m.clock.Timestamp() // cheaper, and enough for a league without a journal
 	if m.journal != nil {
 		at = journalfile.FormatTime(m.clock.Now())
-	}
-	m.recordedAt = at
-	e := journal.Event{Seq: m.state.Events + 1, At: at, Data: data}
-	if m.journal != nil {
 		if err := m.journal.Check(data); err != nil {
 			return err
 		}
 	}
+	m.recordedAt = at
+	e := journal.Event{Seq: m.state.Events + 1, At: at, Data: data}
 	if err := m.state.Apply(&e); err != nil {
 		return err
 	}
