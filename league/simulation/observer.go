@@ -76,12 +76,9 @@ func (c *observedCaller) Call(ctx context.Context, r protocol.CallRequest) (any,
 		if q.GameResult.Status != league.StatusTechnicalLoss {
 			c.observer.forget(q.MatchID, r.Endpoint)
 		}
-	case *protocol.GameInvitation:
-		question = q.MatchID
-	case *protocol.ChooseParityCall:
-		question = q.MatchID
-	case *protocol.GameMoveCall:
-		question = q.MatchID
+	}
+	if slices.Contains(questions[:], r.Method) {
+		question = topicOf(r.Params).matchID
 	}
 	answer, timing, err := c.Caller.Call(ctx, r)
 	if question != "" {
