@@ -28,10 +28,8 @@ func (m *Manager) writeMatches(from, to int, damaged bool) {
 	}
 	m.mu.Lock()
 	matches := slices.Collect(maps.Keys(m.changed))
-	for round := max(from, 1); round <= to; round++ {
-		for i := range m.state.Pairings(round) {
-			matches = append(matches, league.MatchID{Round: round, Number: i + 1})
-		}
+	for id := range m.state.MatchesOf(max(from, 1), to) {
+		matches = append(matches, id)
 	}
 	m.mu.Unlock()
 	logs := map[string]*store.LoggedMatches{}
@@ -196,21 +194,19 @@ func (m *Manager) resultsOf(a *agent, round int) (all []*journal.MatchReported) 
 	if m.thirdParty(a.id) {
 		return nil
 	}
-	add := func(id league.MatchID) {
-		match := m.state.Match(id)
+	add := func(match *journal.Match) {
 		for i := range match.Annulled {
 			all = append(all, match.Annulled[i].Report)
 		}
 		all = append(all, match.Report)
 	}
-	for ; a.asked < round; a.asked++ {
-		for i := range m.state.Pairings(a.asked + 1) {
-			add(league.MatchID{Round: a.asked + 1, Number: i + 1})
-		}
+	for _, match := range m.state.MatchesOf(a.asked+1, round) {
+		add(match)
 	}
+	a.asked = max(a.asked, round)
 	for id := range m.changed {
 		if id.Round <= a.asked {
-			add(id)
+			add(m.state.Match(id))
 		}
 	}
 	return slices.DeleteFunc(all, func(r *journal.MatchReported) bool {

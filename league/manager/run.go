@@ -116,10 +116,7 @@ func (m *Manager) start(work context.Context) error {
 // were told.
 func (m *Manager) resumeAt(ctx context.Context) (round int, before roundEnd) {
 	m.mu.Lock()
-	round = m.state.Round + 1
-	if m.state.Open() {
-		round--
-	}
+	round = m.state.CompletedRounds() + 1
 	announced, over := m.state.Round, m.state.Completed != nil
 	m.mu.Unlock()
 	if !m.resumed {

@@ -21,12 +21,7 @@ func (o *Options) state() *journal.State {
 }
 
 // nextRound is the first round that this process plays.
-func (o *Options) nextRound() int {
-	if state := o.state(); state.Open() {
-		return state.Round
-	}
-	return o.state().Round + 1
-}
+func (o *Options) nextRound() int { return o.state().CompletedRounds() + 1 }
 
 // resume takes the options of a league that has begun from its journal. The caller validates
 // them.
