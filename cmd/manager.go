@@ -183,9 +183,9 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	var m *manager.Manager
 	var printed error
 	over, ended := false, time.Time{}
-	p.Over = func() {
+	p.Over = func(end *protocol.LeagueCompleted) {
 		over, ended = true, time.Now()
-		printed = printStandings(s, m.Standings(), m.Evidence(), m.Champion())
+		printed = printStandings(s, m.Standings(), m.Evidence(), end.Champion)
 	}
 	if m, err = p.newManager(s); err != nil {
 		return asUsage(err)

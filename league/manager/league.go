@@ -330,25 +330,8 @@ func locked[V any](m *Manager, read func() V) V {
 // Status tells how far the league is.
 func (m *Manager) Status() Status { return locked(m, func() Status { return m.view().Status() }) }
 
-// Standings is the whole table as it is now; nil before the start.
-func (m *Manager) Standings() (rows []league.Standing) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.state.Started != nil {
-		rows = m.state.Standings()
-	}
-	return rows
-}
-
-// Champion is the first of the table as it is now; the zero value before the start.
-func (m *Manager) Champion() (champion league.Champion) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.state.Started != nil {
-		champion = m.state.Champion()
-	}
-	return champion
-}
+// Standings is the whole table as it is now, as journal.State.Standings has it.
+func (m *Manager) Standings() []league.Standing { return locked(m, m.state.Standings) }
 
 // Results are all recorded results in schedule order.
 func (m *Manager) Results() []decide.MatchRecord {

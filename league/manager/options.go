@@ -61,16 +61,15 @@ type Options struct {
 
 	RoundBegins func()                      // called before the manager decides about a round; may be nil
 	Progress    func(recorded, matches int) // called after every result, one at a time; may be nil
-	Over        func()                      // called when the table is final, before the agents are told; may be nil
+	// called when the table is final, before the agents are told by this message; may be nil
+	Over func(*protocol.LeagueCompleted)
 }
 
 // complete fills in the defaults. The journal has them, so that a resumed league keeps those that are rules.
 func (o *Options) complete() {
 	usual := league.DefaultScoring()
-	if o.Tiebreakers == nil && o.Scoring == (league.MatchPoints{}) {
-		o.Scoring = usual.MatchPoints
-	}
 	if o.Tiebreakers == nil {
+		o.Scoring = cmp.Or(o.Scoring, usual.MatchPoints)
 		o.Tiebreakers = usual.Tiebreakers
 		if o.Tournament.IsSwiss() {
 			o.Tiebreakers = league.SwissTiebreakers()

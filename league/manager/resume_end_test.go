@@ -238,7 +238,7 @@ func transcriptsComeBeforeTheEnd(t *testing.T, restarts bool) {
 		folder := leaguetest.TempFolder(t)
 		var x *leaguetest.ManagerRun
 		x = w.StartManagerIn(folder, 2, 1, func(o *manager.Options) {
-			o.Over = func() {
+			o.Over = func(*protocol.LeagueCompleted) {
 				if restarts {
 					x.Cancel()
 					time.Sleep(time.Second) // the manager has noticed

@@ -143,7 +143,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	m.log.Info().Str("champion", completed.Champion.PlayerID).Int("points", completed.Champion.Points).
 		Str("event_type", "THE_LEAGUE_IS_OVER").Msg("the league is over")
 	if m.options.Over != nil {
-		m.options.Over()
+		m.options.Over(completed)
 	}
 	last.post()
 	m.tellAll(ctx, m.deliverTranscripts(ctx, completed.TotalRounds), until)
