@@ -3,6 +3,7 @@ package stats
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 )
 
@@ -78,15 +79,9 @@ func (a *Analysis) standouts() string {
 // separate reports whether the rank intervals of the first players by rating all end, or those
 // of the others all begin, between the two groups.
 func (a *Analysis) separate(first int) bool {
-	above, below := true, true
-	for i, player := range a.Order {
-		if i < first {
-			above = above && a.Players[player].WorstRank <= first
-		} else {
-			below = below && a.Players[player].BestRank > first
-		}
-	}
-	return above || below
+	endsBelow := func(player int) bool { return a.Players[player].WorstRank > first }
+	beginsAbove := func(player int) bool { return a.Players[player].BestRank <= first }
+	return !slices.ContainsFunc(a.Order[:first], endsBelow) || !slices.ContainsFunc(a.Order[first:], beginsAbove)
 }
 
 // group names players with a verb.
