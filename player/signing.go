@@ -118,13 +118,9 @@ func (p *Player) ownMoves(key questionKey) (moves []string) {
 	return moves
 }
 
-func movesOf(all []protocol.PlayerMove, id string) (moves []string) {
-	for i := range all {
-		if all[i].PlayerID == id {
-			moves = append(moves, all[i].Move)
-		}
-	}
-	return moves
+func movesOf(all []protocol.PlayerMove, id string) []string {
+	own := protocol.Select(all, func(m protocol.PlayerMove) bool { return m.PlayerID == id })
+	return protocol.Each(own, func(m protocol.PlayerMove) string { return m.Move })
 }
 
 // sign signs a decision and appends it to history.jsonl, without sync, before the answer
