@@ -21,11 +21,7 @@ type ReplyTo struct{ ConversationID, PlayerID, AccessToken string }
 // meaningful tells whether a reply has no meaning without a member. The referee judges these
 // members, whatever form the league demands.
 func meaningful(member string) bool {
-	switch member {
-	case "accept", "parity_choice", "move_data", "move_data.choice":
-		return true
-	}
-	return false
+	return slices.Contains([]string{"accept", "parity_choice", "move_data", "move_data.choice"}, member)
 }
 
 // ReplyBreach returns the error of a player's reply that deviates from the rules of its members or

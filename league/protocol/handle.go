@@ -92,16 +92,12 @@ func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 	if !ok {
 		return &Error{RPC: RPCInternal, Detail: "Internal error", Remote: true, cause: err}
 	}
-	code := e.RPC
-	if own, ok := m.codes[e.Code]; ok {
-		code = own
-	}
 	if asked.MessageType == "" { // a tool has no message type
 		named := *asked
 		named.MessageType = cmp.Or(m.Request, m.Name)
 		asked = &named
 	}
-	return e.toSend(stamp, asked, code)
+	return e.toSend(stamp, asked, cmp.Or(m.codes[e.Code], e.RPC))
 }
 
 // requestOf returns the request in what a carrier passed. A value of the same process is not validated:

@@ -306,10 +306,7 @@ var parities = [...]string{"even", "odd"} // of a number modulo 2; results share
 
 // GameResult returns the result as GAME_OVER has it.
 func (r *MatchResult) GameResult() league.Result {
-	d := r.Details
-	if d == nil {
-		return league.Result{WinnerPlayerID: r.Winner}
-	}
+	d := ValueOf(r.Details)
 	g := league.Result{
 		Status: d.Status, WinnerPlayerID: r.Winner, DrawnNumber: d.DrawnNumber, Choices: d.Choices, Reason: d.Reason,
 		Faults: d.Faults, Fallbacks: d.Fallbacks,

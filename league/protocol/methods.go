@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"maps"
 	"reflect"
 	"slices"
 	"sync"
@@ -38,10 +37,7 @@ func (m *MethodRow) Check(raw []byte) error { return m.check(raw) }
 
 // RPCCode returns the JSON-RPC code of an error of the catalogue in a response of the method.
 func (m *MethodRow) RPCCode(code Code) int {
-	if own, ok := m.codes[code]; ok {
-		return own
-	}
-	return catalogue[code].rpc
+	return cmp.Or(m.codes[code], catalogue[code].rpc)
 }
 
 // A Method is a method with its Go types: Q is that of the request, R that of the result.
@@ -186,14 +182,12 @@ func IsErrorCode(rpc int) bool {
 	if rpc >= lowestOfJSONRPC && rpc <= highestOfJSONRPC {
 		return false
 	}
-	for _, c := range catalogue {
-		if c.rpc == rpc {
+	for code := range catalogue {
+		if slices.ContainsFunc(methodRows, func(m MethodRow) bool { return m.RPCCode(code) == rpc }) {
 			return true
 		}
 	}
-	return slices.ContainsFunc(methodRows, func(m MethodRow) bool {
-		return slices.Contains(slices.Collect(maps.Values(m.codes)), rpc)
-	})
+	return false
 }
 
 var methodRows = []MethodRow{
@@ -360,8 +354,7 @@ func decodeLeniently[V any](raw []byte, v *V) error {
 	}
 	var broken []FieldError
 	for _, m := range members {
-		one := append(append(append([]byte{'{'}, Quote(m.Name)...), ':'), m.Value...)
-		one = append(one, '}')
+		one := Object{m}.Append(nil)
 		if json.Unmarshal(one, new(V)) != nil { // decoding into v could leave half a value
 			broken = append(broken, FieldError{Field: m.Name, Rule: "of the right type", Got: shown(m.Name, m.Value),
 				kind: breachValue})

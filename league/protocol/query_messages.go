@@ -56,19 +56,16 @@ func (r *QueryRound) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	if value.Kind() == 'n' {
+	switch n, err := strconv.Atoi(string(value)); {
+	case value.Kind() == 'n':
 		*r = 0
-		return nil
-	}
-	if word, err := jsontext.AppendUnquote(nil, value); err == nil && string(word) == allRounds {
+	case Unquote(value) == allRounds:
 		*r = AllRounds
-		return nil
-	}
-	n, err := strconv.Atoi(string(value))
-	if err != nil || n < 0 {
+	case err != nil || n < 0:
 		return errors.New(`a round_id is a whole number or "all"`)
+	default:
+		*r = QueryRound(n)
 	}
-	*r = QueryRound(n)
 	return nil
 }
 
