@@ -37,7 +37,7 @@ var (
 var forms = map[string]*form{
 	"timestamp": timestampForm,
 	"sender": {rule: "league_manager, referee:ID or player:ID",
-		pattern: `^(league_manager|(referee|player):[\s\S]+)$`, valid: validSender, max: senderLimit},
+		pattern: `^(league_manager|(referee|player):[\s\S]+)$`, valid: ValidSender, max: senderLimit},
 	"version": matching("a version of the form MAJOR.MINOR.PATCH",
 		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`),
 	"name":   nameForm,

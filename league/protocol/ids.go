@@ -48,8 +48,8 @@ func AgentOf(sender string) string {
 	return sender
 }
 
-// validSender accepts league_manager, referee:ID and player:ID.
-func validSender(s string) bool {
+// ValidSender accepts league_manager, referee:ID and player:ID.
+func ValidSender(s string) bool {
 	kind, id, _ := strings.Cut(s, ":")
 	return s == ManagerSender || id != "" && (kind == RolePlayer || kind == RoleReferee)
 }

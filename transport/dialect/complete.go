@@ -177,9 +177,8 @@ func roundOf(matchID string) int {
 // senderOf is the sender of a message whose caller gives a name in another form, or none.
 // Referee is the sender of the invitation to the match; "" if it is not known.
 func senderOf(messageType, said, referee string) string {
-	role, id, _ := strings.Cut(said, ":")
 	switch {
-	case said == protocol.ManagerSender, id != "" && (role == "player" || role == "referee"):
+	case protocol.ValidSender(said):
 		return said
 	case !inMatch(messageType) && messageType != protocol.TypeMatchResultReport:
 		return protocol.ManagerSender

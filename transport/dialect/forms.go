@@ -61,39 +61,26 @@ var shapes = [...]shape{
 // SpecForm is the specification's form of a call, the first of all.
 func SpecForm(method string) Form { return Form{name: method} }
 
-// formsOf are the forms of each Method.
-var formsOf = func() map[string][]Form {
-	all := map[string][]Form{}
-	for i := range methods {
-		var forms []Form
-		for j := range shapes {
-			forms = append(forms, shapes[j].forms(&methods[i])...)
+// Forms returns the forms of the method, likeliest first. A match is started by its assignment,
+// or by the announcement of a round that has only this match.
+func (m *Method) Forms() (forms []Form) {
+	for _, s := range &shapes {
+		if s.only != "" && s.only != m.Name || s.form.Nested && m.nested == "" {
+			continue
 		}
-		all[methods[i].Name] = forms
-	}
-	return all
-}()
-
-// Forms returns the forms of the method, likeliest first.
-func (m *Method) Forms() []Form { return formsOf[m.Name] }
-
-// forms combines a row with a method. A match is started by its assignment, or by the
-// announcement of a round that has only this match.
-func (s *shape) forms(m *Method) []Form {
-	if s.only != "" && s.only != m.Name || s.form.Nested && m.nested == "" {
-		return nil
-	}
-	forms := s.named(m)
-	if m.Name == protocol.StartMatch.Name && s.only == "" {
-		for _, f := range s.named(MethodOf(protocol.NotifyRound.Name)) {
-			f.Announces = true
-			forms = append(forms, f)
+		forms = append(forms, s.forms(m)...)
+		if m.Name == protocol.StartMatch.Name && s.only == "" {
+			for _, f := range s.forms(MethodOf(protocol.NotifyRound.Name)) {
+				f.Announces = true
+				forms = append(forms, f)
+			}
 		}
 	}
 	return forms
 }
 
-func (s *shape) named(m *Method) []Form {
+// forms combines a row with the names of a method.
+func (s *shape) forms(m *Method) []Form {
 	if s.names == nil {
 		return []Form{s.form}
 	}

@@ -92,7 +92,7 @@ func (c *call) plan() (forms []dialect.Form, learned, alone bool) {
 	case !known.refused.IsZero() && c.options.Clock.Now().Sub(known.refused) < patience:
 		return []dialect.Form{cmp.Or(known.form, dialect.SpecForm(c.method.Name))}, false, true
 	}
-	forms = slices.Clone(c.method.Forms())
+	forms = c.method.Forms()
 	if at.last != nil {
 		if c.method.Notice { // agents often reject notices under any name: no other structure is tried
 			forms = slices.DeleteFunc(forms, func(f dialect.Form) bool { return !f.SameWrapping(*at.last) })
