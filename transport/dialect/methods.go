@@ -26,7 +26,8 @@ type traits struct {
 	Deferrable bool   // an agent may post the answer later
 	Essential  string // the member without which a reply does not answer the call; "" for none
 	nested     string // the member that an edition of the exercise adds to the message; "" for none
-	toolAlias  string // a further name as a tool of an MCP server; "" for none
+	// further names as a tool of an MCP server
+	toolAliases []string
 }
 
 var traitsOf = map[string]traits{
@@ -34,7 +35,8 @@ var traitsOf = map[string]traits{
 	protocol.RegisterReferee.Name: {Registers: true, Essential: "status"},
 	protocol.Invite.Name:          {InMatch: true, Deferrable: true, Essential: "accept", nested: "game_invitation"},
 	protocol.ChooseParity.Name: {
-		InMatch: true, Deferrable: true, Essential: "parity_choice", nested: "parity_context", toolAlias: "parity_choice",
+		InMatch: true, Deferrable: true, Essential: "parity_choice", nested: "parity_context",
+		toolAliases: []string{"parity_choice"},
 	},
 	protocol.MakeMove.Name:              {InMatch: true, Deferrable: true, Essential: "move_data"},
 	protocol.NotifyMatchResult.Name:     {InMatch: true, Notice: true, nested: "league_id"},

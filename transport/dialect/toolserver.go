@@ -99,11 +99,8 @@ func (s *ToolServer) Expired(status int) bool {
 
 // String lists the tools for people, as method=tool.
 func (s *ToolServer) String() string {
-	var pairs []string
-	for _, method := range slices.Sorted(maps.Keys(s.tools)) {
-		pairs = append(pairs, method+"="+s.tools[method].name)
-	}
-	return strings.Join(pairs, " ")
+	pair := func(method string) string { return method + "=" + s.tools[method].name }
+	return strings.Join(protocol.Each(slices.Sorted(maps.Keys(s.tools)), pair), " ")
 }
 
 // FromEvents returns the response in a stream of server-sent events, in which a server
@@ -148,11 +145,8 @@ func ReadTools(response []byte) (tools []Tool, cursor string) {
 		if len(name) > maxToolName {
 			continue
 		}
-		t := Tool{name: name, required: protocol.Each(list(schema.Get("required")), protocol.Unquote)}
-		for _, p := range schema.Object("properties") {
-			t.arguments = append(t.arguments, p.Name)
-		}
-		tools = append(tools, t)
+		arguments := protocol.Each(schema.Object("properties"), func(p member) string { return p.Name })
+		tools = append(tools, Tool{name, arguments, protocol.Each(list(schema.Get("required")), protocol.Unquote)})
 	}
 	return tools, result.Text("nextCursor")
 }
@@ -184,13 +178,8 @@ func toolName(name string) string {
 }
 
 // namesOfTool are the names of a method, as toolName spells them.
-func (m *Method) namesOfTool() (names []string) {
-	for _, name := range append(m.names(), m.toolAlias) {
-		if name != "" {
-			names = append(names, toolName(name))
-		}
-	}
-	return names
+func (m *Method) namesOfTool() []string {
+	return protocol.Each(append(m.names(), m.toolAliases...), toolName)
 }
 
 // tool returns the tool for the method: the one with its name in the specification, else

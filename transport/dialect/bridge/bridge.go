@@ -41,16 +41,18 @@ type Bridge struct {
 	game        string        // of that league, as its rounds are announced; "" before
 	registering chan struct{} // closed when the last registration has ended
 	known       bounded[dialect.Match]
-	peers       bounded[*peer]          // the other agents, by endpoint
-	assigned    bounded[*assignedMatch] // the matches of third-party referees, by match id: the last assignment
-	assignments int                     // so far
-	questions   map[*question]bool      // the open questions of a referee
-	waiting     []start                 // matches for which the agent, a referee, has no free slot yet
-	awaited     []*awaitedReport
+	peers       bounded[*peer]           // the other agents, by endpoint
+	assigned    bounded[*assignedMatch]  // the matches of third-party referees, by match id: the last assignment
+	assignments int                      // so far
+	questions   map[*question]bool       // the open questions of a referee
+	waiting     []start                  // matches for which the agent, a referee, has no free slot yet
+	awaited     map[awaitedReport]string // the reports for which requests wait, with the ids of their matches
 }
 
 // New returns a bridge that knows no other agent.
-func New(o Options) *Bridge { return &Bridge{options: o, questions: map[*question]bool{}} }
+func New(o Options) *Bridge {
+	return &Bridge{options: o, questions: map[*question]bool{}, awaited: map[awaitedReport]string{}}
+}
 
 // Call makes one call in the form that the endpoint understands. The caller gets one
 // response, however many forms are tried. The carrier's interface http.Calls documents the rest.

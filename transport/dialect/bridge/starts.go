@@ -155,11 +155,8 @@ func (b *Bridge) startWaiting(ctx context.Context) {
 	}
 }
 
-// An awaitedReport is the report for which one request waits.
-type awaitedReport struct {
-	matchID string
-	report  chan *protocol.MatchResultReport // of one element
-}
+// An awaitedReport receives the report for which one request waits.
+type awaitedReport = chan *protocol.MatchResultReport // of one element
 
 // longestRun is the longest wait for the end of a match. The server allows a little more for
 // an answer.
@@ -185,7 +182,7 @@ func (s *server) serveRunMatch(ctx context.Context, body []byte) (status int, an
 	ctx, cancel := context.WithTimeout(ctx, longestRun)
 	defer cancel()
 	select {
-	case report := <-awaited.report:
+	case report := <-awaited:
 		answer.Body = dialect.RunMatchAnswer(report)
 	case <-ctx.Done(): // the report comes later
 	}
@@ -194,18 +191,18 @@ func (s *server) serveRunMatch(ctx context.Context, body []byte) (status int, an
 
 // awaitReport waits for the report of a match, until forget. It returns nil if too many
 // requests wait: each occupies one of the requests that the agent serves at once.
-func (b *Bridge) awaitReport(matchID string) (awaited *awaitedReport, forget func()) {
+func (b *Bridge) awaitReport(matchID string) (awaited awaitedReport, forget func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if len(b.awaited) >= maxWaiting {
 		return nil, func() {}
 	}
-	awaited = &awaitedReport{matchID, make(chan *protocol.MatchResultReport, 1)}
-	b.awaited = append(b.awaited, awaited)
+	awaited = make(awaitedReport, 1)
+	b.awaited[awaited] = matchID
 	return awaited, func() {
 		b.mu.Lock()
 		defer b.mu.Unlock()
-		b.awaited = slices.DeleteFunc(b.awaited, func(other *awaitedReport) bool { return other == awaited })
+		delete(b.awaited, awaited)
 	}
 }
 
@@ -220,13 +217,12 @@ func (b *Bridge) beforeReport(body []byte) {
 	if len(b.awaited) == 0 || json.Unmarshal(body, &call) != nil {
 		return
 	}
-	b.awaited = slices.DeleteFunc(b.awaited, func(awaited *awaitedReport) bool {
-		if awaited.matchID != call.Params.MatchID {
-			return false
+	for awaited, matchID := range b.awaited {
+		if matchID == call.Params.MatchID {
+			awaited <- &call.Params
+			delete(b.awaited, awaited)
 		}
-		awaited.report <- &call.Params
-		return true
-	})
+	}
 }
 
 // maxRounds is the largest number of rounds in a schedule.
