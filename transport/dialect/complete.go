@@ -74,10 +74,8 @@ func (q *Request) correct(f *Facts) {
 		correctRound(p, q.Kind)
 	case protocol.TypeLeagueCompleted:
 		correctChampion(p)
-	case protocol.TypeLeagueRegisterRequest:
-		q.correctMeta("player_meta")
-	case protocol.TypeRefereeRegisterRequest:
-		q.correctMeta("referee_meta")
+	case protocol.TypeLeagueRegisterRequest, protocol.TypeRefereeRegisterRequest:
+		q.correctMeta(byType[q.Kind].From + "_meta")
 	}
 	sender, referee := p.Text("sender"), f.Match.Referee
 	if strings.HasPrefix(sender, protocol.ManagerSender+":") { // league_manager:LM01

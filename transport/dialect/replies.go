@@ -170,10 +170,8 @@ func (m *Method) translate(reply protocol.Object) protocol.Object {
 		if slices.Contains([]string{"accepted", "joined", "ack"}, strings.ToLower(message.Text("status"))) {
 			message.Fill("accept", jsontext.Value("true"))
 		}
-	case protocol.RegisterPlayer.Name:
-		admission(&message, "player_id")
-	case protocol.RegisterReferee.Name:
-		admission(&message, "referee_id")
+	case protocol.RegisterPlayer.Name, protocol.RegisterReferee.Name:
+		admission(&message, m.From+"_id")
 	}
 	return message
 }

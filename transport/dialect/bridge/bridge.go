@@ -67,7 +67,7 @@ func (b *Bridge) Call(ctx context.Context, q *transport.Request, body []byte, po
 	case err == nil && r.Verdict == dialect.Deferred && question != nil:
 		return question.await(ctx)
 	case err == nil && r.Status == dialect.StatusOK && c.method != nil && c.method.Registers:
-		b.registered(strings.TrimPrefix(q.Method, "register_"), r.Body)
+		b.registered(c.method.From, r.Body)
 	}
 	return transport.Posted{Status: r.Status, Body: r.Body, Arrived: r.arrived}, err
 }
