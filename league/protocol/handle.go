@@ -40,7 +40,7 @@ func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context,
 			err := Fault(ErrInvalidFieldType, "the params are not a %s", m.Request)
 			return nil, refuse(ctx, err, &Envelope{MessageType: m.Request})
 		}
-		asked := envelopeOf(q)
+		asked := EnvelopeOf(q)
 		r, failed := h(ctx, bearer, q)
 		if failed != nil {
 			return nil, refuse(ctx, failed, asked)
@@ -49,7 +49,7 @@ func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context,
 		if conversation == "" { // the request of a tool has no envelope
 			conversation = "conv-" + m.Name
 		}
-		answered := envelopeOf(r)
+		answered := EnvelopeOf(r)
 		token := answered.AuthToken
 		*answered = stamp.Envelope(m.Result, conversation)
 		answered.AuthToken = token
@@ -83,7 +83,8 @@ func (m *Method[Q, R]) decodeParams(raw []byte, stamp *Stamp) (any, error) {
 	return q, nil
 }
 
-func envelopeOf(v any) *Envelope { return v.(message).envelope() }
+// EnvelopeOf returns the envelope of a message, of which v is a pointer.
+func EnvelopeOf(v any) *Envelope { return v.(message).envelope() }
 
 // refuse returns the error to send, with this method's JSON-RPC code. For an error that is
 // not an *Error the caller receives an internal error without details.
@@ -155,7 +156,7 @@ func (m *Method[Q, R]) readable(raw []byte) *Q {
 	if json.Unmarshal(message.Append(nil), q) != nil {
 		return nil
 	}
-	envelopeOf(q).broken = all
+	EnvelopeOf(q).broken = all
 	return q
 }
 

@@ -258,11 +258,11 @@ func (b *Broadcast[Q]) Encoded() ([]byte, error) {
 
 // Conversation returns the conversation id of the message.
 func (b *Broadcast[Q]) Conversation() string {
-	return envelopeOf(b.message).ConversationID
+	return EnvelopeOf(b.message).ConversationID
 }
 
 // Type returns the type of the message.
-func (b *Broadcast[Q]) Type() string { return envelopeOf(b.message).MessageType }
+func (b *Broadcast[Q]) Type() string { return EnvelopeOf(b.message).MessageType }
 
 // Call sends q to the peer and waits for the result, for the method's timeout at
 // most. An error is an *Error, or the error of ctx when the caller has canceled it.
@@ -329,7 +329,7 @@ func decodeResult[R any](rules *field, raw []byte) (any, error) {
 			return nil, err
 		}
 	}
-	if t := envelopeOf(r).MessageType; t == TypeLeagueError || t == TypeGameError {
+	if t := EnvelopeOf(r).MessageType; t == TypeLeagueError || t == TypeGameError {
 		e := &Error{Remote: true}
 		var l LeagueError
 		if json.Unmarshal(raw, &l) == nil && l.describe(e, "") {
@@ -362,6 +362,6 @@ func decodeLeniently[V any](raw []byte, v *V) error {
 		}
 		_ = json.Unmarshal(one, v) // cannot fail
 	}
-	envelopeOf(v).broken = broken
+	EnvelopeOf(v).broken = broken
 	return nil
 }

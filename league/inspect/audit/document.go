@@ -257,12 +257,9 @@ func shortened(v any) string {
 	return fmt.Sprintf("%.70s", text) // a digest fits
 }
 
-// encoded is a value as JSON with sorted members; "null" if it has no encoding.
+// encoded is a value as JSON with sorted members. The values were read from JSON, or are parts of documents.
 func encoded(v any) []byte {
-	raw, err := json.Marshal(v, json.Deterministic(true))
-	if err != nil {
-		return []byte("null")
-	}
+	raw, _ := json.Marshal(v, json.Deterministic(true)) // always encodes
 	return raw
 }
 

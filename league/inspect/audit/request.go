@@ -34,11 +34,10 @@ type matchMethod struct {
 }
 
 // methods are the methods of a match. Each function sets the members of a request that follow
-// from the match.
+// from the match, beside those of the envelope.
 var methods = map[string]matchMethod{
 	protocol.Invite.Name: row(phaseJoin, protocol.Invite.MethodRow,
 		func(t *transcriptCheck, e *exchange, q *protocol.GameInvitation) {
-			t.setEnvelope(e, &q.Envelope)
 			q.LeagueID, q.RoundID, q.MatchID, q.GameType, q.Attempt = t.id, t.match.key.Round, t.match.id, t.doc.GameType,
 				t.doc.Attempt
 			q.RoleInMatch, q.OpponentID = roles[e.side.side], t.opponent(e)
@@ -49,7 +48,6 @@ var methods = map[string]matchMethod{
 	protocol.ChooseParity.Name: row(phaseMove, protocol.ChooseParity.MethodRow,
 		func(t *transcriptCheck, e *exchange, q *protocol.ChooseParityCall) {
 			e.deadline = q.Deadline
-			t.setEnvelope(e, &q.Envelope)
 			q.MatchID, q.PlayerID, q.GameType, q.Context.OpponentID, q.Context.RoundID = t.match.id, e.side.id, t.doc.GameType,
 				t.opponent(e), t.match.key.Round
 			// Standings rest on the journal, which may have findings.
@@ -60,13 +58,11 @@ var methods = map[string]matchMethod{
 	protocol.MakeMove.Name: row(phaseMove, protocol.MakeMove.MethodRow,
 		func(t *transcriptCheck, e *exchange, q *protocol.GameMoveCall) {
 			e.deadline = q.Deadline
-			t.setEnvelope(e, &q.Envelope)
 			q.MatchID, q.PlayerID, q.GameType = t.match.id, e.side.id, t.doc.GameType
 			t.expectMove(e, &q.MoveRequest)
 		}),
 	protocol.NotifyMatchResult.Name: row(phaseEnd, protocol.NotifyMatchResult.MethodRow,
 		func(t *transcriptCheck, e *exchange, q *protocol.GameOver) {
-			t.setEnvelope(e, &q.Envelope)
 			q.MatchID, q.GameType, q.Draw = t.match.id, t.doc.GameType, t.doc.Draw
 			if t.doc.Result != nil {
 				result := t.doc.Result.Result
@@ -79,7 +75,6 @@ var methods = map[string]matchMethod{
 	protocol.NotifyGameError.Name: row(phaseNone, protocol.NotifyGameError.MethodRow,
 		func(t *transcriptCheck, e *exchange, q *protocol.GameError) {
 			e.code = q.ErrorCode
-			t.setEnvelope(e, &q.Envelope)
 			q.MatchID, q.PlayerID, q.AffectedPlayer = t.match.id, e.side.id, e.side.id
 		}),
 }
@@ -89,6 +84,7 @@ func row[Q any](p phase, m protocol.MethodRow, expect func(t *transcriptCheck, e
 		func(t *transcriptCheck, e *exchange) (found []difference) {
 			got := any(e.read.typed).(*Q)
 			want := *got
+			t.setEnvelope(e, protocol.EnvelopeOf(&want))
 			expect(t, e, &want)
 			if !reflect.DeepEqual(got, &want) { // encoding takes much longer
 				compare("", decoded(encoded(got)), decoded(protocol.HideTokens(encoded(&want))), &found) // as the referee wrote it
