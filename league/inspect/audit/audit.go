@@ -146,7 +146,7 @@ type auditor struct {
 	logged       map[league.Attempt]*matchFile // in the logs of referees
 	order        []league.Attempt              // of logged
 	checked      map[string]bool               // files of matches, by their paths
-	missing      []location                    // files of matches with a result
+	missing      []Location                    // files of matches with a result
 	onlyLogged   int                           // matches without a file, which the referee can write again
 	standings    *derived[store.Standings]
 	derived      []derivedFile
@@ -208,7 +208,7 @@ func (a *auditor) completed() bool { return a.state.Completed != nil }
 func (a *auditor) listed(path, extension string) (names []string) {
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.find(RuleSchema, location{file: relative(a.dir, path)}, "the folder cannot be read: %v", err)
+		a.find(RuleSchema, Location{File: relative(a.dir, path)}, "the folder cannot be read: %v", err)
 	}
 	for _, e := range entries {
 		if name, ok := strings.CutSuffix(e.Name(), extension); ok && !strings.HasPrefix(name, ".") {

@@ -109,7 +109,7 @@ func (a *auditor) verified(x *store.HistoryDecision, m *scheduledMatch, player s
 }
 
 // compareDecision compares a decision with the result of its attempt.
-func (a *auditor) compareDecision(x *store.HistoryDecision, m *scheduledMatch, player string, at location) {
+func (a *auditor) compareDecision(x *store.HistoryDecision, m *scheduledMatch, player string, at Location) {
 	side := slices.Index(m.players[:], player)
 	if side >= 0 && x.Decision.RoleInMatch != roles[side] {
 		a.find(RuleHistory, at, "%s decided as %s in %s, which it plays on the other side", player,

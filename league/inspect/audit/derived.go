@@ -86,11 +86,11 @@ func (d *derived[T]) meet(a *auditor, hash string, line int) {
 func (d *derived[T]) check(a *auditor) {
 	if d.value == nil {
 		if a.completed() && !d.exists {
-			a.note(d.rule, location{file: d.file}, "the league is completed, but this file does not exist%s", writtenAgain)
+			a.note(d.rule, Location{File: d.file}, "the league is completed, but this file does not exist%s", writtenAgain)
 		}
 		return
 	}
-	checkHeader(a, &d.document, d.rule, location{})
+	checkHeader(a, &d.document, d.rule, Location{})
 	at, head := d.at("/journal_head"), (*d.value).Head()
 	empty := a.chain.next == 0 || head == journal.Origin && a.chain.head == journal.Origin // there is no event
 	if d.line == 0 && !empty && len(a.lostHeads) == 0 {

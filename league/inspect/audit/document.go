@@ -47,8 +47,8 @@ func (d *document[T]) line(member jsontext.Pointer) int {
 }
 
 // at is the location of a member.
-func (d *document[T]) at(member jsontext.Pointer) location {
-	return location{file: d.file, line: d.line(member)}
+func (d *document[T]) at(member jsontext.Pointer) Location {
+	return Location{File: d.file, Line: d.line(member)}
 }
 
 // lineAt returns the line of an offset.
@@ -88,12 +88,12 @@ func load[T stamped](dir store.Folder, path string) (d document[T]) {
 }
 
 // unreadable is the location of the problem.
-func (d *document[T]) unreadable() location { return location{file: d.file, line: d.problemLine} }
+func (d *document[T]) unreadable() Location { return Location{File: d.file, Line: d.problemLine} }
 
 // checkHeader checks the members that all documents have: last_updated must be a
 // time. A member that this program does not know is a note.
-func checkHeader[T stamped](a *auditor, d *document[T], rule string, at location) {
-	at.file = d.file
+func checkHeader[T stamped](a *auditor, d *document[T], rule string, at Location) {
+	at.File = d.file
 	if _, err := protocol.ParseTimestamp((*d.value).Stamp().LastUpdated); err != nil {
 		a.find(rule, at.at(d.line("/last_updated")), "last_updated: %v", err)
 	}

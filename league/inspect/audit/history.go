@@ -21,8 +21,8 @@ type playerHistory struct {
 	lines []int // of the matches
 }
 
-func (h *playerHistory) at(line int) location {
-	return location{file: h.file, line: line, agentID: h.PlayerID}
+func (h *playerHistory) at(line int) Location {
+	return Location{File: h.file, Line: line, AgentID: h.PlayerID}
 }
 
 // checkHistories compares the histories of the players with the journal. A history
@@ -31,7 +31,7 @@ func (a *auditor) checkHistories() {
 	players := a.players()
 	folders, err := os.ReadDir(players)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) && a.first || a.options.Histories != "") {
-		a.find(RuleSchema, location{file: relative(a.dir, players)}, "the folder cannot be read: %v", err)
+		a.find(RuleSchema, Location{File: relative(a.dir, players)}, "the folder cannot be read: %v", err)
 	}
 	found := map[string]bool{}
 	for _, f := range folders {
@@ -42,7 +42,7 @@ func (a *auditor) checkHistories() {
 	}
 	missing := slices.DeleteFunc(slices.Clone(a.state.Started.Players), func(id string) bool { return found[id] })
 	if len(missing) > 0 { // only signatures prove what such a player decided
-		a.note(RuleHistory, location{file: relative(a.dir, players)},
+		a.note(RuleHistory, Location{File: relative(a.dir, players)},
 			"there is no history of %s: nobody contradicts the journal in the name of these players", listedIDs(missing))
 	}
 }
@@ -69,12 +69,12 @@ func (a *auditor) checkPlayerFolder(folder, id string) bool {
 	h := playerHistory{file: relative(a.dir, store.HistoryLines(path))}
 	var err error
 	h.History, h.lines, _, err = store.ReadHistoryLines(store.HistoryLines(path))
-	at := location{file: h.file, agentID: id}
+	at := Location{File: h.file, AgentID: id}
 	if err != nil {
 		if a.first && !errors.Is(err, fs.ErrNotExist) { // its league is not known
 			problem := cause(err)
 			if wrong, ok := errors.AsType[*store.LineError](err); ok {
-				at.line, problem = wrong.Line, Reason(wrong.Err)
+				at.Line, problem = wrong.Line, Reason(wrong.Err)
 			}
 			a.find(RuleSchema, at, "it cannot be read: %s", problem)
 		}
@@ -95,7 +95,7 @@ func (a *auditor) checkPlayerFolder(folder, id string) bool {
 // compareHistories compares a history.json with the history.jsonl that it derives from. It may be
 // older, and that of another league stays.
 func (a *auditor) compareHistories(d document[store.History], h *playerHistory) {
-	at := location{file: d.file, line: d.problemLine, agentID: h.PlayerID}
+	at := Location{File: d.file, Line: d.problemLine, AgentID: h.PlayerID}
 	switch {
 	case d.exists && d.value == nil:
 		a.note(RuleSchema, at, "%s; the player writes it again", d.problem)

@@ -87,7 +87,7 @@ func (a *auditor) readLine(number int, text []byte) {
 		c.next = e.Seq + 1
 		a.checkEventTime(e, here)
 		if id := journal.MatchOf(e.Data); id != (league.MatchID{}) {
-			here.matchID = id.String()
+			here.MatchID = id.String()
 		}
 		a.fold(e, here.of(journal.AgentOf(e.Data)))
 	}
@@ -99,7 +99,7 @@ func (a *auditor) readLine(number int, text []byte) {
 	}
 }
 
-func (a *auditor) checkEventTime(e *journal.Event, here location) {
+func (a *auditor) checkEventTime(e *journal.Event, here Location) {
 	at, err := protocol.ParseTimestamp(e.At)
 	if err != nil {
 		a.find(RuleTime, here, "at: %v", err)
@@ -117,7 +117,7 @@ func (a *auditor) checkEventTime(e *journal.Event, here location) {
 
 // fold checks an event and applies it. An event that cannot have happened ends the
 // fold.
-func (a *auditor) fold(e *journal.Event, here location) {
+func (a *auditor) fold(e *journal.Event, here Location) {
 	s := a.state
 	if a.chain.stopped {
 		return
@@ -138,7 +138,7 @@ func (a *auditor) fold(e *journal.Event, here location) {
 }
 
 // stop reports the event that ends the fold.
-func (a *auditor) stop(rule string, here location, problem string) {
+func (a *auditor) stop(rule string, here Location, problem string) {
 	if !a.chain.stopped {
 		a.find(rule, here, "%s; the league is judged only up to this line", problem)
 		a.chain.stopped = true
@@ -183,10 +183,10 @@ func (a *auditor) brokenResult(d *journal.MatchReported) string {
 }
 
 // remember stores what later checks need of an event that the fold has accepted.
-func (a *auditor) remember(e *journal.Event, here location) {
+func (a *auditor) remember(e *journal.Event, here Location) {
 	switch d := e.Data.(type) {
 	case *journal.Started:
-		a.started, a.startHash = here.line, a.chain.head
+		a.started, a.startHash = here.Line, a.chain.head
 	case *journal.RoundAnnounced:
 		a.before = append(a.before, [][]protocol.Record{a.records()})
 	case *journal.MatchReported, *journal.MatchForfeited:
@@ -203,7 +203,7 @@ func (a *auditor) remember(e *journal.Event, here location) {
 }
 
 // checkEvent checks an event by the state before it: it contradicts another fact, or is worth a note.
-func (a *auditor) checkEvent(e *journal.Event, here location) {
+func (a *auditor) checkEvent(e *journal.Event, here Location) {
 	switch d := e.Data.(type) {
 	case *journal.Created:
 		if d.LeagueID != a.id {
@@ -231,7 +231,7 @@ func (a *auditor) checkEvent(e *journal.Event, here location) {
 	case *journal.TailLost:
 		a.lostHeads[d.Head] = true
 		a.note(RuleJournalHead, here,
-			"the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.line, d.Head)
+			"the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.Line, d.Head)
 	case *journal.ManagerTookOver:
 		a.note(RuleEvent, here, "manager %s took the league over (term %d)", quoted(&d.Manager), d.Term)
 	case *journal.MatchDisputed:

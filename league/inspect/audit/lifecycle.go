@@ -11,7 +11,7 @@ import (
 
 // checkDrop finds a registration that was dropped for silence before the grace
 // period ended.
-func (a *auditor) checkDrop(d *journal.RegistrationDropped, at string, here location) {
+func (a *auditor) checkDrop(d *journal.RegistrationDropped, at string, here Location) {
 	agent := a.state.Agents[d.AgentID]
 	if agent == nil || d.Reason != journal.DroppedSilent {
 		return
@@ -27,7 +27,7 @@ func (a *auditor) checkDrop(d *journal.RegistrationDropped, at string, here loca
 
 // checkSuspension finds an agent that is suspended or shut down without the
 // failures for it, or while a round is open.
-func (a *auditor) checkSuspension(id, change string, here location) {
+func (a *auditor) checkSuspension(id, change string, here Location) {
 	agent := a.state.Agents[id]
 	if agent == nil {
 		return // the event cannot be folded
@@ -45,7 +45,7 @@ func (a *auditor) checkSuspension(id, change string, here location) {
 
 // checkRound finds agents that should have been suspended or shut down before a round, absent
 // referees that get matches of it, and pairings that do not follow from the results before.
-func (a *auditor) checkRound(d *journal.RoundAnnounced, here location) {
+func (a *auditor) checkRound(d *journal.RoundAnnounced, here Location) {
 	s := a.state
 	if s.Started == nil || d.RoundID != s.Round+1 {
 		return // the event cannot be folded
@@ -93,7 +93,7 @@ func isOrdered(a *journal.Agent) bool { return a.Held != nil || a.Withdrawn != n
 func isAbsent(a *journal.Agent) bool { return a.Inactive() && !isOrdered(a) }
 
 // checkPlayers finds a match of which a player is absent, and forfeits it.
-func (a *auditor) checkPlayers(id league.MatchID, here location, done string, absent func(*journal.Agent) bool) {
+func (a *auditor) checkPlayers(id league.MatchID, here Location, done string, absent func(*journal.Agent) bool) {
 	m, idA, idB, ok := a.state.Find(id)
 	if !ok {
 		return // the event cannot be folded
@@ -114,7 +114,7 @@ const assigned, played, suspended, shutDown = "was assigned", "was played", "sus
 
 // checkForfeit finds a match that is forfeited although a referee has it. That happens only
 // by a decision of an organiser in the round.
-func (a *auditor) checkForfeit(d *journal.MatchForfeited, here location) {
+func (a *auditor) checkForfeit(d *journal.MatchForfeited, here Location) {
 	m, _, _, ok := a.state.Find(d.MatchID)
 	if !ok || slices.ContainsFunc(d.Players, func(id string) bool {
 		return a.state.Agents[id] != nil && isOrdered(a.state.Agents[id])

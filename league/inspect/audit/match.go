@@ -85,7 +85,7 @@ func (a *auditor) checkMatches() {
 	for name := range a.matchFiles {
 		file := relative(a.dir, a.dir.Match(a.id, name))
 		if !a.checked[file] && !a.chain.stopped {
-			a.find(RuleMatchFile, location{file: file, matchID: name},
+			a.find(RuleMatchFile, Location{File: file, MatchID: name},
 				"a file of match %.40q, which is not of an announced round of this league", name)
 		}
 	}
@@ -135,7 +135,7 @@ func (a *auditor) checkFile(m *scheduledMatch) {
 	case m.file == logged && (a.completed() || m.key.Round < a.state.Round): // in an open round it is still to come
 		a.onlyLogged++
 	case m.file == f && !m.isAnnulled && m.Report != nil:
-		a.missing = append(a.missing, location{file: f.file, matchID: m.id})
+		a.missing = append(a.missing, Location{File: f.file, MatchID: m.id})
 	}
 	if m.file.value == nil || stale && m.file == f || !a.checkMatchFile(m.file) {
 		m.file = nil
@@ -183,7 +183,7 @@ const maxMissing = 20
 // reportMissing reports the matches with a result, but without a file: as findings of a completed
 // league, and as notes of one that goes on.
 func (a *auditor) reportMissing() {
-	report, folder := a.note, location{file: relative(a.dir, a.dir.Matches(a.id))}
+	report, folder := a.note, Location{File: relative(a.dir, a.dir.Matches(a.id))}
 	if a.completed() {
 		report = a.find
 	}

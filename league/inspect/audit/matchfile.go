@@ -101,7 +101,7 @@ func (a *auditor) checkOther(f *matchFile) {
 }
 
 // attempt is the location of a member in findings about the attempt of a referee.
-func (f *matchFile) attempt(member jsontext.Pointer) location {
+func (f *matchFile) attempt(member jsontext.Pointer) Location {
 	return f.at(member).of(f.value.RefereeID)
 }
 
@@ -174,7 +174,7 @@ func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []differ
 func (a *auditor) checkForm(f *matchFile) {
 	d := f.value
 	if f.logLine == 0 {
-		checkHeader(a, &f.document, RuleMatchFile, location{matchID: f.match.id})
+		checkHeader(a, &f.document, RuleMatchFile, Location{MatchID: f.match.id})
 	}
 	if d.WrittenBy != store.WrittenByReferee && d.WrittenBy != store.WrittenByManager {
 		f.find(a, RuleMatchFile, "/written_by", "written_by is %s; it must be referee or manager", quoted(&d.WrittenBy))
@@ -299,7 +299,7 @@ func (a *auditor) openLogs() {
 
 func (a *auditor) openLog(path string) {
 	file := relative(a.dir, path)
-	at := location{file: file}.at
+	at := Location{File: file}.at
 	log, err := store.ReadMatchLog(path)
 	if err != nil {
 		a.find(RuleSchema, at(0), "it cannot be read: %s", protocol.Clip(strings.TrimPrefix(cause(err), path+": "), 300))
@@ -350,10 +350,10 @@ func (a *auditor) loggedOf(m *scheduledMatch) *matchFile {
 }
 
 // at is the location of a member.
-func (f *matchFile) at(member jsontext.Pointer) location {
-	at := location{file: f.file, line: f.logLine, matchID: f.value.MatchID}
+func (f *matchFile) at(member jsontext.Pointer) Location {
+	at := Location{File: f.file, Line: f.logLine, MatchID: f.value.MatchID}
 	if f.logLine == 0 {
-		at.line = f.line(member)
+		at.Line = f.line(member)
 	}
 	return at
 }

@@ -47,11 +47,8 @@ type League struct {
 type Finding struct {
 	Severity string `json:"severity"`
 	Rule     string `json:"rule"`
-	File     string `json:"file"` // relative to the folder, with slashes
-	Line     int    `json:"line"` // from 1; 0 when it is about the file as a whole
-	MatchID  string `json:"match_id,omitzero"`
-	AgentID  string `json:"agent_id,omitzero"`
-	Detail   string `json:"detail"` // a sentence for people
+	Location
+	Detail string `json:"detail"` // a sentence for people
 }
 
 // String formats the finding as a compiler does: file:line: rule: detail.
@@ -101,27 +98,27 @@ func (l *League) Summary() string {
 	return about
 }
 
-// A location is where a finding is, and the match and the agent that it is about.
-type location struct {
-	file    string
-	line    int
-	matchID string
-	agentID string
+// A Location is where a finding is, and the match and the agent that it is about.
+type Location struct {
+	File    string `json:"file"` // relative to the folder, with slashes
+	Line    int    `json:"line"` // from 1; 0 when it is about the file as a whole
+	MatchID string `json:"match_id,omitzero"`
+	AgentID string `json:"agent_id,omitzero"`
 }
 
 // at, of and in return the location with another line, agent or match.
-func (at location) at(line int) location             { at.line = line; return at }
-func (at location) of(agentID string) location       { at.agentID = agentID; return at }
-func (at location) in(matchID string) location       { at.matchID = matchID; return at }
-func (a *auditor) inJournal(line int) location       { return location{file: a.journal, line: line} }
-func (a *auditor) result(m *scheduledMatch) location { return a.inJournal(m.Event).in(m.id) }
+func (at Location) at(line int) Location             { at.Line = line; return at }
+func (at Location) of(agentID string) Location       { at.AgentID = agentID; return at }
+func (at Location) in(matchID string) Location       { at.MatchID = matchID; return at }
+func (a *auditor) inJournal(line int) Location       { return Location{File: a.journal, Line: line} }
+func (a *auditor) result(m *scheduledMatch) Location { return a.inJournal(m.Event).in(m.id) }
 
-func (a *auditor) find(rule string, at location, format string, args ...any) {
-	a.doubtful = a.doubtful || at.file == a.journal
+func (a *auditor) find(rule string, at Location, format string, args ...any) {
+	a.doubtful = a.doubtful || at.File == a.journal
 	a.report.Findings = append(a.report.Findings, at.finding(SeverityFinding, rule, format, args))
 }
 
-func (a *auditor) note(rule string, at location, format string, args ...any) {
+func (a *auditor) note(rule string, at Location, format string, args ...any) {
 	a.report.Notes = append(a.report.Notes, at.finding(SeverityNote, rule, format, args))
 }
 
@@ -130,12 +127,12 @@ type repeated map[string]occurrences
 
 // Occurrences of the same are told with the first of them.
 type occurrences struct {
-	first  location
+	first  Location
 	what   string
 	number int
 }
 
-func (r repeated) add(id string, at location, what string) {
+func (r repeated) add(id string, at Location, what string) {
 	known := r[id]
 	if known.number == 0 {
 		known.first, known.what = at, what
@@ -144,11 +141,9 @@ func (r repeated) add(id string, at location, what string) {
 	r[id] = known
 }
 
-func (at location) finding(severity, rule, format string, args []any) Finding {
-	return Finding{
-		Severity: severity, Rule: rule, File: at.file, Line: at.line, MatchID: clip(at.matchID), AgentID: clip(at.agentID),
-		Detail: strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD"),
-	}
+func (at Location) finding(severity, rule, format string, args []any) Finding {
+	at.MatchID, at.AgentID = clip(at.MatchID), clip(at.AgentID)
+	return Finding{severity, rule, at, strings.ToValidUTF8(fmt.Sprintf(format, args...), "\uFFFD")}
 }
 
 // sorted puts findings in their order and removes repetitions.

@@ -83,7 +83,7 @@ func (a *auditor) checkResult(m *scheduledMatch) {
 		a.note(RuleCommitment, at, "the journal has no commitment of %s to the draw of %s from before the match", referee, m.id)
 	case attempt.Commitment == "" && r.Grade == journal.GradeRecomputed && r.DrawnNumber != nil:
 		a.note(RuleDraw, at, "%s gave no commitment for %s: it could choose the number", referee, m.id)
-	case attempt.Commitment != "" && attempt.Event > at.line:
+	case attempt.Commitment != "" && attempt.Event > at.Line:
 		a.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", referee, m.id,
 			attempt.Event)
 	}
@@ -98,7 +98,7 @@ func names[V any](values league.PerPlayer[V]) []string {
 
 // judge compares the verdict and the grade of a result with those that follow from what its report
 // shows, as the manager does, or from the moves in its file if the report shows none.
-func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at location) {
+func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at Location) {
 	r, file, promised := m.Report, m.file, ""
 	if !m.IsLost(r.Number) {
 		promised = attempt.Commitment
@@ -145,13 +145,13 @@ func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at location
 
 // checkRejectedReports finds a result that rests on a report that the manager did not record, and
 // notes the attempts that were lost by such reports.
-func (a *auditor) checkRejectedReports(m *scheduledMatch, at location) {
+func (a *auditor) checkRejectedReports(m *scheduledMatch, at Location) {
 	r := m.Report
 	for _, d := range m.LostAttempts {
 		if m.annulledBefore(d.Number) != m.annulledBefore(r.Number) {
 			continue // it was played again since
 		}
-		at.agentID = d.RefereeID
+		at.AgentID = d.RefereeID
 		switch {
 		case r.RefereeID != d.RefereeID || r.Number != d.Number:
 			a.note(RuleDoubt, at, "a report of %s about attempt %d at %s was not recorded: %.200s", clip(d.RefereeID), d.Number,
@@ -173,7 +173,7 @@ func (a *auditor) checkRejectedReports(m *scheduledMatch, at location) {
 
 // checkNonceIsNew finds a nonce of another match, or of the same match before it was played
 // again: an agent that has seen the first draw knows the second. Play is that of a match.
-func (a *auditor) checkNonceIsNew(play, nonce string, at location) {
+func (a *auditor) checkNonceIsNew(play, nonce string, at Location) {
 	if first, used := a.nonces[nonce]; used && first != play {
 		a.find(RuleNonceReused, at, "the nonce of %s is that of %s", play, first)
 		return

@@ -106,7 +106,7 @@ func (a *auditor) checkKeys() {
 		want, got, at := a.options.Keys[id], []string(nil), a.inJournal(max(a.started, 1)).of(id)
 		switch {
 		case id == ManagerID:
-			got, at.line = []string{a.state.Created.ManagerKey}, 1
+			got, at.Line = []string{a.state.Created.ManagerKey}, 1
 		case a.state.Started != nil && a.state.Agents[id] != nil:
 			got = a.state.Agents[id].Keys()
 		}
@@ -146,7 +146,7 @@ func (h *heads) add(s *journal.State, hash string, line int) {
 }
 
 // checkHead tells whether a head is signed by the manager, and finds one that is not.
-func (a *auditor) checkHead(head, signature string, at location) bool {
+func (a *auditor) checkHead(head, signature string, at Location) bool {
 	switch key := a.state.Created.ManagerKey; {
 	case a.heads.valid[[2]string{head, signature}]:
 		return true
@@ -174,9 +174,9 @@ func (a *auditor) checkSignedHead() {
 }
 
 // checkStoredHead checks a signed head in the history of a player.
-func (a *auditor) checkStoredHead(h *store.SignedHead, at location) {
+func (a *auditor) checkStoredHead(h *store.SignedHead, at Location) {
 	if h.ManagerKey != a.state.Created.ManagerKey {
-		a.find(RuleKeys, at, "%s knows the manager by the key %.12q…; in the journal it is %.12q…", at.agentID, h.ManagerKey,
+		a.find(RuleKeys, at, "%s knows the manager by the key %.12q…; in the journal it is %.12q…", at.AgentID, h.ManagerKey,
 			a.state.Created.ManagerKey)
 		return
 	}
@@ -187,14 +187,14 @@ func (a *auditor) checkStoredHead(h *store.SignedHead, at location) {
 	switch {
 	case known.line == 0 && len(a.lostHeads) > 0 && a.options.Histories == "":
 		a.note(RuleJournalHead, at,
-			"the manager told %s the head %.12q…, which is not in the journal: by the journal its tail was cut off", at.agentID,
+			"the manager told %s the head %.12q…, which is not in the journal: by the journal its tail was cut off", at.AgentID,
 			h.JournalHead)
 	case known.line == 0: // an auditor that collects histories does not trust what the journal says of a lost tail
 		a.find(RuleJournalHead, at,
-			"the manager told %s the head %.12q…, which is the hash of no line of the journal at which a round ended: the journal was changed afterwards", at.agentID, h.JournalHead)
+			"the manager told %s the head %.12q…, which is the hash of no line of the journal at which a round ended: the journal was changed afterwards", at.AgentID, h.JournalHead)
 	case known.line > 0 && known.round != h.Round:
 		a.find(RuleJournalHead, at, "the head that %s has of round %d is that of round %d (0: the end of the league)",
-			at.agentID, h.Round, known.round)
+			at.AgentID, h.Round, known.round)
 	}
 	a.heads.signed = max(a.heads.signed, known.line)
 }

@@ -87,7 +87,7 @@ func (t *transcriptCheck) findAt(rule, player string, member jsontext.Pointer, f
 	t.auditor.find(rule, t.location(member, player), format, args...)
 }
 
-func (t *transcriptCheck) location(member jsontext.Pointer, player string) location {
+func (t *transcriptCheck) location(member jsontext.Pointer, player string) Location {
 	return t.file.at(member).of(player)
 }
 
