@@ -29,12 +29,13 @@ type document[T stamped] struct {
 	problem     string // why it is unreadable
 	problemLine int
 	unknown     error // names a member that this program does not know; nil for none
+	logLine     int   // that it is, without raw, in the log of a referee; 0 for a file
 }
 
 // line returns the line of a member; the line of the innermost one that exists, if
-// the member does not.
+// the member does not. All members of a document in a log are in one line.
 func (d *document[T]) line(member jsontext.Pointer) int {
-	decoder, found, line := jsontext.NewDecoder(bytes.NewReader(d.raw)), jsontext.Pointer(""), 1
+	decoder, found, line := jsontext.NewDecoder(bytes.NewReader(d.raw)), jsontext.Pointer(""), max(d.logLine, 1)
 	for found != member {
 		if _, err := decoder.ReadToken(); err != nil {
 			break

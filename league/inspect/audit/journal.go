@@ -48,10 +48,7 @@ func (a *auditor) readJournal() {
 	}
 	defer func() { _ = file.Close() }()
 	a.chain = chain{next: 1, head: journal.Origin}
-	_, torn, err := appendfile.Lines(file, func(number int, text []byte) error {
-		a.readLine(number, text)
-		return nil
-	})
+	_, torn, err := appendfile.Lines(file, a.readLine)
 	a.chain.stopped = a.chain.stopped || err != nil || a.state.Created == nil
 	here := a.inJournal(a.chain.lines + 1)
 	switch {
@@ -69,7 +66,8 @@ func (a *auditor) readJournal() {
 	}
 }
 
-func (a *auditor) readLine(number int, text []byte) {
+// readLine reads a line of the journal. It returns nil: what is wrong with the line is a finding.
+func (a *auditor) readLine(number int, text []byte) error {
 	c, here := &a.chain, a.inJournal(number)
 	e, err := journalfile.ReadLine(number, text)
 	before := c.head
@@ -97,6 +95,7 @@ func (a *auditor) readLine(number int, text []byte) {
 	for _, d := range a.derived {
 		d.meet(a, c.head, number)
 	}
+	return nil
 }
 
 func (a *auditor) checkEventTime(e *journal.Event, here Location) {

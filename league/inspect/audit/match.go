@@ -35,8 +35,7 @@ type matchFile struct {
 	moves    []protocol.PlayerMove // the moves of the complete turns in the transcript
 	complete bool                  // the transcript has all moves
 
-	final   bool // it is the file of a match
-	logLine int  // 0 unless the match was read from a log
+	final bool // it is the file of a match
 }
 
 // loadMatch reads the file of a match or of an attempt, and the messages in it. It may

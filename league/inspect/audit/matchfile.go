@@ -329,7 +329,7 @@ func (a *auditor) openLog(path string) {
 			continue
 		}
 		key := league.Attempt{MatchID: id, Number: m.Attempt}
-		f := &matchFile{document: document[store.Match]{file: file, exists: true, value: m.Match}, logLine: m.Line}
+		f := &matchFile{document: document[store.Match]{file: file, exists: true, value: m.Match, logLine: m.Line}}
 		f.messages = readMessages(m.Transcript)
 		if a.logged[key] == nil {
 			a.order = append(a.order, key)
@@ -351,9 +351,5 @@ func (a *auditor) loggedOf(m *scheduledMatch) *matchFile {
 
 // at is the location of a member.
 func (f *matchFile) at(member jsontext.Pointer) Location {
-	at := Location{File: f.file, Line: f.logLine, MatchID: f.value.MatchID}
-	if f.logLine == 0 {
-		at.Line = f.line(member)
-	}
-	return at
+	return f.document.at(member).in(f.value.MatchID)
 }

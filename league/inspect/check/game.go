@@ -1,10 +1,8 @@
 package check
 
 import (
-	"maps"
 	"math/rand/v2"
 	"slices"
-	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -60,22 +58,6 @@ func (x *exam) allowed(position rules.Position, side rules.Side) []string {
 		all = slices.Clone(x.Game.Info().ValidChoices[question.MoveType])
 	}
 	return slices.DeleteFunc(all, func(choice string) bool { return position.Check(side, choice) != nil })
-}
-
-// pose fills a question of a position into a message.
-func (x *exam) pose(q object, position rules.Position, side rules.Side, opponent string, round int) {
-	q["game_type"] = x.game
-	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(x.asking().Timeout))
-	context := object{"opponent_id": opponent, "round_id": round}
-	if x.evenOdd() {
-		context["your_standings"] = object{"wins": 2, "losses": 1, "draws": 0, "points": 6}
-		q["context"] = context
-		return
-	}
-	question := position.Ask(side)
-	maps.Copy(context, question.Context)
-	q["move_request"] = object{"move_type": question.MoveType,
-		"valid_options": x.allowed(position, side), "context": context}
 }
 
 // playOut plays a match, in which choose makes the choices.

@@ -132,8 +132,18 @@ func roleOf(side rules.Side) string {
 func (x *playerExam) question(m *match) object {
 	x.turn(m)
 	q := x.envelope(x.asking().Request, m)
-	q["player_id"] = x.player
-	x.pose(q, m.position, m.side, m.opponent, m.round)
+	q["player_id"], q["game_type"] = x.player, x.game
+	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(x.asking().Timeout))
+	context := object{"opponent_id": m.opponent, "round_id": m.round}
+	if x.evenOdd() {
+		context["your_standings"] = object{"wins": 2, "losses": 1, "draws": 0, "points": 6}
+		q["context"] = context
+		return q
+	}
+	question := m.position.Ask(m.side)
+	maps.Copy(context, question.Context)
+	q["move_request"] = object{"move_type": question.MoveType,
+		"valid_options": x.allowed(m.position, m.side), "context": context}
 	return q
 }
 

@@ -83,8 +83,7 @@ func faultOf(object members) *dialect.Failure {
 // UTF-8, which have a requirement of their own.
 func objectOf(raw []byte) members {
 	var m members
-	if len(raw) == 0 ||
-		json.Unmarshal(raw, &m, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+	if json.Unmarshal(raw, &m, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
 		return nil
 	}
 	return m
