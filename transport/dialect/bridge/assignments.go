@@ -17,7 +17,6 @@ type assignedMatch struct {
 	accepted bool         // in that form
 	closed   bool         // it has a result, or the referee did not accept it
 	reported bool         // by the referee
-	seq      int          // among all assignments
 }
 
 // assign adds an assignment. If the referee had the same match before, and no report
@@ -25,8 +24,7 @@ type assignedMatch struct {
 func (b *Bridge) assign(endpoint string, assignment protocol.Object) *assignedMatch {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.assignments++
-	m := &assignedMatch{Assigned: dialect.ReadAssignment(assignment), endpoint: endpoint, seq: b.assignments}
+	m := &assignedMatch{Assigned: dialect.ReadAssignment(assignment), endpoint: endpoint}
 	before := b.assigned.values[m.MatchID]
 	if before != nil && before.endpoint == endpoint && before.accepted && !before.closed {
 		b.noteStart(endpoint, before.form, false)
@@ -76,13 +74,13 @@ func (b *Bridge) matchOf(report protocol.Object) *assignedMatch {
 	}
 	var found *assignedMatch
 	opens := 0
-	for _, m := range b.assigned.values {
-		switch {
+	for _, id := range b.assigned.keys { // in the order of the assignments
+		switch m := b.assigned.values[id]; {
 		case !m.IsReportedBy(reporter) || !m.HasPlayers(report):
 		case !m.closed:
 			found = m
 			opens++
-		case opens == 0 && (found == nil || m.seq > found.seq):
+		case opens == 0:
 			found = m
 		}
 	}

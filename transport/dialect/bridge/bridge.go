@@ -43,7 +43,6 @@ type Bridge struct {
 	known       bounded[dialect.Match]
 	peers       bounded[*peer]           // the other agents, by endpoint
 	assigned    bounded[*assignedMatch]  // the matches of third-party referees, by match id: the last assignment
-	assignments int                      // so far
 	questions   map[*question]bool       // the open questions of a referee
 	waiting     []start                  // matches for which the agent, a referee, has no free slot yet
 	awaited     map[awaitedReport]string // the reports for which requests wait, with the ids of their matches
