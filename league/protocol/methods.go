@@ -239,22 +239,19 @@ func MethodFor(params any) (method string, ok bool) {
 // A Broadcast is a message for many receivers. It is encoded once.
 type Broadcast[Q any] struct {
 	message *Q
-	once    sync.Once
-	encoded []byte
-	err     error
+	encode  func() ([]byte, error)
 }
 
 // Many returns a broadcast of a message, which must not change afterwards.
-func Many[Q any](q *Q) *Broadcast[Q] { return &Broadcast[Q]{message: q} }
+func Many[Q any](q *Q) *Broadcast[Q] {
+	return &Broadcast[Q]{q, sync.OnceValues(func() ([]byte, error) { return json.Marshal(q) })}
+}
 
 // Message returns the message.
 func (b *Broadcast[Q]) Message() *Q { return b.message }
 
 // Encoded returns the JSON of the message. The first call encodes it.
-func (b *Broadcast[Q]) Encoded() ([]byte, error) {
-	b.once.Do(func() { b.encoded, b.err = json.Marshal(b.message) })
-	return b.encoded, b.err
-}
+func (b *Broadcast[Q]) Encoded() ([]byte, error) { return b.encode() }
 
 // Conversation returns the conversation id of the message.
 func (b *Broadcast[Q]) Conversation() string {

@@ -13,19 +13,15 @@ import (
 )
 
 // A SigningKey is the Ed25519 key by which an agent signs. It is immutable.
-type SigningKey struct {
-	private ed25519.PrivateKey
-	public  string
-}
+type SigningKey struct{ private ed25519.PrivateKey }
 
 // NewSigningKey returns the key of a seed.
 func NewSigningKey(seed [ed25519.SeedSize]byte) *SigningKey {
-	private := ed25519.NewKeyFromSeed(seed[:])
-	return &SigningKey{private, hex.EncodeToString(private[ed25519.SeedSize:])}
+	return &SigningKey{ed25519.NewKeyFromSeed(seed[:])}
 }
 
 // Public returns the public key as messages have it: 64 lower-case hexadecimal digits.
-func (k *SigningKey) Public() string { return k.public }
+func (k *SigningKey) Public() string { return hex.EncodeToString(k.private[ed25519.SeedSize:]) }
 
 // A MoveStatement is what a player signs in its answer to a question for a move. The
 // signature proves that the player made this move, with this entropy, after it was shown

@@ -61,12 +61,8 @@ func (k *TokenKey) mac(parts ...string) (text [MaxTokenLength]byte) {
 	return text
 }
 
-// The length of a token's secret part, in characters: 43 hold all 256 bits, 22
-// hold 128.
-const (
-	MinTokenLength = 22
-	MaxTokenLength = 43
-)
+// MaxTokenLength is the length of a token's secret part, in characters, which hold all 256 bits.
+const MaxTokenLength = 43
 
 // DeriveToken derives an agent's token, tok-p01-…, from the manager's key for tokens
 // (ManagerKeys.Token). A new generation invalidates the old token.
@@ -129,7 +125,8 @@ func WithoutTokens(text string) string {
 // signs are the texts of which one is in each match of secrets. Looking for them is faster.
 var signs = []string{"tok-", "adm-", "registration_code"}
 
-// secrets matches tokens, and a member registration_code up to the end of its value.
+// secrets matches tokens, also ones that are cut to 22 characters, which hold 128 bits, and a member
+// registration_code up to the end of its value.
 var secrets = Pattern(
 	`(registration_code\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"])+|(?:tok|adm)-[A-Za-z0-9_-]{22,}`)
 
