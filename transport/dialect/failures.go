@@ -124,10 +124,7 @@ func (f Failure) reply(as Reply, id []byte, internal bool) Reply {
 // Body returns the response of a failure in the form of the specification. If the failure
 // names a code of the catalogue, data has it.
 func (f Failure) Body(id []byte) []byte {
-	code := cmp.Or(f.Code, serverError)
-	if f.Code == 0 && f.ErrorCode != "" {
-		code = protocol.Fault(protocol.Code(f.ErrorCode), "").RPC
-	}
+	code := cmp.Or(f.Code, protocol.Fault(protocol.Code(f.ErrorCode), "").RPC, serverError)
 	failure := protocol.Object{
 		{Name: "code", Value: encoded(code)},
 		{Name: "message", Value: protocol.Quote(cmp.Or(f.Text, f.ErrorCode, "an error without a message"))},

@@ -105,7 +105,6 @@ func (s *server) servePostedAnswer(ctx context.Context, from netip.Addr, q *dial
 
 // acceptAnswer gives a posted answer to its question, or returns why not.
 func (s *server) acceptAnswer(ctx context.Context, from netip.Addr, q *dialect.Request) *protocol.Error {
-	const tokenRefused = 4001 // the JSON-RPC code of E012 in a match
 	p, answers := q.Params, q.AnswerType()
 	matchID, token := p.Text("match_id"), p.Text("auth_token")
 	open := s.about(matchID)
@@ -130,7 +129,7 @@ func (s *server) acceptAnswer(ctx context.Context, from netip.Addr, q *dialect.R
 		return protocol.Fault(protocol.ErrNotAuthorized, "the %s in match %s is answered already", answers, matchID)
 	case len(open) > 0 && token != "" && token != protocol.NoToken:
 		return protocol.Fault(protocol.ErrTokenInvalid, "auth_token is not the access token of the question").
-			Coded(tokenRefused)
+			Coded(open[0].method.RPCCode(protocol.ErrTokenInvalid))
 	}
 	return protocol.Fault(protocol.ErrNotAuthorized, "no %s in match %s is open to this caller: "+
 		"an answer that is posted later needs the access token of the question", answers, matchID)
