@@ -205,11 +205,7 @@ func (x *exam) recordForm(r *reply, searched bool) {
 	}
 	x.record("understood call", &fact{reply: r, defect: "It understands calls only in another form than the specification's: " + r.form + ".",
 		problem: when(r.form != "", "it understands %s only as: %s", r.method, r.form)})
-	f := &fact{reply: r, problem: replyForm(r)}
-	if r.bare {
-		f.defect = wrappingDefect
-	}
-	x.record("form of reply", f)
+	x.record("form of reply", &fact{reply: r, problem: replyForm(r), defect: when(r.bare, wrappingDefect)})
 }
 
 // otherMembers names what an agent understood in a message and did not in the message as it was asked.

@@ -144,9 +144,7 @@ func (x *exam) examine(role examiner) error {
 			s.run()
 		}
 	}
-	if x.absent != "" {
-		x.giveUp(x.absent)
-	}
+	x.giveUp(x.absent)
 	return nil
 }
 
@@ -233,6 +231,7 @@ func (x *exam) givenUp() string {
 	return x.gaveUp
 }
 
+// giveUp makes no further calls, for the first reason that it gets; "" is none.
 func (x *exam) giveUp(why string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -312,8 +311,6 @@ func (x *exam) recordEnvelope(f *fact) {
 	case Manager:
 		f.sender = protocol.ManagerSender
 	}
-	if f.sent()["timestamp"] == nil && f.sent()["conversation_id"] == nil {
-		f.defect = envelopeDefect
-	}
+	f.defect = when(f.sent()["timestamp"] == nil && f.sent()["conversation_id"] == nil, envelopeDefect)
 	x.record("envelope", f)
 }

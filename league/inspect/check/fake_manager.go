@@ -131,10 +131,7 @@ func (x *exam) recordRegistration() {
 			x.misdirected()), "registration/form", "registration/request", "registration/count", "form of call")
 		return
 	}
-	f := &fact{call: first, sender: x.as.role + ":"}
-	if first.form != "" {
-		f.defect = formDefect
-	}
+	f := &fact{call: first, sender: x.as.role + ":", defect: when(first.form != "", formDefect)}
 	x.record("registration/form", f)
 	x.record("registration/request", f)
 	if own == nil {

@@ -216,7 +216,7 @@ var traces = [...]string{
 	`\n\tat `, "stack backtrace:", `.py\", line `, `.py", line `, "node_modules",
 }
 
-// when returns a problem if there is one.
+// when returns a problem, or a defect, if there is one.
 func when(broken bool, format string, args ...any) string {
 	if !broken {
 		return ""

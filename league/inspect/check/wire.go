@@ -38,10 +38,8 @@ func (x *exam) inspect(r *reply) *reply {
 		return r
 	}
 	x.show("response", r)
-	defect := ""
-	if r.object["result"] == nil && r.fault == nil { // no JSON-RPC response
-		defect = cmp.Or(r.defect, wrappingDefect)
-	}
+	unwrapped := r.object["result"] == nil && r.fault == nil // no JSON-RPC response
+	defect := when(unwrapped, "%s", cmp.Or(r.defect, wrappingDefect))
 	x.record("form of response", &fact{reply: r, defect: defect})
 	name := "other id"
 	if n, err := strconv.ParseInt(string(id), 10, 32); err == nil && n > 0 {
