@@ -160,10 +160,7 @@ func (o *reportOptions) write(w io.Writer, r *report.Report, dir string) error {
 		}
 		return document.HTML(w)
 	}
-	if sheet != nil {
-		return printCSV(w, withNames(sheetCSV(sheet, o.list), r.NameOf))
-	}
-	return printCSV(w, withNames(reportCSV(r, o.list), r.NameOf))
+	return printCSV(w, withNames(listCSV(r, sheet, o.list), r.NameOf))
 }
 
 var _ report.Writer = (*printout)(nil)
@@ -205,26 +202,22 @@ func printLeagueReport(w io.Writer, r *report.Report, s *report.Sheet, dir strin
 	return t.print(w)
 }
 
-// reportCSV are the rows of a list of a report. Their columns are a contract.
-func reportCSV(r *report.Report, list string) [][]string {
+// listCSV are the rows of a list of a report, or of the sheet of an agent unless it is nil. Their columns are a
+// contract.
+func listCSV(r *report.Report, s *report.Sheet, list string) [][]string {
+	matches, faults := r.Matches, r.Faults
+	if s != nil {
+		matches, faults = s.Matches, s.Faults
+	}
 	switch list {
 	case "standings":
 		return standingsCSV(r.Standings)
 	case "faults":
-		return faultsCSV(r.Faults)
+		return faultsCSV(faults)
 	case "ratings":
 		return ratingsCSV(r.Statistics)
 	case "decisions":
 		return decisionsCSV(r.Decisions)
-	}
-	return matchesCSV(r.Matches)
-}
-
-// sheetCSV are the rows of a list of the sheet of an agent. Their columns are a contract.
-func sheetCSV(s *report.Sheet, list string) [][]string {
-	switch list {
-	case "faults":
-		return faultsCSV(s.Faults)
 	case "opponents":
 		const columns = "opponent_id wins draws losses technical_losses points match_ids"
 		return csvRows(columns, s.Opponents, func(h record.HeadToHead) []any {
@@ -238,7 +231,7 @@ func sheetCSV(s *report.Sheet, list string) [][]string {
 			return []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, l.Deadline}
 		})
 	}
-	return matchesCSV(s.Matches)
+	return matchesCSV(matches)
 }
 
 func faultsCSV(groups []report.FaultGroup) [][]string {
