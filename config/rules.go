@@ -62,23 +62,20 @@ func (r *report) object(t reflect.Type, path string, value any) {
 		r.add(path, "must be an object", value)
 		return
 	}
-	prefix := path
-	if path != "" {
-		prefix += "."
-	}
+	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 	fields := fieldsOf(t)
 	names := protocol.Each(fields, memberName)
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		if !slices.Contains(names, name) && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "$") {
-			r.unknown = append(r.unknown, prefix+name+protocol.DidYouMean(name, names))
+			r.unknown = append(r.unknown, at(name)+protocol.DidYouMean(name, names))
 		}
 	}
 	for i, f := range fields {
 		name := names[i]
 		if v, present := tree[name]; present {
-			r.member(f, prefix+name, v)
+			r.member(f, at(name), v)
 		} else if f.Tag.Get("required") != "" {
-			r.refuse(prefix+name, "must be present")
+			r.refuse(at(name), "must be present")
 		}
 	}
 }
