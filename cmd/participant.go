@@ -112,13 +112,19 @@ func usualID(role, endpoint string) string {
 // it plays.
 func (o *agentOptions) preset(files *config.Loader, role string) (games []string, err error) {
 	system, _ := files.System() // the flags needed these files already
-	defaults, preset, _ := files.Agent(role, o.ID)
-	o.Version, o.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(system.Timeouts.RegisterPlayer)
+	agents, _ := files.Agents()
+	var defaults *config.AgentDefaults
+	var preset *config.Preset
+	var timeout int
 	if role == protocol.RoleReferee {
-		o.RegisterTimeout = inSeconds(system.Timeouts.RegisterReferee)
+		own, _ := files.RefereeDefaults()
+		defaults, preset, timeout = &own.AgentDefaults, &agents.Referee(o.ID).Preset, system.Timeouts.RegisterReferee
+	} else {
+		own, _ := files.PlayerDefaults()
+		defaults, preset, timeout = &own.AgentDefaults, &agents.Player(o.ID).Preset, system.Timeouts.RegisterPlayer
 	}
+	o.Version, o.RegisterTimeout = cmp.Or(preset.Version, defaults.Version), inSeconds(timeout)
 	if preset.Inactive() {
-		agents, _ := files.Agents() // which has the preset
 		return nil, fmt.Errorf("%s %s is not active: set \"active\" to true in %s, or start it with another --id", role, o.ID,
 			agents.Path())
 	}

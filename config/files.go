@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -328,6 +327,3 @@ type Rules struct {
 	Timeouts Timeouts
 	Retry    RetryPolicy
 }
-
-// LongestMatch returns the longest time of a match, 0 if it depends on the timeouts.
-func (r *Rules) LongestMatch() time.Duration { return time.Duration(r.Game.MaxRoundTime) * time.Second }

@@ -82,26 +82,6 @@ func (l *Loader) League(id string) (*League, error) {
 	return load(l, &League{LeagueID: id})
 }
 
-// Agent returns the defaults of an agent, and its preset, an empty one if there is none.
-func (l *Loader) Agent(role, id string) (*AgentDefaults, *Preset, error) {
-	agents, err := l.Agents()
-	if err != nil {
-		return nil, nil, err
-	}
-	if role == protocol.RoleReferee {
-		defaults, err := l.RefereeDefaults()
-		if err != nil {
-			return nil, nil, err
-		}
-		return &defaults.AgentDefaults, &agents.Referee(id).Preset, nil
-	}
-	defaults, err := l.PlayerDefaults()
-	if err != nil {
-		return nil, nil, err
-	}
-	return &defaults.AgentDefaults, &agents.Player(id).Preset, nil
-}
-
 // Referee returns the preset of a referee, an empty one if there is none.
 func (a *Agents) Referee(id string) *Referee {
 	return preset(a.Referees, func(r Referee) bool { return r.RefereeID == id })
@@ -176,7 +156,7 @@ func (l *Loader) Unknown() []string {
 }
 
 // load reads a file into f, once.
-func load[F File](l *Loader, f F) (F, error) {
+func load[F File](l *Loader, f F) (none F, err error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	name := f.name()
@@ -186,7 +166,6 @@ func load[F File](l *Loader, f F) (F, error) {
 		l.files[name] = one
 	}
 	if one.err != nil {
-		var none F
 		return none, one.err
 	}
 	return one.file.(F), nil

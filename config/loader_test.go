@@ -97,7 +97,7 @@ func TestMissingFilesHaveBuiltInValues(t *testing.T) {
 		want := protocol.DefaultRetryPolicy()
 		want.Backoff = protocol.BackoffFixed
 		assert.Equal(t, want, r.Retry.Protocol())
-		assert.Zero(t, r.LongestMatch())
+		assert.Zero(t, r.Game.MaxRoundTime)
 		assert.Equal(t, config.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "wins", "draws"}}, r.League.Scoring)
 		assert.Equal(t, config.Participants{MinPlayers: 2, MaxPlayers: 10_000, MinReferees: 1, MaxReferees: 100}, r.League.Participants)
 		assert.Equal(t, league, r.League.LeagueID)
@@ -142,7 +142,7 @@ func TestLeagueFilePrecedesSystemFile(t *testing.T) {
 	assert.Equal(t, 7, r.Timeouts.GameJoinAck, "the system's")
 	assert.Equal(t, 10, r.Timeouts.Generic, "built in")
 	assert.Equal(t, config.RetryPolicy{MaxRetries: 1, Delay: 0, Backoff: "linear"}, r.Retry)
-	assert.Equal(t, 90*time.Second, r.LongestMatch())
+	assert.Equal(t, 90, r.Game.MaxRoundTime)
 	assert.Equal(t, "rules/evenodd", r.Game.RulesModule, "that of the program")
 	assert.Equal(t, 2, r.Game.MaxPlayers)
 
@@ -176,9 +176,7 @@ func TestPresetsAreFoundByID(t *testing.T) {
 	assert.False(t, player.Inactive(), "active by default")
 
 	broken := loaderWith(t, "agents/agents_config.json", `[]`)
-	_, _, err = broken.Agent("referee", "REF01")
-	require.ErrorContains(t, err, "must be an object")
-	_, _, err = broken.Agent("player", "P01")
+	_, err = broken.Agents()
 	require.ErrorContains(t, err, "must be an object")
 }
 
