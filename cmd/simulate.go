@@ -114,10 +114,6 @@ technical loss (docs/checking-an-agent.md).
 }
 
 func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simulateOptions) (err error) {
-	write, err := simulationWriter(o.output, o.list, o.rated)
-	if err != nil {
-		return err
-	}
 	fileLevel := "info"
 	switch {
 	case o.given("log-level"):
@@ -156,7 +152,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	if err != nil {
 		return err
 	}
-	switch err := write(s, result); {
+	switch err := o.print(s, result); {
 	case err != nil:
 		return err
 	case result.Unwritten != nil:
@@ -206,10 +202,14 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 	if o.untilSignificant && !o.given("legs") {
 		o.Legs = usualMostLegs
 	}
-	switch { // simulation.Options takes 0 for the default
-	case o.Legs == 0:
+	switch {
+	case o.rated && o.output != formatTable:
+		return usage("--ratings prints a table: --format json has statistics and head_to_head")
+	case o.list == "standings" && o.output != formatCSV:
+		return usage("--list standings selects the rows of --format csv: set this format")
+	case o.Legs == 0: // simulation.Options takes 0 for the default
 		return usage("--legs 0: must be 1 or more")
-	case o.Concurrency == 0:
+	case o.Concurrency == 0: // likewise
 		return usage("--concurrency 0: must be from 1 to 10,000")
 	case len(o.Strategies) == 0 && o.entrants == "":
 		return usage("--strategies is empty: name at least one strategy, such as random or even,odd")

@@ -15,23 +15,19 @@ import (
 	"evenodd/player/strategy"
 )
 
-// simulationWriter returns the function for --format, --list and --ratings.
-func simulationWriter(format, list string, rated bool) (write func(streams, *simulation.Result) error, err error) {
+// print prints a result as --format, --list and --ratings say.
+func (o *simulateOptions) print(s streams, r *simulation.Result) error {
 	switch {
-	case rated && format != formatTable:
-		return nil, usage("--ratings prints a table: --format json has statistics and head_to_head")
-	case rated && list == "matches":
-		return printRated, nil
-	case format == "csv" && list == "standings":
-		return func(s streams, r *simulation.Result) error {
-			return printCSV(s.out, standingsCSV(r.Players))
-		}, nil
-	case list == "standings":
-		return nil, usage("--list standings selects the rows of --format csv: set this format")
+	case o.output == formatJSON:
+		return printJSON(s.out, jsonOf(r))
+	case o.output == formatCSV && o.list == "standings":
+		return printCSV(s.out, standingsCSV(r.Players))
+	case o.output == formatCSV:
+		return writeMatchesCSV(s, r)
+	case o.rated:
+		return printRated(s, r)
 	}
-	return map[string]func(streams, *simulation.Result) error{
-		formatTable: printSimulation, formatJSON: writeJSON, formatCSV: writeMatchesCSV,
-	}[format], nil
+	return printSimulation(s, r)
 }
 
 func printSimulation(s streams, r *simulation.Result) error {
@@ -152,7 +148,6 @@ type (
 	}
 )
 
-func writeJSON(s streams, r *simulation.Result) error { return printJSON(s.out, jsonOf(r)) }
 
 func jsonOf(r *simulation.Result) *simulationJSON {
 	created, input := r.State.Created, r.State.Created.Simulation
