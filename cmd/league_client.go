@@ -133,28 +133,28 @@ func stampOfOrganiser() *protocol.Stamp {
 
 // ask sends a query and decodes the data of the response.
 func (c *managerClient) ask(ctx context.Context, queryType string, params protocol.QueryParams, data any) error {
-	return c.patiently(ctx, func() error {
+	raw, err := patiently(ctx, c, func() (jsontext.Value, error) {
 		q := &protocol.LeagueQuery{Envelope: c.envelope(protocol.TypeLeagueQuery), LeagueID: c.leagueID,
 			QueryType: queryType, QueryParams: params}
-		raw, err := ask(ctx, c.caller, c.url, q, subject{})
-		if err != nil {
-			return err
-		}
-		return json.Unmarshal(raw, data)
+		return ask(ctx, c.caller, c.url, q, subject{})
 	})
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, data)
 }
 
 // patiently makes a call again when the manager asks to wait.
-func (c *managerClient) patiently(ctx context.Context, call func() error) error {
+func patiently[R any](ctx context.Context, c *managerClient, call func() (R, error)) (R, error) {
 	const most = 30 // calls
 	for n := 1; ; n++ {
-		err := call()
+		result, err := call()
 		e := protocol.AsError(err)
 		if e == nil || e.Code != protocol.ErrRateLimited || n == most {
-			return c.explain(ctx, err)
+			return result, c.explain(ctx, err)
 		}
 		if protocol.SystemClock().Sleep(ctx, max(e.RetryAfter(), time.Second)) != nil {
-			return interrupted("Nothing was changed.")
+			return result, interrupted("Nothing was changed.")
 		}
 	}
 }
@@ -201,21 +201,16 @@ func (c *managerClient) Log(ctx context.Context, agentID string, offset int64) (
 
 // Transcript implements record.Source.
 func (c *managerClient) Transcript(ctx context.Context, at league.Attempt) (doc *store.Match, err error) {
-	var text jsontext.Value
-	err = c.patiently(ctx, func() error {
+	r, err := patiently(ctx, c, func() (*protocol.MatchTranscript, error) {
 		q := &protocol.ToolRequest{Envelope: c.envelope(""), LeagueID: c.leagueID, MatchID: at.MatchID.String(),
 			Attempt: at.Number}
-		r, err := protocol.GetMatchTranscript.Call(ctx, c.caller, protocol.Peer{Endpoint: c.url}, q)
-		if err == nil {
-			text = r.Match
-		}
-		return err
+		return protocol.GetMatchTranscript.Call(ctx, c.caller, protocol.Peer{Endpoint: c.url}, q)
 	})
 	if err != nil {
 		return nil, err
 	}
 	doc = new(store.Match)
-	return doc, json.Unmarshal(text, doc)
+	return doc, json.Unmarshal(r.Match, doc)
 }
 
 // close closes the connections.

@@ -135,11 +135,9 @@ func (o *organiser) decide(ctx context.Context, q *protocol.OrganiseRequest) err
 	}
 	defer m.Close()
 	q.LeagueID = m.leagueID
-	var made *protocol.Organised
-	err = m.patiently(ctx, func() (err error) {
+	made, err := patiently(ctx, m, func() (*protocol.Organised, error) {
 		q.Envelope = m.envelope("")
-		made, err = protocol.OrganiseLeague.Call(ctx, m.caller, protocol.Peer{Endpoint: m.url}, q)
-		return err
+		return protocol.OrganiseLeague.Call(ctx, m.caller, protocol.Peer{Endpoint: m.url}, q)
 	})
 	if err != nil {
 		return fmt.Errorf("%s was not done: %w", q.Command, err)
