@@ -324,14 +324,6 @@ func (p *managerProcess) tell(m *manager.Manager, server *mcp.Server) (stop func
 	})
 }
 
-// callerAddress returns the address of the caller of a request, or its name on NATS; "" if it is unknown.
-func callerAddress(ctx context.Context) string {
-	if from := http.CallerAddress(ctx); from.IsValid() {
-		return from.String()
-	}
-	return callerName(ctx)
-}
-
 // situation describes the state of the league to the operator.
 func (o *managerOptions) situation(status manager.Status, resumed bool) string {
 	switch {

@@ -19,6 +19,7 @@ import (
 	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 	"evenodd/transport"
+	"evenodd/transport/http"
 	"evenodd/transport/nats"
 )
 
@@ -227,10 +228,13 @@ func (o *agentOptions) prepareNATS() error {
 	return nil
 }
 
-// callerName returns the name of the caller of a request through NATS; the same for all where the servers have no
-// users, and "" for another carrier.
-func callerName(ctx context.Context) string {
-	switch from := nats.CallerOf(ctx); {
+// callerAddress returns the address of the caller of a request, or its name on NATS, which is the same for all where the
+// servers have no users; "" if it is unknown.
+func callerAddress(ctx context.Context) string {
+	from := nats.CallerOf(ctx)
+	switch address := http.CallerAddress(ctx); {
+	case address.IsValid():
+		return address.String()
 	case from.Known:
 		return protocol.NATSEndpoint(from.Name)
 	case from.Name != "":
