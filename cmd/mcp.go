@@ -183,7 +183,11 @@ func refereeMCP(mux *transport.Mux, name, version string, r *referee.Referee) mc
 			Read: func(ctx context.Context, bearer, uri string) (any, error) {
 				q := &protocol.ToolRequest{Envelope: protocol.Envelope{AuthToken: bearer},
 					MatchID: strings.TrimPrefix(uri, matchScheme)}
-				return unlessMissing(mux.Dispatch(ctx, bearer, protocol.GetMatchState.Name, q))
+				state, err := mux.Dispatch(ctx, bearer, protocol.GetMatchState.Name, q)
+				if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrMatchNotFound {
+					err = mcp.ErrNotFound
+				}
+				return state, err
 			},
 		}},
 	}
@@ -191,14 +195,6 @@ func refereeMCP(mux *transport.Mux, name, version string, r *referee.Referee) mc
 
 // matchScheme begins the URI of a match of a referee.
 const matchScheme = "match://"
-
-// unlessMissing returns a document, and mcp.ErrNotFound for a match that does not exist.
-func unlessMissing(document any, err error) (any, error) {
-	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrMatchNotFound {
-		return nil, mcp.ErrNotFound
-	}
-	return document, err
-}
 
 // playerMCP describes the MCP server of a player. Its history is for the player's own
 // token or its host's; own returns the player's own.

@@ -148,7 +148,6 @@ type (
 	}
 )
 
-
 func jsonOf(r *simulation.Result) *simulationJSON {
 	created, input := r.State.Created, r.State.Created.Simulation
 	document := &simulationJSON{
