@@ -294,7 +294,7 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 	var failed []string
 	champion := ""
 	for i, err := range problems {
-		r := &records[i]
+		r, front := &records[i], ""
 		switch {
 		case err != nil && (!o.several || exitCode(err) == exitInterrupted):
 			return err
@@ -302,15 +302,13 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 			failed = append(failed, r.name)
 			continue
 		case o.several:
-			champion = cmp.Or(champion, championOf(r.Champion))
-			text.line("%s: %s", r.name, r.summary())
+			front, champion = r.name+": ", cmp.Or(champion, championOf(r.Champion))
+			text.line("%s%s", front, r.summary())
 		default:
 			text.line("%s. %s", r.summary(), championOf(r.Champion))
 		}
-		if r.account != "" && o.several {
-			text.line("%s: %s", r.name, r.account)
-		} else if r.account != "" {
-			text.line("%s", r.account)
+		if r.account != "" {
+			text.line("%s%s", front, r.account)
 		}
 	}
 	if champion != "" {

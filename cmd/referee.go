@@ -95,7 +95,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	})
 	progress := func() (string, any) { return "conducted", r.Record().Conducted }
 	describe := func(mux *transport.Mux) mcp.Options { return refereeMCP(mux, o.Name, o.program, r) }
-	served := http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager}
+	served := http.Config{MaxBody: maxRequest, MaxBearerBody: maxFromManager, Identify: r.Identify}
 	if err := p.run(ctx, r, served, progress, describe); err != nil {
 		return err
 	}
