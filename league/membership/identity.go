@@ -2,7 +2,6 @@ package membership
 
 import (
 	crand "crypto/rand"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -24,7 +23,7 @@ type identityStore struct {
 
 	mu       sync.Mutex
 	identity *store.Identity
-	secret   [32]byte             // zero before it is made
+	secret   protocol.Secret      // zero before it is made
 	signing  *protocol.SigningKey // derived from the secret; nil until it is needed
 	saved    bool                 // the file holds identity and secret
 
@@ -103,14 +102,14 @@ func (s *identityStore) Identity() *store.Identity {
 }
 
 // Secret returns the secret of the identity, or a random one that Save will store.
-func (s *identityStore) Secret() [32]byte {
+func (s *identityStore) Secret() protocol.Secret {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.ownSecret()
 }
 
-func (s *identityStore) ownSecret() [32]byte {
-	if s.secret == [32]byte{} {
+func (s *identityStore) ownSecret() protocol.Secret {
+	if s.secret == (protocol.Secret{}) {
 		_, _ = crand.Read(s.secret[:]) // never fails
 	}
 	return s.secret
@@ -139,11 +138,10 @@ func (s *identityStore) Conversation(now string) (string, error) {
 	if s.path == "" {
 		return s.conversation, nil
 	}
-	secret := s.ownSecret()
 	return s.conversation, store.WritePrivate(s.applying, &store.Application{
 		Header: store.NewHeader(now), Role: s.role, DisplayName: s.name,
 		ConversationID: s.conversation,
-		Secret:         hex.EncodeToString(secret[:]),
+		Secret:         s.ownSecret().Hex(),
 	})
 }
 
@@ -164,8 +162,7 @@ func (s *identityStore) Save(m *Membership, r *protocol.Registration, now string
 	if s.saved {
 		return nil
 	}
-	secret := s.ownSecret()
-	identity.Secret = hex.EncodeToString(secret[:])
+	identity.Secret = s.ownSecret().Hex()
 	err := store.WritePrivate(s.path, identity)
 	s.saved = err == nil
 	if s.saved {
@@ -183,5 +180,5 @@ func (s *identityStore) Save(m *Membership, r *protocol.Registration, now string
 func (s *identityStore) Discard() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.identity, s.secret, s.saved, s.conversation, s.signing = nil, [32]byte{}, false, "", nil
+	s.identity, s.secret, s.saved, s.conversation, s.signing = nil, protocol.Secret{}, false, "", nil
 }

@@ -5,6 +5,7 @@
 package membership
 
 import (
+	"cmp"
 	"context"
 	crand "crypto/rand"
 	"errors"
@@ -154,11 +155,8 @@ func (e *RefusedError) RetryAfter() time.Duration { return e.After }
 // a *RefusedError.
 func Admitted(r *protocol.Registration, id *string, token string) error {
 	if r.Status != protocol.StatusAccepted {
-		reason := "no reason given"
-		if r.Reason != nil && *r.Reason != "" {
-			reason = *r.Reason
-		}
-		refused := &RefusedError{Reason: reason, After: protocol.Seconds(float64(max(0, r.RetryAfterSec)))}
+		refused := &RefusedError{Reason: cmp.Or(protocol.ValueOf(r.Reason), "no reason given"),
+			After: protocol.Seconds(float64(max(0, r.RetryAfterSec)))}
 		if name := protocol.Code(r.ErrorCode).Name(); name != "" && name == r.ErrorName {
 			refused.Code = r.ErrorCode
 		} else if other := strings.TrimSpace(r.ErrorCode + " " + r.ErrorName); other != "" {
