@@ -116,19 +116,13 @@ func (a *admission) changed() {
 	}
 }
 
-// A limitedListener accepts no more connections than an admission admits.
+// A limitedListener accepts no more connections than the admission of a server admits.
 type limitedListener struct {
 	net.Listener
-	*admission
 
-	config *Config
+	server *Server
+	once   sync.Once
 	closed chan struct{}
-	close  func()
-}
-
-func newLimitedListener(l net.Listener, s *Server) *limitedListener {
-	closed := make(chan struct{})
-	return &limitedListener{l, s.admission, &s.config, closed, sync.OnceFunc(func() { close(closed) })}
 }
 
 // Accept waits for the next connection that is admitted.
@@ -139,9 +133,9 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 			return nil, err
 		}
 		at := plainAddress(c.RemoteAddr().String())
-		conn := &admittedConn{Conn: c, admission: l.admission, address: at, from: counted(at), proxied: l.config.trusts(at),
-			begun: l.config.TLS == nil}
-		if l.admit(conn, l.closed) {
+		conn := &admittedConn{Conn: c, admission: l.server.admission, address: at, from: counted(at),
+			proxied: l.server.config.trusts(at), begun: l.server.config.TLS == nil}
+		if l.server.admission.admit(conn, l.closed) {
 			return conn, nil
 		}
 		_ = c.Close()
@@ -150,7 +144,7 @@ func (l *limitedListener) Accept() (net.Conn, error) {
 
 // Close stops accepting.
 func (l *limitedListener) Close() error {
-	l.close()
+	l.once.Do(func() { close(l.closed) })
 	return l.Listener.Close()
 }
 

@@ -125,7 +125,8 @@ func (s *Server) Serve(l net.Listener) error {
 	if s.config.TLS != nil {
 		serve = func(l net.Listener) error { return s.server.ServeTLS(l, "", "") }
 	}
-	if err := serve(newLimitedListener(l, s)); !errors.Is(err, http.ErrServerClosed) {
+	limited := &limitedListener{Listener: l, server: s, closed: make(chan struct{})}
+	if err := serve(limited); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
