@@ -112,20 +112,13 @@ func (v *upView) ask() {
 	if v.enter == nil || v.record.Started != nil {
 		return
 	}
-	players, referees := 0, 0
-	for _, a := range v.record.Agents {
-		switch {
-		case !a.Answered || a.Out():
-		case a.Player:
-			players++
-		default:
-			referees++
-		}
-	}
-	if players < 2 || referees < 1 {
+	players := protocol.Select(v.record.SortedAgents(), func(a *journal.Agent) bool {
+		return a.Player && a.Answered && !a.Out()
+	})
+	if len(players) < 2 || !v.record.HasReferee("") {
 		return
 	}
-	question := "Start with " + protocol.Counted(players, "player") + "? Press Enter."
+	question := "Start with " + protocol.Counted(len(players), "player") + "? Press Enter."
 	if missing := v.record.missing(); len(missing) > 0 {
 		names := protocol.Each(missing[:min(len(missing), mostRows)], func(a missingAgent) string { return a.DisplayName })
 		question += " Not here yet: " + strings.Join(names, ", ") + "."
