@@ -7,6 +7,7 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/rules"
@@ -50,10 +51,8 @@ func known() config.Known {
 
 // gamesOf returns the games with types from a file.
 func gamesOf(types []string) rules.Registry {
-	var chosen []rules.Game
-	for _, t := range types {
+	return rules.NewRegistry(protocol.Each(types, func(t string) rules.Game {
 		game, _ := games().Game(t) // the loader refuses unknown types
-		chosen = append(chosen, game)
-	}
-	return rules.NewRegistry(chosen...)
+		return game
+	})...)
 }

@@ -7,7 +7,6 @@ import (
 	"io"
 	"os/user"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
@@ -106,12 +105,11 @@ func (o *organiser) order(row protocol.Command, q *protocol.OrganiseRequest, arg
 	case row.Name == protocol.CommandRule && q.Winner == "":
 		return usage("rule needs --winner: a player such as P01, draw, or none if both players lose")
 	}
-	switch at, err := readTime("at", q.StartAt); {
-	case err != nil:
+	at, err := readTime("at", q.StartAt)
+	if err != nil {
 		return err
-	case !at.IsZero():
-		q.StartAt = at.Format(time.RFC3339)
 	}
+	q.StartAt = protocol.OptionalTimestamp(at)
 	if err := (journal.Decision{By: q.By, Reason: q.Reason}).CheckText(); err != nil {
 		return usage("--%v", err)
 	}

@@ -180,11 +180,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 		system, _ := files.System() // the flags needed it already
 		q.LeagueID = system.DefaultLeagueID
 	}
-	sender := protocol.PlayerSender(id)
-	if role == protocol.RoleReferee {
-		sender = protocol.RefereeSender(id)
-	}
-	q.Envelope = protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery,
+	q.Envelope = protocol.NewStamp(role+":"+id, protocol.SystemClock()).Envelope(protocol.TypeLeagueQuery,
 		"conv-query-"+o.subject)
 	q.AuthToken = token
 	return q, nil

@@ -83,15 +83,10 @@ func printRated(s streams, r *simulation.Result) error {
 	}
 	header := []string{"Player", "Name", "Rating (95%)", "Ranks"}
 	opponents := all.Ratings[:min(len(all.Ratings), mostColumns)]
-	for i := range opponents {
-		header = append(header, opponents[i].PlayerID)
-	}
+	header = append(header, protocol.Each(opponents, func(o stats.Player) string { return o.PlayerID })...)
 	rows := protocol.Each(all.Ratings, func(p stats.Player) []any {
-		row := []any{p.PlayerID, p.DisplayName, p.Interval(), p.Ranks()}
-		for i := range opponents {
-			row = append(row, winsDrawsLosses(met[[2]string{p.PlayerID, opponents[i].PlayerID}]))
-		}
-		return row
+		return append([]any{p.PlayerID, p.DisplayName, p.Interval(), p.Ranks()}, protocol.Each(opponents,
+			func(o stats.Player) any { return winsDrawsLosses(met[[2]string{p.PlayerID, o.PlayerID}]) })...)
 	})
 	note := "Columns of opponents: wins–draws–losses against them."
 	if n := len(all.Ratings) - len(opponents); n > 0 {
