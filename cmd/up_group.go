@@ -13,7 +13,6 @@ import (
 	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/store/appendfile"
 	"evenodd/player/strategy/external"
 	"evenodd/transport/http"
 )
@@ -146,7 +145,7 @@ func (g *upGroup) awaitLeftovers(ctx context.Context) (alone bool) {
 	ctx, cancel := context.WithTimeout(ctx, upPatience)
 	defer cancel()
 	for told := false; ctx.Err() == nil; told = true {
-		if running, _ := appendfile.InUse(store.Folder(g.data).Journal(g.LeagueID)); !running { // the manager tells of errors
+		if !store.Folder(g.data).Running(g.LeagueID) { // nor if this process may not look: the manager tells of errors
 			return true
 		}
 		if !told {
