@@ -77,10 +77,12 @@ func (d *desktop) run(ctx context.Context, in io.Reader, version string) error {
 	if err := checkManager(d.query.manager); err != nil {
 		return err
 	}
-	var err error
-	if d.allowed, err = d.allowedEndpoints(); err != nil {
+	system, _ := d.files.System() // the flags needed it already
+	league, err := d.files.League(cmp.Or(d.query.leagueID, system.DefaultLeagueID))
+	if err != nil {
 		return asUsage(err)
 	}
+	d.allowed = league.AllowedEndpoints
 	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: d.query.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
@@ -101,16 +103,6 @@ func (d *desktop) run(ctx context.Context, in io.Reader, version string) error {
 		return fmt.Errorf("standard input and output must be those of an MCP host: %w", err)
 	}
 	return nil
-}
-
-// allowedEndpoints returns the networks that the league's file allows.
-func (d *desktop) allowedEndpoints() ([]string, error) {
-	system, _ := d.files.System() // the flags needed it already
-	league, err := d.files.League(cmp.Or(d.query.leagueID, system.DefaultLeagueID))
-	if err != nil {
-		return nil, err
-	}
-	return league.AllowedEndpoints, nil
 }
 
 // guard returns the guard of a test, against SSRF: a model chooses the URL.

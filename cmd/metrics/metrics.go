@@ -21,10 +21,6 @@ import (
 // other is the value of a label for everything that no table of the program has.
 const other = "other"
 
-// buckets returns the upper bounds of a histogram in seconds: from a call on the same machine to the longest limit of
-// a call.
-func buckets() []float64 { return []float64{.001, .005, .02, .1, .5, 2, 10, 30} }
-
 // A Set holds the metrics of one process. It is safe for concurrent use.
 type Set struct {
 	registry *prometheus.Registry
@@ -46,7 +42,8 @@ func New() *Set {
 		return register(s, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
 	}
 	histogram := func(name, help string) *prometheus.HistogramVec {
-		o := prometheus.HistogramOpts{Name: name, Help: help, Buckets: buckets()}
+		// in seconds: from a call on the same machine to the longest limit of a call
+		o := prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{.001, .005, .02, .1, .5, 2, 10, 30}}
 		return register(s, prometheus.NewHistogramVec(o, []string{"method"}))
 	}
 	s.calls = counter("evenodd_calls_total", "Calls of this process to other agents.", "method", "outcome", "carrier")
