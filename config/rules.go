@@ -235,10 +235,7 @@ func rules(known Known, leagueID string) map[string]check {
 			n, ok := v.(float64)
 			return ok && n >= 0 && n <= 3600
 		}),
-		"bool": must("true or false", func(v any) bool {
-			_, ok := v.(bool)
-			return ok
-		}),
+		"bool": must("true or false", func(v any) bool { return v == true || v == false }),
 		"true": must("true: a league without tokens could be ended by anyone", func(v any) bool { return v == true }),
 		"ports": must("two ports [first, last] from 1 to 65535, the first not above the last", func(v any) bool {
 			pair, ok := v.([]any)
