@@ -219,17 +219,14 @@ func (a *Agent) Watch(ctx context.Context, changed func(away bool, err error),
 				return err
 			}
 		}
-		if wait = watchEvery; a.awaited(status) {
+		wait = watchEvery
+		// a manager that has not reached this agent yet says so in its status
+		if status != nil && (status.Unreachable != "" || slices.Contains(status.Awaited, a.ID())) {
 			a.tellUnreached(status.Unreachable, told)
 			wait = watchFirst
 		}
 	}
 	return nil //nolint:nilerr // Sleep fails only when ctx has ended
-}
-
-// awaited tells whether the manager has not reached this agent yet, by its status.
-func (a *Agent) awaited(status *protocol.StatusData) bool {
-	return status != nil && (status.Unreachable != "" || slices.Contains(status.Awaited, a.ID()))
 }
 
 // tellUnreached tells why the manager cannot call this agent, each reason once. The reason ends

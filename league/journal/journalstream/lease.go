@@ -157,7 +157,9 @@ func (l *Lease) consider(ctx context.Context, standby bool, leader Claim, revisi
 
 // differs tells whether files of this manager differ from those of the leader, and logs each change of that.
 func (l *Lease) differs(leader Claim) bool {
-	differ := differences(l.files(), leader.Files)
+	own, others := l.files(), maps.Clone(leader.Files)
+	maps.DeleteFunc(others, func(name, digest string) bool { return own[name] == digest })
+	differ := slices.Sorted(maps.Keys(others)) // names of digests
 	l.mu.Lock()
 	changed := !slices.Equal(differ, l.differ)
 	l.differ = differ
@@ -171,13 +173,6 @@ func (l *Lease) differs(leader Claim) bool {
 			Msg("this standby has the files of the leader")
 	}
 	return len(differ) > 0
-}
-
-// differences are the names of digests of a leader that are not those of this manager, in order.
-func differences(own, leader map[string]string) []string {
-	differ := maps.Clone(leader)
-	maps.DeleteFunc(differ, func(name, digest string) bool { return own[name] == digest })
-	return slices.Sorted(maps.Keys(differ))
 }
 
 // Keep renews the lease until ctx ends; then it returns nil. It returns a *LostError when another manager leads.
