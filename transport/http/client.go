@@ -2,6 +2,7 @@ package http
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -68,9 +69,7 @@ func NewClient(c ClientConfig) *Client {
 	if c.Dial == nil {
 		c.Dial = NewDialer(c.Allow)
 	}
-	if c.MaxConns == 0 {
-		c.MaxConns = defaultConns
-	}
+
 	return &Client{
 		maxReply: c.MaxReply,
 		dialect:  c.Dialect,
@@ -79,7 +78,7 @@ func NewClient(c ClientConfig) *Client {
 			DialContext:            measuredDial(c.Dial),
 			TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
 			TLSHandshakeTimeout:    handshakeTimeout,
-			MaxConnsPerHost:        max(0, c.MaxConns),
+			MaxConnsPerHost:        max(0, cmp.Or(c.MaxConns, defaultConns)),
 			MaxIdleConns:           2048,
 			MaxIdleConnsPerHost:    128,
 			MaxResponseHeaderBytes: maxReplyHeader,

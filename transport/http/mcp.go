@@ -31,18 +31,6 @@ func mcpMethod(method string) bool {
 	return ok && slices.Contains(mcpFamilies, family)
 }
 
-// methodOf returns the method of a JSON-RPC request; "" for a batch, and for text that
-// parsers could read differently, such as an object that repeats a name.
-func methodOf(body []byte) string {
-	var request struct {
-		Method string `json:"method"`
-	}
-	if json.Unmarshal(body, &request) != nil {
-		return ""
-	}
-	return request.Method
-}
-
 // serveMCP answers a request by the MCP server if it is one; else handled is false. It
 // returns a stream for a request that opens one: the caller serves it after the request
 // has ended for the limits of calls.
@@ -51,12 +39,16 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, body []byte) (
 		return false, nil
 	}
 	versioned := r.Header.Get("Mcp-Protocol-Version") != ""
-	method := methodOf(body)
-	if method == "" || !versioned && !mcpMethod(method) {
-		return false, nil // the mux reports what is wrong with it
+	var request struct {
+		Method string `json:"method"`
+	}
+	// An error is that of a batch, or of text that parsers could read differently, such as an object that repeats a
+	// name. The mux reports what is wrong with it.
+	if json.Unmarshal(body, &request) != nil || request.Method == "" || !versioned && !mcpMethod(request.Method) {
+		return false, nil
 	}
 	r.Body = io.NopCloser(bytes.NewReader(body))
-	if method == listen {
+	if request.Method == listen {
 		return true, func() { s.streams.serve(w, r, s.config.MCP) }
 	}
 	// The response is JSON, also for a client that does not say what it accepts.

@@ -229,7 +229,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (stream func()) {
 		}))
 		return nil
 	}
-	bearer := bearerOf(r)
+	bearer := transport.Bearer(r.Header.Get("Authorization"))
 	limit := s.config.MaxBody
 	switch {
 	case bearer != "" && s.config.Identify(bearer, nil) != "":
@@ -338,9 +338,6 @@ func (s *Server) isBareCall(r *http.Request) bool {
 	return s.config.Dialect != nil && r.URL.Path != Path && r.ContentLength == 0 &&
 		r.Header.Get("Content-Type") == "" && r.Header.Get("Content-Encoding") == ""
 }
-
-// bearerOf is the bearer credential of a request; "" for none.
-func bearerOf(r *http.Request) string { return transport.Bearer(r.Header.Get("Authorization")) }
 
 // readBody reads a body of at most limit bytes. MaxBytesReader refuses every larger
 // one, because it makes the server wait until the client has read the refusal. If the
