@@ -275,7 +275,9 @@ func ask(ctx context.Context, caller protocol.Caller, manager string, q *protoco
 		if len(data) == 0 || json.Unmarshal(data, &members) != nil {
 			return nil, fmt.Errorf("the response of the manager at %s has no data", manager)
 		}
-		page, total := listIn(members, about)
+		var page []jsontext.Value // none if the list is missing
+		_ = json.Unmarshal(members.Raw(about.list), &page)
+		total, _ := strconv.Atoi(string(members.Raw(about.total))) // 0 if missing: a single page
 		items = append(items, page...)
 		if len(page) == 0 || len(items) >= total || about.enough > 0 && len(items) >= about.enough {
 			if first == nil {
@@ -298,15 +300,6 @@ func reasonOf(e *protocol.QueryError) string {
 		return "it gives no reason"
 	}
 	return strings.Trim(e.ErrorCode+" "+e.ErrorName+": "+e.ErrorDescription, " :")
-}
-
-// listIn returns the list of a page, and the number of items on all pages.
-func listIn(members protocol.Object, about subject) (items []jsontext.Value, total int) {
-	if json.Unmarshal(members.Raw(about.list), &items) != nil {
-		return nil, 0
-	}
-	total, _ = strconv.Atoi(string(members.Raw(about.total))) // 0 if missing: a single page
-	return items, total
 }
 
 // queryHint says what to do about an error, "" if the error does.
