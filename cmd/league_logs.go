@@ -64,14 +64,13 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 	if err := a.CheckAgent(agentID); err != nil {
 		return err
 	}
-	missing, err := a.write(ctx, from)
-	if err == nil {
+	if err = a.write(ctx, from); err == nil {
 		err = userfile.Write(output, a.file.Bytes(), 0o600)
 	}
 	if err != nil {
 		return fmt.Errorf("cannot write the archive of %s: %w", agentID, err)
 	}
-	for _, problem := range missing {
+	for _, problem := range a.missing {
 		o.note("%s", problem)
 	}
 	return show(o.out, o.format, struct {
@@ -96,6 +95,7 @@ type agentArchive struct {
 	events      [][]byte        // in the form of journal.Public
 	matches     []record.Match
 	transcripts int
+	missing     []string // reasons why it lacks transcripts
 	file        bytes.Buffer
 	zip         *zip.Writer // to file
 }
@@ -123,8 +123,8 @@ func (a *agentArchive) collect(e *journal.Event, line string) {
 	}
 }
 
-// write writes the archive. Missing are the reasons why it lacks transcripts.
-func (a *agentArchive) write(ctx context.Context, from record.Source) (missing []string, err error) {
+// write writes the archive.
+func (a *agentArchive) write(ctx context.Context, from record.Source) error {
 	all, _ := a.Schedule(0) // fails only for an unknown round
 	a.matches = protocol.Select(all, func(m record.Match) bool {
 		return m.RoundID <= a.Round && (m.PlayerAID == a.id || m.PlayerBID == a.id || a.about[m.MatchID])
@@ -133,7 +133,7 @@ func (a *agentArchive) write(ctx context.Context, from record.Source) (missing [
 	for offset, last := int64(0), false; !last; {
 		lines, next, err := from.Log(ctx, a.id, offset)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, line := range lines {
 			log.WriteString(line + "\n")
@@ -146,13 +146,11 @@ func (a *agentArchive) write(ctx context.Context, from record.Source) (missing [
 	a.add("journal.jsonl", append(bytes.Join(a.events, []byte{'\n'}), '\n'))
 	a.add("results.csv", results.Bytes())
 	for i := range a.matches {
-		problems, err := a.writeMatch(ctx, from, &a.matches[i])
-		if err != nil {
-			return nil, err
+		if err := a.writeMatch(ctx, from, &a.matches[i]); err != nil {
+			return err
 		}
-		missing = append(missing, problems...)
 	}
-	return missing, a.zip.Close()
+	return a.zip.Close()
 }
 
 // add adds a file to the archive.
@@ -162,8 +160,7 @@ func (a *agentArchive) add(name string, content []byte) {
 }
 
 // writeMatch adds the attempts at a match that have a result.
-func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, row *record.Match) (missing []string,
-	err error) {
+func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, row *record.Match) error {
 	id, _ := league.ParseMatchID(row.MatchID)
 	wanted := append(protocol.Each(row.Annulled, func(o record.AnnulledOutcome) int { return o.Attempt }), row.Attempt)
 	slices.Sort(wanted)
@@ -173,14 +170,14 @@ func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, row *
 		}
 		doc, err := from.Transcript(ctx, league.Attempt{MatchID: id, Number: attempt})
 		if ctx.Err() != nil {
-			return nil, interrupted("No archive was written.")
+			return interrupted("No archive was written.")
 		}
 		if err != nil {
 			why := err.Error()
 			if errors.Is(err, fs.ErrNotExist) {
 				why = "no file in the data folder has it"
 			}
-			missing = append(missing, fmt.Sprintf("no transcript of attempt %d at %s: %s", attempt, row.MatchID, why))
+			a.missing = append(a.missing, fmt.Sprintf("no transcript of attempt %d at %s: %s", attempt, row.MatchID, why))
 			continue
 		}
 		name := row.MatchID
@@ -192,5 +189,5 @@ func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, row *
 		a.add("matches/"+name+".json", protocol.HideTokens(text.Bytes()))
 		a.transcripts++
 	}
-	return missing, nil
+	return nil
 }

@@ -256,8 +256,7 @@ document after each change.`,
 			if watch {
 				return o.watch(c.Context(), r, from)
 			}
-			s := o.status(c.Context(), r)
-			return show(o.out, o.format, s, s.print)
+			return o.showStatus(c.Context(), r)
 		},
 	}
 	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`: show the agents in it that have not "+
@@ -266,24 +265,22 @@ document after each change.`,
 	return c
 }
 
-// status describes the league now. Before its start the manager tells what its pings to silent agents met.
-func (o *organiser) status(ctx context.Context, r *leagueRecord) *leagueStatus {
+// showStatus shows the league now. Before its start the manager tells what its pings to silent agents met.
+func (o *organiser) showStatus(ctx context.Context, r *leagueRecord) error {
 	s := r.status()
-	if len(s.Awaited) == 0 || r.Stopped {
-		return s
+	if len(s.Awaited) > 0 && !r.Stopped {
+		if m, err := o.connect(ctx); err == nil { // else without reasons
+			var now protocol.StatusData
+			_ = m.ask(ctx, protocol.QueryStatus, protocol.QueryParams{}, &now)
+			m.Close()
+			r.obstacles = map[string]string{}
+			for _, a := range now.Inactive {
+				r.obstacles[a.AgentID] = a.Reason
+			}
+			s = r.status()
+		}
 	}
-	m, err := o.connect(ctx)
-	if err != nil {
-		return s // without reasons
-	}
-	defer m.Close()
-	var now protocol.StatusData
-	_ = m.ask(ctx, protocol.QueryStatus, protocol.QueryParams{}, &now)
-	r.obstacles = map[string]string{}
-	for _, a := range now.Inactive {
-		r.obstacles[a.AgentID] = a.Reason
-	}
-	return r.status()
+	return show(o.out, o.format, s, s.print)
 }
 
 // watchPause is the pause between two looks at a league.
@@ -293,8 +290,7 @@ const watchPause = time.Second
 func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Source) error {
 	for changed := true; ; {
 		if changed {
-			s := o.status(ctx, r)
-			if err := show(o.out, o.format, s, s.print); err != nil {
+			if err := o.showStatus(ctx, r); err != nil {
 				return err
 			}
 		}
