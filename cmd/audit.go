@@ -84,7 +84,17 @@ func runAudit(s streams, o *auditOptions, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	err = show(s.out, o.format, report, func(w io.Writer) error { return printAudit(w, report) })
+	err = show(s.out, o.format, report, func(w io.Writer) error {
+		var text printout
+		for i := range report.Leagues {
+			l := &report.Leagues[i]
+			for _, f := range slices.Concat(l.Findings, l.Notes) {
+				text.line("%s", f.String())
+			}
+			text.line("%s", l.Summary())
+		}
+		return text.print(w)
+	})
 	switch n, stated := report.Findings(), report.Stated(); {
 	case err != nil:
 	case n > 0:
@@ -93,20 +103,6 @@ func runAudit(s streams, o *auditOptions, dir string) (err error) {
 		err = exit(exitFound, "results that rest on the word of a referee alone: %d", stated)
 	}
 	return err
-}
-
-// printAudit writes one line for each finding and each note, and a summary of each
-// league.
-func printAudit(w io.Writer, r *audit.Report) error {
-	var text printout
-	for i := range r.Leagues {
-		l := &r.Leagues[i]
-		for _, f := range slices.Concat(l.Findings, l.Notes) {
-			text.line("%s", f.String())
-		}
-		text.line("%s", l.Summary())
-	}
-	return text.print(w)
 }
 
 // maxKeys is the largest size of a file of keys in bytes.

@@ -87,14 +87,6 @@ func (o *simulateOptions) enter() error {
 	return nil
 }
 
-// entrantsFlag is the flag --entrants as a user repeats it; "" without entrants.
-func (o *simulateOptions) entrantsFlag() string {
-	if o.entrants == "" {
-		return ""
-	}
-	return " --entrants " + o.entrants
-}
-
 func forceFlag(f *pflag.FlagSet, force *bool) {
 	f.BoolVar(force, "force", false, "start a new league even if programs or models of players fail when they are tried")
 }

@@ -179,11 +179,9 @@ func (f *logFile) Close() error {
 	if len(f.waiting) > 0 {
 		f.setName(f.slug)
 	}
-	if f.ended {
-		return nil
-	}
+	ended := f.ended
 	f.ended = true
-	if f.file == nil {
+	if ended || f.file == nil {
 		return nil
 	}
 	return f.file.Close()

@@ -99,14 +99,11 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if err := p.run(ctx, r, served, progress, describe); err != nil {
 		return err
 	}
-	return printReferee(s, r.Record())
-}
-
-func printReferee(s streams, r referee.Record) error {
 	var text printout
-	text.line("%s: %s conducted. %s", r.RefereeID, protocol.Counted(r.Conducted, "match"), championOf(r.Champion))
-	for _, id := range slices.Sorted(maps.Keys(r.Warnings)) {
-		text.line("%s: %d replies did not conform to the protocol", id, r.Warnings[id])
+	done := r.Record()
+	text.line("%s: %s conducted. %s", done.RefereeID, protocol.Counted(done.Conducted, "match"), championOf(done.Champion))
+	for _, id := range slices.Sorted(maps.Keys(done.Warnings)) {
+		text.line("%s: %d replies did not conform to the protocol", id, done.Warnings[id])
 	}
 	return text.print(s.out)
 }

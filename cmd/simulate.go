@@ -234,9 +234,12 @@ func (o *simulateOptions) interrupted() error {
 	case o.External != nil:
 		return interrupted("A league with external players cannot be resumed; start a new one.")
 	case o.Files != nil && o.data != "":
-		state := o.Files.State
+		state, entrants := o.Files.State, ""
+		if o.entrants != "" {
+			entrants = " --entrants " + o.entrants
+		}
 		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s%s "+
-			"--resume", state.Recorded, atMost(state.AtMost()), state.TotalMatches(), o.data, o.LeagueID, o.entrantsFlag())
+			"--resume", state.Recorded, atMost(state.AtMost()), state.TotalMatches(), o.data, o.LeagueID, entrants)
 	}
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }

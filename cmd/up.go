@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -134,9 +135,7 @@ func (o *upOptions) prepare() (entrants []config.Entrant, err error) {
 	case o.admission.given["players"] && o.Players > 0 && o.Players < n:
 		return nil, usage("--players %d: %s has %d", o.Players, o.entrants, n)
 	}
-	if o.settings == "" {
-		o.settings = os.Getenv("EVENODD_CONFIG")
-	}
+	o.settings = cmp.Or(o.settings, os.Getenv("EVENODD_CONFIG"))
 	return entrants, absolute(&o.data, &o.settings, &o.ca)
 }
 
