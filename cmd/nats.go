@@ -100,32 +100,27 @@ func (u *natsUser) connect(o *nodeOptions, slow func()) (*nats.Conn, error) {
 const natsKeyExtension = ".nk"
 
 // natsName is the name of an agent on NATS servers: the display name in lower case, with dashes for spaces, and with
-// the hexadecimal code of each byte that a subject must not have.
-func natsName(displayName string) string {
-	var name strings.Builder
+// the hexadecimal code of each byte that a subject must not have. It returns an error for a display name without one.
+func natsName(displayName string) (string, error) {
+	var text strings.Builder
 	for _, b := range []byte(norm.NFC.String(displayName)) {
-		switch text := strings.ToLower(string(rune(b))); {
+		switch letter := strings.ToLower(string(rune(b))); {
 		case b == ' ':
-			name.WriteByte('-')
-		case protocol.ValidSubjectToken(text):
-			name.WriteString(text)
+			text.WriteByte('-')
+		case protocol.ValidSubjectToken(letter):
+			text.WriteString(letter)
 		default:
-			name.WriteString("_" + hex.EncodeToString([]byte{b}))
+			text.WriteString("_" + hex.EncodeToString([]byte{b}))
 		}
 	}
-	return name.String()
-}
-
-// checkNATSName returns an error for a display name without a name on NATS servers.
-func checkNATSName(displayName string) error {
-	switch name := natsName(displayName); {
+	switch name := text.String(); {
 	case protocol.ValidNATSName(name):
-		return nil
+		return name, nil
 	case len(name) > 64:
-		return fmt.Errorf("the name %q would have %d characters on NATS, at most 64 are possible: choose a shorter one, or "+
-			"one with fewer special characters", displayName, len(name))
+		return "", fmt.Errorf("the name %q would have %d characters on NATS, at most 64 are possible: choose a shorter one, "+
+			"or one with fewer special characters", displayName, len(name))
 	}
-	return fmt.Errorf("the name %q belongs to the manager on NATS: choose another", displayName)
+	return "", fmt.Errorf("the name %q belongs to the manager on NATS: choose another", displayName)
 }
 
 // carriers makes each call by the carrier of the scheme of its endpoint.
@@ -186,10 +181,10 @@ func (o *agentOptions) useNATS(role string) (natsUser, error) {
 	}
 	leagueID := o.leagueID()
 	if u.name = protocol.NATSNameOf(leagueID, o.natsEndpoint); u.name == "" {
-		if err := checkNATSName(o.Name); err != nil {
+		var err error
+		if u.name, err = natsName(o.Name); err != nil {
 			return u, usage("--name: %w", err)
 		}
-		u.name = natsName(o.Name)
 	}
 	manager := protocol.ManagerSubject(leagueID, u.name)
 	o.Endpoint, o.Manager = protocol.NATSEndpoint(protocol.AgentSubject(leagueID, u.name)), protocol.NATSEndpoint(manager)
@@ -228,8 +223,8 @@ func (o *agentOptions) prepareNATS() error {
 	return nil
 }
 
-// callerAddress returns the address of the caller of a request, or its name on NATS, which is the same for all where the
-// servers have no users; "" if it is unknown.
+// callerAddress returns the address of the caller of a request, or its name on NATS, which is the same for all where
+// the servers have no users; "" if it is unknown.
 func callerAddress(ctx context.Context) string {
 	from := nats.CallerOf(ctx)
 	switch address := http.CallerAddress(ctx); {
@@ -260,8 +255,8 @@ func serverUsers(leagueID string, roster []config.RosterEntry) ([]serverUser, er
 	}
 	owners := map[string]string{}
 	for _, e := range roster {
-		name := natsName(e.Name)
-		if err := checkNATSName(e.Name); err != nil {
+		name, err := natsName(e.Name)
+		if err != nil {
 			return nil, err
 		}
 		if other, taken := owners[name]; taken {

@@ -101,7 +101,8 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	}
 	var text printout
 	done := r.Record()
-	text.line("%s: %s conducted. %s", done.RefereeID, protocol.Counted(done.Conducted, "match"), championOf(done.Champion))
+	conducted := protocol.Counted(done.Conducted, "match")
+	text.line("%s: %s conducted. %s", done.RefereeID, conducted, championOf(done.Champion))
 	for _, id := range slices.Sorted(maps.Keys(done.Warnings)) {
 		text.line("%s: %d replies did not conform to the protocol", id, done.Warnings[id])
 	}
