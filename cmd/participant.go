@@ -142,7 +142,6 @@ type agent interface {
 	Done() <-chan struct{}
 	Stamp() *protocol.Stamp
 	ID() string
-
 	Watch(ctx context.Context, changed func(away bool, err error), register func(context.Context) error) error
 }
 
@@ -256,7 +255,6 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 	})...)
 	mux := transport.NewMux(p.Log)
 	a.Mount(mux)
-
 	c.MCP = mcp.NewServer(describe(mux))
 	subject := strings.TrimPrefix(p.Endpoint, protocol.NATSEndpoint(""))
 	stop, err := p.serve(&p.address, p.listener, subject, mux, a.Stamp, c)

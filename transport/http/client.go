@@ -69,7 +69,6 @@ func NewClient(c ClientConfig) *Client {
 	if c.Dial == nil {
 		c.Dial = NewDialer(c.Allow)
 	}
-
 	return &Client{
 		maxReply: c.MaxReply,
 		dialect:  c.Dialect,
