@@ -250,14 +250,10 @@ func (v *validator) array(f *field) (n int) {
 	return n
 }
 
+// space goes behind white space: valid text has no other bytes up to a space here.
 func (v *validator) space() {
-	for {
-		switch v.text[v.at] {
-		case ' ', '\t', '\r', '\n':
-			v.at++
-		default:
-			return
-		}
+	for v.text[v.at] <= ' ' {
+		v.at++
 	}
 }
 
