@@ -60,7 +60,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		return nil, err
 	}
 	for _, a := range m.participants() {
-		running.Go(func() { a.sendNotices(notifiers) })
+		m.workers.Start(func() { a.sendNotices(notifiers) })
 	}
 	if m.options.Simulation == nil {
 		running.Go(func() { m.watch(notifiers) })

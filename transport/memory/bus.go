@@ -125,6 +125,7 @@ func (l *listener) deliver(c *call) bool {
 }
 
 func (l *listener) work(c *call) {
+	transport.GrowStack()
 	for ; c != nil; c = <-l.inbox {
 		c.answer(l.handle(c))
 	}
