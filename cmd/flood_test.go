@@ -94,33 +94,38 @@ func floodWith(connections int, request string) attack {
 	}
 }
 
-// A league in which an agent is attacked from the address that all agents share, or
-// from many addresses. It must lose no match.
+// A league in which an agent is flooded from the address that all agents share. It must lose no match. Each flood
+// needs all processors.
 func TestFloodsWithoutACredentialCostNoMatch(t *testing.T) {
 	const (
-		ping    = `{"jsonrpc":"2.0","method":"ping","params":{},"id":1}`
-		forged  = `{"jsonrpc":"2.0","method":"handle_game_invitation","params":{"protocol":"league.v2","message_type":"GAME_INVITATION","sender":"referee:REF01","match_id":"R1M1","auth_token":"forged"},"id":1}`
-		begun   = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n"
-		withOut = "Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
+		ping   = `{"jsonrpc":"2.0","method":"ping","params":{},"id":1}`
+		forged = `{"jsonrpc":"2.0","method":"handle_game_invitation","params":{"protocol":"league.v2","message_type":"GAME_INVITATION","sender":"referee:REF01","match_id":"R1M1","auth_token":"forged"},"id":1}`
 	)
 	for _, tt := range []struct {
 		name, role string
 		attack     attack
-		idle       bool // it needs no processor: it can run beside other attacks
 	}{
-		{"eight connections with forged tokens, at a player", "player", floodWith(8, posted(forged)), false},
-		{"eight connections that hang, at a player", "player", hold(8, 1, begun+withOut), true},
-		{"1,100 idle connections, at a referee", "referee", hold(1100, 1, ""), true},
-		{"eight connections with many requests, at the manager", "manager", floodWith(8, posted(ping)), false},
-		{"4,900 connections from 20 addresses, at the manager", "manager", hold(4900, 20, ""), true},
+		{"eight connections with forged tokens, at a player", "player", floodWith(8, posted(forged))},
+		{"eight connections with many requests, at the manager", "manager", floodWith(8, posted(ping))},
+	} {
+		t.Run(tt.name, func(t *testing.T) { playUnderAttack(t, tt.role, tt.attack) })
+	}
+}
+
+// The same of connections that are held, also from many addresses.
+func TestHeldConnectionsCostNoMatch(t *testing.T) {
+	t.Parallel()
+	const begun = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
+	for _, tt := range []struct {
+		name, role string
+		attack     attack
+	}{
+		{"eight connections that hang, at a player", "player", hold(8, 1, begun)},
+		{"1,100 idle connections, at a referee", "referee", hold(1100, 1, "")},
+		{"4,900 connections from 20 addresses, at the manager", "manager", hold(4900, 20, "")},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			if tt.role != "player" {
-				longTest(t)
-			}
-			if tt.idle {
-				t.Parallel()
-			}
+			t.Parallel()
 			playUnderAttack(t, tt.role, tt.attack)
 		})
 	}
@@ -128,6 +133,9 @@ func TestFloodsWithoutACredentialCostNoMatch(t *testing.T) {
 
 func playUnderAttack(t *testing.T, role string, attack attack) {
 	t.Helper()
+	if role != "player" {
+		longTest(t)
+	}
 	data := dataFolder(t, map[string]string{"leagues/" + crashLeague + ".json": `{"retry_policy": {"delay_sec": 1},
 		"timeouts": {"move_timeout_sec": 5, "game_join_ack_timeout_sec": 3, "generic_response_timeout_sec": 3}}`})
 	m := startManager(t, "--data", data, "--players", "0", "--pace", "300ms", "--exit-when-done")

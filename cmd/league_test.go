@@ -57,6 +57,7 @@ func startSevenProcesses(t *testing.T, order []string, start func(*testing.T, ..
 }
 
 func TestSevenProcessesInAnyOrder(t *testing.T) {
+	t.Parallel()
 	for i, order := range [][]string{
 		{"manager", "referee1", "referee2", "player1", "player2", "player3", "player4"},
 		{"player4", "player3", "player2", "player1", "referee2", "referee1", "manager"},

@@ -25,6 +25,7 @@ import (
 // program listens at the port $TAKEN of 127.0.0.1.
 // With -update, what the program prints is written into the scripts.
 func TestScripts(t *testing.T) {
+	t.Parallel()
 	const dir = "testdata/script"
 	commands := (&scriptProcesses{}).commands()
 	maps.Copy(commands, (&scriptLines{variablesOfScripts(t, dir)}).commands())

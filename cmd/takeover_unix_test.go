@@ -289,16 +289,20 @@ func disturbances() []disturbance {
 	}
 }
 
+// A leagueFormat is a league that another manager takes over.
+type leagueFormat struct {
+	name    string
+	players int
+	pace    time.Duration // before a round: no match is due
+	args    []string
+}
+
 // A leader that is killed, stopped or cut off is followed by the standby: each result exactly once, none that was
-// accepted is lost, and there is no result for 15 s at most.
+// accepted is lost, and there is no result for 15 s at most. The subtests take longest of all tests: they do not call
+// Parallel, because they would begin behind all other tests.
 func TestStandbyTakesOver(t *testing.T) {
 	t.Parallel()
-	formats := []struct {
-		name    string
-		players int
-		pace    time.Duration // before a round: no match is due
-		args    []string
-	}{
+	formats := []leagueFormat{
 		{"round-robin", 4, 1500 * time.Millisecond, []string{"--legs", "3"}},
 		{"swiss", 6, 2 * time.Second, []string{"--rounds", "3"}},
 		{"knockout", 4, 3500 * time.Millisecond, nil},
@@ -307,50 +311,60 @@ func TestStandbyTakesOver(t *testing.T) {
 	if n, err := strconv.Atoi(os.Getenv("EVENODD_TEST_ALL")); err == nil && n > runs {
 		runs = n
 	}
+	free := make(chan struct{}, 8)
+	var running sync.WaitGroup
 	for i := range runs {
 		how, format := disturbances()[i%3], formats[(i+i/3)%3]
-		t.Run(fmt.Sprintf("%s in %s %d", how.name, format.name, i), func(t *testing.T) {
-			t.Parallel()
-			x := startPair(t, fmt.Sprintf("takeover-%d", i), append(format.args, "--tournament", format.name,
-				"--players", strconv.Itoa(format.players), "--pace", format.pace.String())...)
-			first := x.leader(t)
-			agents := x.startAgents(t, format.players, i%3 == 2)
-			old, next := x.managers[first], x.managers[1-first]
-			old.await(t, `"round_id":1,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`)
-			token := strings.TrimSpace(output(t, "league", "token", "--league-id", x.league, "--data", x.data[first], "--secret-file", x.secret))
-			old.await(t, `"match_id":"R1M1",.*"event_type":"RESULT_RECORDED"`)
-			again := x.organise(t, token, "rematch", "R1M1") == "DONE" // else the round after has begun
-			<-time.After(rand.N(3 * time.Second))                      // before the last round
-			paused := i%2 == 1
-			if paused {
-				require.Equal(t, "DONE", x.organise(t, token, "pause", ""))
-			}
-			how.disturb(t, x, first)
-			known := x.journal(t, first)
-			next.await(t, `"event_type":"THIS_MANAGER_LEADS"`)
-			if paused {
-				assert.Equal(t, "DONE", x.organise(t, token, "resume", ""), "the pause is not lost")
-			}
-			awaitSuccess(t, append(agents, next)...)
-			if how.ends != "" {
-				assert.NotZero(t, old.awaitExit(t))
-				assert.Regexp(t, how.ends, old.stderr.String())
-			}
-			all := x.journal(t, 1-first)
-			assert.Equal(t, known, all[:len(known)], "what was accepted is there")
-			gap, results := longestGap(t, all)
-			t.Log("longest time without a result:", gap)
-			assert.LessOrEqual(t, gap, 15*time.Second+format.pace)
-			if again {
-				assert.Equal(t, 2, results["R1M1"])
-				delete(results, "R1M1")
-			}
-			for match, n := range results {
-				assert.Equal(t, 1, n, match)
-			}
-			assert.Regexp(t, `no findings`, output(t, "audit", x.data[1-first]))
+		free <- struct{}{}
+		running.Go(func() {
+			t.Run(fmt.Sprintf("%s in %s %d", how.name, format.name, i), func(t *testing.T) { takeOver(t, i, how, format) })
+			<-free
 		})
 	}
+	running.Wait()
+}
+
+// takeOver plays the i-th league of TestStandbyTakesOver.
+func takeOver(t *testing.T, i int, how disturbance, format leagueFormat) {
+	t.Helper()
+	x := startPair(t, fmt.Sprintf("takeover-%d", i), append(format.args, "--tournament", format.name,
+		"--players", strconv.Itoa(format.players), "--pace", format.pace.String())...)
+	first := x.leader(t)
+	agents := x.startAgents(t, format.players, i%3 == 2)
+	old, next := x.managers[first], x.managers[1-first]
+	old.await(t, `"round_id":1,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`)
+	token := strings.TrimSpace(output(t, "league", "token", "--league-id", x.league, "--data", x.data[first], "--secret-file", x.secret))
+	old.await(t, `"match_id":"R1M1",.*"event_type":"RESULT_RECORDED"`)
+	again := x.organise(t, token, "rematch", "R1M1") == "DONE" // else the round after has begun
+	<-time.After(rand.N(3 * time.Second))                      // before the last round
+	paused := i%2 == 1
+	if paused {
+		require.Equal(t, "DONE", x.organise(t, token, "pause", ""))
+	}
+	how.disturb(t, x, first)
+	known := x.journal(t, first)
+	next.await(t, `"event_type":"THIS_MANAGER_LEADS"`)
+	if paused {
+		assert.Equal(t, "DONE", x.organise(t, token, "resume", ""), "the pause is not lost")
+	}
+	awaitSuccess(t, append(agents, next)...)
+	if how.ends != "" {
+		assert.NotZero(t, old.awaitExit(t))
+		assert.Regexp(t, how.ends, old.stderr.String())
+	}
+	all := x.journal(t, 1-first)
+	assert.Equal(t, known, all[:len(known)], "what was accepted is there")
+	gap, results := longestGap(t, all)
+	t.Log("longest time without a result:", gap)
+	assert.LessOrEqual(t, gap, 15*time.Second+format.pace)
+	if again {
+		assert.Equal(t, 2, results["R1M1"])
+		delete(results, "R1M1")
+	}
+	for match, n := range results {
+		assert.Equal(t, 1, n, match)
+	}
+	assert.Regexp(t, `no findings`, output(t, "audit", x.data[1-first]))
 }
 
 // A leader that ends in order gives the league up: the standby leads at once. A manager with another configuration does
