@@ -21,6 +21,7 @@ import (
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
 	"evenodd/transport/mcp"
+	"evenodd/transport/nats"
 )
 
 type managerOptions struct {
@@ -322,6 +323,21 @@ func (p *managerProcess) tell(m *manager.Manager, server *mcp.Server) (stop func
 			p.log.Error().Err(err).Str("event_type", "UPDATES_STOPPED").Msg("MCP clients get no more updates of resources")
 		}
 	})
+}
+
+// callerAddress returns the address of the caller of a request, or its name on NATS, which is the same for all where
+// the servers have no users; "" if it is unknown.
+func callerAddress(ctx context.Context) string {
+	from := nats.CallerOf(ctx)
+	switch address := http.CallerAddress(ctx); {
+	case address.IsValid():
+		return address.String()
+	case from.Known:
+		return protocol.NATSEndpoint(from.Name)
+	case from.Name != "":
+		return protocol.NATSEndpoint("*")
+	}
+	return ""
 }
 
 // situation describes the state of the league to the operator.

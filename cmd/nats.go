@@ -19,7 +19,6 @@ import (
 	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 	"evenodd/transport"
-	"evenodd/transport/http"
 	"evenodd/transport/nats"
 )
 
@@ -100,7 +99,8 @@ func (u *natsUser) connect(o *nodeOptions, slow func()) (*nats.Conn, error) {
 const natsKeyExtension = ".nk"
 
 // natsName is the name of an agent on NATS servers: the display name in lower case, with dashes for spaces, and with
-// the hexadecimal code of each byte that a subject must not have. It returns an error for a display name without one.
+// the hexadecimal code of each byte that a subject must not have. It returns an error if that
+// is too long, or a name of the manager.
 func natsName(displayName string) (string, error) {
 	var text strings.Builder
 	for _, b := range []byte(norm.NFC.String(displayName)) {
@@ -221,21 +221,6 @@ func (o *agentOptions) prepareNATS() error {
 	}
 	o.natsEndpoint, o.address.endpoint, o.address.local = o.address.endpoint, "", true
 	return nil
-}
-
-// callerAddress returns the address of the caller of a request, or its name on NATS, which is the same for all where
-// the servers have no users; "" if it is unknown.
-func callerAddress(ctx context.Context) string {
-	from := nats.CallerOf(ctx)
-	switch address := http.CallerAddress(ctx); {
-	case address.IsValid():
-		return address.String()
-	case from.Known:
-		return protocol.NATSEndpoint(from.Name)
-	case from.Name != "":
-		return protocol.NATSEndpoint("*")
-	}
-	return ""
 }
 
 // A serverUser is a user of NATS servers, and what it may do.

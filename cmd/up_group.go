@@ -145,7 +145,7 @@ func (g *upGroup) awaitLeftovers(ctx context.Context) (alone bool) {
 	ctx, cancel := context.WithTimeout(ctx, upPatience)
 	defer cancel()
 	for told := false; ctx.Err() == nil; told = true {
-		if !store.Folder(g.data).Running(g.LeagueID) { // nor if this process may not look: the manager tells of errors
+		if !store.Folder(g.data).Running(g.LeagueID) { // or its journal cannot be opened: then the manager says why
 			return true
 		}
 		if !told {

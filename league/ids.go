@@ -98,8 +98,8 @@ func counting(digits string, most int) (int, bool) {
 	if len(digits) > most || strings.HasPrefix(digits, "+") {
 		return 0, false
 	}
-	n, _ := strconv.Atoi(digits) // 0 for another text
-	return n, n > 0
+	n, _ := strconv.Atoi(digits) // 0 for another text than a number
+	return max(n, 0), n > 0
 }
 
 // CompareIDs orders identifiers: players by number (P99 before P100), then

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// Workers run jobs concurrently, on goroutines that wait for the next job after each. The job of an agent is short and
-// its stack is deep: growing a new stack takes longer than asking a player. It is safe for concurrent use.
+// Workers run jobs concurrently, on goroutines that wait for the next job after each. Most jobs are short and their
+// stacks are deep: growing a new stack takes longer than asking a player. It is safe for concurrent use.
 type Workers struct {
 	jobs    chan func()
 	stopped <-chan struct{}
@@ -45,7 +45,7 @@ func (w *Workers) run(job func()) {
 }
 
 // GrowStack makes the stack of a new goroutine as large as the calls of agents need, while there is little to copy.
-// Else it grows below deep frames, which was 3 % of the instructions of a league.
+// Otherwise it grows several times, and each time copies deep frames.
 //
 //go:noinline
 func GrowStack() {

@@ -42,7 +42,7 @@ type Manager struct {
 	silent    chan *agent       // agents that nobody pings yet
 	late      chan *agent       // agents that returned after the end of the league
 	viewed    chan struct{}     // has an element for each call that a viewer causes
-	workers   *protocol.Workers // conduct matches
+	workers   *protocol.Workers // conduct matches and send notices
 
 	mu         sync.Mutex      // guards what follows, and is held only for a short time: never during a call
 	state      *journal.State  // the fold of the recorded events
@@ -330,7 +330,7 @@ func locked[V any](m *Manager, read func() V) V {
 // Status tells how far the league is.
 func (m *Manager) Status() Status { return locked(m, func() Status { return m.view().Status() }) }
 
-// Standings is the whole table as it is now, as journal.State.Standings has it.
+// Standings is the whole table as it is now; before the start, all players in order of their ids.
 func (m *Manager) Standings() []league.Standing { return locked(m, m.state.Standings) }
 
 // Results are all recorded results in schedule order.

@@ -61,7 +61,7 @@ type Options struct {
 
 	RoundBegins func()                      // called before the manager decides about a round; may be nil
 	Progress    func(recorded, matches int) // called after every result, one at a time; may be nil
-	// called when the table is final, before the agents are told by this message; may be nil
+	// called when the table is final, before the agents are told by this message, which it must not change; may be nil
 	Over func(*protocol.LeagueCompleted)
 }
 

@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Secret holds 32 random bytes: the nonce of a referee or the entropy of a player. The
-// zero value is the entropy of a player that committed to none.
+// Secret holds 32 random bytes: the nonce of a referee, the entropy of a player, or the secret of an
+// agent's identity. The zero value is the entropy of a player that committed to none.
 type Secret [32]byte
 
 // Hex returns the hexadecimal digits in lower case.

@@ -108,8 +108,8 @@ func isSignature(s string) bool { return len(s) == 128 && isHexadecimal(s) }
 
 func isHexadecimal(s string) bool { return hexadecimal.holds(s) }
 
-// A byteSet has the bytes that a text may consist of. Messages have many such texts: strings.Trim, which makes
-// a set each time, would be 2 % of the work of a league.
+// A byteSet has the bytes that a text may consist of. Messages have many such texts, and strings.Trim would make
+// a set for each.
 type byteSet [256]bool
 
 var (

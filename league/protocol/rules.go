@@ -51,6 +51,9 @@ func compile(t reflect.Type, messageType string) func() *field {
 
 // objectOf returns the rules of an object with at most 64 members.
 func objectOf(members []field) *field {
+	if len(members) > 64 {
+		panic("a message has an object with more than 64 members")
+	}
 	f := &field{kind: kindObject, fields: members}
 	for i := range members {
 		members[i].opening = strconv.Quote(members[i].name) + ":"

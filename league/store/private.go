@@ -186,7 +186,7 @@ func (f Folder) Running(leagueID string) bool {
 // of the file system some of the files may be in the archive already.
 func (f Folder) Archive(leagueID, stamp string) (string, error) {
 	into := Folder(f.path("archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", "")))
-	var in Folder // its paths are those in any folder
+	var in Folder // its paths are relative
 	// The key comes first: the files that are left without it cannot be resumed.
 	paths := []string{in.private(leagueID + ".key"), filepath.Dir(in.Journal(leagueID)), in.Matches(leagueID)}
 	players, err := os.ReadDir(f.Players())

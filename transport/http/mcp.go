@@ -42,7 +42,7 @@ func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, body []byte) (
 	var request struct {
 		Method string `json:"method"`
 	}
-	// An error is that of a batch, or of text that parsers could read differently, such as an object that repeats a
+	// A batch is an error here, and so is text that parsers could read differently, such as an object that repeats a
 	// name. The mux reports what is wrong with it.
 	if json.Unmarshal(body, &request) != nil || request.Method == "" || !versioned && !mcpMethod(request.Method) {
 		return false, nil

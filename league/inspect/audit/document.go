@@ -29,7 +29,7 @@ type document[T stamped] struct {
 	problem     string // why it is unreadable
 	problemLine int
 	unknown     error // names a member that this program does not know; nil for none
-	logLine     int   // that it is, without raw, in the log of a referee; 0 for a file
+	logLine     int   // its line in the log of a referee, and then raw is empty; 0 for a file
 }
 
 // line returns the line of a member; the line of the innermost one that exists, if

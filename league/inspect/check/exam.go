@@ -231,7 +231,7 @@ func (x *exam) givenUp() string {
 	return x.gaveUp
 }
 
-// giveUp makes no further calls, for the first reason that it gets; "" is none.
+// giveUp ends the calls for a reason. The first reason counts; "" changes nothing.
 func (x *exam) giveUp(why string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()

@@ -232,7 +232,7 @@ func (l *Lease) Release(ctx context.Context) error {
 		if err != nil || leader.Process != l.own.Process {
 			return err
 		}
-		// The last renewal may arrive after it was read, although Keep no longer waits for it.
+		// A renewal that Keep no longer waits for may arrive between the read and the write.
 		if _, err = l.write(ctx, l.own.Term, revision); !errors.Is(err, ErrChanged) {
 			return err
 		}
