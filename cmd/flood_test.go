@@ -99,7 +99,8 @@ func floodWith(connections int, request string) attack {
 func TestFloodsWithoutACredentialCostNoMatch(t *testing.T) {
 	const (
 		ping   = `{"jsonrpc":"2.0","method":"ping","params":{},"id":1}`
-		forged = `{"jsonrpc":"2.0","method":"handle_game_invitation","params":{"protocol":"league.v2","message_type":"GAME_INVITATION","sender":"referee:REF01","match_id":"R1M1","auth_token":"forged"},"id":1}`
+		forged = `{"jsonrpc":"2.0","method":"handle_game_invitation","params":{"protocol":"league.v2",` +
+			`"message_type":"GAME_INVITATION","sender":"referee:REF01","match_id":"R1M1","auth_token":"forged"},"id":1}`
 	)
 	for _, tt := range []struct {
 		name, role string
@@ -115,7 +116,8 @@ func TestFloodsWithoutACredentialCostNoMatch(t *testing.T) {
 // The same of connections that are held, also from many addresses.
 func TestHeldConnectionsCostNoMatch(t *testing.T) {
 	t.Parallel()
-	const begun = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
+	const begun = "POST /mcp HTTP/1.1\r\nHost: localhost\r\n" +
+		"Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n{"
 	for _, tt := range []struct {
 		name, role string
 		attack     attack

@@ -177,7 +177,8 @@ func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, row *
 			if errors.Is(err, fs.ErrNotExist) {
 				why = "no file in the data folder has it"
 			}
-			a.missing = append(a.missing, fmt.Sprintf("no transcript of attempt %d at %s: %s", attempt, row.MatchID, why))
+			problem := fmt.Sprintf("no transcript of attempt %d at %s: %s", attempt, row.MatchID, why)
+			a.missing = append(a.missing, problem)
 			continue
 		}
 		name := row.MatchID

@@ -84,8 +84,9 @@ func openFiles(s streams, data, leagueID string, fresh bool, shared *manager.Sha
 		s.note("%s", files.Torn)
 	}
 	if files.LostTail() {
-		s.note("The journal of league %s lacks events that were on disk before: its end was cut off, or an older journal "+
-			"was restored. The league resumes from the events that are left, and the journal records this.", leagueID)
+		s.note("The journal of league %s lacks events that were on disk before: its end was cut off, or an older "+
+			"journal was restored. The league resumes from the events that are left, and the journal records this.",
+			leagueID)
 	}
 	return files, nil
 }

@@ -33,11 +33,13 @@ func TestManagerSaysWhatATimeInThePastMeans(t *testing.T) {
 		"league has begun":    {want: "", status: manager.Status{StartAt: past, Counts: decide.Counts{Matches: 6}}},
 		"start in the past":   {want: "as soon as enough agents", status: manager.Status{StartAt: past}},
 		"nobody can register": {want: "cannot start",
-			status: manager.Status{RegistrationUntil: past, StartAt: past, Counts: decide.Counts{Players: 1, Referees: 1}}},
+			status: manager.Status{RegistrationUntil: past, StartAt: past,
+				Counts: decide.Counts{Players: 1, Referees: 1}}},
 		"no referee can register": {want: "later --registration-until",
 			status: manager.Status{RegistrationUntil: past, StartAt: past, Counts: decide.Counts{Players: 2}}},
 		"agents have not answered": {want: "as soon as enough agents",
-			status: manager.Status{RegistrationUntil: past, StartAt: past, Counts: decide.Counts{Players: 2, Referees: 1}}},
+			status: manager.Status{RegistrationUntil: past, StartAt: past,
+				Counts: decide.Counts{Players: 2, Referees: 1}}},
 		"planned start is still open": {want: "", status: manager.Status{StartAt: future}},
 	} {
 		t.Run(name, func(t *testing.T) {

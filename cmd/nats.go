@@ -117,8 +117,8 @@ func natsName(displayName string) (string, error) {
 	case protocol.ValidNATSName(name):
 		return name, nil
 	case len(name) > 64:
-		return "", fmt.Errorf("the name %q would have %d characters on NATS, at most 64 are possible: choose a shorter one, "+
-			"or one with fewer special characters", displayName, len(name))
+		return "", fmt.Errorf("the name %q would have %d characters on NATS, at most 64 are possible: choose a "+
+			"shorter one, or one with fewer special characters", displayName, len(name))
 	}
 	return "", fmt.Errorf("the name %q belongs to the manager on NATS: choose another", displayName)
 }

@@ -317,7 +317,8 @@ func TestStandbyTakesOver(t *testing.T) {
 		how, format := disturbances()[i%3], formats[(i+i/3)%3]
 		free <- struct{}{}
 		running.Go(func() {
-			t.Run(fmt.Sprintf("%s in %s %d", how.name, format.name, i), func(t *testing.T) { takeOver(t, i, how, format) })
+			name := fmt.Sprintf("%s in %s %d", how.name, format.name, i)
+			t.Run(name, func(t *testing.T) { takeOver(t, i, how, format) })
 			<-free
 		})
 	}
@@ -333,7 +334,8 @@ func takeOver(t *testing.T, i int, how disturbance, format leagueFormat) {
 	agents := x.startAgents(t, format.players, i%3 == 2)
 	old, next := x.managers[first], x.managers[1-first]
 	old.await(t, `"round_id":1,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`)
-	token := strings.TrimSpace(output(t, "league", "token", "--league-id", x.league, "--data", x.data[first], "--secret-file", x.secret))
+	token := strings.TrimSpace(output(t, "league", "token", "--league-id", x.league, "--data", x.data[first],
+		"--secret-file", x.secret))
 	old.await(t, `"match_id":"R1M1",.*"event_type":"RESULT_RECORDED"`)
 	again := x.organise(t, token, "rematch", "R1M1") == "DONE" // else the round after has begun
 	<-time.After(rand.N(3 * time.Second))                      // before the last round

@@ -107,7 +107,8 @@ func (r *Referee) checkpoint() {
 func (r *Referee) logCheckpoint(err error) {
 	if err != nil {
 		r.options.Log.Error().Err(err).Str("event_type", "A_MATCHS_FILE_CANNOT_BE_WRITTEN").
-			Msg("cannot make the match files durable: the log keeps their matches, and the next checkpoint writes them again")
+			Msg("cannot make the match files durable: the log keeps their matches, and the next checkpoint writes " +
+				"them again")
 	}
 }
 
@@ -116,7 +117,8 @@ func (r *Referee) logCheckpoint(err error) {
 func (r *Referee) unreported(member *membership.Membership) map[string]*store.Match {
 	if _, err := r.openLog(member); err != nil && !errors.Is(err, errStopped) {
 		r.options.Log.Error().Err(err).Str("file", r.options.Folder.MatchLog(member.LeagueID, member.AgentID)).
-			Str("event_type", "FINISHED_MATCHES_UNREADABLE").Msg("cannot read finished matches: they will be played again")
+			Str("event_type", "FINISHED_MATCHES_UNREADABLE").
+			Msg("cannot read finished matches: they will be played again")
 	}
 	r.results.mu.Lock()
 	defer r.results.mu.Unlock()

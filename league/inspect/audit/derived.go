@@ -86,7 +86,8 @@ func (d *derived[T]) meet(a *auditor, hash string, line int) {
 func (d *derived[T]) check(a *auditor) {
 	if d.value == nil {
 		if a.completed() && !d.exists {
-			a.note(d.rule, Location{File: d.file}, "the league is completed, but this file does not exist%s", writtenAgain)
+			a.note(d.rule, Location{File: d.file}, "the league is completed, but this file does not exist%s",
+				writtenAgain)
 		}
 		return
 	}

@@ -230,7 +230,8 @@ func (a *auditor) checkEvent(e *journal.Event, here Location) {
 	case *journal.TailLost:
 		a.lostHeads[d.Head] = true
 		a.note(RuleJournalHead, here,
-			"the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that standings.json named, in it", here.Line, d.Head)
+			"the journal's tail was cut off before line %d: the manager did not find %.12q…, the head that "+
+				"standings.json named, in it", here.Line, d.Head)
 	case *journal.ManagerTookOver:
 		a.note(RuleEvent, here, "manager %s took the league over (term %d)", quoted(&d.Manager), d.Term)
 	case *journal.MatchDisputed:

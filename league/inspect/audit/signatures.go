@@ -176,8 +176,8 @@ func (a *auditor) checkSignedHead() {
 // checkStoredHead checks a signed head in the history of a player.
 func (a *auditor) checkStoredHead(h *store.SignedHead, at Location) {
 	if h.ManagerKey != a.state.Created.ManagerKey {
-		a.find(RuleKeys, at, "%s knows the manager by the key %.12q…; in the journal it is %.12q…", at.AgentID, h.ManagerKey,
-			a.state.Created.ManagerKey)
+		a.find(RuleKeys, at, "%s knows the manager by the key %.12q…; in the journal it is %.12q…", at.AgentID,
+			h.ManagerKey, a.state.Created.ManagerKey)
 		return
 	}
 	if !a.checkHead(h.JournalHead, h.JournalHeadSignature, at) {
@@ -187,11 +187,12 @@ func (a *auditor) checkStoredHead(h *store.SignedHead, at Location) {
 	switch {
 	case known.line == 0 && len(a.lostHeads) > 0 && a.options.Histories == "":
 		a.note(RuleJournalHead, at,
-			"the manager told %s the head %.12q…, which is not in the journal: by the journal its tail was cut off", at.AgentID,
-			h.JournalHead)
+			"the manager told %s the head %.12q…, which is not in the journal: by the journal its tail was cut off",
+			at.AgentID, h.JournalHead)
 	case known.line == 0: // an auditor that collects histories does not trust what the journal says of a lost tail
 		a.find(RuleJournalHead, at,
-			"the manager told %s the head %.12q…, which is the hash of no line of the journal at which a round ended: the journal was changed afterwards", at.AgentID, h.JournalHead)
+			"the manager told %s the head %.12q…, which is the hash of no line of the journal at which a round "+
+				"ended: the journal was changed afterwards", at.AgentID, h.JournalHead)
 	case known.line > 0 && known.round != h.Round:
 		a.find(RuleJournalHead, at, "the head that %s has of round %d is that of round %d (0: the end of the league)",
 			at.AgentID, h.Round, known.round)

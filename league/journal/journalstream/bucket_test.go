@@ -76,7 +76,8 @@ func TestBucketOfAnOperator(t *testing.T) {
 		problem string // "" for none
 	}{
 		"as usual": {nats.KeyValueConfig{Description: "mine"}, ""},
-		"memory":   {nats.KeyValueConfig{Storage: nats.MemoryStorage}, "storage is memory and must be file. Correct them"},
+		"memory": {nats.KeyValueConfig{Storage: nats.MemoryStorage},
+			"storage is memory and must be file. Correct them"},
 		"with a time to live": {nats.KeyValueConfig{TTL: time.Hour},
 			"max_age is 3600000000000 and must be the default"},
 	} {

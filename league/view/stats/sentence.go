@@ -28,10 +28,12 @@ func (a *Analysis) verdict(o *Options) string {
 	case e.Rejected:
 		return fmt.Sprintf("The data show differences (%s)%s.", e.shownP(), a.standouts())
 	case o.PairedByResults:
-		return "The order of these players can be luck: where results decide who meets whom, results hardly tell players apart."
+		return "The order of these players can be luck: where results decide who meets whom, results hardly tell " +
+			"players apart."
 	case !e.Possible && e.Matches > 1 && !o.SidesAlike && (a.Sides.WinsA == 0 || a.Sides.WinsB == 0):
 		return fmt.Sprintf(
-			"The same side won all %d matches that have a winner: this can be the advantage of the side, and the order of these players can be luck.", e.Matches)
+			"The same side won all %d matches that have a winner: this can be the advantage of the side, and the "+
+				"order of these players can be luck.", e.Matches)
 	case !e.Possible:
 		matches := fmt.Sprintf("%d matches%s are", a.Used, a.withWinner())
 		if a.Used == 1 {
