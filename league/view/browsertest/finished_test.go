@@ -34,6 +34,7 @@ var pages = map[string]string{
 }
 
 func TestReplayShowsTheLeagueAfterEachRound(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	p := open(t, serve(t, played(t)), desktop)
 	const colours = `JSON.stringify([...document.querySelectorAll('#chart g[id]')].map(g => [g.id, g.getAttribute('class')]).sort())`
@@ -63,6 +64,7 @@ func TestReplayShowsTheLeagueAfterEachRound(t *testing.T) {
 
 // A match of a board game opens at the move of the address, and keys step through it.
 func TestMatchIsSteppedThroughByKeyboard(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	address := serve(t, played(t, "--game", "connect_four"))
 	p := open(t, address+"/matches/R1M1?move=12", desktop)
@@ -88,6 +90,7 @@ func TestMatchIsSteppedThroughByKeyboard(t *testing.T) {
 }
 
 func TestCrossTableOpensAMatchWithItsConversation(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	p := open(t, serve(t, played(t)), desktop)
 	p.follow(`nav a[href="/cross"]`)
@@ -103,6 +106,7 @@ func TestCrossTableOpensAMatchWithItsConversation(t *testing.T) {
 }
 
 func TestFollowedPlayerIsDrawnStrongOnEveryPage(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	p := open(t, serve(t, played(t))+"/?follow=P03", desktop)
 	followed := `document.querySelector('tr[data-followed] .who').textContent == 'Alice'`
@@ -115,6 +119,7 @@ func TestFollowedPlayerIsDrawnStrongOnEveryPage(t *testing.T) {
 
 // Names of others are shown as they are.
 func TestPagesAreReadable(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	address := serve(t, played(t))
 	all := map[string]string{"bracket": serve(t, played(t, "--tournament", "knockout")) + "/cross"}
@@ -153,6 +158,7 @@ func reported(t *testing.T, folder, format string) string {
 }
 
 func TestReportOpensFromDiskWithTheNumbersOfItsJSON(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	folder := played(t, "--faults", "drop=0.1,garbage=0.05")
 	p := open(t, "file://"+reported(t, folder, "html"), desktop)
@@ -183,6 +189,7 @@ func TestReportOpensFromDiskWithTheNumbersOfItsJSON(t *testing.T) {
 
 // Each sheet is a page of its own, and nothing of it is cut.
 func TestSheetsAreOnePageEach(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	file := filepath.Join(t.TempDir(), "sheets.html")
 	start(t, "report", played(t, "--legs", "16", "--faults", "drop=0.1,garbage=0.05"), "--sheets", "-o", file).succeeds()

@@ -40,6 +40,7 @@ func (p *tab) assertNotReloaded() {
 }
 
 func TestStandingsFollowTheJournalWithoutReload(t *testing.T) {
+	t.Parallel()
 	needsChromium(t)
 	folder := played(t)
 	j := rewound(t, folder, 0)
