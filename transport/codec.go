@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"strconv"
+	"sync"
 	"time"
 	"unicode/utf8"
 
@@ -136,11 +137,12 @@ func (m *Mux) encoded(method string, id jsontext.Value, call func() (any, error)
 	if result, err = call(); err != nil || id == nil {
 		return result, nil, err
 	}
-	if encoded, err = encode(result); err != nil {
+	encoded, err = withEncoded(result, func(text jsontext.Value) ([]byte, error) { return ResultBody(text, id), nil })
+	if err != nil {
 		m.log.Error().Str("method", method).Err(err).Str("event_type", "A_RESULT_CANNOT_BE_ENCODED").Msg("a result cannot be encoded")
 		return result, nil, err
 	}
-	return result, ResultBody(encoded, id), nil
+	return result, encoded, nil
 }
 
 // The plain form is the one that EncodeRequest and ResultBody write. Its params or
@@ -261,7 +263,7 @@ func encodeError(e RPCError, id jsontext.Value) []byte {
 	object := errorObject{Code: code, Message: message}
 	// In a fixed order, because users and tests read errors.
 	if data != nil {
-		if encoded, err := encode(data, json.Deterministic(true)); err == nil {
+		if encoded, err := json.Marshal(data, json.Deterministic(true)); err == nil {
 			object.Data = encoded
 		}
 	}
@@ -273,23 +275,35 @@ func encodeError(e RPCError, id jsontext.Value) []byte {
 	return b
 }
 
-// encode returns the JSON of a message.
-func encode(message any, options ...json.Options) ([]byte, error) {
+// buffers are for messages on their way into a body.
+var buffers = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// withEncoded returns the body that wrap makes of the JSON of a message. wrap must copy this text, because the next
+// message has the same buffer.
+func withEncoded(message any, wrap func(text jsontext.Value) ([]byte, error)) ([]byte, error) {
 	if m, ok := message.(encodedMessage); ok {
-		return m.Encoded()
+		text, err := m.Encoded()
+		if err != nil {
+			return nil, err
+		}
+		return wrap(text)
 	}
-	return json.Marshal(message, options...)
+	buffer := buffers.Get().(*bytes.Buffer)
+	defer buffers.Put(buffer)
+	buffer.Reset()
+	if err := json.MarshalWrite(buffer, message); err != nil {
+		return nil, err
+	}
+	return wrap(buffer.Bytes())
 }
 
 // EncodeRequest makes the body of a call. Its id is an integer, because some agents
 // accept no other. An error means that the parameters cannot be encoded.
 func EncodeRequest(method string, params any, id int64) ([]byte, error) {
-	encoded, err := encode(params)
-	if err != nil {
-		return nil, err
-	}
 	var digits [len("-9223372036854775808")]byte
-	return RequestBody(method, encoded, strconv.AppendInt(digits[:0], id, 10))
+	return withEncoded(params, func(text jsontext.Value) ([]byte, error) {
+		return RequestBody(method, text, strconv.AppendInt(digits[:0], id, 10))
+	})
 }
 
 // RequestBody is EncodeRequest for encoded params. A nil id is that of a notification. An error
