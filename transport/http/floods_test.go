@@ -21,19 +21,6 @@ import (
 // credential is that of an honest agent in the tests of floods.
 const credential = "tok-honest"
 
-// callsAs posts a call with a credential, and returns the status of the response.
-func (v *testConn) callsAs(t *testing.T, bearer, body string) int {
-	t.Helper()
-	header := ""
-	if bearer != "" {
-		header = "Authorization: Bearer " + bearer + "\r\n"
-	}
-	_, err := fmt.Fprintf(v, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\n%sContent-Length: %d\r\n\r\n%s", header, len(body), body)
-	require.NoError(t, err)
-	status, _, _ := v.receives(t)
-	return status
-}
-
 // honestCall is a call with the credential in its body.
 const honestCall = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"` + credential + `"},"id":1}`
 
@@ -62,7 +49,7 @@ func TestConnectionsWithoutACredentialAreClosedFirst(t *testing.T) {
 						}
 						v := l.connect(t)
 						if sent == "call" {
-							v.calls(t, "echo", "hi")
+							v.calls(t)
 						} else if sent != "" {
 							_, err := io.WriteString(v, sent)
 							require.NoError(t, err)
@@ -122,7 +109,7 @@ func TestCallsWithACredentialHaveTheirOwnBudget(t *testing.T) {
 		{"calls per second", carrier.Limits{Rate: 0.001, Burst: 2}, func(t *testing.T, l *addressedNetwork) {
 			v := l.connect(t)
 			for range 2 {
-				v.calls(t, "echo", "hi")
+				v.calls(t)
 			}
 		}, http.StatusTooManyRequests},
 		{"calls at once of an address", carrier.Limits{CallsPerAddress: 2}, hang, http.StatusTooManyRequests},
@@ -162,8 +149,7 @@ func TestSlowRequestsTakeNoSlotsOfCalls(t *testing.T) {
 			require.NoError(t, err)
 		}
 		synctest.Wait()
-		status, _, _ := l.connect(t).calls(t, "echo", strings.Repeat("hi", 10))
-		assert.Equal(t, http.StatusOK, status)
+		assert.Equal(t, http.StatusOK, l.connect(t).callsAs(t, "", say1))
 	})
 }
 

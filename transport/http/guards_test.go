@@ -212,12 +212,17 @@ func (l *addressedNetwork) connect(t *testing.T) *testConn {
 // sends posts a call of a method.
 func (v *testConn) sends(t *testing.T, method, words string) {
 	t.Helper()
-	v.posts(t, fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"Text":%q},"id":1}`, method, words))
+	v.posts(t, "", fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"Text":%q},"id":1}`, method, words))
 }
 
-func (v *testConn) posts(t *testing.T, body string) {
+// posts posts a body, with a credential unless it is "".
+func (v *testConn) posts(t *testing.T, bearer, body string) {
 	t.Helper()
-	_, err := fmt.Fprintf(v, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", len(body), body)
+	if bearer != "" {
+		bearer = "Authorization: Bearer " + bearer + "\r\n"
+	}
+	_, err := fmt.Fprintf(v, "POST /mcp HTTP/1.1\r\nHost: agent.test\r\nContent-Type: application/json\r\n"+
+		"%sContent-Length: %d\r\n\r\n%s", bearer, len(body), body)
 	require.NoError(t, err)
 }
 
@@ -231,11 +236,19 @@ func (v *testConn) receives(t *testing.T) (status int, retryAfter, body string) 
 	return response.StatusCode, response.Header.Get("Retry-After"), string(answer)
 }
 
-// calls posts a call and reads the response.
-func (v *testConn) calls(t *testing.T, method, words string) (status int, retryAfter, body string) {
+// calls posts say1 and reads the response.
+func (v *testConn) calls(t *testing.T) (status int, retryAfter, body string) {
 	t.Helper()
-	v.sends(t, method, words)
+	v.posts(t, "", say1)
 	return v.receives(t)
+}
+
+// callsAs posts a body with a credential, and returns the status of the response.
+func (v *testConn) callsAs(t *testing.T, bearer, body string) int {
+	t.Helper()
+	v.posts(t, bearer, body)
+	status, _, _ := v.receives(t)
+	return status
 }
 
 func TestRateLimit(t *testing.T) {
@@ -255,20 +268,17 @@ func TestRateLimit(t *testing.T) {
 			withLimits(t, config, from, func(t *testing.T, l *addressedNetwork) {
 				fast, other := l.connect(t), l.connect(t)
 				for range 3 {
-					status, _, _ := fast.calls(t, "echo", "hi")
-					require.Equal(t, http.StatusOK, status)
+					require.Equal(t, http.StatusOK, fast.callsAs(t, "", say1))
 				}
 				time.Sleep(500 * time.Millisecond)
-				status, retryAfter, body := fast.calls(t, "echo", "hi")
+				status, retryAfter, body := fast.calls(t)
 				require.Equal(t, http.StatusTooManyRequests, status)
 				require.Equal(t, "2", retryAfter, "whole seconds, rounded up")
 				require.Equal(t, tt.want, body)
 
-				status, _, _ = other.calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status, "another address has its own limit")
+				require.Equal(t, http.StatusOK, other.callsAs(t, "", say1), "another address has its own limit")
 				time.Sleep(1500 * time.Millisecond)
-				status, _, _ = fast.calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status, "the next call succeeds after Retry-After")
+				require.Equal(t, http.StatusOK, fast.callsAs(t, "", say1), "the next call succeeds after Retry-After")
 			})
 		})
 	}
@@ -284,7 +294,7 @@ func TestLeastRecentlyUsedCallersAreEvicted(t *testing.T) {
 			l.connectsFrom(netip.AddrPortFrom(netip.AddrFrom4([4]byte{10, 0, byte(address >> 8), byte(address)}), 1).String())
 			v := l.connect(t)
 			defer func() { require.NoError(t, v.Close()) }()
-			status, _, _ := v.calls(t, "echo", "hi")
+			status, _, _ := v.calls(t)
 			return status
 		}
 		require.Equal(t, http.StatusOK, status(0))
@@ -303,17 +313,16 @@ func TestRateLimitCountsCallsOfABatch(t *testing.T) {
 	withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
 		v := l.connect(t)
 		for _, calls := range []int{5, 8} { // the second is paid for lateDialect
-			v.posts(t, "["+strings.Repeat(say1+",", calls-1)+say1+"]")
+			v.posts(t, "", "["+strings.Repeat(say1+",", calls-1)+say1+"]")
 			status, _, body := v.receives(t)
 			require.Equal(t, http.StatusOK, status)
 			require.Equal(t, calls, strings.Count(body, "result"))
 		}
-		status, retryAfter, _ := v.calls(t, "echo", "hi")
+		status, retryAfter, _ := v.calls(t)
 		require.Equal(t, http.StatusTooManyRequests, status)
 		require.Equal(t, "4", retryAfter)
 		time.Sleep(4 * time.Second)
-		status, _, _ = v.calls(t, "echo", "hi")
-		require.Equal(t, http.StatusOK, status)
+		require.Equal(t, http.StatusOK, v.callsAs(t, "", say1))
 	})
 }
 
@@ -371,10 +380,8 @@ func TestAddressesThatCountAsOneCaller(t *testing.T) {
 			config := carrier.Config{Limits: carrier.Limits{Rate: 1, Burst: 1}}
 			withLimits(t, config, []string{tt.first, tt.second}, func(t *testing.T, l *addressedNetwork) {
 				first, second := l.connect(t), l.connect(t)
-				status, _, _ := first.calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status)
-				status, _, _ = second.calls(t, "echo", "hi")
-				require.Equal(t, tt.same, status == http.StatusTooManyRequests)
+				require.Equal(t, http.StatusOK, first.callsAs(t, "", say1))
+				require.Equal(t, tt.same, second.callsAs(t, "", say1) == http.StatusTooManyRequests)
 			})
 		})
 	}
@@ -397,15 +404,14 @@ func TestTooManyCallsAtOnce(t *testing.T) {
 				}
 				synctest.Wait()
 				next := l.connect(t)
-				status, retryAfter, _ := next.calls(t, "echo", "hi")
+				status, retryAfter, _ := next.calls(t)
 				require.Equal(t, tt.want, status)
 				require.Equal(t, "1", retryAfter)
 				for _, v := range busy {
 					status, _, _ := v.receives(t)
 					require.Equal(t, http.StatusOK, status)
 				}
-				status, _, _ = next.calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status, "a slot is free after the call")
+				require.Equal(t, http.StatusOK, next.callsAs(t, "", say1), "a slot is free after the call")
 			})
 		})
 	}
@@ -424,14 +430,12 @@ func TestTooManyConnections(t *testing.T) {
 			third, other := l.connect(t), l.connect(t)
 			_, err := third.Read(make([]byte, 1))
 			require.ErrorIs(t, err, io.EOF)
-			status, _, _ := other.calls(t, "echo", "hi")
-			require.Equal(t, http.StatusOK, status, "another address may connect")
+			require.Equal(t, http.StatusOK, other.callsAs(t, "", say1), "another address may connect")
 			require.NoError(t, first.Close())
 			synctest.Wait()
 			l.connectsFrom("192.0.2.1:4")
-			status, _, _ = l.connect(t).calls(t, "echo", "hi")
-			require.Equal(t, http.StatusOK, status, "a closed connection frees its slot")
-			status, _, _ = second.receives(t)
+			require.Equal(t, http.StatusOK, l.connect(t).callsAs(t, "", say1), "a closed connection frees its slot")
+			status, _, _ := second.receives(t)
 			require.Equal(t, http.StatusOK, status, "no call is cut off")
 		})
 	})
@@ -445,8 +449,7 @@ func TestTooManyConnections(t *testing.T) {
 			}
 			synctest.Wait() // a connection without a call would be replaced
 			start := time.Now()
-			status, _, _ := l.connect(t).calls(t, "echo", "hi") // waits for a slot
-			require.Equal(t, http.StatusOK, status)
+			require.Equal(t, http.StatusOK, l.connect(t).callsAs(t, "", say1)) // waits for a slot
 			require.Equal(t, 3*time.Second, time.Since(start).Truncate(time.Second), "the first response frees its slot, before the idle timeout")
 		})
 	})
@@ -486,8 +489,7 @@ func TestEndlessBodiesAreCutOff(t *testing.T) {
 				require.Less(t, time.Since(start), 17*time.Second)
 				require.NoError(t, v.Close())
 				sending.Wait()
-				status, _, _ := l.connect(t).calls(t, "echo", "hi")
-				require.Equal(t, http.StatusOK, status, "other clients are served")
+				require.Equal(t, http.StatusOK, l.connect(t).callsAs(t, "", say1), "other clients are served")
 			})
 		})
 	}
