@@ -142,14 +142,14 @@ type testAgent struct {
 
 const pipeEndpoint = "http://agent.test:80" + carrier.Path
 
-// inVirtualTime runs a test of an agent in virtual time.
-func inVirtualTime(t *testing.T, mux func() *transport.Mux, test func(t *testing.T, a *testAgent)) {
+// inVirtualTime runs a test of an agent with a waitingMux in virtual time.
+func inVirtualTime(t *testing.T, test func(t *testing.T, a *testAgent)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := pipenet.Listen("agent.test:80")
 		a := &testAgent{
 			client:   newClient(t, l.Dial),
-			server:   carrier.NewServer(mux(), carrier.Config{MaxBody: maxBody}),
+			server:   carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody}),
 			listener: l,
 		}
 		var serving sync.WaitGroup
