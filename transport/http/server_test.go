@@ -2,16 +2,11 @@ package http_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/tls"
 	"crypto/x509"
-	"errors"
 	"fmt"
 	"io"
-	"math/big"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"sync"
@@ -68,38 +63,24 @@ func TestServerAnswersPosts(t *testing.T) {
 			`{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`},
 		{"no JSON", `hello`, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}`},
 		{"nothing", ``, `{"jsonrpc":"2.0","error":{"code":-32700,"message":"Parse error"},"id":null}`},
+		{"a notification", `{"jsonrpc":"2.0","method":"echo","params":{}}`, ``},
+		{"a batch of notifications", `[{"jsonrpc":"2.0","method":"echo","params":{}}]`, ``},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(tt.body), nil)
-			assert.Equal(t, http.StatusOK, got.status)
-			assert.Equal(t, "application/json", got.header.Get("Content-Type"))
-			assert.Equal(t, tt.want, got.body)
-		})
-		t.Run(tt.name+", of unknown length", func(t *testing.T) {
-			got := send(t, http.MethodPost, base+"/mcp", io.MultiReader(strings.NewReader(tt.body)), nil)
-			assert.Equal(t, http.StatusOK, got.status)
-			assert.Equal(t, tt.want, got.body)
-		})
-	}
-}
-
-func TestNotificationsGetNoBody(t *testing.T) {
-	base, _ := start(t, serving(map[string]handler{
-		"fail":  func(context.Context, string, *text) (any, error) { return nil, errors.New("no") },
-		"panic": func(context.Context, string, *text) (any, error) { panic("no") },
-	}), carrier.Config{MaxBody: maxBody})
-	for _, tt := range []struct{ name, body string }{
-		{"a notification", `{"jsonrpc":"2.0","method":"echo","params":{}}`},
-		{"one that fails", `{"jsonrpc":"2.0","method":"fail","params":{}}`},
-		{"one that panics", `{"jsonrpc":"2.0","method":"panic","params":{}}`},
-		{"unknown method", `{"jsonrpc":"2.0","method":"no"}`},
-		{"a batch of them", `[{"jsonrpc":"2.0","method":"echo","params":{}},{"jsonrpc":"2.0","method":"no"}]`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			got := send(t, http.MethodPost, base+"/mcp", strings.NewReader(tt.body), nil)
-			assert.Equal(t, http.StatusNoContent, got.status)
-			assert.Empty(t, got.body)
-		})
+		for length, body := range map[string]io.Reader{
+			"":                    strings.NewReader(tt.body),
+			", of unknown length": io.MultiReader(strings.NewReader(tt.body)),
+		} {
+			t.Run(tt.name+length, func(t *testing.T) {
+				got := send(t, http.MethodPost, base+"/mcp", body, nil)
+				assert.Equal(t, tt.want, got.body)
+				if tt.want == "" {
+					assert.Equal(t, http.StatusNoContent, got.status)
+				} else {
+					assert.Equal(t, http.StatusOK, got.status)
+					assert.Equal(t, "application/json", got.header.Get("Content-Type"))
+				}
+			})
+		}
 	}
 }
 
@@ -260,25 +241,25 @@ func TestClientReadsTheRefusalOfALargeBody(t *testing.T) {
 	require.Equal(t, "hi", answer)
 }
 
-// A lateDialect calls the server again after its response.
-type lateDialect struct{ asked chan string }
+// A dialectFunc is a dialect made of one function.
+type dialectFunc func(ctx context.Context, from netip.Addr, body []byte, serve carrier.Serve) []byte
 
-func (l lateDialect) Serve(ctx context.Context, _ netip.Addr, path string, body []byte, serve carrier.Serve) (int, transport.Answer) {
-	if path != carrier.Path {
-		return http.StatusOK, transport.Answer{Body: []byte(`{"path":"` + path + `","bytes":` + string(rune('0'+len(body))) + `}`)}
-	}
-	go func() { l.asked <- string(serve(context.WithoutCancel(ctx), body).Body) }()
-	return http.StatusOK, serve(ctx, body)
+func (f dialectFunc) Serve(ctx context.Context, from netip.Addr, _ string, body []byte, serve carrier.Serve) (
+	int, transport.Answer,
+) {
+	return http.StatusOK, transport.Answer{Body: f(ctx, from, body, serve)}
 }
 
 // A dialect may call serve after it has returned its response.
 func TestDialectMayCallAfterItsResponse(t *testing.T) {
-	l := lateDialect{make(chan string, 1)}
-	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: l})
-	body := `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
-	answer := send(t, http.MethodPost, base+"/mcp", strings.NewReader(body), nil).body
-	assert.JSONEq(t, `{"jsonrpc":"2.0","result":{"Text":"hi"},"id":1}`, answer)
-	assert.Equal(t, answer, <-l.asked)
+	asked := make(chan string, 1)
+	late := func(ctx context.Context, _ netip.Addr, body []byte, serve carrier.Serve) []byte {
+		go func() { asked <- string(serve(context.WithoutCancel(ctx), body).Body) }()
+		return serve(ctx, body).Body
+	}
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: dialectFunc(late)})
+	assert.Equal(t, echoed, send(t, http.MethodPost, base+"/mcp", strings.NewReader(say1), nil).body)
+	assert.Equal(t, echoed, <-asked)
 }
 
 // A request to a path of the dialect needs neither a body nor a Content-Type. The path of
@@ -290,7 +271,8 @@ func TestThirdPartyPathNeedsNoBody(t *testing.T) {
 			return send(t, http.MethodPost, base+path, strings.NewReader(body), http.Header{"Content-Type": kind}).status
 		}
 	}
-	ask := with(carrier.Config{MaxBody: maxBody, Dialect: lateDialect{make(chan string, 1)}})
+	empty := func(context.Context, netip.Addr, []byte, carrier.Serve) []byte { return []byte(`{}`) }
+	ask := with(carrier.Config{MaxBody: maxBody, Dialect: dialectFunc(empty)})
 	assert.Equal(t, http.StatusOK, ask("/create_schedule", "", nil))
 	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "{}", nil))
 	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "", []string{"text/plain"}))
@@ -299,44 +281,26 @@ func TestThirdPartyPathNeedsNoBody(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, plain("/create_schedule", "", nil))
 }
 
-// An addressRecorder records the addresses of callers.
-type addressRecorder struct{ from chan netip.Addr }
-
-func (w addressRecorder) Serve(_ context.Context, from netip.Addr, _ string, _ []byte, _ carrier.Serve) (int, transport.Answer) {
-	w.from <- from
-	return http.StatusOK, transport.Answer{Body: []byte(`{}`)}
-}
-
 func TestDialectIsToldTheAddressOfTheCaller(t *testing.T) {
-	w := addressRecorder{make(chan netip.Addr, 1)}
-	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: w})
-	send(t, http.MethodPost, base+"/mcp", strings.NewReader(`{}`), nil)
-	assert.True(t, (<-w.from).IsLoopback())
-}
-
-// certificate returns a certificate of agent.test and a pool that trusts it.
-func certificate(t *testing.T) (*tls.Config, *x509.CertPool) {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	require.NoError(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), DNSNames: []string{"agent.test"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour),
+	var caller netip.Addr
+	record := func(_ context.Context, from netip.Addr, _ []byte, _ carrier.Serve) []byte {
+		caller = from
+		return []byte(`{}`)
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
-	require.NoError(t, err)
-	cert, err := x509.ParseCertificate(der)
-	require.NoError(t, err)
-	pool := x509.NewCertPool()
-	pool.AddCert(cert)
-	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, pool
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Dialect: dialectFunc(record)})
+	send(t, http.MethodPost, base+"/mcp", strings.NewReader(`{}`), nil)
+	assert.True(t, caller.IsLoopback())
 }
 
 func TestTLS(t *testing.T) {
+	certified := httptest.NewTLSServer(nil) // for its certificate, which is one of example.com
+	certified.Close()
+	roots := x509.NewCertPool()
+	roots.AddCert(certified.Certificate())
 	synctest.Test(t, func(t *testing.T) {
-		config, roots := certificate(t)
-		l := pipenet.Listen("agent.test:80")
-		server := carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody, TLS: config, Limits: carrier.Limits{Conns: 8}})
+		l := pipenet.Listen("example.com:80")
+		limits := carrier.Limits{Conns: 8}
+		server := carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody, TLS: certified.TLS, Limits: limits})
 		var serving sync.WaitGroup
 		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
 		defer serving.Wait()
@@ -348,7 +312,7 @@ func TestTLS(t *testing.T) {
 			timing.Departed, timing.Body = time.Time{}, nil
 			return timing, err
 		}
-		const endpoint = "https://agent.test:80/mcp"
+		const endpoint = "https://example.com:80/mcp"
 		for range 10 { // more than there are places: each gives its own back
 			timing, err := calls(roots, endpoint)
 			require.NoError(t, err)
@@ -358,7 +322,7 @@ func TestTLS(t *testing.T) {
 			require.ErrorContains(t, err, "signed by unknown authority; --tls-ca names one to trust")
 			require.Equal(t, &transport.Timing{Connecting: second}, timing, "the handshake has begun")
 
-			_, err = calls(roots, pipeEndpoint)
+			_, err = calls(roots, "http://example.com:80/mcp")
 			require.Equal(t, &carrier.StatusError{Status: 400, TLS: true}, err)
 		}
 	})
