@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"context"
+	"io"
 	"net"
 	"net/http"
 	"sync"
@@ -103,6 +104,14 @@ func serveHandler(t *testing.T, h http.HandlerFunc) (endpoint string) {
 		serving.Wait()
 	})
 	return "http://" + l.Addr().String() + carrier.Path
+}
+
+// answering is a handler with one response.
+func answering(status int, body string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
 }
 
 // newClient returns a client that is closed at the end of the test.

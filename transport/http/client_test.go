@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -168,10 +169,7 @@ func TestVacantPathIsReported(t *testing.T) {
 		{501, "", false},
 	} {
 		t.Run(fmt.Sprint(test.status, " ", test.body), func(t *testing.T) {
-			endpoint := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(test.status)
-				_, _ = io.WriteString(w, test.body)
-			})
+			endpoint := serveHandler(t, answering(test.status, test.body))
 			_, err := protocol.Ping.Call(t.Context(), newClient(t, nil), protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{})
 			assert.True(t, protocol.Answered(err))
 			assert.Equal(t, test.vacant, protocol.Vacant(err))
@@ -181,42 +179,31 @@ func TestVacantPathIsReported(t *testing.T) {
 
 func TestRefusalsWithAnErrorObject(t *testing.T) {
 	for _, tt := range []struct {
-		name   string
-		status int
-		body   string
-		want   transport.Error
-		data   string
+		name, body string
+		want       transport.Error
 	}{
-		{"400", http.StatusBadRequest, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"},"id":1}`,
-			transport.Error{Code: -32602, Message: "Invalid params"}, ""},
-		{"400 for an invalid request", http.StatusBadRequest, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
-			transport.Error{Code: -32600, Message: "Invalid Request"}, ""},
-		{"401 with data", http.StatusUnauthorized, `{"jsonrpc":"2.0","error":{"code":4001,"message":"AUTH_TOKEN_INVALID","data":{"error_code":"E012"}},"id":1}`,
-			transport.Error{Code: 4001, Message: "AUTH_TOKEN_INVALID"}, `{"error_code":"E012"}`},
-		{"404 for a method", http.StatusNotFound, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`,
-			transport.Error{Code: -32601, Message: "Method not found"}, ""},
-		{"400 with a bare word", http.StatusBadRequest, `{"error":"Unknown method"}`,
-			transport.Error{Code: -32603, Message: "an error that is not a JSON-RPC error object"}, ""},
-		{"500 for what failed inside", http.StatusInternalServerError, `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool: x"},"id":1}`,
-			transport.Error{Code: -32603, Message: "Unknown tool: x"}, ""},
-		{"200", http.StatusOK, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
-			transport.Error{Code: -32600, Message: "Invalid Request"}, ""},
+		{"400", `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"},"id":1}`,
+			transport.Error{Status: 400, Code: -32602, Message: "Invalid params"}},
+		{"400 with the id null", `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
+			transport.Error{Status: 400, Code: -32600, Message: "Invalid Request"}},
+		{"401 with data", `{"jsonrpc":"2.0","error":{"code":4001,"message":"INVALID","data":{"a":"b"}},"id":1}`,
+			transport.Error{Status: 401, Code: 4001, Message: "INVALID", Data: jsontext.Value(`{"a":"b"}`)}},
+		{"404 for a method", `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`,
+			transport.Error{Status: 404, Code: -32601, Message: "Method not found"}},
+		{"400 with a bare word", `{"error":"Unknown method"}`,
+			transport.Error{Status: 400, Code: -32603, Message: "an error that is not a JSON-RPC error object"}},
+		{"500 for what failed inside", `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool: x"},"id":1}`,
+			transport.Error{Status: 500, Code: -32603, Message: "Unknown tool: x"}},
+		{"200", `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
+			transport.Error{Status: 200, Code: -32600, Message: "Invalid Request"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			endpoint := serveHandler(t, func(w http.ResponseWriter, _ *http.Request) {
-				w.WriteHeader(tt.status)
-				_, _ = io.WriteString(w, tt.body)
-			})
+			endpoint := serveHandler(t, answering(tt.want.Status, tt.body))
 			_, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
 			var answered *transport.Error
 			require.ErrorAs(t, err, &answered)
-			data := ""
-			if answered.Data != nil {
-				data = fmt.Sprint(answered.Data)
-			}
-			assert.Equal(t, tt.data, data)
-			assert.Equal(t, tt.want, transport.Error{Code: answered.Code, Message: answered.Message})
-			assert.Equal(t, tt.status, answered.HTTPStatus())
+			assert.Equal(t, &tt.want, answered)
+			assert.Equal(t, tt.want.Status, answered.HTTPStatus())
 		})
 	}
 }

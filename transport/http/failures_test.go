@@ -41,33 +41,34 @@ func thirdParty(t *testing.T, h http.HandlerFunc) *pipenet.Listener {
 }
 
 func TestRetryAfterIsRead(t *testing.T) {
+	type refused = carrier.StatusError
 	const refusal = `{"jsonrpc":"2.0","error":{"code":22,"message":"RATE_LIMITED"},"id":null}`
-	in := func(d time.Duration) string { return time.Now().Add(d).UTC().Format(http.TimeFormat) }
 	for _, tt := range []struct {
 		name   string
 		status int
-		said   func() string
+		said   string
 		body   string
 		want   error
 	}{
-		{"seconds", 429, func() string { return "7" }, "", &carrier.StatusError{Status: 429, After: 7 * time.Second}},
-		{"seconds of a server that is down", 503, func() string { return "7" }, "", &carrier.StatusError{Status: 503, After: 7 * time.Second}},
-		{"a date", 429, func() string { return in(90 * time.Second) }, "", &carrier.StatusError{Status: 429, After: 90 * time.Second}},
-		{"a date that has passed", 429, func() string { return in(-time.Hour) }, "", &carrier.StatusError{Status: 429}},
-		{"a date that is far", 429, func() string { return in(time.Hour) }, "", &carrier.StatusError{Status: 429, After: 10 * time.Minute}},
-		{"too many seconds", 429, func() string { return "9223372036854775807" }, "", &carrier.StatusError{Status: 429, After: 10 * time.Minute}},
-		{"seconds that overflow", 429, func() string { return "99999999999999999999" }, "", &carrier.StatusError{Status: 429}},
-		{"negative seconds", 429, func() string { return "-7" }, "", &carrier.StatusError{Status: 429}},
-		{"words", 429, func() string { return "later" }, "", &carrier.StatusError{Status: 429}},
-		{"nothing", 429, func() string { return "" }, "", &carrier.StatusError{Status: 429}},
-		{"another status", 500, func() string { return "7" }, "", &carrier.StatusError{Status: 500}},
-		{"an error beside it", 429, func() string { return "7" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 7 * time.Second, Status: 429}},
-		{"an error alone", 429, func() string { return "" }, refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", Status: 429}},
+		{"seconds", 429, "7", "", &refused{Status: 429, After: 7 * time.Second}},
+		{"seconds of a server that is down", 503, "7", "", &refused{Status: 503, After: 7 * time.Second}},
+		{"a date", 429, "Sat, 01 Jan 2000 00:01:30 GMT", "", &refused{Status: 429, After: 90 * time.Second}},
+		{"a date that has passed", 429, "Fri, 31 Dec 1999 23:00:00 GMT", "", &refused{Status: 429}},
+		{"a date far away", 429, "Sat, 01 Jan 2000 01:00:00 GMT", "", &refused{Status: 429, After: 10 * time.Minute}},
+		{"too many seconds", 429, "9223372036854775807", "", &refused{Status: 429, After: 10 * time.Minute}},
+		{"seconds that overflow", 429, "99999999999999999999", "", &refused{Status: 429}},
+		{"negative seconds", 429, "-7", "", &refused{Status: 429}},
+		{"words", 429, "later", "", &refused{Status: 429}},
+		{"nothing", 429, "", "", &refused{Status: 429}},
+		{"another status", 500, "7", "", &refused{Status: 500}},
+		{"an error beside it", 429, "7", refusal,
+			&transport.Error{Code: 22, Message: "RATE_LIMITED", After: 7 * time.Second, Status: 429}},
+		{"an error alone", 429, "", refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", Status: 429}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { // from the beginning of the year 2000
 				l := thirdParty(t, func(w http.ResponseWriter, _ *http.Request) {
-					w.Header().Set("Retry-After", tt.said())
+					w.Header().Set("Retry-After", tt.said)
 					w.WriteHeader(tt.status)
 					_, _ = io.WriteString(w, tt.body)
 				})
@@ -111,21 +112,17 @@ func TestLocalFailures(t *testing.T) {
 func TestForbiddenAddresses(t *testing.T) {
 	base, l := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
 	var asked []netip.Addr
-	allow := func(yes bool) func(netip.Addr) bool {
-		return func(a netip.Addr) bool {
+	client := func(allowed bool) *carrier.Client {
+		c := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Allow: func(a netip.Addr) bool {
 			asked = append(asked, a)
-			return yes
-		}
-	}
-	client := func(c carrier.ClientConfig) *carrier.Client {
-		c.MaxReply = maxReply
-		made := carrier.NewClient(c)
-		t.Cleanup(made.Close)
-		return made
+			return allowed
+		}})
+		t.Cleanup(c.Close)
+		return c
 	}
 	loopback := netip.MustParseAddr("127.0.0.1")
 	t.Run("one that is", func(t *testing.T) {
-		_, err := say(context.Background(), client(carrier.ClientConfig{Allow: allow(false)}), base+"/mcp", "echo", "hi")
+		_, err := say(context.Background(), client(false), base+"/mcp", "echo", "hi")
 		require.Equal(t, &transport.ForbiddenError{Endpoint: base + "/mcp", Address: loopback}, err)
 		var unreachable *transport.UnreachableError
 		require.NotErrorAs(t, err, &unreachable)
@@ -134,12 +131,12 @@ func TestForbiddenAddresses(t *testing.T) {
 	t.Run("one in other clothes", func(t *testing.T) {
 		port := l.Addr().(*net.TCPAddr).AddrPort().Port()
 		endpoint := "http://" + netip.AddrPortFrom(netip.MustParseAddr("::ffff:127.0.0.1"), port).String() + "/mcp"
-		_, err := say(context.Background(), client(carrier.ClientConfig{Allow: allow(false)}), endpoint, "echo", "hi")
+		_, err := say(context.Background(), client(false), endpoint, "echo", "hi")
 		require.Equal(t, &transport.ForbiddenError{Endpoint: endpoint, Address: loopback}, err)
 	})
 	require.Zero(t, l.accepted.Load(), "no connection was made")
 	t.Run("one that is not", func(t *testing.T) {
-		answer, err := say(context.Background(), client(carrier.ClientConfig{Allow: allow(true)}), base+"/mcp", "echo", "hi")
+		answer, err := say(context.Background(), client(true), base+"/mcp", "echo", "hi")
 		require.NoError(t, err)
 		require.Equal(t, "hi", answer)
 	})
