@@ -156,22 +156,56 @@ func TestSlowRequestsTakeNoSlotsOfCalls(t *testing.T) {
 // streamLimits leave room for a few streams that may be slow.
 var streamLimits = carrier.StreamLimits{Streams: 8, StreamsPerAddress: 4, Write: 5 * time.Second}
 
-// open opens a stream, which ends with ctx.
-func open(ctx context.Context, t *testing.T, url string) *http.Response {
+// open makes a request for a stream, which ends with ctx.
+func open(ctx context.Context, t *testing.T, method, url, body string) *http.Response {
 	t.Helper()
-	q, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	q, err := http.NewRequestWithContext(ctx, method, url, strings.NewReader(body))
 	require.NoError(t, err)
+	q.Header.Set("Content-Type", "application/json")
 	r, err := http.DefaultClient.Do(q)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = r.Body.Close() })
 	return r
 }
 
+// listen is the request for a stream of MCP.
+const listen = `{"jsonrpc":"2.0","method":"subscriptions/listen","id":1}`
+
+// streaming is a handler of streams that end with their requests. It tells when it has begun one.
+func streaming(opened func()) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush()
+		opened()
+		<-r.Context().Done()
+	})
+}
+
+// flooding is a handler of an endless stream. It returns the error that ended it.
+func flooding(ended chan<- error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		for {
+			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+				ended <- err
+				return
+			}
+		}
+	})
+}
+
+// page is a mount that answers at once.
+func page(quota *carrier.Quota) carrier.Mount {
+	return carrier.Mount{Pattern: "GET /page", Handler: http.HandlerFunc(echoing), Quota: quota}
+}
+
+// events is a mount of streams.
+func events(h http.Handler, quota *carrier.Quota) carrier.Mount {
+	return carrier.Mount{Pattern: "GET /events", Handler: h, Quota: quota, Stream: true}
+}
+
 func TestRequestsOfAQuotaTakeNoCalls(t *testing.T) {
 	quota := carrier.NewQuota(carrier.Limits{Rate: 0.001, Burst: 900}, streamLimits)
 	base, _ := start(t, serving(nil), carrier.Config{
-		MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 3},
-		Mounts: []carrier.Mount{{Pattern: "GET /page", Handler: http.HandlerFunc(echoing), Quota: quota}},
+		MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 3}, Mounts: []carrier.Mount{page(quota)},
 	})
 	client := &http.Client{}
 	defer client.CloseIdleConnections()
@@ -195,8 +229,7 @@ func TestRequestsOfAQuotaTakeNoCalls(t *testing.T) {
 func TestCallsTakeNothingOfAQuota(t *testing.T) {
 	quota := carrier.NewQuota(carrier.Limits{}, streamLimits)
 	base, _ := start(t, serving(nil), carrier.Config{
-		MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 1},
-		Mounts: []carrier.Mount{{Pattern: "GET /page", Handler: http.HandlerFunc(echoing), Quota: quota}},
+		MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 1}, Mounts: []carrier.Mount{page(quota)},
 	})
 	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
 		assert.Equal(t, want, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).status)
@@ -207,26 +240,17 @@ func TestCallsTakeNothingOfAQuota(t *testing.T) {
 func TestStreamsOfAQuotaHaveSlotsOfTheirOwn(t *testing.T) {
 	quota := carrier.NewQuota(carrier.Limits{CallsPerAddress: 1}, streamLimits)
 	var opened sync.WaitGroup
-	stream := func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusOK)
-		_ = http.NewResponseController(w).Flush()
-		opened.Done()
-		<-r.Context().Done()
-	}
 	base, _ := start(t, serving(nil), carrier.Config{
 		MaxBody: maxBody, Limits: carrier.Limits{CallsPerAddress: 1},
-		Mounts: []carrier.Mount{
-			{Pattern: "GET /events", Handler: http.HandlerFunc(stream), Quota: quota, Stream: true},
-			{Pattern: "GET /page", Handler: http.HandlerFunc(echoing), Quota: quota},
-		},
+		Mounts: []carrier.Mount{events(streaming(opened.Done), quota), page(quota)},
 	})
 	ctx, end := context.WithCancel(t.Context())
 	opened.Add(streamLimits.StreamsPerAddress)
 	for range streamLimits.StreamsPerAddress {
-		require.Equal(t, http.StatusOK, open(ctx, t, base+"/events").StatusCode)
+		require.Equal(t, http.StatusOK, open(ctx, t, http.MethodGet, base+"/events", "").StatusCode)
 	}
 	opened.Wait()
-	full := open(ctx, t, base+"/events")
+	full := open(ctx, t, http.MethodGet, base+"/events", "")
 	assert.Equal(t, http.StatusServiceUnavailable, full.StatusCode)
 	assert.Equal(t, "1", full.Header.Get("Retry-After"))
 	assert.Equal(t, http.StatusOK, send(t, http.MethodGet, base+"/page", nil, nil).status, "a page beside the streams")
@@ -238,18 +262,10 @@ func TestWriteDeadlineOfAQuotaEndsItsStream(t *testing.T) {
 	limits := streamLimits
 	limits.Write = 100 * time.Millisecond
 	ended := make(chan error, 1)
-	flood := func(w http.ResponseWriter, _ *http.Request) {
-		for {
-			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
-				ended <- err
-				return
-			}
-		}
-	}
-	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Mounts: []carrier.Mount{{
-		Pattern: "GET /events", Handler: http.HandlerFunc(flood), Quota: carrier.NewQuota(carrier.Limits{}, limits), Stream: true,
-	}}})
-	open(t.Context(), t, base+"/events") // and read nothing
+	base, _ := start(t, serving(nil), carrier.Config{
+		MaxBody: maxBody, Mounts: []carrier.Mount{events(flooding(ended), carrier.NewQuota(carrier.Limits{}, limits))},
+	})
+	open(t.Context(), t, http.MethodGet, base+"/events", "") // and read nothing
 	select {
 	case err := <-ended:
 		assert.ErrorIs(t, err, os.ErrDeadlineExceeded)
@@ -259,28 +275,25 @@ func TestWriteDeadlineOfAQuotaEndsItsStream(t *testing.T) {
 }
 
 func TestServerWithoutMuxHasItsMountsOnly(t *testing.T) {
-	base, _ := start(t, nil, carrier.Config{MaxBody: maxBody, Mounts: []carrier.Mount{{
-		Pattern: "GET /page", Handler: http.HandlerFunc(echoing), Quota: carrier.NewQuota(carrier.Limits{}, streamLimits),
-	}}})
+	quota := carrier.NewQuota(carrier.Limits{}, streamLimits)
+	base, _ := start(t, nil, carrier.Config{MaxBody: maxBody, Mounts: []carrier.Mount{page(quota)}})
 	assert.Equal(t, http.StatusOK, send(t, http.MethodGet, base+"/page", nil, nil).status)
 	assert.Equal(t, http.StatusNotFound, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).status)
 }
 
 func TestShutdownEndsTheStreamsOfAQuota(t *testing.T) {
 	opened, ended := make(chan struct{}), make(chan struct{})
-	stream := func(w http.ResponseWriter, r *http.Request) {
-		_ = http.NewResponseController(w).Flush()
-		close(opened)
-		<-r.Context().Done()
+	stream := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		streaming(func() { close(opened) }).ServeHTTP(w, r)
 		close(ended)
-	}
-	server := carrier.NewServer(nil, carrier.Config{Mounts: []carrier.Mount{{
-		Pattern: "GET /events", Handler: http.HandlerFunc(stream), Quota: carrier.NewQuota(carrier.Limits{}, streamLimits), Stream: true,
-	}}})
+	})
+	server := carrier.NewServer(nil, carrier.Config{
+		Mounts: []carrier.Mount{events(stream, carrier.NewQuota(carrier.Limits{}, streamLimits))},
+	})
 	l := loopback(t)
 	var serving sync.WaitGroup
 	serving.Go(func() { assert.NoError(t, server.Serve(l)) })
-	open(t.Context(), t, "http://"+l.Addr().String()+"/events")
+	open(t.Context(), t, http.MethodGet, "http://"+l.Addr().String()+"/events", "")
 	<-opened
 	assert.NoError(t, server.Shutdown(t.Context()))
 	<-ended

@@ -85,33 +85,18 @@ func TestRequestsOfMCPHaveTheGuardsOfTheServer(t *testing.T) {
 // from them.
 func TestStreamsTakeNoSlotsOfCalls(t *testing.T) {
 	var opened sync.WaitGroup
-	stream := func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusOK)
-		_ = http.NewResponseController(w).Flush()
-		opened.Done()
-		<-r.Context().Done()
-	}
 	base, _ := start(t, serving(nil), carrier.Config{
-		MaxBody: maxBody, MCP: http.HandlerFunc(stream), Limits: carrier.Limits{CallsPerAddress: 1},
+		MaxBody: maxBody, MCP: streaming(opened.Done), Limits: carrier.Limits{CallsPerAddress: 1},
 	})
 	ctx, end := context.WithCancel(t.Context())
-	listen := func() *http.Response {
-		q, err := http.NewRequestWithContext(ctx, http.MethodPost, base+carrier.Path, strings.NewReader(`{"jsonrpc":"2.0","method":"subscriptions/listen","id":1}`))
-		require.NoError(t, err)
-		q.Header.Set("Content-Type", "application/json")
-		r, err := http.DefaultClient.Do(q)
-		require.NoError(t, err)
-		t.Cleanup(func() { _ = r.Body.Close() })
-		return r
-	}
 	const slots = 256
 	opened.Add(slots)
 	for range slots {
-		require.Equal(t, http.StatusOK, listen().StatusCode)
+		require.Equal(t, http.StatusOK, open(ctx, t, http.MethodPost, base+carrier.Path, listen).StatusCode)
 	}
 	opened.Wait()
 	assert.Equal(t, echoed, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).body, "a call beside the streams")
-	full := listen()
+	full := open(ctx, t, http.MethodPost, base+carrier.Path, listen)
 	assert.Equal(t, http.StatusServiceUnavailable, full.StatusCode, "one stream more")
 	assert.Equal(t, "1", full.Header.Get("Retry-After"))
 	end()
@@ -120,20 +105,8 @@ func TestStreamsTakeNoSlotsOfCalls(t *testing.T) {
 // A client that has stopped reading loses its stream at the deadline of a write.
 func TestStreamOfAClientThatDoesNotReadEnds(t *testing.T) {
 	ended := make(chan error, 1)
-	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		for {
-			if _, err := w.Write(make([]byte, 64<<10)); err != nil {
-				ended <- err
-				return
-			}
-		}
-	})})
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+carrier.Path, strings.NewReader(`{"jsonrpc":"2.0","method":"subscriptions/listen","id":1}`))
-	require.NoError(t, err)
-	q.Header.Set("Content-Type", "application/json")
-	r, err := http.DefaultClient.Do(q)
-	require.NoError(t, err)
-	defer func() { _ = r.Body.Close() }()
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: flooding(ended)})
+	open(t.Context(), t, http.MethodPost, base+carrier.Path, listen) // and read nothing
 	assert.ErrorIs(t, <-ended, os.ErrDeadlineExceeded)
 }
 
@@ -192,8 +165,7 @@ func checkGuards(t *testing.T, quota *carrier.Quota) {
 // A monitor would take a busy agent for a dead one.
 func TestMountsWithoutAQuotaHaveNoLimitOfCalls(t *testing.T) {
 	base, _ := start(t, serving(nil), carrier.Config{
-		MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 1},
-		Mounts: []carrier.Mount{{Pattern: "GET /page", Handler: http.HandlerFunc(echoing)}},
+		MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 1}, Mounts: []carrier.Mount{page(nil)},
 	})
 	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
 		assert.Equal(t, want, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).status)
@@ -205,7 +177,7 @@ func TestMountsWithoutAQuotaHaveNoLimitOfCalls(t *testing.T) {
 func TestServerTellsOfMisdirectedRequests(t *testing.T) {
 	var told []string
 	base, _ := start(t, serving(nil), carrier.Config{
-		MaxBody: maxBody, Mounts: []carrier.Mount{{Pattern: "GET /page", Handler: http.HandlerFunc(echoing)}},
+		MaxBody: maxBody, Mounts: []carrier.Mount{page(nil)},
 		Misdirected: func(_ context.Context, method, path string) { told = append(told, method+" "+path) },
 	})
 	for _, tt := range []struct{ method, path, body, kind string }{

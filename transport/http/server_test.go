@@ -185,6 +185,8 @@ func TestBodyLimits(t *testing.T) {
 	}
 	bearer := http.Header{"Authorization": {"Bearer tok-1"}}
 	trusts := identify("tok-1")
+	plain := carrier.Config{MaxBody: small, TooLarge: tooLarge}
+	trusting := carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}
 	for _, tt := range []struct {
 		name    string
 		config  carrier.Config
@@ -192,19 +194,17 @@ func TestBodyLimits(t *testing.T) {
 		header  http.Header
 		refused string // "" when it is answered
 	}{
-		{"at the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small, nil, ""},
-		{"over the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, nil, refusal("1000")},
-		{"far over the limit", carrier.Config{MaxBody: small, TooLarge: tooLarge}, 100_000, nil, refusal("1000")},
+		{"at the limit", plain, small, nil, ""},
+		{"over the limit", plain, small + 1, nil, refusal("1000")},
+		{"far over the limit", plain, 100_000, nil, refusal("1000")},
 		{"over the limit, plain text", carrier.Config{MaxBody: small}, small + 1, nil, "the request is too large\n"},
-		{"a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, large, bearer, ""},
-		{"over a bearer's own limit", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, large + 1, bearer, refusal("5000")},
-		{"a bearer's limit without a bearer", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, small + 1, nil, refusal("1000")},
-		{"a bearer's limit with another credential", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, small + 1,
-			http.Header{"Authorization": {"Basic dXNlcjpwYXNz"}}, refusal("1000")},
-		{"a bearer's limit with a bearer that is not trusted", carrier.Config{MaxBody: small, MaxBearerBody: large, Identify: trusts, TooLarge: tooLarge}, small + 1,
-			http.Header{"Authorization": {"Bearer tok-2"}}, refusal("1000")},
+		{"a bearer's own limit", trusting, large, bearer, ""},
+		{"over a bearer's own limit", trusting, large + 1, bearer, refusal("5000")},
+		{"a bearer's limit without a bearer", trusting, small + 1, nil, refusal("1000")},
+		{"another credential", trusting, small + 1, http.Header{"Authorization": {"Basic dXNl"}}, refusal("1000")},
+		{"another bearer", trusting, small + 1, http.Header{"Authorization": {"Bearer tok-2"}}, refusal("1000")},
 		{"a bearer's limit if no bearer is trusted", carrier.Config{MaxBody: small, MaxBearerBody: large, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
-		{"a bearer without a limit of its own", carrier.Config{MaxBody: small, TooLarge: tooLarge}, small + 1, bearer, refusal("1000")},
+		{"a bearer without a limit of its own", plain, small + 1, bearer, refusal("1000")},
 		{"a smaller limit of a bearer is ignored", carrier.Config{MaxBody: large, MaxBearerBody: small, Identify: trusts, TooLarge: tooLarge}, large, bearer, ""},
 	} {
 		base, _ := start(t, serving(nil), tt.config)
