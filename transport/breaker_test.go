@@ -20,33 +20,14 @@ import (
 
 // A fakeCaller returns its error after a second, and counts its calls.
 type fakeCaller struct {
-	mu    sync.Mutex
 	calls int
 	err   error
 }
 
 func (m *fakeCaller) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
-	m.mu.Lock()
 	m.calls++
-	err := m.err
-	m.mu.Unlock()
 	time.Sleep(time.Second)
-	if err != nil {
-		return nil, nil, err
-	}
-	return "fine", nil, nil
-}
-
-func (m *fakeCaller) is(err error) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.err = err
-}
-
-func (m *fakeCaller) called() int {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.calls
+	return "fine", nil, m.err
 }
 
 var errBroken = errors.New("broken")
@@ -79,7 +60,7 @@ func TestBreaker(t *testing.T) {
 		require.Equal(t, &transport.OpenError{Endpoint: "http://agent/mcp", Until: opened.Add(time.Minute)}, open)
 		require.EqualError(t, open, "http://agent/mcp has failed too often; the next try is at 2000-01-01T00:01:05Z")
 		require.Equal(t, opened, time.Now(), "an open breaker fails at once")
-		require.Equal(t, 5, next.called())
+		require.Equal(t, 5, next.calls)
 		_, _, err := b.Call(t.Context(), transport.Request{Endpoint: "http://other/mcp", Method: "notify"})
 		require.ErrorIs(t, err, errBroken, "calls to another endpoint pass")
 
@@ -95,7 +76,7 @@ func TestBreaker(t *testing.T) {
 		require.Equal(t, time.Now().Add(time.Minute), open.Until)
 
 		time.Sleep(time.Minute)
-		next.is(nil)
+		next.err = nil
 		for range 10 {
 			require.NoError(t, tell(t, b, "notify"))
 		}
@@ -113,8 +94,8 @@ func TestEssentialCallsPassAnOpenBreaker(t *testing.T) {
 		}
 		var open *transport.OpenError
 		require.ErrorAs(t, tell(t, b, "notify"), &open, "failures of essential calls count")
-		require.Equal(t, 20, next.called())
-		next.is(nil)
+		require.Equal(t, 20, next.calls)
+		next.err = nil
 		require.NoError(t, tell(t, b, "choose"))
 		require.NoError(t, tell(t, b, "notify"), "an essential call that succeeds closes the breaker")
 		require.Equal(t, 2, strings.Count(log.String(), "\n"), "opened, closed: %s", log)
@@ -161,11 +142,11 @@ func TestSuccessResetsTheFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b, next, _ := newBreaker(nil)
 		for range 10 {
-			next.is(errBroken)
+			next.err = errBroken
 			for range 4 {
 				require.ErrorIs(t, tell(t, b, "notify"), errBroken)
 			}
-			next.is(nil)
+			next.err = nil
 			require.NoError(t, tell(t, b, "notify"))
 		}
 	})

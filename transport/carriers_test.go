@@ -162,9 +162,8 @@ func pong(status string, seconds int) string {
 	return fmt.Sprintf(`{"conversation_id":"conv-1","message_type":"PONG","protocol":"league.v2","sender":"player:P01","status":%q,"timestamp":"2000-01-01T00:00:%02dZ"}`, status, seconds)
 }
 
-const (
-	joined = `{"accept":true,"conversation_id":"conv-r1m1","match_id":"R1M1","message_type":"GAME_JOIN_ACK","player_id":"P01","protocol":"league.v2","sender":"player:P01","timestamp":"2000-01-01T00:00:00Z"}`
-)
+const joined = `{"accept":true,"conversation_id":"conv-r1m1","match_id":"R1M1","message_type":"GAME_JOIN_ACK",` +
+	`"player_id":"P01","protocol":"league.v2","sender":"player:P01","timestamp":"2000-01-01T00:00:00Z"}`
 
 // Every call has the same result over every carrier.
 func TestAllCarriersBehaveAlike(t *testing.T) {
