@@ -215,7 +215,7 @@ func (v *testConn) sends(t *testing.T, method, words string) {
 	v.posts(t, "", fmt.Sprintf(`{"jsonrpc":"2.0","method":%q,"params":{"Text":%q},"id":1}`, method, words))
 }
 
-// posts posts a body, with a credential unless it is "".
+// posts sends a body, with a credential unless it is "".
 func (v *testConn) posts(t *testing.T, bearer, body string) {
 	t.Helper()
 	if bearer != "" {
