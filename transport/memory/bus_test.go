@@ -116,40 +116,37 @@ func isUnreachable(t require.TestingT, err error) {
 }
 
 func TestValuesArePassedUnchanged(t *testing.T) {
-	bus := memory.NewBus()
-	sent, answered := &question{Number: 1}, &reply{2}
-	var received *question
-	listen(t, bus, serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
-		received = q
-		return answered, nil
-	}}))
-	r, _, err := bus.Call(context.Background(), transport.Request{Endpoint: endpoint, Method: "ask", Params: sent, Decode: func([]byte) (any, error) {
-		return nil, errors.New("a value bus decodes nothing")
-	}})
-	require.NoError(t, err)
-	assert.Same(t, sent, received)
-	assert.Same(t, answered, r)
-}
-
-func TestWireEncodesBothWays(t *testing.T) {
-	bus := memory.NewWireBus()
-	sent, answered := &question{Number: 1}, &reply{2}
-	var received *question
-	listen(t, bus, serving(map[string]handler{"ask": func(_ context.Context, _ string, q *question) (any, error) {
-		received = q
-		return answered, nil
-	}}))
-	var raw string
-	r, _, err := bus.Call(context.Background(), transport.Request{Endpoint: endpoint, Method: "ask", Params: sent, Decode: func(result []byte) (any, error) {
-		raw = string(result)
-		return replyOf(result)
-	}})
-	require.NoError(t, err)
-	assert.Equal(t, sent, received)
-	assert.NotSame(t, sent, received)
-	assert.Equal(t, answered, r)
-	assert.NotSame(t, answered, r)
-	assert.JSONEq(t, `{"Number":2}`, raw)
+	for name, bus := range map[string]*memory.Bus{"values": memory.NewBus(), "wire": memory.NewWireBus()} {
+		t.Run(name, func(t *testing.T) {
+			sent, answered := &question{Number: 1}, &reply{2}
+			var received *question
+			answer := func(_ context.Context, _ string, q *question) (any, error) {
+				received = q
+				return answered, nil
+			}
+			listen(t, bus, serving(map[string]handler{"ask": answer}))
+			var raw string
+			r, _, err := bus.Call(context.Background(), transport.Request{
+				Endpoint: endpoint, Method: "ask", Params: sent,
+				Decode: func(result []byte) (any, error) {
+					raw = string(result)
+					return replyOf(result)
+				},
+			})
+			require.NoError(t, err)
+			if name == "values" {
+				assert.Same(t, sent, received)
+				assert.Same(t, answered, r)
+				assert.Empty(t, raw, "a value bus decodes nothing")
+				return
+			}
+			assert.Equal(t, sent, received)
+			assert.NotSame(t, sent, received)
+			assert.Equal(t, answered, r)
+			assert.NotSame(t, answered, r)
+			assert.JSONEq(t, `{"Number":2}`, raw)
+		})
+	}
 }
 
 func TestWireFailures(t *testing.T) {
@@ -188,16 +185,6 @@ func TestWireFailures(t *testing.T) {
 	}
 }
 
-func TestBearerAndErrorsArePassedOn(t *testing.T) {
-	modes(t, func(t *testing.T, bus *memory.Bus) {
-		listen(t, bus, serving(map[string]handler{"ask": func(_ context.Context, bearer string, _ *question) (any, error) {
-			return nil, &transport.Error{Code: 12, Message: bearer}
-		}}))
-		_, _, err := bus.Call(context.Background(), transport.Request{Endpoint: endpoint, Bearer: "credential", Method: "ask", Params: &question{}, Decode: replyOf})
-		require.Equal(t, &transport.Error{Code: 12, Message: "credential"}, err)
-	})
-}
-
 func TestSlowHandlersDoNotBlockOthers(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		listen(t, bus, serving(map[string]handler{"wait": wait, "echo": echo}))
@@ -219,94 +206,82 @@ func TestSlowHandlersDoNotBlockOthers(t *testing.T) {
 	})
 }
 
-// limits are the ways a caller limits a call: each ends after three seconds.
-func limits() []struct {
-	name       string
+// A limitedBus is a bus with a way to end each call after three seconds.
+type limitedBus struct {
+	*memory.Bus
+
 	ctx, limit time.Duration // 0 for none
-} {
-	return []struct {
-		name       string
-		ctx, limit time.Duration
-	}{
-		{"by a context", 3 * time.Second, 0},
-		{"by a limit", 0, 3 * time.Second},
-		{"by a limit that ends before the context", 30 * time.Second, 3 * time.Second},
+}
+
+// limitedModes is timedModes with each of these ways.
+func limitedModes(t *testing.T, test func(t *testing.T, bus limitedBus)) {
+	t.Helper()
+	for name, limited := range map[string]limitedBus{
+		"by a context": {ctx: 3 * time.Second},
+		"by a limit":   {limit: 3 * time.Second},
+		"by a limit that ends before the context": {ctx: 30 * time.Second, limit: 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			timedModes(t, func(t *testing.T, bus *memory.Bus) { test(t, limitedBus{bus, limited.ctx, limited.limit}) })
+		})
 	}
 }
 
-// within is a context that ends after a time, if it is not 0.
-func within(length time.Duration) (context.Context, context.CancelFunc) {
-	if length == 0 {
-		return context.WithCancel(context.Background())
+// wait calls "wait", and returns how long the call has lasted.
+func (b limitedBus) wait(ctx context.Context, took time.Duration) (r *reply, lasted time.Duration, err error) {
+	ctx, release := context.WithCancel(ctx)
+	if b.ctx != 0 {
+		ctx, release = context.WithTimeout(ctx, b.ctx)
 	}
-	return context.WithTimeout(context.Background(), length)
+	defer release()
+	start := time.Now()
+	r, err = askWithin(ctx, b.Bus, b.limit, "wait", &question{Number: 1, Nanoseconds: int64(took)})
+	return r, time.Since(start), err
 }
 
 func TestDeadlines(t *testing.T) {
-	for _, tt := range limits() {
-		t.Run(tt.name, func(t *testing.T) {
-			timedModes(t, func(t *testing.T, bus *memory.Bus) {
-				listen(t, bus, serving(map[string]handler{"wait": wait}))
-				for _, took := range []time.Duration{0, time.Second, 3*time.Second - 1} {
-					ctx, release := within(tt.ctx)
-					start := time.Now()
-					r, err := askWithin(ctx, bus, tt.limit, "wait", &question{Number: 1, Nanoseconds: int64(took)})
-					require.NoError(t, err, "an answer after %v is in time", took)
-					require.Equal(t, &reply{1}, r)
-					require.Equal(t, took, time.Since(start))
-					release()
-				}
-				for _, took := range []time.Duration{3*time.Second + 1, time.Hour} {
-					ctx, release := within(tt.ctx)
-					start := time.Now()
-					_, err := askWithin(ctx, bus, tt.limit, "wait", &question{Nanoseconds: int64(took)})
-					require.ErrorIs(t, err, context.DeadlineExceeded)
-					require.Equal(t, 3*time.Second, time.Since(start), "the caller returns at its deadline, not when the handler does")
-					release()
-				}
-			})
-		})
-	}
+	limitedModes(t, func(t *testing.T, bus limitedBus) {
+		listen(t, bus.Bus, serving(map[string]handler{"wait": wait}))
+		for _, took := range []time.Duration{0, time.Second, 3*time.Second - 1, 3*time.Second + 1, time.Hour} {
+			r, lasted, err := bus.wait(context.Background(), took)
+			require.Equal(t, min(took, 3*time.Second), lasted, "the caller does not wait for the handler")
+			if took < 3*time.Second {
+				require.NoError(t, err, "an answer after %v is in time", took)
+				require.Equal(t, &reply{1}, r)
+			} else {
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+			}
+		}
+	})
 }
 
 func TestHandlersSeeTheEndOfTheCall(t *testing.T) {
-	for _, tt := range limits() {
-		t.Run(tt.name, func(t *testing.T) {
-			timedModes(t, func(t *testing.T, bus *memory.Bus) {
-				start := time.Now()
-				var lasted time.Duration
-				stop := listen(t, bus, serving(map[string]handler{"ask": func(ctx context.Context, _ string, _ *question) (any, error) {
-					<-ctx.Done()
-					lasted = time.Since(start)
-					time.Sleep(time.Second) // too late for the caller
-					return nil, ctx.Err()
-				}}))
-				ctx, release := within(tt.ctx)
-				_, err := askWithin(ctx, bus, tt.limit, "ask", &question{})
-				require.ErrorIs(t, err, context.DeadlineExceeded)
-				release()
-				stop()
-				require.Equal(t, 3*time.Second, lasted)
-			})
-		})
-	}
+	limitedModes(t, func(t *testing.T, bus limitedBus) {
+		start := time.Now()
+		var lasted time.Duration
+		late := func(ctx context.Context, _ string, _ *question) (any, error) {
+			<-ctx.Done()
+			lasted = time.Since(start)
+			time.Sleep(time.Second) // too late for the caller
+			return nil, ctx.Err()
+		}
+		stop := listen(t, bus.Bus, serving(map[string]handler{"wait": late}))
+		_, _, err := bus.wait(context.Background(), 0)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		stop()
+		require.Equal(t, 3*time.Second, lasted)
+	})
 }
 
 func TestCanceledCallReturns(t *testing.T) {
-	for _, tt := range limits() {
-		t.Run(tt.name, func(t *testing.T) {
-			timedModes(t, func(t *testing.T, bus *memory.Bus) {
-				listen(t, bus, serving(map[string]handler{"wait": wait}))
-				ctx, release := within(tt.ctx)
-				time.AfterFunc(2*time.Second, release)
-				start := time.Now()
-				_, err := askWithin(ctx, bus, tt.limit, "wait", &question{Nanoseconds: int64(time.Hour)})
-				require.ErrorIs(t, err, context.Canceled)
-				require.Equal(t, 2*time.Second, time.Since(start))
-				release()
-			})
-		})
-	}
+	limitedModes(t, func(t *testing.T, bus limitedBus) {
+		listen(t, bus.Bus, serving(map[string]handler{"wait": wait}))
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(2*time.Second, cancel)
+		_, lasted, err := bus.wait(ctx, time.Hour)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 2*time.Second, lasted)
+	})
 }
 
 func TestStopWaitsForRunningHandlers(t *testing.T) {
