@@ -29,13 +29,13 @@ const (
 // connect connects a user without credentials.
 func connect(t testing.TB, s *server.Server, name string, options ...natsgo.Option) *nats.Conn {
 	t.Helper()
+	var conn *nats.Conn
+	var err error
 	if len(options) > 0 {
-		conn, err := natsgo.Connect(s.ClientURL(), options...)
-		require.NoError(t, err)
-		t.Cleanup(conn.Close)
-		return conn
+		conn, err = natsgo.Connect(s.ClientURL(), options...)
+	} else {
+		conn, err = nats.Connect(nats.Options{URLs: []string{s.ClientURL()}, Name: name, Log: zerolog.Nop()})
 	}
-	conn, err := nats.Connect(nats.Options{URLs: []string{s.ClientURL()}, Name: name, Log: zerolog.Nop()})
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	return conn

@@ -18,13 +18,9 @@ import (
 // it has lost the league while it worked.
 func TestServerThatMayNotAnswerIsSilent(t *testing.T) {
 	s := startServer(t, &server.Options{Port: -1})
-	const subject = "evenodd.L.manager.anna"
 	worked := make(chan struct{}, 10)
 	var first, second atomic.Bool
 	for name, leads := range map[string]*atomic.Bool{"first": &first, "second": &second} {
-		conn, err := nats.Connect(nats.Options{URLs: []string{s.ClientURL()}, Name: name, Log: zerolog.Nop()})
-		require.NoError(t, err)
-		t.Cleanup(conn.Close)
 		mux := transport.NewMux(zerolog.Nop())
 		mux.Gate(leads.Load)
 		mux.Handle("who", func(raw []byte) (any, error) { return raw, nil }, func(context.Context, string, any) (any, error) {
@@ -34,18 +30,15 @@ func TestServerThatMayNotAnswerIsSilent(t *testing.T) {
 			}
 			return name, nil
 		})
-		stop, err := nats.Serve(conn, subject, mux, nats.Config{MaxBody: 1000, Log: zerolog.Nop()})
-		require.NoError(t, err)
-		t.Cleanup(func() { stop(0) })
+		serve(t, connect(t, s, name), managerSubject, mux, transport.Limits{})
 	}
-	conn, err := nats.Connect(nats.Options{URLs: []string{s.ClientURL()}, Name: "anna", Log: zerolog.Nop()})
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
+	conn := connect(t, s, "anna")
 	first.Store(true)
 	answers, err := conn.SubscribeSync(nats.InboxOf("anna") + ".x")
 	require.NoError(t, err)
 	ask := func() {
-		require.NoError(t, conn.PublishRequest(subject, answers.Subject, []byte(`{"jsonrpc":"2.0","method":"who","params":{},"id":1}`)))
+		who := []byte(`{"jsonrpc":"2.0","method":"who","params":{},"id":1}`)
+		require.NoError(t, conn.PublishRequest(managerSubject, answers.Subject, who))
 	}
 	ask()
 	<-worked
