@@ -79,19 +79,46 @@ func (b bearer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return http.DefaultTransport.RoundTrip(r)
 }
 
+// serve serves the agent, and returns where.
+func serve(t *testing.T, server *mcp.Server) string {
+	t.Helper()
+	h := httptest.NewServer(server)
+	t.Cleanup(h.Close)
+	return h.URL
+}
+
+// dial connects a client.
+func dial(t *testing.T, to sdk.Transport, o *sdk.ClientOptions) *sdk.ClientSession {
+	t.Helper()
+	session, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o).Connect(t.Context(), to, nil)
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = session.Close() })
+	return session
+}
+
+// post posts a request, and reads its response to the end.
+func post(t *testing.T, url, request string, header http.Header) string {
+	t.Helper()
+	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(request))
+	require.NoError(t, err)
+	q.Header = header
+	q.Header.Set("Content-Type", "application/json")
+	q.Header.Set("Accept", "application/json, text/event-stream")
+	r, err := http.DefaultClient.Do(q)
+	require.NoError(t, err)
+	defer func() { _ = r.Body.Close() }()
+	body, err := io.ReadAll(r.Body)
+	require.NoError(t, err)
+	return string(body)
+}
+
 // connect connects a client to the agent.
 func connect(t *testing.T, credential string, o *sdk.ClientOptions) (*mcp.Server, *sdk.ClientSession) {
 	t.Helper()
 	server := mcp.NewServer(agent())
-	h := httptest.NewServer(server)
-	t.Cleanup(h.Close)
-	client := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, o)
-	session, err := client.Connect(t.Context(), &sdk.StreamableClientTransport{
-		Endpoint: h.URL, HTTPClient: &http.Client{Transport: bearer(credential)},
-	}, nil)
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = session.Close() })
-	return server, session
+	return server, dial(t, &sdk.StreamableClientTransport{
+		Endpoint: serve(t, server), HTTPClient: &http.Client{Transport: bearer(credential)},
+	}, o)
 }
 
 func text(t *testing.T, r *sdk.CallToolResult) string {
@@ -135,13 +162,21 @@ func TestToolGetsArgumentsAndCredential(t *testing.T) {
 	}
 }
 
-func TestErrorOfToolIsAResultWithItsCode(t *testing.T) {
+func TestErrorOfToolIsAResult(t *testing.T) {
 	_, client := connect(t, "", nil)
-	r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "refuse"})
-	require.NoError(t, err)
-	assert.True(t, r.IsError)
-	assert.Equal(t, "E012 AUTH_TOKEN_INVALID: no such token", text(t, r))
-	assert.Equal(t, map[string]any{"error_code": "E012"}, r.StructuredContent)
+	for tool, want := range map[string]struct {
+		text string
+		data any
+	}{
+		"refuse": {"E012 AUTH_TOKEN_INVALID: no such token", map[string]any{"error_code": "E012"}},
+		"fail":   {"no space left", nil},
+	} {
+		r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: tool})
+		require.NoError(t, err)
+		assert.True(t, r.IsError)
+		assert.Equal(t, want.text, text(t, r))
+		assert.Equal(t, want.data, r.StructuredContent)
+	}
 }
 
 func TestResourceNeedsItsCredential(t *testing.T) {
@@ -167,21 +202,6 @@ func TestResourceOfATemplateIsRead(t *testing.T) {
 	}
 }
 
-func TestPromptIsRead(t *testing.T) {
-	_, client := connect(t, "", nil)
-	p, err := client.GetPrompt(t.Context(), &sdk.GetPromptParams{Name: "league"})
-	require.NoError(t, err)
-	assert.Equal(t, "It is a league.", p.Messages[0].Content.(*sdk.TextContent).Text)
-}
-
-func TestErrorWithoutCodeIsShown(t *testing.T) {
-	_, client := connect(t, "", nil)
-	r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "fail"})
-	require.NoError(t, err)
-	assert.True(t, r.IsError)
-	assert.Equal(t, "no space left", text(t, r))
-}
-
 func TestListenerIsToldOfChanges(t *testing.T) {
 	updated := make(chan string, 10)
 	server, client := connect(t, "tok-1", &sdk.ClientOptions{
@@ -205,9 +225,7 @@ func TestServerOfStreamsEndsWithItsInput(t *testing.T) {
 	fromServer, toClient := io.Pipe()
 	ended := make(chan error, 1)
 	go func() { ended <- mcp.NewServer(agent()).Run(t.Context(), fromClient, toClient) }()
-	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
-	require.NoError(t, err)
+	client := dial(t, &sdk.IOTransport{Reader: fromServer, Writer: toServer}, nil)
 	r, err := client.CallTool(t.Context(), &sdk.CallToolParams{Name: "echo"})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"bearer":"","arguments":{}}`, text(t, r))
@@ -264,55 +282,30 @@ func (endless) Read(b []byte) (int, error) {
 }
 
 func TestListenerNeedsItsCredential(t *testing.T) {
-	h := httptest.NewServer(mcp.NewServer(agent()))
-	t.Cleanup(h.Close)
 	const listen = `{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{"notifications":{"resourceSubscriptions":["league://l/standings"]},
 		"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{},
 		"io.modelcontextprotocol/clientInfo":{"name":"test","version":"1"}}}}`
-	q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(listen))
-	require.NoError(t, err)
-	q.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"subscriptions/listen"}}
-	r, err := http.DefaultClient.Do(q)
-	require.NoError(t, err)
-	defer func() { _ = r.Body.Close() }()
-	body, err := io.ReadAll(r.Body) // the response ends
-	require.NoError(t, err)
-	assert.Contains(t, string(body), "E012 AUTH_TOKEN_INVALID")
+	header := http.Header{"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"subscriptions/listen"}}
+	assert.Contains(t, post(t, serve(t, mcp.NewServer(agent())), listen, header), "E012 AUTH_TOKEN_INVALID")
 }
 
 func TestServerWithoutUpdatesOffersNone(t *testing.T) {
 	o := agent()
 	o.Listen = nil
-	h := httptest.NewServer(mcp.NewServer(o))
-	t.Cleanup(h.Close)
-	client, err := sdk.NewClient(&sdk.Implementation{Name: "test", Version: "1"}, nil).
-		Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: h.URL}, nil)
-	require.NoError(t, err)
-	defer func() { _ = client.Close() }()
+	client := dial(t, &sdk.StreamableClientTransport{Endpoint: serve(t, mcp.NewServer(o))}, nil)
 	assert.False(t, client.InitializeResult().Capabilities.Resources.Subscribe)
 }
 
 // A subscription of older revisions needs a session. It must leave nothing behind: its URI
 // would stay in memory.
 func TestSubscriptionWithoutASessionIsRefused(t *testing.T) {
-	h := httptest.NewServer(mcp.NewServer(agent()))
-	defer h.Close()
-	post := func(method, params string) string {
-		q, err := http.NewRequestWithContext(t.Context(), http.MethodPost, h.URL, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`))
-		require.NoError(t, err)
-		q.Header.Set("Content-Type", "application/json")
-		q.Header.Set("Accept", "application/json, text/event-stream")
-		r, err := http.DefaultClient.Do(q)
-		require.NoError(t, err)
-		defer func() { _ = r.Body.Close() }()
-		body, err := io.ReadAll(r.Body)
-		require.NoError(t, err)
-		return string(body)
+	url := serve(t, mcp.NewServer(agent()))
+	request := func(method, params string) string {
+		return post(t, url, `{"jsonrpc":"2.0","id":1,"method":"`+method+`","params":`+params+`}`, http.Header{})
 	}
 	for _, method := range []string{"resources/subscribe", "resources/unsubscribe"} {
-		assert.Contains(t, post(method, `{"uri":"league://l/standings"}`), `"code":-32601`)
+		assert.Contains(t, request(method, `{"uri":"league://l/standings"}`), `"code":-32601`)
 	}
-	began := post("initialize", `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`)
-	assert.Contains(t, began, `"resources":{}`, "the server offers no such subscription")
+	const hello = `{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}`
+	assert.Contains(t, request("initialize", hello), `"resources":{}`, "the server offers no such subscription")
 }
