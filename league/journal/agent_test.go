@@ -18,17 +18,16 @@ var firstAttempt = league.Attempt{MatchID: league.MatchID{Round: 1, Number: 1}, 
 // A testLeague is a state of two players and two referees, and the events that change
 // it.
 type testLeague struct {
-	t *testing.T
-	*journal.State
+	tournamentLog
+
 	round int
 }
 
 func newTestLeague(t *testing.T, suspend, shutdown int) *testLeague {
-	l := &testLeague{t: t, State: journal.NewState()}
-	l.apply(&journal.Created{
-		SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 99, Scoring: league.MatchPoints{Win: 3, Draw: 1},
-		Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
-	})
+	l := &testLeague{tournamentLog: tournamentLog{journal.NewState(), t}}
+	begins := created(99, nil)
+	begins.SuspendAfter, begins.ShutdownAfter = suspend, shutdown
+	l.apply(begins)
 	for _, id := range []string{"P01", "P02"} {
 		l.apply(&journal.AgentRegistered{AgentID: id, Role: protocol.RolePlayer, DisplayName: id, Endpoint: "x", Generation: 1})
 	}
@@ -38,12 +37,6 @@ func newTestLeague(t *testing.T, suspend, shutdown int) *testLeague {
 	assert.Equal(t, "REGISTERED", l.state("P02"))
 	l.apply(&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01", "REF02"}})
 	return l
-}
-
-func (l *testLeague) apply(d journal.Data) { l.t.Helper(); require.NoError(l.t, l.tryApply(d)) }
-
-func (l *testLeague) tryApply(d journal.Data) error {
-	return l.Apply(&journal.Event{Seq: l.Events + 1, At: when, Data: d})
 }
 
 func (l *testLeague) state(id string) string {
@@ -61,8 +54,8 @@ func (l *testLeague) complete() {
 	l.apply(&journal.RoundCompleted{RoundID: l.round, Summary: l.Summary(l.round)})
 }
 
-// play plays a round whose match has a result, reported by REF01.
-func (l *testLeague) play(o league.Result) {
+// playResult plays a round whose match has a result, reported by REF01.
+func (l *testLeague) playResult(o league.Result) {
 	l.t.Helper()
 	id := l.announce()
 	l.apply(&journal.MatchAssigned{Attempt: league.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"})
@@ -121,7 +114,7 @@ func TestFailuresOfPlayer(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			l := newTestLeague(t, 3, 10)
 			for _, o := range tt.ends {
-				l.play(o)
+				l.playResult(o)
 			}
 			assert.Equal(t, tt.want, l.Agents["P02"].Failures)
 		})
@@ -145,9 +138,9 @@ func (l *testLeague) due(id string) string {
 func TestLifecycleOfPlayer(t *testing.T) {
 	l := newTestLeague(t, 2, 5)
 	silent := lostBy("P02", "P01", "E001")
-	l.play(silent)
+	l.playResult(silent)
 	assert.Empty(t, l.due("P02"))
-	l.play(silent)
+	l.playResult(silent)
 	assert.Equal(t, "suspend", l.due("P02"))
 	l.apply(&journal.AgentSuspended{AgentID: "P02", Reason: "away"})
 	assert.Equal(t, "SUSPENDED", l.state("P02"))
@@ -158,15 +151,15 @@ func TestLifecycleOfPlayer(t *testing.T) {
 	forfeit := &journal.MatchForfeited{MatchID: id, Players: []string{"P02"}, Result: silent, Score: league.Both("P01", 3, "P02", 0)}
 	wrong := *forfeit
 	wrong.Players = []string{"P01"}
-	assert.Error(t, l.tryApply(&wrong))
+	assert.Error(t, l.try(&wrong))
 	wrong = *forfeit
 	wrong.WinnerPlayerID = ptr("P02")
-	assert.Error(t, l.tryApply(&wrong))
+	assert.Error(t, l.try(&wrong))
 	wrong = *forfeit
 	wrong.Status = league.StatusWin
-	assert.Error(t, l.tryApply(&wrong))
+	assert.Error(t, l.try(&wrong))
 	l.apply(forfeit)
-	assert.Error(t, l.tryApply(forfeit), "once")
+	assert.Error(t, l.try(forfeit), "once")
 	l.complete()
 	assert.Equal(t, []int{0, 3}, []int{l.Agents["P01"].Failures, l.Agents["P02"].Failures})
 	assert.Equal(t, 3, l.Recorded)
@@ -176,22 +169,22 @@ func TestLifecycleOfPlayer(t *testing.T) {
 	l.apply(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1, Reason: "it answers again"})
 	assert.Equal(t, "ACTIVE", l.state("P02"))
 	assert.Empty(t, l.due("P02"), "no further failure since its return")
-	l.play(silent)
+	l.playResult(silent)
 	assert.Equal(t, "suspend", l.due("P02"), "one further failure is enough")
-	l.play(silent)
+	l.playResult(silent)
 	assert.Equal(t, "shutdown", l.due("P02"))
 	l.apply(&journal.AgentShutdown{AgentID: "P02", Reason: "gone"})
 	assert.Equal(t, "SHUTDOWN", l.state("P02"))
 	assert.Empty(t, l.due("P02"))
-	assert.Error(t, l.tryApply(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1}))
-	assert.Error(t, l.tryApply(&journal.AgentSuspended{AgentID: "P02", Reason: "again"}))
-	assert.Error(t, l.tryApply(&journal.AgentShutdown{AgentID: "P02", Reason: "again"}))
+	assert.Error(t, l.try(&journal.AgentReturned{AgentID: "P02", Endpoint: "x", Generation: 1}))
+	assert.Error(t, l.try(&journal.AgentSuspended{AgentID: "P02", Reason: "again"}))
+	assert.Error(t, l.try(&journal.AgentShutdown{AgentID: "P02", Reason: "again"}))
 }
 
 func TestLeagueWithoutLimitsSuspendsNoAgent(t *testing.T) {
 	l := newTestLeague(t, 0, 0)
 	for range 30 {
-		l.play(lostBy("P02", "P01", "E001"))
+		l.playResult(lostBy("P02", "P01", "E001"))
 	}
 	assert.Empty(t, l.due("P02"))
 }
@@ -218,8 +211,8 @@ func (l *testLeague) failReferees(reporter string, order ...string) {
 
 func TestFailuresOfReferee(t *testing.T) {
 	l := newTestLeague(t, 2, 4)
-	assert.Error(t, l.tryApply(&journal.AgentFailed{AgentID: "P01", Attempt: firstAttempt}), "a player")
-	assert.Error(t, l.tryApply(&journal.AgentFailed{AgentID: "REF01", Attempt: firstAttempt}), "never assigned")
+	assert.Error(t, l.try(&journal.AgentFailed{AgentID: "P01", Attempt: firstAttempt}), "a player")
+	assert.Error(t, l.try(&journal.AgentFailed{AgentID: "REF01", Attempt: firstAttempt}), "never assigned")
 	l.failReferees("REF01", "REF01", "REF01")
 	assert.Equal(t, 0, l.Agents["REF01"].Failures, "it has reported a result")
 	l.failReferees("REF02", "REF01", "REF02", "REF01")
@@ -251,11 +244,10 @@ func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
 		{"a referee, and a roster of both", &journal.Roster{Players: 2, Referees: 1}, "REF01", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			l := &testLeague{t: t, State: journal.NewState()}
-			l.apply(&journal.Created{
-				SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 9, Scoring: league.MatchPoints{Win: 3, Draw: 1},
-				Tiebreakers: []string{"points"}, ManagerKey: key("manager"), Configuration: journal.Configuration{Roster: test.roster},
-			})
+			l := &testLeague{tournamentLog: tournamentLog{journal.NewState(), t}}
+			begins := created(9, nil)
+			begins.ManagerKey, begins.Roster = key("manager"), test.roster
+			l.apply(begins)
 			for _, id := range []string{"P01", "P02", "REF01"} {
 				role := protocol.RolePlayer
 				if id == "REF01" {
@@ -266,21 +258,22 @@ func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
 			l.apply(returned) // before the start
 			assert.Empty(t, l.Agents["P01"].WithKeyMark(""))
 			l.apply(&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01"}, Keys: l.PublicKeys()})
-			l.play(league.Result{Status: league.StatusDraw})
+			l.playResult(league.Result{Status: league.StatusDraw})
 			again := *returned
 			again.AgentID, again.PublicKey = test.agent, key("third")
-			err := l.tryApply(&again)
+			err := l.try(&again)
 			if test.want != "" {
 				require.ErrorContains(t, err, test.want)
 				if test.roster == nil {
-					require.ErrorContains(t, l.tryApply(&journal.Configured{Configuration: &journal.Configuration{Roster: &journal.Roster{Players: 2}}}),
+					late := journal.Configuration{Roster: &journal.Roster{Players: 2}}
+					require.ErrorContains(t, l.try(&journal.Configured{Configuration: &late}),
 						"a league that has started without a roster gets none")
 				}
 				return
 			}
 			require.NoError(t, err)
 			event := l.Events
-			l.play(league.Result{Status: league.StatusDraw})
+			l.playResult(league.Result{Status: league.StatusDraw})
 			mark := fmt.Sprintf("has had another key since event %d", event)
 			assert.Equal(t, "gone; "+mark, l.Agents[test.agent].WithKeyMark("gone"))
 			_, reason := l.Lifecycle(l.Agents[test.agent])

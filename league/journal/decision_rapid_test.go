@@ -276,15 +276,20 @@ func (l *decidedLeague) straight() *journal.State {
 	return s
 }
 
+// step is a decision, or what a manager does next.
+func (l *decidedLeague) step() {
+	if rapid.IntRange(0, 3).Draw(l.t, "decide") == 0 {
+		l.decide()
+	} else {
+		l.advance()
+	}
+}
+
 func TestTableFollowsFromTheResultsThatCountAfterAnyDecisions(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newDecidedLeague(t)
 		for range rapid.IntRange(0, 60).Draw(t, "steps") {
-			if rapid.IntRange(0, 3).Draw(t, "decide") == 0 {
-				l.decide()
-			} else {
-				l.advance()
-			}
+			l.step()
 			l.check()
 		}
 		if len(l.Rematches) == 0 && l.Created.Tournament != nil {
@@ -304,11 +309,7 @@ func TestCondensingBetweenDecisionsChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newDecidedLeague(t)
 		for range rapid.IntRange(20, 60).Draw(t, "steps") {
-			if rapid.IntRange(0, 3).Draw(t, "decide") == 0 {
-				l.decide()
-			} else {
-				l.advance()
-			}
+			l.step()
 		}
 		again := journal.NewState()
 		for i, d := range l.log {

@@ -94,20 +94,17 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 		{"an agent is informed of an end that has not come", 14, events()[15], "not"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			s := journal.NewState()
-			for i, e := range events()[:tt.after] {
-				require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: "2026-01-01T12:00:00.000Z", Data: e}))
-			}
-			before := textOf(t, s)
-			require.ErrorContains(t, s.Apply(&journal.Event{Seq: tt.after + 1, Data: tt.event}), tt.want)
-			assert.Equal(t, before, textOf(t, s))
+			l := folded(t, events()[:tt.after]...)
+			before := textOf(t, l.State)
+			require.ErrorContains(t, l.try(tt.event), tt.want)
+			assert.Equal(t, before, textOf(t, l.State))
 		})
 	}
 }
 
 // Referees in journals without referee_auth show players their access tokens.
 func TestRefereeAuthFollowsRegistrationAndReturn(t *testing.T) {
-	s := journal.NewState()
+	l := folded(t)
 	for i, step := range []struct {
 		event  journal.Data
 		proves bool
@@ -118,26 +115,21 @@ func TestRefereeAuthFollowsRegistrationAndReturn(t *testing.T) {
 		{&journal.AgentReturned{AgentID: "REF07"}, false},
 		{&journal.AgentReturned{AgentID: "REF07", RefereeAuth: protocol.RefereeAuthAccessToken}, true},
 	} {
-		require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: when, Data: step.event}))
+		l.apply(step.event)
 		if i > 0 {
-			assert.Equal(t, step.proves, s.Agents["REF07"].ShowsAccessTokens(), "event %d", i+1)
+			assert.Equal(t, step.proves, l.Agents["REF07"].ShowsAccessTokens(), "event %d", i+1)
 		}
 	}
 	created := *events()[0].(*journal.Created)
 	created.Auth = "some"
-	assert.ErrorContains(t, journal.NewState().Apply(&journal.Event{Seq: 1, At: when, Data: &created}), "auth")
+	assert.ErrorContains(t, folded(t).try(&created), "auth")
 }
 
 // A journal of a few lines must not cost unlimited time.
 func TestLeagueWithTooManyMatchesIsRejected(t *testing.T) {
-	s := journal.NewState()
-	for i, e := range events()[:6] {
-		if c, ok := e.(*journal.Created); ok {
-			c.Legs = 1 << 40
-		}
-		require.NoError(t, s.Apply(&journal.Event{Seq: i + 1, At: "2026-01-01T12:00:00.000Z", Data: e}))
-	}
-	require.ErrorContains(t, s.Apply(&journal.Event{Seq: 7, Data: events()[6]}), "more than")
+	all := events()
+	all[0].(*journal.Created).Legs = 1 << 40
+	require.ErrorContains(t, folded(t, all[:6]...).try(all[6]), "more than")
 }
 
 func TestEventWithInvalidMatchIDIsNotDecoded(t *testing.T) {

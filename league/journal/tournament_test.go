@@ -33,8 +33,7 @@ func startTournament(t *testing.T, tournament *journal.Tournament, players int) 
 
 func startLeague(t *testing.T, begins *journal.Created, players int) tournamentLog {
 	t.Helper()
-	l := tournamentLog{journal.NewState(), t}
-	l.apply(begins)
+	l := folded(t, begins)
 	l.apply(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Capacity: 2})
 	started := &journal.Started{Referees: []string{"REF01"}}
 	if begins.Tournament == nil {
@@ -49,8 +48,18 @@ func startLeague(t *testing.T, begins *journal.Created, players int) tournamentL
 	return l
 }
 
+// folded is the league after some events.
+func folded(t *testing.T, all ...journal.Data) tournamentLog {
+	t.Helper()
+	l := tournamentLog{journal.NewState(), t}
+	for _, d := range all {
+		l.apply(d)
+	}
+	return l
+}
+
 func (l tournamentLog) try(d journal.Data) error {
-	return l.Apply(&journal.Event{Seq: l.Events + 1, At: "2026-01-01T12:00:00.000Z", Data: d})
+	return l.Apply(&journal.Event{Seq: l.Events + 1, At: when, Data: d})
 }
 
 func (l tournamentLog) apply(d journal.Data) {
@@ -130,6 +139,7 @@ func TestKnockoutRanksByTheBracket(t *testing.T) {
 	l.play()
 	require.Error(t, l.try(&journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P01", Points: 3}}), "the final is missing")
 	assert.Equal(t, " AB CD", l.play(), "the final, and the match for third place")
+	assert.Equal(t, league.Champion{PlayerID: "P01", DisplayName: "A", Points: 6}, l.Champion(), "without a reason")
 	require.Error(t, l.try(&journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P02", Points: 3}}))
 	by := journal.Decision{By: "A. Smith"}
 	l.apply(&journal.Decided{Command: protocol.CommandPause, Decision: by})
@@ -159,10 +169,7 @@ func TestImpossibleAnnouncementIsRejected(t *testing.T) {
 		d, _ = l.announcement()
 		require.NoError(t, l.try(d), "%s: nothing changed", name)
 	}
-	l := tournamentLog{journal.NewState(), t}
-	for _, d := range events()[:7] {
-		l.apply(d)
-	}
+	l := folded(t, events()[:7]...)
 	require.ErrorContains(t, l.try(&journal.RoundAnnounced{RoundID: 1, Pairings: [][2]string{{"P01", "P02"}}, Referees: []string{"REF01"}}), "round-robin")
 }
 
@@ -176,7 +183,7 @@ func TestImpossibleTournamentIsRejected(t *testing.T) {
 		`"A" in the`:  created(1, &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"A", "B", "A"}}),
 		`name "" in `: created(1, &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{""}}),
 	} {
-		l := tournamentLog{journal.NewState(), t}
+		l := folded(t)
 		require.ErrorContains(t, l.try(d), want)
 		assert.Nil(t, l.Created)
 	}
@@ -184,22 +191,14 @@ func TestImpossibleTournamentIsRejected(t *testing.T) {
 
 // Exactly one event names the algorithm.
 func TestStartOfATournamentNamesNoAlgorithm(t *testing.T) {
-	l := tournamentLog{journal.NewState(), t}
-	for _, d := range events()[:6] {
-		if c, ok := d.(*journal.Created); ok {
-			c.Tournament = &journal.Tournament{Algorithm: pairing.Swiss}
-		}
-		l.apply(d)
-	}
+	swiss := events()[:6]
+	swiss[0].(*journal.Created).Tournament = &journal.Tournament{Algorithm: pairing.Swiss}
+	l := folded(t, swiss...)
 	started := events()[6].(*journal.Started)
 	require.ErrorContains(t, l.try(started), `was created with "swiss-v1"`)
 	started.Algorithm = ""
 	l.apply(started)
-
-	l = tournamentLog{journal.NewState(), t}
-	for _, d := range events()[:6] {
-		l.apply(d)
-	}
+	l = folded(t, events()[:6]...)
 	require.Error(t, l.try(started), "a round-robin names its algorithm")
 }
 
@@ -255,12 +254,4 @@ func TestChampionHasTheReason(t *testing.T) {
 			assert.Equal(t, tt.want, l.Champion())
 		})
 	}
-}
-
-// In a knockout the bracket decides, so that nothing is left to explain.
-func TestChampionOfAKnockoutNeedsNoReason(t *testing.T) {
-	l := startTournament(t, &journal.Tournament{Algorithm: pairing.Knockout}, 4)
-	l.play()
-	l.play()
-	assert.Equal(t, league.Champion{PlayerID: "P01", DisplayName: "A", Points: 6}, l.Champion())
 }
