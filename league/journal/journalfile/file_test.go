@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -74,14 +75,22 @@ func textOf(t *testing.T, s *journal.State) string {
 	return string(raw)
 }
 
-// written returns the bytes of a journal of all events.
-func written(t testing.TB) []byte {
+// begun is a new journal with its first event.
+func begun(t testing.TB) (j *journalfile.File, path string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "journal.jsonl")
+	path = filepath.Join(t.TempDir(), "journal.jsonl")
 	j, _, torn, err := journalfile.Open(path, nil)
 	require.NoError(t, err)
 	require.Nil(t, torn)
-	for _, e := range events() {
+	require.NoError(t, j.Append(when, events()[0]))
+	return j, path
+}
+
+// written returns the bytes of a journal of all events.
+func written(t testing.TB) []byte {
+	t.Helper()
+	j, path := begun(t)
+	for _, e := range events()[1:] {
 		require.NoError(t, j.Append(when, e))
 	}
 	require.NoError(t, j.Close())
@@ -126,12 +135,8 @@ func TestReplayReadsWrittenEvents(t *testing.T) {
 // A machine can lose power at any byte.
 func TestJournalCutAfterAnyByteIsResumed(t *testing.T) {
 	raw := written(t)
-	total := bytes.Count(raw, []byte("\n"))
-	start := 0
-	for range total - 3 {
-		start += bytes.IndexByte(raw[start:], '\n') + 1
-	}
-	for cut := start; cut <= len(raw); cut++ {
+	begun := bytes.Join(bytes.SplitAfter(raw, []byte("\n"))[:len(events())-3], nil)
+	for cut := len(begun); cut <= len(raw); cut++ {
 		path := filepath.Join(t.TempDir(), "journal.jsonl")
 		require.NoError(t, os.WriteFile(path, raw[:cut], 0o600))
 		whole := bytes.Count(raw[:cut], []byte("\n"))
@@ -156,20 +161,20 @@ func TestJournalCutAfterAnyByteIsResumed(t *testing.T) {
 		again, err := os.ReadFile(path)
 		require.NoError(t, err)
 		require.Equal(t, string(raw[:end]), string(again[:end]), "complete lines stay")
-		_, state, torn, err = openAndClose(t, path)
+		state, torn, err = openAndClose(t, path)
 		require.NoError(t, err)
 		require.Nil(t, torn)
 		require.Equal(t, whole+1, state.Events)
 	}
 }
 
-func openAndClose(t *testing.T, path string) (*journalfile.File, *journal.State, *appendfile.Torn, error) {
+func openAndClose(t *testing.T, path string) (*journal.State, *appendfile.Torn, error) {
 	t.Helper()
 	j, state, torn, err := journalfile.Open(path, nil)
 	if err == nil {
 		require.NoError(t, j.Close())
 	}
-	return j, state, torn, err
+	return state, torn, err
 }
 
 // A flipped bit is damage of its line, in the last line too: a crash leaves no line feed.
@@ -183,7 +188,7 @@ func TestDamagedLineIsReportedAndFileStays(t *testing.T) {
 			damaged[start+at] ^= 1
 			path := filepath.Join(t.TempDir(), "journal.jsonl")
 			require.NoError(t, os.WriteFile(path, damaged, 0o600))
-			_, _, _, err := openAndClose(t, path)
+			_, _, err := openAndClose(t, path)
 			var damage *journalfile.DamageError
 			require.ErrorAs(t, err, &damage, "byte %d of line %d", at, number+1)
 			require.Equal(t, path, damage.Path)
@@ -232,10 +237,7 @@ func TestMissingOrMovedLineIsReported(t *testing.T) {
 }
 
 func TestSyncReturnsAfterTheEventIsInTheFile(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	j, _, _, err := journalfile.Open(path, nil)
-	require.NoError(t, err)
-	require.NoError(t, j.Append(when, events()[0]))
+	j, path := begun(t)
 	require.NoError(t, j.Append(when, events()[2]))
 	const reporters, each = 64, 10
 	var order sync.Mutex
@@ -259,30 +261,26 @@ func TestSyncReturnsAfterTheEventIsInTheFile(t *testing.T) {
 	}
 	reporting.Wait()
 	require.NoError(t, j.Close())
-	_, state, torn, err := openAndClose(t, path)
+	state, torn, err := openAndClose(t, path)
 	require.NoError(t, err)
 	assert.Nil(t, torn)
 	assert.Equal(t, 2+reporters*each, state.Events)
 }
 
 func TestCloseWritesQueuedEvents(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "journal.jsonl")
-	j, _, _, err := journalfile.Open(path, nil)
-	require.NoError(t, err)
-	require.NoError(t, j.Append(when, events()[0]))
+	j, path := begun(t)
 	require.NoError(t, j.Close())
 	require.NoError(t, j.Sync(1))
 	require.NoError(t, j.Failed(), "a closed journal has not failed")
 	require.ErrorContains(t, j.Append(when, events()[2]), "closed")
 	require.ErrorContains(t, j.Sync(2), "closed", "the event was never queued")
-	_, state, _, err := openAndClose(t, path)
+	state, _, err := openAndClose(t, path)
 	require.NoError(t, err)
 	assert.Equal(t, 1, state.Events)
 }
 
 func TestCloseWakesCallersOfSync(t *testing.T) {
-	j, _, _, err := journalfile.Open(filepath.Join(t.TempDir(), "journal.jsonl"), nil)
-	require.NoError(t, err)
+	j, _ := begun(t)
 	var waiting sync.WaitGroup
 	for range 8 {
 		waiting.Go(func() { assert.ErrorContains(t, j.Sync(99), "closed") })
@@ -293,19 +291,19 @@ func TestCloseWakesCallersOfSync(t *testing.T) {
 
 func TestPathThatIsNoJournalIsRejected(t *testing.T) {
 	dir := t.TempDir()
-	_, _, _, err := openAndClose(t, dir)
+	_, _, err := openAndClose(t, dir)
 	require.Error(t, err)
 	blocked := filepath.Join(dir, "file", "journal.jsonl")
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "file"), nil, 0o600))
-	_, _, _, err = openAndClose(t, blocked)
+	_, _, err = openAndClose(t, blocked)
 	require.Error(t, err)
 	deep := filepath.Join(dir, "a", "b", "c", "journal.jsonl")
-	_, _, _, err = openAndClose(t, deep)
+	_, _, err = openAndClose(t, deep)
 	require.NoError(t, err, "missing folders are created")
 	if _, missing := os.Stat("/dev/full"); errors.Is(missing, fs.ErrNotExist) {
 		return
 	}
-	_, _, _, err = openAndClose(t, "/dev/full") // endless zeros
+	_, _, err = openAndClose(t, "/dev/full") // endless zeros
 	var damage *journalfile.DamageError
 	require.ErrorAs(t, err, &damage)
 }
@@ -402,19 +400,13 @@ func BenchmarkAppendSync(b *testing.B) {
 // share does the work b.N times with a number of workers.
 func share(b *testing.B, workers int, work func() error) {
 	b.Helper()
-	var left sync.Mutex
-	n := b.N
-	take := func() bool {
-		left.Lock()
-		defer left.Unlock()
-		n--
-		return n >= 0
-	}
+	var left atomic.Int64
+	left.Store(int64(b.N))
 	b.ResetTimer()
 	var working sync.WaitGroup
 	for range workers {
 		working.Go(func() {
-			for take() {
+			for left.Add(-1) >= 0 {
 				if err := work(); err != nil {
 					b.Error(err)
 					return
@@ -469,9 +461,7 @@ func TestEventsAreLinesOfTheFile(t *testing.T) {
 }
 
 func TestEventsAreLimitedInBytes(t *testing.T) {
-	j, _, _, err := journalfile.Open(filepath.Join(t.TempDir(), "journal.jsonl"), nil)
-	require.NoError(t, err)
-	require.NoError(t, j.Append(when, events()[0]))
+	j, _ := begun(t)
 	for range 3 {
 		require.NoError(t, j.Append(when, &journal.TailLost{Head: string(bytes.Repeat([]byte("h"), 200<<10))}))
 	}
