@@ -160,6 +160,21 @@ func (c *contest) term() int {
 	return claim.Term
 }
 
+// cutOff cuts a manager off between two moments.
+func (c *contest) cutOff(manager string, from, to float64) {
+	c.until(from)
+	c.set(c.cell.cut, manager, true)
+	c.until(to)
+	c.set(c.cell.cut, manager, false)
+}
+
+// giveUp stops a manager, which then gives up its lease.
+func (c *contest) giveUp(manager string) {
+	c.stop[manager]()
+	synctest.Wait()
+	require.NoError(c.t, c.lease[manager].Release(c.t.Context()))
+}
+
 func (c *contest) set(of map[string]bool, manager string, value bool) {
 	c.change(func(*memoryCell) { of[manager] = value })
 }
@@ -182,12 +197,7 @@ func TestLeaseHasOneLeaderAtATime(t *testing.T) {
 			more: func(t *testing.T, c *contest) { assert.Equal(t, 2, c.term()) },
 		},
 		"leader gives up": {
-			play: func(c *contest) {
-				c.until(20.3)
-				c.stop["A"]()
-				synctest.Wait()
-				require.NoError(c.t, c.lease["A"].Release(c.t.Context()))
-			},
+			play: func(c *contest) { c.until(20.3); c.giveUp("A") },
 			want: map[string][]leadingTime{"A": {{0, 20.3}}, "B": {{20.5, 60}}},
 		},
 		"leader gives up while a renewal is under way": {
@@ -195,38 +205,21 @@ func TestLeaseHasOneLeaderAtATime(t *testing.T) {
 				c.until(19.5)
 				c.change(func(m *memoryCell) { m.late = 500 * time.Millisecond })
 				c.until(20.3)
-				c.stop["A"]()
-				synctest.Wait()
-				require.NoError(c.t, c.lease["A"].Release(c.t.Context()))
+				c.giveUp("A")
 			},
 			want: map[string][]leadingTime{"A": {{0, 20.3}}, "B": {{21.8, 60}}},
 		},
 		"leader is cut off": {
-			play: func(c *contest) {
-				c.until(20.3)
-				c.set(c.cell.cut, "A", true)
-				c.until(40)
-				c.set(c.cell.cut, "A", false)
-			},
+			play: func(c *contest) { c.cutOff("A", 20.3, 40) },
 			want: map[string][]leadingTime{"A": {{0, 26.5}}, "B": {{29.8, 60}}},
 			more: func(t *testing.T, c *contest) { lostTo(t, c.lost["A"], "B") },
 		},
 		"leader is cut off for a short time": {
-			play: func(c *contest) {
-				c.until(20.3)
-				c.set(c.cell.cut, "A", true)
-				c.until(24)
-				c.set(c.cell.cut, "A", false)
-			},
+			play: func(c *contest) { c.cutOff("A", 20.3, 24) },
 			want: map[string][]leadingTime{"A": {{0, 60}}},
 		},
 		"leader is cut off until just before the takeover": {
-			play: func(c *contest) {
-				c.until(20.3)
-				c.set(c.cell.cut, "A", true)
-				c.until(27.9)
-				c.set(c.cell.cut, "A", false)
-			},
+			play: func(c *contest) { c.cutOff("A", 20.3, 27.9) },
 			want: map[string][]leadingTime{"A": {{0, 27}, {28.9, 60}}},
 		},
 		"answers to renewals are lost": {

@@ -41,17 +41,20 @@ func startDurable(t testing.TB, port int, folder string) *server.Server {
 	return s
 }
 
+func connect(t testing.TB, s *server.Server) *nats.Conn {
+	t.Helper()
+	conn, err := nats.Connect(s.ClientURL(), nats.ReconnectBufSize(-1), nats.MaxReconnects(-1),
+		nats.ReconnectWait(10*time.Millisecond))
+	require.NoError(t, err)
+	t.Cleanup(conn.Close)
+	return conn
+}
+
 // durable starts such a server, and returns a function that connects to it.
 func durable(t testing.TB) (connection func() *nats.Conn) {
 	t.Helper()
 	s := startDurable(t, -1, t.TempDir())
-	return func() *nats.Conn {
-		conn, err := nats.Connect(s.ClientURL(), nats.ReconnectBufSize(-1), nats.MaxReconnects(-1),
-			nats.ReconnectWait(10*time.Millisecond))
-		require.NoError(t, err)
-		t.Cleanup(conn.Close)
-		return conn
-	}
+	return func() *nats.Conn { return connect(t, s) }
 }
 
 // open opens a stream.
@@ -71,14 +74,19 @@ func copyOf(t testing.TB, folder string, s journalfile.Stream) *journalfile.File
 	return f
 }
 
+// created is the first event.
+var created journal.Data = &journal.Created{
+	SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 1,
+}
+
 // write appends events until the journal has a number, and waits until they are durable.
 func write(t testing.TB, f *journalfile.File, until int) error {
 	t.Helper()
 	n, _ := f.Last()
 	for n++; n <= until; n++ {
-		var e journal.Data = &journal.TailLost{Head: fmt.Sprint("event ", n)} // changes nothing
-		if n == 1 {
-			e = &journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 1}
+		e := created
+		if n > 1 {
+			e = &journal.TailLost{Head: fmt.Sprint("event ", n)} // changes nothing
 		}
 		if err := f.Append("2026-01-01T00:00:00.000Z", e); err != nil {
 			return err
@@ -136,8 +144,7 @@ func TestLinesQueuedDuringAPublicationAreTheNextMessage(t *testing.T) {
 		return publish()
 	}}
 	f := copyOf(t, folder, s)
-	require.NoError(t, f.Append("2026-01-01T00:00:00.000Z", &journal.Created{
-		SchemaVersion: journal.SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 1}))
+	require.NoError(t, f.Append("2026-01-01T00:00:00.000Z", created))
 	<-begun
 	go close(gate)
 	require.NoError(t, write(t, f, 100))
@@ -155,28 +162,21 @@ func TestUnknownOutcomeIsResolved(t *testing.T) {
 	connection := durable(t)
 	lost := errors.New("no answer")
 	for name, tt := range map[string]struct {
-		fault   func(t *testing.T, league string) func(publish func() error) error
+		fault   func(t *testing.T, league string, publish func() error) error
 		problem error
-		lines   int
 	}{
 		"stored, and the answer is lost": {
-			func(*testing.T, string) func(func() error) error {
-				return func(publish func() error) error { return errors.Join(publish(), lost) }
-			}, nil, 3,
+			func(_ *testing.T, _ string, publish func() error) error { return errors.Join(publish(), lost) }, nil,
 		},
-		"not stored": {
-			func(*testing.T, string) func(func() error) error { return func(func() error) error { return lost } }, nil, 3,
-		},
+		"not stored": {func(*testing.T, string, func() error) error { return lost }, nil},
 		"another manager was first": {
-			func(t *testing.T, league string) func(func() error) error {
-				return func(publish func() error) error {
-					other := copyOf(t, t.TempDir(), open(t, connection(), league, false))
-					theirs := &journal.TailLost{Head: "event 3 of the other"}
-					require.NoError(t, other.Append("2026-01-01T00:00:00.000Z", theirs))
-					require.NoError(t, write(t, other, 4))
-					return publish()
-				}
-			}, journalfile.ErrLost, 4,
+			func(t *testing.T, league string, publish func() error) error {
+				other := copyOf(t, t.TempDir(), open(t, connection(), league, false))
+				theirs := &journal.TailLost{Head: "event 3 of the other"}
+				require.NoError(t, other.Append("2026-01-01T00:00:00.000Z", theirs))
+				require.NoError(t, write(t, other, 4))
+				return publish()
+			}, journalfile.ErrLost,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -187,18 +187,17 @@ func TestUnknownOutcomeIsResolved(t *testing.T) {
 			f := copyOf(t, folder, s)
 			require.NoError(t, write(t, f, 2))
 			faults.mu.Lock()
-			faults.fault = tt.fault(t, league)
+			faults.fault = func(publish func() error) error { return tt.fault(t, league, publish) }
 			faults.mu.Unlock()
-			err := write(t, f, 3)
-			lines, messages := stored(t, s)
+			require.ErrorIs(t, write(t, f, 3), tt.problem)
 			if tt.problem != nil {
-				require.ErrorIs(t, err, tt.problem)
 				require.ErrorIs(t, f.Failed(), tt.problem)
 				assert.Equal(t, 2, strings.Count(text(t, folder), "\n"), "what was not acknowledged is not in the copy")
 			} else {
-				require.NoError(t, err)
 				require.NoError(t, write(t, f, 4))
-				lines, messages = stored(t, s)
+			}
+			lines, messages := stored(t, s)
+			if tt.problem == nil {
 				assert.Equal(t, text(t, folder), lines)
 			}
 			assert.Equal(t, 4, strings.Count(lines, "\n"))
@@ -338,10 +337,7 @@ func TestManagerEndsWhileNATSIsSilent(t *testing.T) {
 func TestJournalWaitsForAServerThatRestarts(t *testing.T) {
 	data, folder := t.TempDir(), t.TempDir()
 	server := startDurable(t, -1, data)
-	conn, err := nats.Connect(server.ClientURL(), nats.ReconnectBufSize(-1), nats.MaxReconnects(-1),
-		nats.ReconnectWait(10*time.Millisecond))
-	require.NoError(t, err)
-	t.Cleanup(conn.Close)
+	conn := connect(t, server)
 	s := open(t, conn, "L", false)
 	f := copyOf(t, folder, s)
 	require.NoError(t, write(t, f, 10))
