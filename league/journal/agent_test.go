@@ -100,8 +100,8 @@ func TestFailuresOfPlayer(t *testing.T) {
 		{"the player does not answer", []league.Result{silent}, 1},
 		{"the player is not reachable", []league.Result{away, silent}, 2},
 		{"a draw", []league.Result{silent, draw}, 0},
-		{"a defeat", []league.Result{silent, {Status: league.StatusWin, WinnerPlayerID: ptr("P01")}}, 0},
-		{"a win", []league.Result{silent, {Status: league.StatusWin, WinnerPlayerID: ptr("P02")}}, 0},
+		{"a defeat", []league.Result{silent, {Status: league.StatusWin, WinnerPlayerID: new("P01")}}, 0},
+		{"a win", []league.Result{silent, {Status: league.StatusWin, WinnerPlayerID: new("P02")}}, 0},
 		{"a wrong answer", []league.Result{silent, lostBy("P02", "P01", "E004")}, 0},
 		{"the opponent does not answer", []league.Result{silent, lostBy("P01", "P02", "E001")}, 0},
 		{"both players do not answer", []league.Result{silent, {
@@ -153,7 +153,7 @@ func TestLifecycleOfPlayer(t *testing.T) {
 	wrong.Players = []string{"P01"}
 	assert.Error(t, l.try(&wrong))
 	wrong = *forfeit
-	wrong.WinnerPlayerID = ptr("P02")
+	wrong.WinnerPlayerID = new("P02")
 	assert.Error(t, l.try(&wrong))
 	wrong = *forfeit
 	wrong.Status = league.StatusWin

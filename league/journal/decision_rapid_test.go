@@ -96,7 +96,7 @@ func (l *decidedLeague) outcome(id league.MatchID) (d journal.MatchReported) {
 	_, idA, idB, ok := l.Find(id)
 	d.Status = rapid.SampledFrom([]string{league.StatusWin, league.StatusWin, league.StatusDraw, league.StatusTechnicalLoss}).Draw(l.t, "status")
 	if d.Status == league.StatusWin {
-		d.WinnerPlayerID = ptr(rapid.SampledFrom([]string{idA, idB}).Draw(l.t, "winner"))
+		d.WinnerPlayerID = new(rapid.SampledFrom([]string{idA, idB}).Draw(l.t, "winner"))
 	}
 	d.Choices = league.Both(idA, (*string)(nil), idB, (*string)(nil))
 	if ok {

@@ -17,8 +17,6 @@ import (
 // when is the time of all events of these tests. No result depends on it.
 const when = "2026-01-01T00:00:00.000Z"
 
-func ptr[T any](v T) *T { return &v }
-
 // events are a whole league of two players: one match, one round.
 func events() []journal.Data {
 	return []journal.Data{
@@ -40,13 +38,13 @@ func events() []journal.Data {
 		&journal.MatchReported{
 			Attempt: firstAttempt, RefereeID: "REF01",
 			Result: league.Result{
-				Status: league.StatusWin, WinnerPlayerID: ptr("P02"), DrawnNumber: ptr(7), NumberParity: ptr("odd"),
-				Choices: league.Both("P01", ptr("even"), "P02", ptr("odd")), Reason: "so",
+				Status: league.StatusWin, WinnerPlayerID: new("P02"), DrawnNumber: new(7), NumberParity: new("odd"),
+				Choices: league.Both("P01", new("even"), "P02", new("odd")), Reason: "so",
 			},
 			Score: league.Both("P01", 0, "P02", 3),
 			Draw:  &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32), Entropies: league.PerPlayer[string]{{Name: "P01", Value: strings.Repeat("01", 32)}}},
 		},
-		&journal.MatchDisputed{Attempt: firstAttempt, RefereeID: "REF01", Result: league.Result{Status: league.StatusDraw, Choices: league.Both("P01", ptr("odd"), "P02", nil)}},
+		&journal.MatchDisputed{Attempt: firstAttempt, RefereeID: "REF01", Result: league.Result{Status: league.StatusDraw, Choices: league.Both("P01", new("odd"), "P02", nil)}},
 		&journal.RoundCompleted{RoundID: 1, Summary: protocol.RoundSummary{TotalMatches: 1, Wins: 1}},
 		&journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P02", DisplayName: "Two", Points: 3}},
 		&journal.AgentInformed{AgentID: "P01"},

@@ -26,8 +26,6 @@ import (
 // when is the time of all events of these tests. No result depends on it.
 const when = "2026-01-01T00:00:00.000Z"
 
-func ptr[T any](v T) *T { return &v }
-
 // firstAttempt is the first attempt at the first match.
 var firstAttempt = league.Attempt{MatchID: league.MatchID{Round: 1, Number: 1}, Number: 1}
 
@@ -58,8 +56,8 @@ func reported() *journal.MatchReported {
 	return &journal.MatchReported{
 		Attempt: firstAttempt, RefereeID: "REF01", Score: league.Both("P01", 0, "P02", 3),
 		Result: league.Result{
-			Status: league.StatusWin, WinnerPlayerID: ptr("P02"), DrawnNumber: ptr(7), NumberParity: ptr("odd"),
-			Choices: league.Both("P01", ptr("even"), "P02", ptr("odd")), Reason: "so",
+			Status: league.StatusWin, WinnerPlayerID: new("P02"), DrawnNumber: new(7), NumberParity: new("odd"),
+			Choices: league.Both("P01", new("even"), "P02", new("odd")), Reason: "so",
 		},
 		Draw: &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32)},
 	}
