@@ -58,7 +58,7 @@ func TestResultsAreReadLeniently(t *testing.T) {
 		broken       map[string]string // field to what it was
 	}{
 		{"all is well", `{"message_type":"GAME_JOIN_ACK","match_id":"R1M1","player_id":"P01","accept":true}`,
-			protocol.GameJoinAck{Envelope: protocol.Envelope{MessageType: "GAME_JOIN_ACK"}, MatchID: "R1M1", PlayerID: "P01", Accept: pointer(true)}, nil},
+			protocol.GameJoinAck{Envelope: protocol.Envelope{MessageType: "GAME_JOIN_ACK"}, MatchID: "R1M1", PlayerID: "P01", Accept: new(true)}, nil},
 		{"one member is of the wrong type", `{"match_id":"R1M1","accept":"yes","player_id":"P01"}`,
 			protocol.GameJoinAck{MatchID: "R1M1", PlayerID: "P01"}, map[string]string{"accept": `"yes"`}},
 		{"several are", `{"match_id":7,"accept":{"value":true},"player_id":"P01","timestamp":0}`,
@@ -149,23 +149,23 @@ func TestRemoteErrorsAreRead(t *testing.T) {
 	}
 	for _, test := range []struct {
 		name   string
-		failed *rpcFailure
+		failed *transport.Error
 		code   protocol.Code
 		detail string
 	}{
-		{"with a LEAGUE_ERROR", &rpcFailure{3001, "AUTH_TOKEN_INVALID", league("E012", "no such token")}, protocol.ErrTokenInvalid, "no such token"},
-		{"without a detail", &rpcFailure{3001, "AUTH_TOKEN_INVALID", league("E012", "")}, protocol.ErrTokenInvalid, ""},
-		{"of an unknown code", &rpcFailure{77, "ODD", league("E077", "odd")}, "", "E077 ODD: odd"},
-		{"with other data", &rpcFailure{1001, "League full", jsontext.Value(`{"max_referees":2}`)}, "", "League full"},
-		{"with data that is no object", &rpcFailure{-32603, "Internal error", jsontext.Value(`"boom"`)}, "", "Internal error"},
-		{"with data that is no JSON", &rpcFailure{-32603, "Internal error", 5}, "", "Internal error"},
-		{"bare", &rpcFailure{-32601, "Method not found", nil}, "", "Method not found"},
+		{"with a LEAGUE_ERROR", rpcError(3001, "AUTH_TOKEN_INVALID", league("E012", "no such token")), protocol.ErrTokenInvalid, "no such token"},
+		{"without a detail", rpcError(3001, "AUTH_TOKEN_INVALID", league("E012", "")), protocol.ErrTokenInvalid, ""},
+		{"of an unknown code", rpcError(77, "ODD", league("E077", "odd")), "", "E077 ODD: odd"},
+		{"with other data", rpcError(1001, "League full", jsontext.Value(`{"max_referees":2}`)), "", "League full"},
+		{"with data that is no object", rpcError(-32603, "Internal error", jsontext.Value(`"boom"`)), "", "Internal error"},
+		{"with data that is no JSON", rpcError(-32603, "Internal error", 5), "", "Internal error"},
+		{"bare", rpcError(-32601, "Method not found", nil), "", "Method not found"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := invite(context.Background(), failing(fmt.Errorf("carried: %w", test.failed)))
 			var e *protocol.Error
 			require.ErrorAs(t, err, &e)
-			assert.Equal(t, []any{test.code, test.failed.code, test.detail, true}, []any{e.Code, e.RPC, e.Detail, e.Remote})
+			assert.Equal(t, []any{test.code, test.failed.Code, test.detail, true}, []any{e.Code, e.RPC, e.Detail, e.Remote})
 			assert.NotEmpty(t, e.Error())
 		})
 	}
@@ -195,7 +195,7 @@ func TestErrorOfAnotherCatalogueKeepsItsName(t *testing.T) {
 		{"a detail", "no", `{"error_code":"E099","context":{"detail":"closed"}}`, "JSON-RPC error -32602: E099: closed"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			_, err := invite(context.Background(), failing(&rpcFailure{-32602, test.rpc, jsontext.Value(test.data)}))
+			_, err := invite(context.Background(), failing(rpcError(-32602, test.rpc, jsontext.Value(test.data))))
 			assert.EqualError(t, err, test.want)
 		})
 	}
@@ -217,7 +217,7 @@ func TestErrorsAreTheSameOnAllCarriers(t *testing.T) {
 		_, l := refusal(t, err)
 		data, err := json.Marshal(l)
 		require.NoError(t, err)
-		return nil, &rpcFailure{4001, l.ErrorName, jsontext.Value(data)}
+		return nil, rpcError(4001, l.ErrorName, jsontext.Value(data))
 	})
 	read := func(caller protocol.Caller) *protocol.Error {
 		_, err := invite(context.Background(), caller)
@@ -319,16 +319,9 @@ func TestCallEndsAtTheTimeoutOfItsMethod(t *testing.T) {
 	}
 }
 
-// An rpcFailure is a JSON-RPC error as a carrier returns it.
-type rpcFailure struct {
-	code    int
-	message string
-	data    any
-}
-
-func (e *rpcFailure) Error() string { return fmt.Sprintf("rpc %d: %s", e.code, e.message) }
-func (e *rpcFailure) Unwrap() error {
-	return &transport.Error{Code: e.code, Message: e.message, Data: e.data}
+// rpcError is a JSON-RPC error as a carrier returns it.
+func rpcError(code int, message string, data any) *transport.Error {
+	return &transport.Error{Code: code, Message: message, Data: data}
 }
 
 // A fakeMux is an agent's handlers without a carrier.
@@ -391,21 +384,19 @@ func stopped() *protocol.Clock {
 		func(ctx context.Context, _ time.Duration) error { return ctx.Err() })
 }
 
-// pointer is the address of a value.
-func pointer[T any](v T) *T { return &v }
-
 // serveAll handles every method with an empty result, and counts the accepted requests.
-func serveAll(mux protocol.Mux) *atomic.Int64 {
-	count := new(atomic.Int64)
-	handleAll(mux, func() error { count.Add(1); return nil })
-	return count
+func serveAll() (mux *fakeMux, count *atomic.Int64) {
+	count = new(atomic.Int64)
+	return handleAll(func() error { count.Add(1); return nil }), count
 }
 
 // handleAll handles every method with the error of answer, or with an empty result.
-func handleAll(mux protocol.Mux, answer func() error) {
+func handleAll(answer func() error) *fakeMux {
+	mux := newMux()
 	for _, e := range endpoints() {
 		e.serve(mux, answer)
 	}
+	return mux
 }
 
 // An endpoint is a method without its Go types: it answers requests and reads replies.

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -122,15 +123,6 @@ func assertContains(t *testing.T, path string, original, copied any) {
 	}
 }
 
-func TestGoldensHaveNoBrokenField(t *testing.T) {
-	for _, g := range strictGoldens(t) {
-		t.Run(g.File, func(t *testing.T) {
-			assert.Empty(t, protocol.Examine(g.Type, g.message))
-			assert.NoError(t, accepts(t, compiled(t, g.Type), g.message), "by its schema")
-		})
-	}
-}
-
 // TestErrorsOf004NameNoError covers the examples of 004 whose error is not a LEAGUE_ERROR.
 func TestErrorsOf004NameNoError(t *testing.T) {
 	for _, g := range goldens(t) {
@@ -138,7 +130,7 @@ func TestErrorsOf004NameNoError(t *testing.T) {
 			continue
 		}
 		failed := protocol.ParseObject(g.raw).Object("error")
-		e := protocol.AsError(&rpcFailure{failed.Integer("code"), failed.Text("message"), g.message})
+		e := protocol.AsError(rpcError(failed.Integer("code"), failed.Text("message"), g.message))
 		assert.Equal(t, []any{failed.Integer("code"), failed.Text("message"), protocol.Code(""), true},
 			[]any{e.RPC, e.Detail, e.Code, e.Remote}, g.File)
 	}
@@ -160,10 +152,10 @@ func samples() map[string]any {
 			ConversationID: "conv-r1m1-a1", AuthToken: "tok-p01-abc",
 		}
 	}
-	record := protocol.Record{Wins: 2, Losses: 1, Draws: 0, Points: pointer(6)}
+	record := protocol.Record{Wins: 2, Losses: 1, Draws: 0, Points: new(6)}
 	rows := []protocol.StandingRow{
 		{Rank: 1, PlayerID: "P01", DisplayName: "Agent Alpha", Played: 3, Wins: 2, Draws: 0, Losses: 1, Points: 9,
-			StandingDetails: league.StandingDetails{Byes: pointer(1), Buchholz: pointer(12), SonnebornBerger: pointer(7.5)}},
+			StandingDetails: league.StandingDetails{Byes: new(1), Buchholz: new(12), SonnebornBerger: new(7.5)}},
 		{Rank: 3, Tied: true, SharedRank: 2, StandingDetails: league.StandingDetails{DecidedBy: "head_to_head", TiebreakValues: league.TiebreakValues{"head_to_head": 3, "win_rate": 0.5}},
 			PlayerID: "P03", DisplayName: "Agent Gamma", Played: 3, Losses: 3},
 		{Rank: 2, PlayerID: "P02", DisplayName: "אלפא", Played: 3, Losses: 3, StandingDetails: league.StandingDetails{Withdrawn: true, Annulled: true}},
@@ -176,12 +168,12 @@ func samples() map[string]any {
 		Entropies:          league.Both("P01", aDigest, "P02", strings.Repeat("0", 64)),
 		EntropyCommitments: league.Both("P01", aDigest, "P02", aDigest),
 	}
-	choices := league.Both("P01", pointer("even"), "P02", nil)
+	choices := league.Both("P01", new("even"), "P02", nil)
 	moves := []protocol.PlayerMove{{PlayerID: "P01", Move: "even"}, {PlayerID: "P02", Move: "odd"}}
 	sign := protocol.SignatureRequest{Sign: true, Started: aDigest, Turn: 2, RoleInMatch: protocol.RolePlayerB, DrawCommitment: aDigest,
 		EntropyCommitments: league.Both("P01", aDigest, "P02", aDigest), Moves: moves}
 	registration := protocol.Registration{
-		Status: protocol.StatusRejected, LeagueID: "L", Reason: pointer("full"),
+		Status: protocol.StatusRejected, LeagueID: "L", Reason: new("full"),
 		ErrorCode: "E020", ErrorName: "LEAGUE_FULL", ManagerAuth: protocol.ManagerAuthBearer, ManagerKey: aDigest,
 		Context: map[string]any{"suggestion": "Choose a different display_name"}, RetryAfterSec: 30,
 	}
@@ -197,7 +189,7 @@ func samples() map[string]any {
 			RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: "code-of-referee"},
 		&protocol.RefereeRegisterResponse{
 			Envelope:  envelope(protocol.RegisterReferee.Result, manager),
-			RefereeID: pointer("REF01"), Registration: registration},
+			RefereeID: new("REF01"), Registration: registration},
 		&protocol.LeagueRegisterRequest{
 			Envelope: envelope(protocol.TypeLeagueRegisterRequest, player),
 			PlayerMeta: protocol.PlayerMeta{
@@ -206,16 +198,16 @@ func samples() map[string]any {
 			}, RegistrationCode: "code-of-player"},
 		&protocol.LeagueRegisterResponse{
 			Envelope: envelope(protocol.RegisterPlayer.Result, manager),
-			PlayerID: pointer("P01"), Registration: registration},
+			PlayerID: new("P01"), Registration: registration},
 		&protocol.RoundAnnouncement{
 			Envelope: envelope(protocol.TypeRoundAnnouncement, manager), LeagueID: "L", RoundID: 1,
 			Matches: []protocol.AnnouncedMatch{{MatchID: "R1M1", GameType: "even_odd", PlayerAID: "P01", PlayerBID: "P02",
 				RefereeEndpoint: aURL, RefereeID: "REF01", RefereeAuth: protocol.RefereeAuthAccessToken, ForfeitedBy: []string{"P02"}}}, TotalMatches: 500, Started: aDigest},
 		&protocol.RoundCompleted{
 			Envelope: envelope(protocol.TypeRoundCompleted, manager), LeagueID: "L", RoundID: 1,
-			MatchesCompleted: pointer(2), MatchesPlayed: pointer(2), NextRoundID: pointer(2),
+			MatchesCompleted: new(2), MatchesPlayed: new(2), NextRoundID: new(2),
 			Summary: &protocol.RoundSummary{TotalMatches: 2, Wins: 1, Draws: 1}, JournalHead: aDigest, JournalHeadSignature: aSignature,
-			Results: []protocol.RoundResult{{MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: pointer("P01"), DrawnNumber: pointer(8), Choices: choices}}},
+			Results: []protocol.RoundResult{{MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: new("P01"), DrawnNumber: new(8), Choices: choices}}},
 		&protocol.LeagueCompleted{
 			Envelope: envelope(protocol.TypeLeagueCompleted, manager), LeagueID: "L", TotalRounds: 3, TotalMatches: 6,
 			Champion:       league.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9, Reason: "on head-to-head"},
@@ -225,7 +217,7 @@ func samples() map[string]any {
 			GameType: "even_odd", RoleInMatch: protocol.RolePlayerB, OpponentID: "P02", Attempt: 1, DrawCommitment: aDigest},
 		&protocol.GameJoinAck{
 			Envelope: envelope(protocol.TypeGameJoinAck, player), MatchID: "R1M1", PlayerID: "P01",
-			ArrivalTimestamp: aTime, Accept: pointer(true), EntropyCommitment: aDigest},
+			ArrivalTimestamp: aTime, Accept: new(true), EntropyCommitment: aDigest},
 		&protocol.ChooseParityCall{
 			Envelope: envelope(protocol.TypeChooseParityCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "even_odd",
 			Context:  protocol.ChoiceContext{OpponentID: "P02", RoundID: 1, YourStandings: &record},
@@ -243,22 +235,22 @@ func samples() map[string]any {
 			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, MoveProof: protocol.MoveProof{Entropy: aDigest, Signature: aSignature, Fallback: true}},
 		&protocol.GameOver{
 			Envelope: envelope(protocol.TypeGameOver, referee), MatchID: "R1M1", GameType: "even_odd",
-			GameResult: &league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: pointer("P01"),
-				DrawnNumber: pointer(0), NumberParity: pointer("even"), Choices: choices, Reason: "P02 did not choose",
+			GameResult: &league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: new("P01"),
+				DrawnNumber: new(0), NumberParity: new("even"), Choices: choices, Reason: "P02 did not choose",
 				Faults: league.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: league.PerPlayer[int]{{Name: "P01", Value: 1}}},
 			Draw: draw, Reason: "P02 did not choose"},
 		&protocol.GameError{
 			Envelope: envelope(protocol.TypeGameError, referee), MatchID: "R1M1", PlayerID: "P01",
 			ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR", ErrorDescription: "TIMEOUT_ERROR", AffectedPlayer: "P01",
-			ActionRequired: protocol.TypeGameJoinAck, GameState: "WAITING", Retryable: pointer(true),
-			RetryCount: pointer(0), MaxRetries: pointer(3),
-			RetryInfo: &protocol.RetryInfo{RetryCount: 0, MaxRetries: 3, NextRetryAt: aTime, TimeRemaining: pointer(1.5)},
+			ActionRequired: protocol.TypeGameJoinAck, GameState: "WAITING", Retryable: new(true),
+			RetryCount: new(0), MaxRetries: new(3),
+			RetryInfo: &protocol.RetryInfo{RetryCount: 0, MaxRetries: 3, NextRetryAt: aTime, TimeRemaining: new(1.5)},
 			Context:   map[string]any{"detail": "no answer"}, Consequence: "Technical loss"},
 		&protocol.MatchResultReport{
 			Envelope: envelope(protocol.TypeMatchResultReport, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",
 			GameType: "even_odd", Attempt: 2,
-			Result: protocol.MatchResult{Winner: pointer("P01"), Score: league.Both("P01", 3, "P02", 0),
-				Details: &protocol.ResultDetails{DrawnNumber: pointer(8), Choices: choices,
+			Result: protocol.MatchResult{Winner: new("P01"), Score: league.Both("P01", 3, "P02", 0),
+				Details: &protocol.ResultDetails{DrawnNumber: new(8), Choices: choices,
 					Status: league.StatusWin, Reason: "P01 was right",
 					Faults: league.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: league.PerPlayer[int]{{Name: "P01", Value: 1}}}},
 			Draw: draw, Evidence: protocol.Evidence{Moves: moves, TranscriptDigest: aDigest,
@@ -270,19 +262,19 @@ func samples() map[string]any {
 			QueryParams: protocol.QueryParams{PlayerID: "P01", RoundID: 1, Offset: 100, Limit: 100}},
 		&protocol.LeagueQueryResponse{
 			Envelope: envelope(protocol.Query.Result, manager), QueryType: protocol.QueryStatus,
-			Success: pointer(false), Data: map[string]any{"next_match": nil},
+			Success: new(false), Data: map[string]any{"next_match": nil},
 			Error:         &protocol.QueryError{ErrorCode: "E016", ErrorName: "INVALID_QUERY_TYPE", ErrorDescription: "INVALID_QUERY_TYPE"},
-			CurrentRound:  pointer(1),
+			CurrentRound:  new(1),
 			StandingsData: protocol.StandingsData{Standings: rows, TotalPlayers: 200, Offset: 100},
-			StatusData: protocol.StatusData{State: "RUNNING", Rounds: pointer(3), Matches: pointer(6), Recorded: pointer(2),
-				Players: pointer(4), Referees: pointer(1), Games: []string{"even_odd"},
+			StatusData: protocol.StatusData{State: "RUNNING", Rounds: new(3), Matches: new(6), Recorded: new(2),
+				Players: new(4), Referees: new(1), Games: []string{"even_odd"},
 				AgentStates: &protocol.AgentStates{Active: 4, Suspended: 1},
 				Inactive:    []protocol.InactiveAgent{{AgentID: "P04", State: "SUSPENDED", Reason: "did not answer", Failures: 3}}, Awaited: []string{"P03"}, Unreachable: "connection refused at http://192.0.2.7:8101/mcp, 3 tries", Tournament: "swiss", Paused: true,
 				StartAt: aTime, RegistrationUntil: aTime, Roster: &protocol.RosterSize{Players: 30, Referees: 2}}},
 		&protocol.LeagueError{
 			Envelope:  envelope(protocol.TypeLeagueError, manager),
 			ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",
-			OriginalMessageType: protocol.TypeLeagueQuery, Context: map[string]any{"action": "LEAGUE_QUERY"}, Retryable: pointer(false)},
+			OriginalMessageType: protocol.TypeLeagueQuery, Context: map[string]any{"action": "LEAGUE_QUERY"}, Retryable: new(false)},
 		&protocol.MatchAssignment{
 			Envelope: envelope(protocol.TypeMatchAssignment, manager), LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1,
 			GameType: "even_odd", PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
@@ -319,15 +311,12 @@ func TestSamplesSurviveDecodingAndEncoding(t *testing.T) {
 	for _, messageType := range protocol.MessageTypes() {
 		t.Run(messageType, func(t *testing.T) {
 			raw := sampleJSON(t, messageType)
-			assert.Empty(t, protocol.Examine(messageType, raw))
-
 			decoded := newMessage(messageType)
 			require.NoError(t, json.Unmarshal(raw, decoded))
 			assert.Equal(t, samples()[messageType], decoded)
 			again, err := json.Marshal(decoded)
 			require.NoError(t, err)
 			assert.Equal(t, string(raw), string(again))
-			assert.NoError(t, accepts(t, compiled(t, messageType), raw))
 		})
 	}
 }
@@ -337,8 +326,7 @@ func TestSamplesSurviveDecodingAndEncoding(t *testing.T) {
 func TestSchemasAndSamplesHaveTheSameFields(t *testing.T) {
 	for _, messageType := range protocol.MessageTypes() {
 		t.Run(messageType, func(t *testing.T) {
-			said := map[string]bool{}
-			namesIn("", decode(t, sampleJSON(t, messageType)), said)
+			said := namesIn(decode(t, sampleJSON(t, messageType)))
 			named := map[string]bool{}
 			schema, ok := protocol.Schema(messageType)
 			require.True(t, ok)
@@ -366,22 +354,20 @@ func inFreeForm(path string, named map[string]bool) bool {
 	return false
 }
 
+var (
+	index    = regexp.MustCompile(`\[\d+\]`)
+	playerID = regexp.MustCompile(`\.P\d+`)
+)
+
 // namesIn collects the paths of all members; players' ids count as one name.
-func namesIn(path string, v any, into map[string]bool) {
-	switch v := v.(type) {
-	case map[string]any:
-		for name, inner := range v {
-			if _, ok := league.ParsePlayerID(name); ok {
-				name = "*"
-			}
-			into[join(path, name)] = true
-			namesIn(join(path, name), inner, into)
-		}
-	case []any:
-		for _, e := range v {
-			namesIn(path+"[]", e, into)
+func namesIn(v any) map[string]bool {
+	names := map[string]bool{}
+	for _, path := range places("", v) {
+		if !strings.HasSuffix(path, "]") {
+			names[playerID.ReplaceAllString(index.ReplaceAllString(path, "[]"), ".*")] = true
 		}
 	}
+	return names
 }
 
 // namesOf collects the same paths from a schema.

@@ -118,8 +118,7 @@ func TestBrokenRequestsAreRefused(t *testing.T) {
 
 // TestThousandsOfBrokenFieldsAreCounted limits the listed fields; the text has the full count.
 func TestThousandsOfBrokenFieldsAreCounted(t *testing.T) {
-	mux := newMux()
-	serveAll(mux)
+	mux, _ := serveAll()
 	rows := "[" + strings.Repeat("{},", 999) + "{}]"
 	_, err := mux.ask(t, "update_standings", edit(t, sampleJSON(t, protocol.TypeStandingsUpdate), "standings", rows))
 	e, l := refusal(t, err)
@@ -152,8 +151,7 @@ func TestParamsThatAreNotAMessageAreRefused(t *testing.T) {
 		{"a name twice", `{"timestamp":"x","timestamp":"x"}`, "E002"},
 		{"no UTF-8", "{\"sender\":\"player:\xff\"}", "E002"},
 	}
-	mux := newMux()
-	serveAll(mux)
+	mux, _ := serveAll()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			_, err := mux.ask(t, "handle_game_invitation", []byte(test.params))
@@ -171,16 +169,13 @@ func TestParamsThatAreNotAMessageAreRefused(t *testing.T) {
 		assert.Equal(t, protocol.ErrMissingField, e.Code)
 		assert.Equal(t, []string{"league_id", "round_id", "match_id", "game_type", "role_in_match", "opponent_id"}, names(brokenFields(t, l)))
 	})
-	t.Run("a value that is nothing", func(t *testing.T) {
-		_, err := mux.give(t, "handle_game_invitation", nil)
-		e, _ := refusal(t, err)
-		assert.Equal(t, protocol.ErrInvalidFieldType, e.Code)
-	})
-	t.Run("a value of another type", func(t *testing.T) {
-		_, err := mux.give(t, "handle_game_invitation", &protocol.GameOver{})
-		e, _ := refusal(t, err)
-		assert.Equal(t, protocol.ErrInvalidFieldType, e.Code)
-	})
+	for name, value := range map[string]any{"nothing": nil, "another type": &protocol.GameOver{}} {
+		t.Run("a value of "+name, func(t *testing.T) {
+			_, err := mux.give(t, "handle_game_invitation", value)
+			e, _ := refusal(t, err)
+			assert.Equal(t, protocol.ErrInvalidFieldType, e.Code)
+		})
+	}
 	t.Run("a tool asked with an array", func(t *testing.T) {
 		_, err := mux.ask(t, "ping", []byte(`[]`))
 		e, _ := refusal(t, err)
@@ -210,7 +205,7 @@ func TestRefusalIsAWholeLeagueError(t *testing.T) {
 				Envelope: protocol.Envelope{Protocol: "league.v2", MessageType: "LEAGUE_ERROR", Sender: "league_manager",
 					Timestamp: "2025-01-15T10:30:00Z", ConversationID: sample.ConversationID},
 				ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",
-				OriginalMessageType: "LEAGUE_QUERY", Retryable: pointer(false),
+				OriginalMessageType: "LEAGUE_QUERY", Retryable: new(false),
 				Context: map[string]any{"player_id": "P01", "detail": "the token is not that of P01", "action": "LEAGUE_QUERY"},
 			}, l)
 			encoded, err := json.Marshal(l)
@@ -232,8 +227,7 @@ func TestRefusalEchoesTheConversation(t *testing.T) {
 		{"absent", "", "conv-error"},
 		{"no text", "5", "conv-error"},
 	}
-	mux := newMux()
-	serveAll(mux)
+	mux, _ := serveAll()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			raw := edit(t, sampleJSON(t, protocol.TypeGameOver), "conversation_id", test.conversation)
@@ -256,8 +250,7 @@ func TestRefusalEchoesTheConversation(t *testing.T) {
 // TestRefusalKeepsTokensSecret checks that the got member of an error has no token.
 func TestRefusalKeepsTokensSecret(t *testing.T) {
 	secret := strings.Repeat("tok-secret", 31)
-	mux := newMux()
-	serveAll(mux)
+	mux, _ := serveAll()
 	for name, params := range map[string][]byte{
 		"too long":       edit(t, sampleJSON(t, protocol.TypeGameOver), "auth_token", quoted(secret)),
 		"in an array":    edit(t, sampleJSON(t, protocol.TypeGameOver), "auth_token", "["+quoted(secret)+"]"),
@@ -314,14 +307,8 @@ func TestErrorOfAHandlerIsSent(t *testing.T) {
 		})
 	}
 	t.Run("an error of JSON-RPC alone has no LEAGUE_ERROR", func(t *testing.T) {
-		mux := newMux()
-		protocol.Ping.Handle(mux, protocol.NewStamp("player:P01", stopped()),
-			func(context.Context, string, *protocol.ToolRequest) (*protocol.Pong, error) {
-				return nil, &protocol.Error{RPC: -32603, Detail: "Internal error"}
-			})
-		_, err := mux.ask(t, "ping", nil)
 		var e *protocol.Error
-		require.ErrorAs(t, err, &e)
+		require.ErrorAs(t, answer(t, &protocol.Error{RPC: -32603, Detail: "Internal error"}), &e)
 		code, message, data := e.RPCError()
 		assert.Equal(t, -32603, code)
 		assert.Equal(t, "Internal error", message)
@@ -330,8 +317,7 @@ func TestErrorOfAHandlerIsSent(t *testing.T) {
 }
 
 func TestErrorOfAToolNamesTheTool(t *testing.T) {
-	mux := newMux()
-	handleAll(mux, func() error { return protocol.Fault(protocol.ErrTokenInvalid, "not yours") })
+	mux := handleAll(func() error { return protocol.Fault(protocol.ErrTokenInvalid, "not yours") })
 	for _, name := range []string{"get_standings", "get_match_state", "get_match_transcript", "get_player_state", "ping", "start_league"} {
 		for _, params := range []string{`{}`, `[]`} { // refused by the handler, and before it
 			_, err := mux.ask(t, name, []byte(params))

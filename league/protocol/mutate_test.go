@@ -205,8 +205,7 @@ func accepts(t require.TestingT, s *jsonschema.Schema, raw []byte) error {
 // changes.
 func TestValidatorAgreesWithSchemas(t *testing.T) {
 	every := originals(t)
-	mux := newMux()
-	admitted := serveAll(mux)
+	mux, admitted := serveAll()
 	t.Run("types", func(t *testing.T) {
 		for _, messageType := range protocol.MessageTypes() {
 			t.Run(messageType, func(t *testing.T) {
@@ -313,8 +312,7 @@ func seedMessages(f *testing.F, add func(method int, message []byte), of func(en
 func FuzzRequest(f *testing.F) {
 	seedMessages(f, func(method int, message []byte) { f.Add(uint8(method), message) }, func(e endpoint) string { return e.request })
 	all := endpoints()
-	mux := newMux()
-	serveAll(mux)
+	mux, _ := serveAll()
 	f.Fuzz(func(t *testing.T, which uint8, raw []byte) {
 		if len(raw) > 64<<10 {
 			return // a request has 10 KB, and a MB from the manager

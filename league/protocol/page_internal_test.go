@@ -42,17 +42,11 @@ var sharedObjects = []struct {
 
 func fieldsOf[V any]() []field { return compile(reflect.TypeFor[V](), "")().fields }
 
-func namesOfFields(fields []field) (names []string) {
-	for _, f := range fields {
-		names = append(names, f.name)
-	}
-	return names
-}
-
 // shared returns the heading of the shared object with these fields; "" for none.
 func shared(fields []field) string {
+	sameName := func(a, b field) bool { return a.name == b.name }
 	for _, s := range sharedObjects {
-		if fields != nil && slices.Equal(namesOfFields(fields), namesOfFields(s.fields)) {
+		if fields != nil && slices.EqualFunc(fields, s.fields, sameName) {
 			return s.heading
 		}
 	}
@@ -64,13 +58,6 @@ func anchor(heading string) string {
 }
 
 func link(heading string) string { return "[" + heading + "](" + anchor(heading) + ")" }
-
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}
 
 // typeText is the type column of a field.
 func typeText(f *field) string {
@@ -117,7 +104,7 @@ func allowedText(f *field) string {
 	case f.kind == kindString && f.max > 0 && f.max != usual:
 		return fmt.Sprintf("at most %d characters", f.max)
 	case f.kind == kindArray && f.min > 0:
-		return "at least " + plural(f.min, "element")
+		return "at least " + Counted(f.min, "element")
 	case f.items != nil && f.items.form != nil:
 		return f.items.form.rule
 	}
@@ -327,9 +314,8 @@ func generate(t *testing.T, part string) string {
 }
 
 func TestProtocolPageHasTheGeneratedParts(t *testing.T) {
-	text, err := os.ReadFile(page)
-	require.NoError(t, err)
-	made := generated.ReplaceAllStringFunc(string(text), func(part string) string {
+	text := pageText(t)
+	made := generated.ReplaceAllStringFunc(text, func(part string) string {
 		name := generated.FindStringSubmatch(part)[1]
 		return "<!-- generated: " + name + " -->\n" + generate(t, name) + "<!-- end -->"
 	})
@@ -337,7 +323,8 @@ func TestProtocolPageHasTheGeneratedParts(t *testing.T) {
 		require.NoError(t, os.WriteFile(page, []byte(made), 0o644))
 		return
 	}
-	assert.Equal(t, strings.Split(string(text), "\n"), strings.Split(made, "\n"), "run: go test ./league/protocol -run TestProtocolPage -update")
+	assert.Equal(t, strings.Split(text, "\n"), strings.Split(made, "\n"),
+		"run: go test ./league/protocol -run TestProtocolPage -update")
 }
 
 func pageText(t *testing.T) string {
@@ -396,11 +383,10 @@ func TestEachMeaningHasAMember(t *testing.T) {
 func TestProtocolPageHasASectionForEachMessageAndTool(t *testing.T) {
 	all := sections(t)
 	for _, messageType := range MessageTypes() {
-		about, rest, ok := strings.Cut(all[messageType], "<!-- generated: message "+messageType+" -->")
+		about, _, ok := strings.Cut(all[messageType], "<!-- generated: message "+messageType+" -->")
 		assert.True(t, ok, "no section %s", messageType)
 		assert.Contains(t, about, ".", "%s begins with a sentence", messageType)
 		delete(all, messageType)
-		_ = rest
 	}
 	for _, m := range methodRows {
 		if m.Request == "" {
@@ -415,18 +401,14 @@ func TestProtocolPageHasASectionForEachMessageAndTool(t *testing.T) {
 
 // codesOf returns the JSON-RPC codes of an error code, that of the catalogue first.
 func codesOf(code Code) string {
-	own := catalogue[code].rpc
-	other := map[int]bool{}
+	codes := []int{catalogue[code].rpc}
 	for _, m := range methodRows {
-		if rpc, ok := m.codes[code]; ok && rpc != own {
-			other[rpc] = true
+		if rpc, ok := m.codes[code]; ok && !slices.Contains(codes, rpc) {
+			codes = append(codes, rpc)
 		}
 	}
-	text := fmt.Sprint(own)
-	for _, rpc := range slices.Sorted(maps.Keys(other)) {
-		text += fmt.Sprintf(", %d", rpc)
-	}
-	return text
+	slices.Sort(codes[1:])
+	return strings.ReplaceAll(strings.Trim(fmt.Sprint(codes), "[]"), " ", ", ")
 }
 
 func TestProtocolPageHasTheErrorCatalogue(t *testing.T) {

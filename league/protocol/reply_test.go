@@ -22,7 +22,7 @@ func TestRepliesGetAnEnvelope(t *testing.T) {
 		func(_ context.Context, _ string, q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 			return &protocol.GameJoinAck{
 				Envelope: protocol.Envelope{AuthToken: "access", Sender: "player:P99", MessageType: "NONSENSE"},
-				MatchID:  q.MatchID, PlayerID: "P01", ArrivalTimestamp: aTime, Accept: pointer(true),
+				MatchID:  q.MatchID, PlayerID: "P01", ArrivalTimestamp: aTime, Accept: new(true),
 			}, nil
 		})
 	invitation := samples()[protocol.TypeGameInvitation].(*protocol.GameInvitation)
@@ -56,8 +56,7 @@ func TestToolsNeedNoParams(t *testing.T) {
 		{"empty", "{}", "conv-ping"},
 		{"with an envelope", `{"conversation_id":"conv-7","unheard_of":[]}`, "conv-7"},
 	}
-	mux := newMux()
-	serveAll(mux)
+	mux, _ := serveAll()
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			answer, err := mux.ask(t, "ping", []byte(test.params))
@@ -108,8 +107,7 @@ func TestErrorsHaveTheCodesOfTheirMethod(t *testing.T) {
 		{"report_match_result", "E006", 5002}, {"get_standings", "E011", 6001}, {"ping", "E012", 12},
 		{"register_referee", "E020", 1001}, {"register_player", "E020", 2001}, {"league_query", "E020", 20},
 	} {
-		mux := newMux()
-		handleAll(mux, func() error { return protocol.Fault(test.code, "so it is") })
+		mux := handleAll(func() error { return protocol.Fault(test.code, "so it is") })
 		var params []byte
 		for _, m := range protocol.Methods() {
 			if m.Name == test.method && m.Request != "" {
@@ -129,8 +127,7 @@ func TestErrorsHaveTheCodesOfTheirMethod(t *testing.T) {
 
 // TestValuesOfTheSameProcessAreNotValidated: validation belongs to the decoding of bytes.
 func TestValuesOfTheSameProcessAreNotValidated(t *testing.T) {
-	mux := newMux()
-	admitted := serveAll(mux)
+	mux, admitted := serveAll()
 	broken := &protocol.StandingsUpdate{}
 	_, err := mux.ask(t, "update_standings", []byte(`{"standings":[]}`))
 	assert.Error(t, err)
@@ -175,7 +172,7 @@ func TestAsErrorFindsAWrappedError(t *testing.T) {
 // TestUntrustedTextIsClipped limits the length of another agent's text in an error.
 func TestUntrustedTextIsClipped(t *testing.T) {
 	flood := strings.Repeat("é", 10000)
-	e := protocol.AsError(&rpcFailure{1, flood, nil})
+	e := protocol.AsError(rpcError(1, flood, nil))
 	assert.Less(t, len(e.Detail), 100)
 	assert.True(t, strings.HasPrefix(flood, strings.TrimSuffix(e.Detail, "…")), "no letter is cut in two")
 	broken := protocol.Examine(protocol.TypeGameOver, []byte(`{"protocol":"`+flood+`"}`))

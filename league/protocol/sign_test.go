@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"os"
@@ -192,18 +193,13 @@ func TestSignaturePageShowsTheVectors(t *testing.T) {
 	assert.Equal(t, vectors[3]["signature"], key.SignHead(vectors[3]["league_id"], vectors[3]["journal_head"]))
 }
 
-// hashed is the hexadecimal SHA-256 of the parts in a row.
-func hashed(parts ...string) string {
-	sum := sha256.Sum256([]byte(strings.Join(parts, "")))
+// hashed is the hexadecimal SHA-256 of a text.
+func hashed(text string) string {
+	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])
 }
 
-func filledWith(b byte) (s protocol.Secret) {
-	for i := range s {
-		s[i] = b
-	}
-	return s
-}
+func filledWith(b byte) protocol.Secret { return protocol.Secret(bytes.Repeat([]byte{b}, 32)) }
 
 func TestCommitmentVectors(t *testing.T) {
 	assert.Equal(t, "f301b8d060d847a830a6e624035178502739fffbe16b5710f19897e323774872",

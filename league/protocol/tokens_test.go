@@ -24,11 +24,6 @@ func signed(key []byte, text string) string {
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-func keyOf(token string) []byte {
-	sum := sha256.Sum256([]byte(token))
-	return sum[:]
-}
-
 func counted() (secret [32]byte) {
 	for i := range secret {
 		secret[i] = byte(i)
@@ -58,11 +53,11 @@ func TestTokensMatchTheFormulas(t *testing.T) {
 		token := protocol.DeriveToken(secret, leagueID, agent, generation)
 		require.Equal(t, "tok-"+strings.ToLower(agent)+"-"+signed(secret[:], fmt.Sprintf("%s/%s/%d", leagueID, agent, generation)), token)
 
-		key := protocol.KeyOf(token)
+		key, sum := protocol.KeyOf(token), sha256.Sum256([]byte(token))
 		access := fmt.Sprintf("%s/%s/%d/%s", leagueID, match, attempt, referee)
 		for range 2 { // a key may be used again
-			require.Equal(t, signed(keyOf(token), access), key.AccessToken(leagueID, match, attempt, referee))
-			require.Equal(t, signed(keyOf(token), leagueID+"/manager"), key.ManagerCredential(leagueID))
+			require.Equal(t, signed(sum[:], access), key.AccessToken(leagueID, match, attempt, referee))
+			require.Equal(t, signed(sum[:], leagueID+"/manager"), key.ManagerCredential(leagueID))
 		}
 	})
 }

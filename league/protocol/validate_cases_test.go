@@ -11,10 +11,12 @@ import (
 	"evenodd/league/protocol"
 )
 
-// White space and escapes make no difference.
-func TestSpacedAndEscapedMessagesAreValid(t *testing.T) {
+// The examples of the documents and the samples are valid. White space and escapes make no difference.
+func TestExamplesAndSamplesAreValid(t *testing.T) {
 	for messageType, messages := range originals(t) {
 		for _, raw := range messages {
+			assert.Empty(t, protocol.Examine(messageType, raw), "%s", raw)
+			assert.NoError(t, accepts(t, compiled(t, messageType), raw), "by its schema")
 			spaced := strings.ReplaceAll(strings.ReplaceAll(string(raw), `":`, `" : `), `,"`, "\r\n\t , \"")
 			assert.Empty(t, protocol.Examine(messageType, []byte(" "+spaced+"\n")), spaced)
 			escaped := strings.NewReplacer(`"sender"`, `"\u0073ender"`, `"league.v2"`, `"league\u002ev2"`).Replace(string(raw))
