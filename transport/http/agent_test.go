@@ -71,39 +71,55 @@ func (l *countingListener) Accept() (net.Conn, error) {
 }
 
 // loopback listens on a port of this machine.
-func loopback(t *testing.T) *countingListener {
+func loopback(t testing.TB) *countingListener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	return &countingListener{Listener: l}
 }
 
-// start serves mux on loopback until the test ends, and returns where.
-func start(t *testing.T, mux *transport.Mux, config carrier.Config) (base string, l *countingListener) {
+// run serves calls on a listener until the test ends.
+func run(t testing.TB, server *carrier.Server, l net.Listener) {
 	t.Helper()
-	l = loopback(t)
-	server := carrier.NewServer(mux, config)
 	var serving sync.WaitGroup
 	serving.Go(func() { assert.NoError(t, server.Serve(l)) })
 	t.Cleanup(func() {
 		assert.NoError(t, server.Shutdown(context.Background()))
 		serving.Wait()
 	})
+}
+
+// start serves mux on loopback until the test ends, and returns where.
+func start(t testing.TB, mux *transport.Mux, config carrier.Config) (base string, l *countingListener) {
+	t.Helper()
+	l = loopback(t)
+	run(t, carrier.NewServer(mux, config), l)
 	return "http://" + l.Addr().String(), l
 }
 
-// serveHandler serves any handler, like a third-party agent.
+// serveHandler serves any handler on loopback, like a third-party agent.
 func serveHandler(t *testing.T, h http.HandlerFunc) (endpoint string) {
 	t.Helper()
 	l := loopback(t)
-	server := &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
-	var serving sync.WaitGroup
+	serveOn(t, l, h)
+	return "http://" + l.Addr().String() + carrier.Path
+}
+
+// serveOn serves any handler until the test ends.
+func serveOn(t *testing.T, l net.Listener, h http.HandlerFunc) {
+	t.Helper()
+	var serving sync.WaitGroup // also handlers whose caller has left
+	counted := func(w http.ResponseWriter, r *http.Request) {
+		serving.Add(1)
+		defer serving.Done()
+		h(w, r)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(counted), ReadHeaderTimeout: time.Minute}
 	serving.Go(func() { assert.ErrorIs(t, server.Serve(l), http.ErrServerClosed) })
 	t.Cleanup(func() {
 		assert.NoError(t, server.Close())
 		serving.Wait()
 	})
-	return "http://" + l.Addr().String() + carrier.Path
 }
 
 // answering is a handler with one response.
@@ -115,7 +131,7 @@ func answering(status int, body string) http.HandlerFunc {
 }
 
 // newClient returns a client that is closed at the end of the test.
-func newClient(t *testing.T, dial carrier.Dialer) *carrier.Client {
+func newClient(t testing.TB, dial carrier.Dialer) *carrier.Client {
 	t.Helper()
 	client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Dial: dial})
 	t.Cleanup(client.Close)
@@ -156,19 +172,9 @@ func inVirtualTime(t *testing.T, test func(t *testing.T, a *testAgent)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		l := pipenet.Listen("agent.test:80")
-		a := &testAgent{
-			client:   newClient(t, l.Dial),
-			server:   carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody}),
-			listener: l,
-		}
-		var serving sync.WaitGroup
-		serving.Go(func() { assert.NoError(t, a.server.Serve(l)) })
-		t.Cleanup(func() {
-			a.client.Close()
-			assert.NoError(t, a.server.Shutdown(context.Background()))
-			serving.Wait()
-		})
-		test(t, a)
+		server := carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody})
+		run(t, server, l)
+		test(t, &testAgent{newClient(t, l.Dial), server, l})
 	})
 }
 

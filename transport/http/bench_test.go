@@ -1,10 +1,7 @@
 package http_test
 
 import (
-	"context"
-	"net"
 	nethttp "net/http"
-	"sync"
 	"testing"
 	"time"
 
@@ -32,21 +29,15 @@ func BenchmarkCall(b *testing.B) {
 		{"timed", bounded, time.Minute},
 	} {
 		b.Run(bb.name, func(b *testing.B) {
-			l, err := net.Listen("tcp", "127.0.0.1:0")
-			require.NoError(b, err)
-			server := carrier.NewServer(serving(nil), bb.config)
-			var running sync.WaitGroup
-			running.Go(func() { _ = server.Serve(l) })
-			client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply})
-			endpoint := "http://" + l.Addr().String() + carrier.Path
+			base, _ := start(b, serving(nil), bb.config)
+			client := newClient(b, nil)
+			q := transport.Request{Endpoint: base + carrier.Path, Method: "echo", Params: &text{"hi"}, Limit: bb.limit}
+			q.Decode = textOf
 			b.ReportAllocs()
 			for b.Loop() {
-				_, _, err := client.Call(b.Context(), transport.Request{Endpoint: endpoint, Method: "echo", Params: &text{"hi"}, Decode: textOf, Limit: bb.limit})
+				_, _, err := client.Call(b.Context(), q)
 				require.NoError(b, err)
 			}
-			client.Close()
-			require.NoError(b, server.Shutdown(context.Background()))
-			running.Wait()
 		})
 	}
 }

@@ -1,16 +1,13 @@
 package http_test
 
 import (
-	"bufio"
 	"context"
-	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -237,41 +234,15 @@ func quietAddress(t *testing.T) string {
 	return c.LocalAddr().String()
 }
 
-// emptyNameServer connects to a name server that knows no names. It answers over a pipe as
-// over TCP: a length of two bytes, then the message.
-func emptyNameServer(context.Context, string, string) (net.Conn, error) {
-	local, remote := net.Pipe()
-	go func() {
-		defer func() { _ = remote.Close() }()
-		for {
-			var length [2]byte
-			if _, err := io.ReadFull(remote, length[:]); err != nil {
-				return
-			}
-			message := make([]byte, binary.BigEndian.Uint16(length[:]))
-			if _, err := io.ReadFull(remote, message); err != nil {
-				return
-			}
-			const isResponse, recursionAvailable, nameError = 1 << 7, 1 << 7, 3
-			message[2] |= isResponse
-			message[3] = recursionAvailable | nameError
-			if _, err := remote.Write(append(length[:], message...)); err != nil {
-				return
-			}
-		}
-	}()
-	return local, nil
-}
-
 func TestUnreachable(t *testing.T) {
-	resolving := &net.Dialer{Resolver: &net.Resolver{PreferGo: true, Dial: emptyNameServer}}
+	resolving := &net.Dialer{Resolver: &net.Resolver{PreferGo: true}} // which asks nobody for a name that cannot exist
 	for _, tt := range []struct {
 		name     string
 		endpoint string
 		dial     carrier.Dialer
 	}{
 		{"a refused connection", "http://" + quietAddress(t) + "/mcp", nil},
-		{"an unknown host", "http://nobody.invalid:8101/mcp", resolving.DialContext},
+		{"an unknown host", "http://nobody..invalid:8101/mcp", resolving.DialContext},
 		{"no address", "http://[::1/mcp", nil},
 		{"control characters", "http://p\x00/mcp", nil},
 	} {
@@ -288,28 +259,15 @@ func TestUnreachable(t *testing.T) {
 // truncatedServer answers each request with the given bytes and closes the connection.
 func truncatedServer(t *testing.T, answer string) (endpoint string) {
 	t.Helper()
-	l := loopback(t)
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			c, err := l.Accept()
-			if err != nil {
-				return
-			}
-			request, err := http.ReadRequest(bufio.NewReader(c))
-			if assert.NoError(t, err) {
-				_, err = io.Copy(io.Discard, request.Body)
-				assert.NoError(t, err)
-			}
+	return serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
+		_, err := io.Copy(io.Discard, r.Body)
+		assert.NoError(t, err)
+		c, _, err := http.NewResponseController(w).Hijack()
+		if assert.NoError(t, err) {
 			_, _ = io.WriteString(c, answer)
 			assert.NoError(t, c.Close())
 		}
 	})
-	t.Cleanup(func() {
-		assert.NoError(t, l.Close())
-		serving.Wait()
-	})
-	return "http://" + l.Addr().String() + "/mcp"
 }
 
 func TestBrokenConnections(t *testing.T) {

@@ -14,7 +14,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/transport"
@@ -26,17 +25,7 @@ import (
 func thirdParty(t *testing.T, h http.HandlerFunc) *pipenet.Listener {
 	t.Helper()
 	l := pipenet.Listen("agent.test:80")
-	var serving sync.WaitGroup // also handlers whose caller has left
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		serving.Add(1)
-		defer serving.Done()
-		h(w, r)
-	})}
-	serving.Go(func() { assert.ErrorIs(t, server.Serve(l), http.ErrServerClosed) })
-	t.Cleanup(func() {
-		assert.NoError(t, server.Close())
-		serving.Wait()
-	})
+	serveOn(t, l, h)
 	return l
 }
 

@@ -226,17 +226,6 @@ func TestRequestsOfAQuotaTakeNoCalls(t *testing.T) {
 	assert.Equal(t, http.StatusTooManyRequests, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).status)
 }
 
-func TestCallsTakeNothingOfAQuota(t *testing.T) {
-	quota := carrier.NewQuota(carrier.Limits{}, streamLimits)
-	base, _ := start(t, serving(nil), carrier.Config{
-		MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 1}, Mounts: []carrier.Mount{page(quota)},
-	})
-	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
-		assert.Equal(t, want, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).status)
-	}
-	assert.Equal(t, http.StatusOK, send(t, http.MethodGet, base+"/page", nil, nil).status)
-}
-
 func TestStreamsOfAQuotaHaveSlotsOfTheirOwn(t *testing.T) {
 	quota := carrier.NewQuota(carrier.Limits{CallsPerAddress: 1}, streamLimits)
 	var opened sync.WaitGroup

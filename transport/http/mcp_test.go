@@ -163,13 +163,19 @@ func checkGuards(t *testing.T, quota *carrier.Quota) {
 }
 
 // A monitor would take a busy agent for a dead one.
-func TestMountsWithoutAQuotaHaveNoLimitOfCalls(t *testing.T) {
-	base, _ := start(t, serving(nil), carrier.Config{
-		MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 1}, Mounts: []carrier.Mount{page(nil)},
-	})
-	for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
-		assert.Equal(t, want, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).status)
-		assert.Equal(t, http.StatusOK, send(t, http.MethodGet, base+"/page", nil, nil).status)
+func TestMountsHaveNoLimitOfCalls(t *testing.T) {
+	for name, quota := range map[string]*carrier.Quota{
+		"without a quota": nil, "with a quota": carrier.NewQuota(carrier.Limits{}, streamLimits),
+	} {
+		t.Run(name, func(t *testing.T) {
+			base, _ := start(t, serving(nil), carrier.Config{
+				MaxBody: maxBody, Limits: carrier.Limits{Rate: 0.001, Burst: 1}, Mounts: []carrier.Mount{page(quota)},
+			})
+			for _, want := range []int{http.StatusOK, http.StatusTooManyRequests} {
+				assert.Equal(t, want, send(t, http.MethodPost, base+carrier.Path, strings.NewReader(say1), nil).status)
+				assert.Equal(t, http.StatusOK, send(t, http.MethodGet, base+"/page", nil, nil).status)
+			}
+		})
 	}
 }
 

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"net/netip"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -301,10 +300,7 @@ func TestTLS(t *testing.T) {
 		l := pipenet.Listen("example.com:80")
 		limits := carrier.Limits{Conns: 8}
 		server := carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody, TLS: certified.TLS, Limits: limits})
-		var serving sync.WaitGroup
-		serving.Go(func() { assert.NoError(t, server.Serve(l)) })
-		defer serving.Wait()
-		defer func() { require.NoError(t, server.Shutdown(context.Background())) }()
+		run(t, server, l)
 		calls := func(roots *x509.CertPool, endpoint string) (*transport.Timing, error) {
 			client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply, Roots: roots, Dial: slowDialer(l.Dial, second)})
 			defer client.Close()
