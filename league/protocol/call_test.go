@@ -201,36 +201,6 @@ func TestErrorOfAnotherCatalogueKeepsItsName(t *testing.T) {
 	}
 }
 
-// TestErrorsAreTheSameOnAllCarriers compares a refusal on a carrier of values with the
-// same refusal on a carrier of bytes.
-func TestErrorsAreTheSameOnAllCarriers(t *testing.T) {
-	mux := newMux()
-	protocol.Invite.Handle(mux, protocol.NewStamp("player:P01", stopped()),
-		func(context.Context, string, *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
-			return nil, protocol.Fault(protocol.ErrTokenInvalid, "not my referee").With("match_id", "R1M1")
-		})
-	byValue := callerFunc(func(_ context.Context, c sent) (any, error) { return mux.give(t, c.Method, c.Params) })
-	byWire := callerFunc(func(_ context.Context, c sent) (any, error) {
-		raw, err := json.Marshal(c.Params)
-		require.NoError(t, err)
-		_, err = mux.ask(t, c.Method, raw)
-		_, l := refusal(t, err)
-		data, err := json.Marshal(l)
-		require.NoError(t, err)
-		return nil, rpcError(4001, l.ErrorName, jsontext.Value(data))
-	})
-	read := func(caller protocol.Caller) *protocol.Error {
-		_, err := invite(context.Background(), caller)
-		var e *protocol.Error
-		require.ErrorAs(t, err, &e)
-		return e
-	}
-	v, w := read(byValue), read(byWire)
-	assert.Equal(t, w.Context, v.Context)
-	assert.Equal(t, []any{w.Code, w.RPC, w.Detail, w.Remote}, []any{v.Code, v.RPC, v.Detail, v.Remote})
-	assert.Equal(t, []any{protocol.ErrTokenInvalid, 4001, "not my referee", true}, []any{v.Code, v.RPC, v.Detail, v.Remote})
-}
-
 func TestCarrierErrorsHaveCodes(t *testing.T) {
 	lost := errors.New("connection reset")
 	for _, test := range []struct {
