@@ -310,25 +310,6 @@ func TestStopWaitsForRunningHandlers(t *testing.T) {
 	})
 }
 
-func TestStopLeavesNoGoroutine(t *testing.T) {
-	modes(t, func(t *testing.T, bus *memory.Bus) {
-		before := goleak.IgnoreCurrent()
-		for range 3 {
-			stop := bus.Listen(endpoint, serving(map[string]handler{"ask": echo}))
-			var all sync.WaitGroup
-			for n := range 50 {
-				all.Go(func() {
-					_, err := ask(context.Background(), bus, "ask", &question{Number: n})
-					assert.NoError(t, err)
-				})
-			}
-			all.Wait()
-			stop()
-			goleak.VerifyNone(t, before)
-		}
-	})
-}
-
 func TestNewListenerReplacesTheOldOne(t *testing.T) {
 	timedModes(t, func(t *testing.T, bus *memory.Bus) {
 		number := func(n int, took time.Duration) *transport.Mux {
