@@ -173,15 +173,11 @@ func TestIDsAreEchoedByteForByte(t *testing.T) {
 	} {
 		call := `{"jsonrpc":"2.0","id": ` + tt.id + ` ,"method":"subtract","params":{"minuend":42,"subtrahend":23}}`
 		result := `{"jsonrpc":"2.0","result":19,"id":` + tt.id + `}`
-		t.Run(tt.name+" beside a result", func(t *testing.T) {
-			require.Equal(t, result, serve(call))
-		})
-		t.Run(tt.name+" in a batch", func(t *testing.T) {
-			require.Equal(t, "["+result+","+result+"]", serve("[ "+call+" ,\n"+call+" ]"))
-		})
-		t.Run(tt.name+" beside an error", func(t *testing.T) {
-			require.Equal(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":`+tt.id+`}`,
-				serve(`{"jsonrpc":"2.0","id":`+tt.id+`,"method":"no"}`))
+		t.Run(tt.name, func(t *testing.T) {
+			assert.Equal(t, result, serve(call))
+			assert.Equal(t, "["+result+","+result+"]", serve("[ "+call+" ,\n"+call+" ]"), "in a batch")
+			assert.Equal(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":`+tt.id+`}`,
+				serve(`{"jsonrpc":"2.0","id":`+tt.id+`,"method":"no"}`), "beside an error")
 		})
 	}
 }
@@ -221,10 +217,8 @@ func TestInvalidRequests(t *testing.T) {
 		require.NoError(t, err)
 		want := `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":` + string(problem) + `},"id":` + tt.id + `}`
 		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, want, serve(tt.body))
-		})
-		t.Run(tt.name+", in a batch", func(t *testing.T) {
-			require.Equal(t, "["+want+"]", serve("["+tt.body+"]"))
+			assert.Equal(t, want, serve(tt.body))
+			assert.Equal(t, "["+want+"]", serve("["+tt.body+"]"), "in a batch")
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/transport"
@@ -36,14 +37,10 @@ func TestEncodeRequest(t *testing.T) {
 			require.Equal(t, tt.want, string(body))
 		})
 	}
-	t.Run("params that cannot be encoded", func(t *testing.T) {
-		_, err := transport.EncodeRequest("ping", func() {}, 1)
-		require.Error(t, err)
-	})
-	t.Run("a method that is no UTF-8", func(t *testing.T) {
-		_, err := transport.EncodeRequest("\xff", nil, 1)
-		require.Error(t, err)
-	})
+	_, err := transport.EncodeRequest("ping", func() {}, 1)
+	require.Error(t, err, "params that cannot be encoded")
+	_, err = transport.EncodeRequest("\xff", nil, 1)
+	require.Error(t, err, "a method that is no UTF-8")
 }
 
 func TestDecodeResponse(t *testing.T) {
@@ -123,9 +120,7 @@ func TestEncodeError(t *testing.T) {
 		{"with data", codedError{code: 23, data: []int{10240}}, `{"jsonrpc":"2.0","error":{"code":23,"message":"CODED","data":[10240]},"id":null}`},
 		{"plain", errors.New("secret"), `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":null}`},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, tt.want, string(transport.EncodeError(tt.err)))
-		})
+		assert.Equal(t, tt.want, string(transport.EncodeError(tt.err)), tt.name)
 	}
 }
 

@@ -50,10 +50,8 @@ func TestParamsWithoutKnownMessageTypeNameNoMethod(t *testing.T) {
 		"text":                `{"message_type":"GAME_OVER"}`,
 		"an empty message":    &protocol.GameOver{},
 	} {
-		t.Run(name, func(t *testing.T) {
-			_, ok := protocol.MethodFor(params)
-			assert.False(t, ok)
-		})
+		_, ok := protocol.MethodFor(params)
+		assert.False(t, ok, name)
 	}
 }
 
@@ -75,9 +73,7 @@ func TestLongestMatch(t *testing.T) {
 			1750 * time.Millisecond},
 		{"no time at all", protocol.Timeouts{}, protocol.RetryPolicy{}, 0, 0},
 	} {
-		t.Run(test.name, func(t *testing.T) {
-			assert.Equal(t, test.want, test.timeouts.LongestMatch(test.retry, test.moves))
-		})
+		assert.Equal(t, test.want, test.timeouts.LongestMatch(test.retry, test.moves), test.name)
 	}
 	assert.Equal(t, 1500*time.Millisecond, protocol.Seconds(1.5))
 }

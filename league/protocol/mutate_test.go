@@ -43,9 +43,14 @@ func places(path string, v any) (all []string) {
 	return all
 }
 
+// steps are the names and indexes in a path.
+func steps(path string) []string {
+	return strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) })
+}
+
 // edit returns JSON with another value at a path; "" takes the value away.
 func edit(t require.TestingT, raw []byte, path, value string) []byte {
-	v := change(t, decode(t, raw), strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }), value)
+	v := change(t, decode(t, raw), steps(path), value)
 	edited, err := json.Marshal(v, json.Deterministic(true))
 	require.NoError(t, err)
 	return edited
@@ -80,7 +85,7 @@ func change(t require.TestingT, v any, steps []string, value string) any {
 // valueAt returns the value at a path.
 func valueAt(t require.TestingT, raw []byte, path string) any {
 	v := decode(t, raw)
-	for _, step := range strings.FieldsFunc(path, func(r rune) bool { return strings.ContainsRune(".[]", r) }) {
+	for _, step := range steps(path) {
 		if list, ok := v.([]any); ok {
 			i, err := strconv.Atoi(step)
 			require.NoError(t, err)

@@ -200,9 +200,7 @@ func TestRetryAfter(t *testing.T) {
 		"for ever":                  {protocol.Fault(protocol.ErrRateLimited, "").With("retry_after_sec", 1e300), time.Hour},
 		"by the carrier":            {protocol.AsError(fmt.Errorf("call: %w", carried{7 * time.Second})), 7 * time.Second},
 	} {
-		t.Run(name, func(t *testing.T) {
-			assert.Equal(t, test.wait, test.e.RetryAfter())
-		})
+		assert.Equal(t, test.wait, test.e.RetryAfter(), name)
 	}
 	assert.Equal(t, protocol.ErrConnection, protocol.AsError(carried{time.Second}).Code, "no message has the code")
 }
