@@ -18,23 +18,25 @@ import (
 	"evenodd/transport"
 )
 
-// A fakeCaller returns its error after a second, and counts its calls.
+// A fakeCaller returns the same for every call, after some time, and counts its calls.
 type fakeCaller struct {
-	calls int
-	err   error
+	result any
+	err    error
+	took   time.Duration
+	calls  int
 }
 
 func (m *fakeCaller) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
 	m.calls++
-	time.Sleep(time.Second)
-	return "fine", nil, m.err
+	time.Sleep(m.took)
+	return m.result, nil, m.err
 }
 
 var errBroken = errors.New("broken")
 
 // newBreaker returns a breaker before a fakeCaller, and its log. Choices are essential.
 func newBreaker(err error) (*transport.Breaker, *fakeCaller, *bytes.Buffer) {
-	next, log := &fakeCaller{err: err}, new(bytes.Buffer)
+	next, log := &fakeCaller{err: err, took: time.Second}, new(bytes.Buffer)
 	return transport.NewBreaker(next, func(method string) bool { return method == "choose" }, zerolog.New(log)), next, log
 }
 

@@ -300,9 +300,7 @@ func TestWellFormedCalls(t *testing.T) {
 		{"a batch in a batch is no call", `[[{"jsonrpc":"2.0","method":"sum","params":[1],"id":1}]]`,
 			`[{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"jsonrpc must be \"2.0\""},"id":null}]`},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			require.Equal(t, tt.want, serve(tt.body))
-		})
+		assert.Equal(t, tt.want, serve(tt.body), tt.name)
 	}
 }
 

@@ -228,31 +228,21 @@ type letter struct{ Name, Token string }
 func (l *letter) Type() string         { return l.Name }
 func (l *letter) Conversation() string { return "conv-r1m1" }
 
-// A postman is a caller that returns the same result for every call.
-type postman struct {
-	result any
-	err    error
-}
-
-func (p *postman) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
-	return p.result, nil, p.err
-}
-
 func TestLogged(t *testing.T) {
 	invitation, joined := &letter{"GAME_INVITATION", "tok-secret"}, &letter{"GAME_JOIN_ACK", "tok-secret"}
 	failure := errors.New("connection reset")
 	for _, tt := range []struct {
 		name    string
 		level   zerolog.Level
-		carrier *postman
+		carrier *fakeCaller
 		want    []string
 	}{
-		{"call and answer", zerolog.DebugLevel, &postman{result: joined}, []string{
+		{"call and answer", zerolog.DebugLevel, &fakeCaller{result: joined}, []string{
 			`"message_type":"GAME_INVITATION"`, `"message_type":"GAME_JOIN_ACK"`, `"conversation_id":"conv-r1m1"`,
 			`"method":"invite"`, `"endpoint":"http://p"`, `"message":"sent"`, `"message":"received the answer"`, `"took_ms":`}},
-		{"call and error", zerolog.DebugLevel, &postman{err: failure}, []string{
+		{"call and error", zerolog.DebugLevel, &fakeCaller{err: failure}, []string{
 			`"message_type":"GAME_INVITATION"`, `"error":"connection reset"`, `"message":"failed"`}},
-		{"nothing above debug level", zerolog.InfoLevel, &postman{result: joined}, nil},
+		{"nothing above debug level", zerolog.InfoLevel, &fakeCaller{result: joined}, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log bytes.Buffer

@@ -140,12 +140,8 @@ func newClient(t testing.TB, dial carrier.Dialer) *carrier.Client {
 
 // say calls a method with a text and returns the text of the answer.
 func say(ctx context.Context, client *carrier.Client, endpoint, method, words string) (string, error) {
-	return sayWithin(ctx, client, 0, endpoint, method, words)
-}
-
-// sayWithin is say with a limit.
-func sayWithin(ctx context.Context, client *carrier.Client, limit time.Duration, endpoint, method, words string) (string, error) {
-	r, _, err := client.Call(ctx, transport.Request{Endpoint: endpoint, Method: method, Params: &text{words}, Decode: textOf, Limit: limit})
+	q := transport.Request{Endpoint: endpoint, Method: method, Params: &text{words}, Decode: textOf}
+	r, _, err := client.Call(ctx, q)
 	if err != nil {
 		return "", err
 	}

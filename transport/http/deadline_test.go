@@ -51,10 +51,12 @@ func TestDeadlines(t *testing.T) {
 				for took, want := range answers {
 					ctx, cancel := context.WithTimeout(t.Context(), tt.ctx)
 					start := time.Now()
-					answer, err := sayWithin(ctx, a.client, tt.limit, pipeEndpoint, "wait", took)
+					answer, _, err := a.client.Call(ctx, transport.Request{
+						Endpoint: pipeEndpoint, Method: "wait", Params: &text{took}, Decode: textOf, Limit: tt.limit,
+					})
 					require.ErrorIs(t, err, want, "an answer after %v", took)
 					if want == nil {
-						require.Equal(t, took, answer)
+						require.Equal(t, &text{took}, answer)
 					} else {
 						require.Equal(t, 3*time.Second, time.Since(start))
 					}
