@@ -355,7 +355,8 @@ func (s source) contextAssertions() (found []*ast.TypeAssertExpr) {
 }
 
 // shared reports whether a type, or a value that states its type, is or contains a
-// synchronisation primitive: such a variable exists to be changed.
+// synchronisation primitive: such a variable exists to be changed. A pool of buffers is none: who
+// takes one cannot tell whose it was.
 func (s source) shared(e ast.Expr) (found bool) {
 	if e == nil {
 		return false
@@ -371,7 +372,8 @@ func (s source) shared(e ast.Expr) (found bool) {
 			found = true
 		case *ast.SelectorExpr:
 			of, ok := n.X.(*ast.Ident)
-			found = found || ok && (of.Name == s.nameOf("sync") || of.Name == s.nameOf("sync/atomic"))
+			imported := ok && (of.Name == s.nameOf("sync") || of.Name == s.nameOf("sync/atomic"))
+			found = found || imported && n.Sel.Name != "Pool"
 		}
 		return true
 	})
