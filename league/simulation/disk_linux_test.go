@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/manager"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -19,13 +18,11 @@ import (
 func TestFullDiskDuringRegistrationEndsTheSimulation(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	o := options(4)
-	files, _, err := manager.OpenFiles(folder, o.LeagueID, false, nil)
-	require.NoError(t, err)
+	o.Files = openFiles(t, folder, o.LeagueID)
 	leaguetest.FillDisk(t, folder.Journal(o.LeagueID))
-	o.Files = files
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_, err = simulation.Run(ctx, o)
+	_, err := simulation.Run(ctx, o)
 	require.ErrorIs(t, err, syscall.ENOSPC)
-	require.ErrorIs(t, files.Close(), syscall.ENOSPC)
+	require.ErrorIs(t, o.Files.Close(), syscall.ENOSPC)
 }

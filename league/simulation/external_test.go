@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -15,7 +16,6 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/transport"
@@ -72,8 +72,7 @@ func (o externalAgents) call(ctx context.Context, endpoint, method string, param
 		if s.joins != nil {
 			return s.joins(q)
 		}
-		yes := true
-		return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), MatchID: q.MatchID, Accept: &yes}, nil
+		return joining(q, true), nil
 	case *protocol.ChooseParityCall:
 		if s.chooses != nil {
 			return s.chooses(ctx, q)
@@ -88,6 +87,10 @@ func answering(q *protocol.Envelope, messageType string) protocol.Envelope {
 		Protocol: protocol.Name, MessageType: messageType, Sender: "player:me", Timestamp: q.Timestamp,
 		ConversationID: q.ConversationID, AuthToken: q.AuthToken,
 	}
+}
+
+func joining(q *protocol.GameInvitation, accept bool) *protocol.GameJoinAck {
+	return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), MatchID: q.MatchID, Accept: &accept}
 }
 
 func chosen(q *protocol.ChooseParityCall, choice string) *protocol.ChooseParityResponse {
@@ -107,6 +110,13 @@ func (o externalAgents) with(players int, endpoints ...string) simulation.Option
 	return options
 }
 
+// noted returns what a league will tell its user about the external players.
+func noted(o simulation.Options) *[]string {
+	notes := new([]string)
+	o.External.Note = func(format string, args ...any) { *notes = append(*notes, fmt.Sprintf(format, args...)) }
+	return notes
+}
+
 const (
 	alpha = "http://localhost:8101/mcp"
 	beta  = "http://localhost:8102/mcp"
@@ -116,8 +126,7 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 	o := externalAgents{alpha: {}, beta: {}}
 	options := o.with(4, alpha, beta)
 	options.Strategies = []string{"odd", "mirror"}
-	result, err := simulation.Run(t.Context(), options)
-	require.NoError(t, err)
+	result := run(t, options)
 	require.Len(t, result.Matches, 6)
 	rows := map[string]league.Standing{}
 	for _, row := range result.Players {
@@ -151,7 +160,6 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 }
 
 func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
-	no := false
 	for _, tt := range []struct {
 		name   string
 		player *scriptedPlayer
@@ -170,7 +178,7 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 			Detail: `choice must be "even" or "odd", got "maybemaybe`, Method: "choose_parity", Failures: 2, Answer: `"parity_choice":"maybemaybe`,
 		}},
 		{"a refusal", &scriptedPlayer{joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
-			return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &no}, nil
+			return joining(q, false), nil
 		}}, simulation.Loss{
 			Reason: "P01 refused the invitation - P02 wins by default", Method: "handle_game_invitation", Answer: `"accept":false`,
 		}},
@@ -201,8 +209,7 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 			if tt.want.Code == protocol.ErrTimeout { // the others answer, however busy the machine is
 				options.External.Patience = 20 * time.Millisecond
 			}
-			result, err := simulation.Run(t.Context(), options)
-			require.NoError(t, err)
+			result := run(t, options)
 			require.Len(t, result.Losses, 1)
 			got := result.Losses[0]
 			tt.want.Name = tt.want.Code.Name()
@@ -223,22 +230,17 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 // A breach names no text of the player, so a player that sends another value each time uses
 // bounded memory.
 func TestBreachesDoNotRepeatTheTextOfThePlayer(t *testing.T) {
-	var mu sync.Mutex
-	n := 0
+	var invitations atomic.Int64
 	o := externalAgents{alpha: {joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
-		mu.Lock()
-		n++
-		name := "other" + strings.Repeat("!", n)
-		mu.Unlock()
-		yes := true
-		ack := &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &yes, PlayerID: "P01"}
+		name := "other" + strings.Repeat("!", int(invitations.Add(1)))
+		ack := joining(q, true)
+		ack.PlayerID, ack.MatchID = "P01", ""
 		ack.Protocol, ack.Sender = name, "player:"+name
 		return ack, nil
 	}}}
 	options := o.with(2, alpha)
 	options.Legs = 30
-	result, err := simulation.Run(t.Context(), options)
-	require.NoError(t, err)
+	result := run(t, options)
 	assert.Equal(t, []simulation.Breach{
 		{PlayerID: "P01", Problem: `protocol: exactly "league.v2" (and 3 more)`, Count: 30},
 		{PlayerID: "P01", Problem: `sender: exactly "player:P01"`, Count: 30},
@@ -260,22 +262,13 @@ func TestMissingExternalPlayerIsReported(t *testing.T) {
 
 // Without a registration desk, the simulation waits only until the player listens.
 func TestSimulationWaitsForALateExternalPlayer(t *testing.T) {
-	var mu sync.Mutex
-	pings := 0
-	var notes []string
-	o := externalAgents{alpha: {listens: func() bool {
-		mu.Lock()
-		defer mu.Unlock()
-		pings++
-		return pings > 2
-	}}}
-	options := o.with(2, alpha)
+	var pings atomic.Int64
+	options := externalAgents{alpha: {listens: func() bool { return pings.Add(1) > 2 }}}.with(2, alpha)
 	options.External.Wait = time.Hour
-	options.External.Note = func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
-	result, err := simulation.Run(t.Context(), options)
-	require.NoError(t, err)
+	notes := noted(options)
+	result := run(t, options)
 	assert.Len(t, result.Matches, 1)
-	assert.Equal(t, []string{"Nobody listens at " + alpha + " yet: waiting for it, 1h0m0s at most."}, notes)
+	assert.Equal(t, []string{"Nobody listens at " + alpha + " yet: waiting for it, 1h0m0s at most."}, *notes)
 }
 
 // A registrationDesk is the default endpoint of the manager, where external players register.
@@ -318,22 +311,23 @@ func (r *registrationDesk) run(t *testing.T, o simulation.Options) (finish func(
 // register registers a player.
 func (r *registrationDesk) register(t *testing.T, name, sender, endpoint string) *protocol.LeagueRegisterResponse {
 	t.Helper()
-	answer, err := r.registerWith(t, "", name, sender, endpoint)
-	require.NoError(t, err)
-	return answer
-}
-
-// registerWith registers a player that sends a token, "" for none.
-func (r *registrationDesk) registerWith(t *testing.T, token, name, sender, endpoint string) (*protocol.LeagueRegisterResponse, error) {
-	t.Helper()
-	q := &protocol.LeagueRegisterRequest{
+	answer, err := protocol.RegisterPlayer.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, &protocol.LeagueRegisterRequest{
 		Envelope: protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueRegisterRequest, "conv-reg-"+name),
 		PlayerMeta: protocol.PlayerMeta{
 			AgentMeta: protocol.AgentMeta{DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"}, ContactEndpoint: endpoint},
 		},
+	})
+	require.NoError(t, err)
+	return answer
+}
+
+// namesOf returns the display name and the strategy of each player.
+func namesOf(r *simulation.Result) map[string]string {
+	names := map[string]string{}
+	for _, row := range r.Players {
+		names[row.PlayerID] = row.DisplayName + "/" + row.Strategy
 	}
-	q.AuthToken = token
-	return protocol.RegisterPlayer.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, q)
+	return names
 }
 
 func TestExternalPlayersRegisterThemselves(t *testing.T) {
@@ -372,11 +366,7 @@ func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	result, err := finish()
 	require.NoError(t, err)
 	<-r.shut
-	names := map[string]string{}
-	for _, row := range result.Players {
-		names[row.PlayerID] = row.DisplayName + "/" + row.Strategy
-	}
-	assert.Equal(t, map[string]string{"P01": "Player 04/even", "P02": "Beta/external", "P03": "Player 03/random", "P04": "Alpha/external"}, names)
+	assert.Equal(t, map[string]string{"P01": "Player 04/even", "P02": "Beta/external", "P03": "Player 03/random", "P04": "Alpha/external"}, namesOf(result))
 }
 
 // The simulation registers an external player whose own registration was refused. A
@@ -385,22 +375,17 @@ func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T)
 	options := externalAgents{alpha: {}, beta: {}}.with(3, alpha, beta)
 	r := newRegistrationDesk()
 	options.External.Serve, options.External.Wait = r.serve, time.Hour
-	var notes []string
-	options.External.Note = func(format string, args ...any) { notes = append(notes, fmt.Sprintf(format, args...)) }
+	notes := noted(options)
 	finish := r.run(t, options)
 	assert.Equal(t, "P01", *r.register(t, "Player 03", "player:P01", alpha).PlayerID)
 	assert.Equal(t, "E024", r.register(t, "Player 03", "player:P02", beta).ErrorCode)
 	result, err := finish()
 	require.NoError(t, err)
-	names := map[string]string{}
-	for _, row := range result.Players {
-		names[row.PlayerID] = row.DisplayName + "/" + row.Strategy
-	}
 	assert.Equal(t, map[string]string{
 		"P01": "Player 03/external", "P02": "localhost:8102/external", "P03": "Player 03 (built-in)/random",
-	}, names)
+	}, namesOf(result))
 	assert.Equal(t, []string{"The registration of " + beta + ` under the name "Player 03" was refused: ` +
-		`registration refused: display_name "Player 03" is taken: choose another (E024 DUPLICATE_NAME). The simulation registers it instead.`}, notes)
+		`registration refused: display_name "Player 03" is taken: choose another (E024 DUPLICATE_NAME). The simulation registers it instead.`}, *notes)
 }
 
 // Without a wait no registration is accepted, not even while the simulation pings the player.
@@ -415,12 +400,9 @@ func TestSimulationThatDoesNotWaitAcceptsNoRegistration(t *testing.T) {
 		return true
 	}}}.with(2, alpha)
 	options.External.Serve, options.External.Wait = r.serve, 0
-	result, err := simulation.Run(t.Context(), options)
-	require.NoError(t, err)
+	result := run(t, options)
 	assert.Equal(t, protocol.StatusRejected, status)
-	for _, row := range result.Players {
-		assert.NotEqual(t, "Mallory", row.DisplayName)
-	}
+	assert.Equal(t, map[string]string{"P01": "localhost:8101/external", "P02": "Player 02/random"}, namesOf(result))
 }
 
 // The simulation registers a player that does not register in time. The player cannot
@@ -434,16 +416,13 @@ func TestSimulationRegistersPassiveExternalPlayers(t *testing.T) {
 	})
 	o := externalAgents{alpha: {joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
 		once()
-		yes := true
-		return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), Accept: &yes}, nil
+		return joining(q, true), nil
 	}}}
 	options := o.with(2, alpha)
 	r = newRegistrationDesk()
 	options.External.Serve, options.External.Wait = r.serve, time.Nanosecond
-	result, err := simulation.Run(t.Context(), options)
-	require.NoError(t, err)
-	first, second := result.Players[0].DisplayName, result.Players[1].DisplayName
-	assert.ElementsMatch(t, []string{"localhost:8101", "Player 02"}, []string{first, second})
+	result := run(t, options)
+	assert.Equal(t, map[string]string{"P01": "localhost:8101/external", "P02": "Player 02/random"}, namesOf(result))
 }
 
 // A league with external players has files and can be audited. It cannot be resumed,
@@ -454,11 +433,9 @@ func TestLeagueWithExternalPlayersCannotBeResumed(t *testing.T) {
 	findings, _ := audited(t, folder, options)
 	assert.Empty(t, findings)
 
-	files, _, err := manager.OpenFiles(folder, options.LeagueID, false, nil)
-	require.NoError(t, err)
-	defer files.Close()
-	options.Files, options.External = files, nil
-	_, err = simulation.Run(t.Context(), options)
+	options.Files, options.External = openFiles(t, folder, options.LeagueID), nil
+	defer options.Files.Close()
+	_, err := simulation.Run(t.Context(), options)
 	require.EqualError(t, err, "the league league_2025_even_odd cannot be resumed: it has external players, whose state is unknown")
 }
 

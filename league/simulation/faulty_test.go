@@ -30,13 +30,15 @@ func faultyOptions(players int) simulation.Options {
 	return o
 }
 
-// withoutReferees returns an outcome without the referees of matches, which may differ.
+// withoutReferees returns an outcome without the referees of matches: they depend on the free slots.
 func withoutReferees(r *simulation.Result) *outcome {
-	r.Matches = slices.Clone(r.Matches)
-	for i := range r.Matches {
-		r.Matches[i].RefereeID, r.Matches[i].Grade = "", "" // only a league with files signs
+	o := outcomeOf(r)
+	o.Results = new(*r.Results)
+	o.Matches = slices.Clone(r.Matches)
+	for i := range o.Matches {
+		o.Matches[i].RefereeID, o.Matches[i].Grade = "", "" // only a league with files signs
 	}
-	return outcomeOf(r)
+	return o
 }
 
 func TestSameSeedGivesTheSameFaults(t *testing.T) {
@@ -162,25 +164,11 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 		for _, after := range []int{1, 9, 20, 35} {
 			t.Run(fmt.Sprintf("seed %d, after %d results", seed, after), func(t *testing.T) {
 				t.Parallel()
-				o := faultyOptions(9)
-				o.Seed = seed
-				whole := withoutReferees(run(t, o))
-
-				folder := store.Folder(t.TempDir())
-				ctx, cancel := context.WithCancel(t.Context())
-				defer cancel()
-				o.Files = openFiles(t, folder, o.LeagueID)
-				o.Progress = func(recorded, _ int) {
-					if recorded == after {
-						cancel()
-					}
-				}
-				_, err := simulation.Run(ctx, o)
-				require.ErrorIs(t, err, context.Canceled)
-				require.NoError(t, o.Files.Close())
-
-				first := o.Rules
-				o = simulation.Options{Transport: simulation.Wire}
+				first := faultyOptions(9)
+				first.Seed = seed
+				whole := withoutReferees(run(t, first))
+				folder := interrupted(t, first, after)
+				o := simulation.Options{Transport: simulation.Wire}
 				o.LeagueID, o.Games, o.Log, o.Files = first.LeagueID, first.Games, first.Log, openFiles(t, folder, first.LeagueID)
 				o.Players, o.Referees = 9, 3
 				again := withoutReferees(run(t, o))
@@ -190,6 +178,24 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 			})
 		}
 	}
+}
+
+// interrupted plays a league until so many results are recorded, and returns its folder.
+func interrupted(t *testing.T, o simulation.Options, results int) store.Folder {
+	t.Helper()
+	folder := store.Folder(t.TempDir())
+	o.Files = openFiles(t, folder, o.LeagueID)
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	o.Progress = func(recorded, _ int) {
+		if recorded == results {
+			cancel()
+		}
+	}
+	_, err := simulation.Run(ctx, o)
+	require.ErrorIs(t, err, context.Canceled)
+	require.NoError(t, o.Files.Close())
+	return folder
 }
 
 func openFiles(t *testing.T, folder store.Folder, leagueID string) *manager.Files {

@@ -14,7 +14,6 @@ import (
 	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -76,11 +75,9 @@ func TestPerfectPlayersDraw(t *testing.T) {
 func stored(t *testing.T, o simulation.Options) store.Folder {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
-	files, _, err := manager.OpenFiles(folder, o.LeagueID, false, nil)
-	require.NoError(t, err)
-	o.Files = files
+	o.Files = openFiles(t, folder, o.LeagueID)
 	run(t, o)
-	require.NoError(t, files.Close())
+	require.NoError(t, o.Files.Close())
 	return folder
 }
 

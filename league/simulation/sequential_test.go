@@ -1,19 +1,16 @@
 package simulation_test
 
 import (
-	"context"
 	"math"
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
-	"evenodd/league/store"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/view/record"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -45,7 +42,7 @@ func TestLeaguesUntilASignificantResult(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			leagues := tt.few
-			if os.Getenv("EVENODD_TEST_ALL") != "" {
+			if leaguetest.All() {
 				leagues = tt.all
 			}
 			early, within16 := 0.0, 0.0
@@ -72,26 +69,14 @@ func TestLeaguesUntilASignificantResult(t *testing.T) {
 // An interrupted league stops where the whole one does, and the audit repeats the decision.
 func TestLeagueUntilASignificantResultResumes(t *testing.T) {
 	o := untilSignificant(7, tictactoe.Type, 2, "perfect", "random")
-	folder := store.Folder(t.TempDir())
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
+	folder := interrupted(t, o, 5)
 	o.Files = openFiles(t, folder, o.LeagueID)
-	o.Progress = func(recorded, _ int) {
-		if recorded == 5 {
-			cancel()
-		}
-	}
-	_, err := simulation.Run(ctx, o)
-	require.ErrorIs(t, err, context.Canceled)
-	require.NoError(t, o.Files.Close())
-	o.Files, o.Progress = openFiles(t, folder, o.LeagueID), nil
 	o.Tournament, o.Legs = nil, 1 // the journal has them
 	again := run(t, o)
 	require.NoError(t, o.Files.Close())
 	assert.Equal(t, run(t, untilSignificant(7, tictactoe.Type, 2, "perfect", "random")).Comparison(), again.Comparison())
 	assert.Equal(t, "Stopped after 14 of at most 200 legs: P01 is shown to be better than every other player.",
 		again.Comparison().Sentence())
-	report, err := audit.Run(folder, audit.Options{Games: o.Games})
-	require.NoError(t, err)
-	assert.Empty(t, report.Leagues[0].Findings)
+	findings, _ := audited(t, folder, o)
+	assert.Empty(t, findings)
 }

@@ -77,19 +77,10 @@ var transports = []string{simulation.Memory, simulation.Wire, simulation.HTTP}
 func TestCarrierAndConcurrencyDoNotChangeALeague(t *testing.T) {
 	first := run(t, options(9))
 	t.Run("the number of referees", func(t *testing.T) {
-		withoutReferees := func(records []decide.MatchRecord) []decide.MatchRecord {
-			records = slices.Clone(records)
-			for i := range records {
-				records[i].RefereeID = ""
-			}
-			return records
-		}
 		for _, referees := range []int{1, 5} {
 			o := options(9)
 			o.Referees = referees
-			r := run(t, o)
-			assert.Equal(t, withoutReferees(first.Matches), withoutReferees(r.Matches))
-			assert.Equal(t, first.Players, r.Players)
+			assert.Equal(t, withoutReferees(first), withoutReferees(run(t, o)))
 		}
 	})
 	t.Run("the default is one leg", func(t *testing.T) {
@@ -120,21 +111,13 @@ func TestLeaguesOfEveryShape(t *testing.T) {
 		{"the past matters, an odd number", 21, 2, []string{"mirror", "frequency", "contrarian", "random"}},
 		{"more than 99 players", 101, 1, everyday()},
 	}
-	holds := []struct {
-		name  string
-		check func(t *testing.T, o simulation.Options, r *simulation.Result)
-	}{
-		{"every result is right", everyResultIsRight},
-		{"every choice is that of a plain loop", everyChoiceIsThatOfAPlainLoop},
-	}
 	for _, s := range shapes {
 		t.Run(s.name, func(t *testing.T) {
 			o := options(s.players)
 			o.Legs, o.Strategies = s.legs, s.strategies
 			r := run(t, o)
-			for _, h := range holds {
-				t.Run(h.name, func(t *testing.T) { h.check(t, o, r) })
-			}
+			everyResultIsRight(t, o, r)
+			everyChoiceIsThatOfAPlainLoop(t, o, r)
 			l := &swarmLeague{options: o, result: r}
 			assert.Empty(t, oneResultEach(l))
 			assert.Empty(t, tableOfResults(l))
@@ -273,27 +256,19 @@ var moments = []struct {
 	{"when the last has registered", func(o *simulation.Options, cancel func()) {
 		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: "THE_LEAGUE_BEGINS", pull: cancel})).Level(zerolog.InfoLevel)
 	}},
-	{"after the first result", func(o *simulation.Options, cancel func()) {
+	{"after the first result", atResult(1)},
+	{"in the middle", atResult(14)},
+	{"at the last result", atResult(28)},
+}
+
+func atResult(n int) func(o *simulation.Options, cancel func()) {
+	return func(o *simulation.Options, cancel func()) {
 		o.Progress = func(recorded, _ int) {
-			if recorded == 1 {
+			if recorded == n {
 				cancel()
 			}
 		}
-	}},
-	{"in the middle", func(o *simulation.Options, cancel func()) {
-		o.Progress = func(recorded, matches int) {
-			if recorded == matches/2 {
-				cancel()
-			}
-		}
-	}},
-	{"at the last result", func(o *simulation.Options, cancel func()) {
-		o.Progress = func(recorded, matches int) {
-			if recorded == matches {
-				cancel()
-			}
-		}
-	}},
+	}
 }
 
 // trigger is a log that calls a function when a text was written a number of times.

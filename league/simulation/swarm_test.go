@@ -23,7 +23,6 @@ import (
 	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
@@ -151,14 +150,13 @@ func playStored(t *testing.T, o simulation.Options, folder string) *swarmLeague 
 		defer mu.Unlock()
 		l.injected[[2]string{i.MatchID, i.PlayerID}] = append(l.injected[[2]string{i.MatchID, i.PlayerID}], i.Fault)
 	}
-	files, _, err := manager.OpenFiles(store.Folder(folder), o.LeagueID, false, nil)
-	require.NoError(t, err, again(o))
-	o.Files = files
+	o.Files = openFiles(t, store.Folder(folder), o.LeagueID)
 	begin := time.Now()
+	var err error
 	l.result, err = simulation.Run(t.Context(), o)
 	l.took = time.Since(begin)
 	require.NoError(t, err, again(o))
-	require.NoError(t, files.Close(), again(o))
+	require.NoError(t, o.Files.Close(), again(o))
 	l.report, err = audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
 	require.NoError(t, err, again(o))
 	return l
