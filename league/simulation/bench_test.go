@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
-	"net"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"runtime"
 	"runtime/debug"
@@ -507,22 +507,15 @@ func BenchmarkSignedHTTP(b *testing.B) {
 // requested number of bytes.
 func rawEcho(b *testing.B) (url string, client *http.Client) {
 	filler := bytes.Repeat([]byte("x"), 64<<10)
-	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var size int
 		_, _ = fmt.Sscan(r.Header.Get("X-Size"), &size)
 		_, _ = io.Copy(io.Discard, r.Body)
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = w.Write(filler[:size])
-	})}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(b, err)
-	var serving sync.WaitGroup
-	serving.Go(func() { _ = server.Serve(l) })
-	b.Cleanup(func() {
-		_ = server.Close()
-		serving.Wait()
-	})
-	return "http://" + l.Addr().String() + "/", &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}
+	}))
+	b.Cleanup(server.Close)
+	return server.URL, &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 128}}
 }
 
 func rawCall(b *testing.B, client *http.Client, url string, body []byte, size int) {

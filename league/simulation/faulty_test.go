@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -70,24 +68,6 @@ func TestSameSeedGivesTheSameFaults(t *testing.T) {
 	}
 }
 
-func TestLeagueWithFaultsTakesNoTime(t *testing.T) {
-	for _, transport := range []string{simulation.Memory, simulation.Wire} {
-		t.Run(transport, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				begin := time.Now()
-				o := faultyOptions(20)
-				o.Transport = transport
-				lost := 0
-				for _, m := range run(t, o).Matches {
-					lost += len(losers(m))
-				}
-				assert.Greater(t, lost, 50, "many players lost technically")
-				assert.Less(t, time.Since(begin), time.Second, "only the checks for dead referees")
-			})
-		})
-	}
-}
-
 func TestEveryKindOfFaultOccurs(t *testing.T) {
 	var mu sync.Mutex
 	seen := map[string]int{}
@@ -104,24 +84,6 @@ func TestEveryKindOfFaultOccurs(t *testing.T) {
 		assert.Positive(t, seen[kind], kind)
 	}
 	assert.Len(t, seen, 8)
-}
-
-// A dead player loses by E009, a player that hangs by E001, and a player that refuses
-// without an error. A player plays again after its fault has ended.
-func TestPlayersWithFaultsLoseTheirMatches(t *testing.T) {
-	o := options(6)
-	o.Faults = "crash=P01@R2-R4,hang=P02@R2-R3,deny=P03@R5"
-	type loss struct {
-		id    string
-		round int
-	}
-	got := map[loss]string{}
-	for _, m := range run(t, o).Matches {
-		for _, id := range losers(m) {
-			got[loss{id, m.RoundID}], _ = m.Faults.Get(id)
-		}
-	}
-	assert.Equal(t, map[loss]string{{"P01", 2}: "E009", {"P01", 3}: "E009", {"P02", 2}: "E001", {"P03", 5}: ""}, got)
 }
 
 func TestLeagueStartsDespiteLostMessages(t *testing.T) {

@@ -192,7 +192,6 @@ func TestPlayersGetStrategiesInTurn(t *testing.T) {
 		{"more than players", everyday(), everyday()[:5]},
 		{"one", []string{"contrarian"}, []string{"contrarian", "contrarian", "contrarian", "contrarian", "contrarian"}},
 		{"one twice as often", []string{"even", "even", "odd"}, []string{"even", "even", "odd", "even", "even"}},
-		{"none", nil, []string{"random", "random", "random", "random", "random"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			o := options(5)
