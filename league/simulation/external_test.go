@@ -430,7 +430,7 @@ func TestSimulationRegistersPassiveExternalPlayers(t *testing.T) {
 func TestLeagueWithExternalPlayersCannotBeResumed(t *testing.T) {
 	options := externalAgents{alpha: {}}.with(3, alpha)
 	folder := stored(t, options)
-	findings, _ := audited(t, folder, options)
+	findings, _ := audited(t, folder, options.Games)
 	assert.Empty(t, findings)
 
 	options.Files, options.External = openFiles(t, folder, options.LeagueID), nil

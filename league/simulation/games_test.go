@@ -83,9 +83,9 @@ func stored(t *testing.T, o simulation.Options) store.Folder {
 }
 
 // audited returns the rules of the findings and notes of an audit.
-func audited(t *testing.T, folder store.Folder, o simulation.Options) (findings, notes []audit.Finding) {
+func audited(t *testing.T, folder store.Folder, games rules.Registry) (findings, notes []audit.Finding) {
 	t.Helper()
-	report, err := audit.Run(folder, audit.Options{Games: o.Games})
+	report, err := audit.Run(folder, audit.Options{Games: games})
 	require.NoError(t, err)
 	require.Len(t, report.Leagues, 1)
 	return report.Leagues[0].Findings, report.Leagues[0].Notes
@@ -96,7 +96,7 @@ func audited(t *testing.T, folder store.Folder, o simulation.Options) (findings,
 func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	o := marks(4, "perfect", "random")
 	folder := stored(t, o)
-	findings, notes := audited(t, folder, o)
+	findings, notes := audited(t, folder, o.Games)
 	require.Empty(t, findings)
 	require.Empty(t, notes)
 
@@ -106,7 +106,7 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	require.NoError(t, store.WriteDerived(path, doc)) // the patterns below are of an indented file
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
-	findings, notes = audited(t, folder, o)
+	findings, notes = audited(t, folder, o.Games)
 	require.Empty(t, findings, "the digest does not depend on the indentation")
 	require.Empty(t, notes)
 	require.Equal(t, league.StatusWin, doc.Result.Status, "the forgeries below need a match with a winner")
@@ -172,11 +172,11 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 			forged := test.forge(string(whole))
 			require.NotEqual(t, string(whole), forged)
 			require.NoError(t, os.WriteFile(path, []byte(forged), 0o600))
-			found, _ := audited(t, folder, o)
+			found, _ := audited(t, folder, o.Games)
 			assert.True(t, slices.ContainsFunc(found, func(f audit.Finding) bool {
 				return f.Rule == test.rule && strings.Contains(f.String(), test.says)
 			}), "%q of %s is not among %v", test.says, test.rule, found)
-			again, _ := audited(t, folder, o)
+			again, _ := audited(t, folder, o.Games)
 			assert.Equal(t, found, again, "the audit is deterministic")
 		})
 	}

@@ -90,14 +90,33 @@ func (o *organiser) events() (events []*journal.Event) {
 	return events
 }
 
+// A chain is the text of a journal and the hash of its last line.
+type chain struct {
+	t    *testing.T
+	n    int
+	text []byte
+	head string
+}
+
+func newChain(t *testing.T) *chain { return &chain{t: t, head: journal.Origin} }
+
+// add adds an event, with its number and the hash of the event before.
+func (c *chain) add(e *journal.Event) {
+	c.n++
+	e.Seq, e.Prev = c.n, c.head
+	line, err := journal.Encode(e)
+	require.NoError(c.t, err)
+	line = appendfile.Seal(line)
+	c.head, c.text = journal.Hash(line), append(append(c.text, line...), '\n')
+}
+
 // rewrite changes the result in the journal, and makes everything that follows from the
 // journal again: the champion, the hashes, the standings, the rounds, and the signature of
 // the head.
 func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
 	t := o.t
 	t.Helper()
-	state, prev := journal.NewState(), journal.Origin
-	var text []byte
+	state, written := journal.NewState(), newChain(t)
 	events := o.events()
 	if o.other != nil {
 		var all []*journal.Event
@@ -106,8 +125,7 @@ func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
 		}
 		events = all
 	}
-	for i, e := range events {
-		e.Seq = i + 1
+	for _, e := range events {
 		switch d := e.Data.(type) {
 		case *journal.MatchReported:
 			if d.MatchID == o.match.MatchID {
@@ -122,28 +140,30 @@ func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
 			first := state.Standings()[0]
 			d.Champion = league.Champion{PlayerID: first.PlayerID, DisplayName: first.DisplayName, Points: first.Points}
 		}
-		e.Prev = prev
-		line, err := journal.Encode(e)
-		require.NoError(t, err)
-		line = appendfile.Seal(line)
-		prev, text = journal.Hash(line), append(append(text, line...), '\n')
+		written.add(e)
 		require.NoError(t, state.Apply(e))
 	}
-	require.NoError(t, os.WriteFile(o.dir.Journal("cup"), text, 0o600))
-	standings, err := store.Read[store.Standings](o.dir.Standings("cup"))
+	require.NoError(t, os.WriteFile(o.dir.Journal("cup"), written.text, 0o600))
+	changeFile(t, o.dir.Standings("cup"), func(doc *store.Standings) {
+		doc.Standings, doc.JournalHead = state.Standings(), written.head
+		doc.JournalHeadSignature = simulation.SigningKey(rewriteSeed, "manager").SignHead("cup", written.head)
+	})
+	changeFile(t, o.dir.Agents("cup"), func(doc *store.Agents) {
+		doc.JournalHead = written.head
+		doc.Referees, doc.Players = state.AgentRecords()
+	})
+	changeFile(t, o.dir.Rounds("cup"), func(doc *store.Rounds) {
+		doc.Rounds, doc.JournalHead = state.RoundRecords(), written.head
+	})
+}
+
+// changeFile changes a document that derives from the journal.
+func changeFile[T any](t *testing.T, path string, change func(doc *T)) {
+	t.Helper()
+	doc, err := store.Read[T](path)
 	require.NoError(t, err)
-	standings.Standings, standings.JournalHead = state.Standings(), prev
-	standings.JournalHeadSignature = simulation.SigningKey(rewriteSeed, "manager").SignHead("cup", prev)
-	require.NoError(t, store.WriteDerived(o.dir.Standings("cup"), standings))
-	agents, err := store.Read[store.Agents](o.dir.Agents("cup"))
-	require.NoError(t, err)
-	agents.JournalHead = prev
-	agents.Referees, agents.Players = state.AgentRecords()
-	require.NoError(t, store.WriteDerived(o.dir.Agents("cup"), agents))
-	rounds, err := store.Read[store.Rounds](o.dir.Rounds("cup"))
-	require.NoError(t, err)
-	rounds.Rounds, rounds.JournalHead = state.RoundRecords(), prev
-	require.NoError(t, store.WriteDerived(o.dir.Rounds("cup"), rounds))
+	change(doc)
+	require.NoError(t, store.WriteDerived(path, doc))
 }
 
 // swapChoices makes the loser the winner, by the choices that this needs, in the journal, the
@@ -158,16 +178,12 @@ func (o *organiser) swapChoices(change func(r *journal.MatchReported)) {
 		r.Reason = strings.NewReplacer(o.ids[0], o.ids[1], o.ids[1], o.ids[0]).Replace(r.Reason)
 		change(r)
 	}
-	forged := *o.match
+	forged, digest := *o.match, ""
 	forge(&forged)
-	forged.Score = league.Both(o.match.Choices[0].Name, 3*boolean(o.match.Choices[0].Name == o.ids[1]), o.match.Choices[1].Name, 3*boolean(o.match.Choices[1].Name == o.ids[1]))
-	result := &store.MatchResult{Result: forged.Result, Score: forged.Score}
-	path := o.dir.Match("cup", forged.MatchID.String())
-	doc, err := store.Read[store.Match](path)
-	require.NoError(t, err)
-	doc.Result, doc.Signatures, doc.Draw = result, forged.Signatures, forged.Draw
-	digest := o.forgeTranscript(doc)
-	require.NoError(t, store.WriteDerived(path, doc))
+	changeFile(t, o.dir.Match("cup", forged.MatchID.String()), func(doc *store.Match) {
+		doc.Result, doc.Signatures, doc.Draw = o.loserWins(&forged), forged.Signatures, forged.Draw
+		digest = o.forgeTranscript(doc)
+	})
 	for _, id := range []string{"P01", "P02", "P03", "P04"} {
 		o.edit(store.HistoryLines(o.dir.History(id)), func(text string) string { return o.forgeHistory(text, slices.Index(o.ids[:], id)) })
 		require.NoError(t, os.Remove(o.dir.History(id)))
@@ -175,11 +191,11 @@ func (o *organiser) swapChoices(change func(r *journal.MatchReported)) {
 	o.rewrite(func(r *journal.MatchReported) { r.TranscriptDigest = digest; forge(r) })
 }
 
-func boolean(b bool) int {
-	if b {
-		return 1
-	}
-	return 0
+// loserWins is a result with the points for the loser of the match.
+func (o *organiser) loserWins(r *journal.MatchReported) *store.MatchResult {
+	points := map[string]int{o.ids[1]: league.DefaultScoring().Win}
+	a, b := o.match.Choices[0].Name, o.match.Choices[1].Name
+	return &store.MatchResult{Result: r.Result, Score: league.Both(a, points[a], b, points[b])}
 }
 
 var evenForOdd = strings.NewReplacer(`"even"`, `"odd"`, `"odd"`, `"even"`)
@@ -214,10 +230,7 @@ func (o *organiser) forgeTranscript(doc *store.Match) string {
 // forgeHistory makes the history of a player agree with the forged result, without decisions
 // and signed heads. Side is 0 for the winner of the match, 1 for its loser, else negative.
 func (o *organiser) forgeHistory(text string, side int) string {
-	lines := strings.SplitAfter(text, "\n")
-	lines = slices.DeleteFunc(lines, func(line string) bool {
-		return strings.Contains(line, `"head":`) || strings.Contains(line, `"decision":`)
-	})
+	lines := strings.SplitAfter(withoutLines(withoutLines(text, `"head":`), `"decision":`), "\n")
 	for i, line := range lines {
 		if side >= 0 && strings.HasPrefix(line, `{"match_id":"`+o.match.MatchID.String()+`"`) {
 			line = evenForOdd.Replace(line)
@@ -225,6 +238,11 @@ func (o *organiser) forgeHistory(text string, side int) string {
 		}
 	}
 	return strings.Join(lines, "")
+}
+
+// withoutLines removes the lines that have a member.
+func withoutLines(text, member string) string {
+	return regexp.MustCompile(`(?m)^.*`+member+`.*\n`).ReplaceAllString(text, "")
 }
 
 // edit changes the text of a file.
@@ -249,16 +267,25 @@ func (o *organiser) void() {
 		r.Evidence, r.Draw = protocol.Evidence{}, &protocol.Draw{Commitment: r.Draw.Commitment, Nonce: r.Draw.Nonce}
 		r.Grade = ""
 	}
-	path := o.dir.Match("cup", o.match.MatchID.String())
-	doc, err := store.Read[store.Match](path)
-	require.NoError(t, err)
 	forged := *o.match
 	none(&forged)
-	forged.Score = league.Both(forged.Choices[0].Name, 3*boolean(forged.Choices[0].Name == o.ids[1]), forged.Choices[1].Name, 3*boolean(forged.Choices[1].Name == o.ids[1]))
-	doc.Result, doc.Draw = &store.MatchResult{Result: forged.Result, Score: forged.Score}, forged.Draw
-	withoutRecord(doc)
-	require.NoError(t, store.WriteDerived(path, doc))
+	changeFile(t, o.dir.Match("cup", o.match.MatchID.String()), func(doc *store.Match) {
+		doc.Result, doc.Draw = o.loserWins(&forged), forged.Draw
+		withoutRecord(doc)
+	})
 	o.rewrite(none)
+}
+
+// beforeTheEnd adds events before that of the end of the league.
+func (o *organiser) beforeTheEnd(added ...journal.Data) {
+	o.other = func(e *journal.Event) (events []*journal.Event) {
+		if _, ends := e.Data.(*journal.LeagueCompleted); ends {
+			for _, d := range added {
+				events = append(events, &journal.Event{At: e.At, Data: d})
+			}
+		}
+		return append(events, e)
+	}
 }
 
 // withoutRecord makes a match file one that the manager writes if the record is gone.
@@ -359,12 +386,10 @@ func TestLeagueMadeAgainWithoutSignaturesIsFoundByAKnownKey(t *testing.T) {
 		case *journal.MatchReported:
 			strip(d)
 			d.TranscriptDigest = ""
-			path := o.dir.Match("cup", d.MatchID.String())
-			doc, err := store.Read[store.Match](path)
-			require.NoError(t, err)
-			doc.Draw = d.Draw
-			withoutRecord(doc)
-			require.NoError(t, store.WriteDerived(path, doc))
+			changeFile(t, o.dir.Match("cup", d.MatchID.String()), func(doc *store.Match) {
+				doc.Draw = d.Draw
+				withoutRecord(doc)
+			})
 		}
 		return []*journal.Event{e}
 	}
@@ -381,20 +406,12 @@ func TestHeadThatTheJournalCallsLostIsFoundByHistories(t *testing.T) {
 	known := o.evidence()
 	text, err := os.ReadFile(filepath.Join(known.histories, "P01", "history.jsonl"))
 	require.NoError(t, err)
-	var lost []*journal.Event
+	var lost []journal.Data
 	for _, m := range regexp.MustCompile(`"journal_head":"([0-9a-f]{64})"`).FindAllStringSubmatch(string(text), -1) {
-		lost = append(lost, &journal.Event{Data: &journal.TailLost{Head: m[1]}})
+		lost = append(lost, &journal.TailLost{Head: m[1]})
 	}
 	require.Len(t, lost, 4)
-	o.other = func(e *journal.Event) []*journal.Event {
-		if _, ends := e.Data.(*journal.LeagueCompleted); !ends {
-			return []*journal.Event{e}
-		}
-		for _, l := range lost {
-			l.At = e.At
-		}
-		return append(slices.Clone(lost), e)
-	}
+	o.beforeTheEnd(lost...)
 	o.void()
 	assert.Contains(t, auditOf(t, o.dir, audit.Options{Histories: known.histories}), audit.RuleJournalHead)
 }
@@ -434,35 +451,27 @@ func TestKeyThatAnOrganiserInsertsIsFoundWithoutAnyKey(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			o := newOrganiser(t)
-			var text []byte
-			prev, n := journal.Origin, 0
-			add := func(at string, d journal.Data) {
-				n++
-				line, err := journal.Encode(&journal.Event{Seq: n, At: at, Prev: prev, Data: d})
-				require.NoError(t, err)
-				line = appendfile.Seal(line)
-				prev, text = journal.Hash(line), append(append(text, line...), '\n')
-			}
-			events := o.events()
+			written, events := newChain(t), o.events()
 			configuration := events[0].Data.(*journal.Created).Configuration
 			configuration.Roster = test.roster
 			for _, e := range events {
-				add(e.At, e.Data)
+				written.add(e)
 				if _, starts := e.Data.(*journal.Started); !starts {
 					continue
 				}
 				if test.roster != nil {
-					add(e.At, &journal.Configured{Configuration: &configuration})
+					written.add(&journal.Event{At: e.At, Data: &journal.Configured{Configuration: &configuration}})
 				}
-				add(e.At, &journal.AgentReturned{AgentID: "P01", Endpoint: "memory://P01/mcp", Generation: 2, PublicKey: simulation.SigningKey(99, "P01").Public()})
+				written.add(&journal.Event{At: e.At, Data: &journal.AgentReturned{
+					AgentID: "P01", Endpoint: "memory://P01/mcp", Generation: 2, PublicKey: simulation.SigningKey(99, "P01").Public(),
+				}})
 			}
-			require.NoError(t, os.WriteFile(o.dir.Journal("cup"), text, 0o600))
+			require.NoError(t, os.WriteFile(o.dir.Journal("cup"), written.text, 0o600))
 			require.NoError(t, os.RemoveAll(o.dir.Players()))
-			report, err := audit.Run(o.dir, audit.Options{Games: mutationGames()})
-			require.NoError(t, err)
-			first := slices.IndexFunc(report.Leagues[0].Findings, func(f audit.Finding) bool { return strings.HasSuffix(f.File, "journal.jsonl") })
+			findings, _ := audited(t, o.dir, mutationGames())
+			first := slices.IndexFunc(findings, func(f audit.Finding) bool { return strings.HasSuffix(f.File, "journal.jsonl") })
 			require.GreaterOrEqual(t, first, 0)
-			assert.Contains(t, report.Leagues[0].Findings[first].Detail, test.want)
+			assert.Contains(t, findings[first].Detail, test.want)
 		})
 	}
 }
@@ -491,10 +500,9 @@ func TestPlayerThatSignsTwoMovesIsNamed(t *testing.T) {
 				lines[d.Line-1] = string(line) + "\n"
 				return strings.Join(lines, "")
 			})
-			report, err := audit.Run(o.dir, audit.Options{Games: mutationGames()})
-			require.NoError(t, err)
-			require.Len(t, report.Leagues[0].Findings, 1)
-			f := report.Leagues[0].Findings[0]
+			findings, _ := audited(t, o.dir, mutationGames())
+			require.Len(t, findings, 1)
+			f := findings[0]
 			assert.Contains(t, f.Detail, test.want)
 			assert.Equal(t, []any{audit.RuleSignature, "P01", d.Line}, []any{f.Rule, f.AgentID, f.Line})
 		})
@@ -508,27 +516,18 @@ func (o *organiser) ruleForTheLoser() {
 	ruling := &journal.Decided{
 		Command: protocol.CommandRule, Decision: journal.Decision{By: "A. Smith", Reason: "a wrong draw"}, MatchID: o.match.MatchID, Winner: winner,
 	}
-	o.other = func(e *journal.Event) []*journal.Event {
-		if _, ends := e.Data.(*journal.LeagueCompleted); ends {
-			return []*journal.Event{{At: e.At, Data: ruling}, e}
-		}
-		return []*journal.Event{e}
-	}
-	path := o.dir.Match("cup", o.match.MatchID.String())
-	doc, err := store.Read[store.Match](path)
-	require.NoError(t, err)
-	require.NoError(t, store.WriteDerived(o.dir.Attempt("cup", doc.MatchID, doc.Attempt), doc))
+	o.beforeTheEnd(ruling)
 	result := league.Result{Status: league.StatusWin, WinnerPlayerID: &winner, Reason: "ruled by A. Smith: a wrong draw"}
 	for _, c := range o.match.Choices {
 		result.Choices = append(result.Choices, league.Member[*string]{Name: c.Name})
 	}
-	doc.Attempt, doc.RefereeID, doc.Draw, doc.Result = 0, "", nil, &store.MatchResult{Result: result, Score: league.Both(o.match.Score[0].Name, o.match.Score[1].Value, o.match.Score[1].Name, o.match.Score[0].Value)}
-	withoutRecord(doc)
-	require.NoError(t, store.WriteDerived(path, doc))
+	changeFile(t, o.dir.Match("cup", o.match.MatchID.String()), func(doc *store.Match) {
+		require.NoError(t, store.WriteDerived(o.dir.Attempt("cup", doc.MatchID, doc.Attempt), doc))
+		doc.Attempt, doc.RefereeID, doc.Draw, doc.Result = 0, "", nil, o.loserWins(&journal.MatchReported{Result: result})
+		withoutRecord(doc)
+	})
 	for _, id := range []string{"P01", "P02", "P03", "P04"} { // they name the end of the journal as it was
-		o.edit(store.HistoryLines(o.dir.History(id)), func(text string) string {
-			return strings.Join(slices.DeleteFunc(strings.SplitAfter(text, "\n"), func(line string) bool { return strings.Contains(line, `"head":`) }), "")
-		})
+		o.edit(store.HistoryLines(o.dir.History(id)), func(text string) string { return withoutLines(text, `"head":`) })
 	}
 }
 
@@ -582,9 +581,8 @@ func TestAuditAcceptsRoundsOfAKnockoutBeforeItsEnd(t *testing.T) {
 			edited := strings.Replace(string(text), rounds(l.result.State.Round), rounds(tt.total), 1)
 			require.NotEqual(t, string(text), edited)
 			require.NoError(t, os.WriteFile(path, []byte(edited), 0o600))
-			report, err := audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
-			require.NoError(t, err)
-			assert.Len(t, report.Leagues[0].Findings, tt.findings, "total_rounds %d", tt.total)
+			findings, _ := audited(t, store.Folder(folder), o.Games)
+			assert.Len(t, findings, tt.findings, "total_rounds %d", tt.total)
 		}
 	})
 }

@@ -77,6 +77,6 @@ func TestLeagueUntilASignificantResultResumes(t *testing.T) {
 	assert.Equal(t, run(t, untilSignificant(7, tictactoe.Type, 2, "perfect", "random")).Comparison(), again.Comparison())
 	assert.Equal(t, "Stopped after 14 of at most 200 legs: P01 is shown to be better than every other player.",
 		again.Comparison().Sentence())
-	findings, _ := audited(t, folder, o)
+	findings, _ := audited(t, folder, o.Games)
 	assert.Empty(t, findings)
 }
