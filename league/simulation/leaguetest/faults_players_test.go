@@ -194,13 +194,12 @@ func sendsUnsolicitedResponses(w *hostileWorld, c *leaguetest.Call) {
 
 func reportsItsOwnWin(w *hostileWorld, c *leaguetest.Call) {
 	match := leaguetest.Decode[protocol.ChooseParityCall](c.Message)
-	winner := badPlayer
 	for _, by := range []struct{ sender, token, what string }{
 		{protocol.PlayerSender(badPlayer), w.Token(badPlayer), "as itself"},
 		{protocol.RefereeSender("REF01"), w.Token(badPlayer), "as the referee"},
 		{protocol.RefereeSender("REF01"), match.AuthToken, "with the access token"},
 	} {
-		q := w.ReportOf("REF01", match.MatchID, &winner, badPlayer, match.Context.OpponentID, 3, 0)
+		q := w.ReportOf("REF01", match.MatchID, new(badPlayer), badPlayer, match.Context.OpponentID, 3, 0)
 		q.Sender, q.AuthToken = by.sender, by.token
 		_, err := w.Report(q)
 		w.observe("report_match_result "+by.what, answerOf(err))

@@ -18,19 +18,24 @@ func refereeFaults() []*fault {
 	referee := func(name, what string, parts ...leaguetest.Reply) *fault {
 		return &fault{name: name, description: what, of: ofReferee, traits: leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(parts...)))}
 	}
-	// scripted accepts every match, conducts none, and calls play for each.
-	scripted := func(name, what string, play func(r *falseReferee)) *fault {
+	// assigned answers every assignment as answer does.
+	assigned := func(name, what string, answer func(r *falseReferee, c *leaguetest.Call) (jsontext.Value, error)) *fault {
 		return &fault{name: name, description: what, of: ofReferee, script: func(w *hostileWorld) []leaguetest.Option {
 			carrier := w.Caller(strings.ToLower(badReferee), 64<<10)
 			return leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-				r := &falseReferee{w, carrier, leaguetest.Decode[protocol.MatchAssignment](c.Message)}
-				w.Background.Go(func() {
-					pause()
-					play(r)
-				})
-				return w.AcceptMatch(c)
+				return answer(&falseReferee{w, carrier, leaguetest.Decode[protocol.MatchAssignment](c.Message)}, c)
 			}))
 		}}
+	}
+	// scripted accepts every match, conducts none, and calls play for each.
+	scripted := func(name, what string, play func(r *falseReferee)) *fault {
+		return assigned(name, what, func(r *falseReferee, c *leaguetest.Call) (jsontext.Value, error) {
+			r.w.Background.Go(func() {
+				pause()
+				play(r)
+			})
+			return r.w.AcceptMatch(c)
+		})
 	}
 	// wrongly changes the report of a draw and sends only that report.
 	wrongly := func(name, what string, change func(r *falseReferee, q *protocol.MatchResultReport)) *fault {
@@ -106,15 +111,11 @@ func refereeFaults() []*fault {
 			w.WaitUntil(w.begun + leaguetest.Second/2)
 			w.offender.Referee.Close()
 		}},
-		{name: "reports-before-the-acknowledgement", description: "reports each match before it answers the assignment after 8 s", of: ofReferee,
-			script: func(w *hostileWorld) []leaguetest.Option {
-				carrier := w.Caller(strings.ToLower(badReferee), 64<<10)
-				return leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-					r := &falseReferee{w, carrier, leaguetest.Decode[protocol.MatchAssignment](c.Message)}
-					r.report(r.draw())
-					return leaguetest.Delayed(8*leaguetest.Second, w.AcceptMatch)(c)
-				}))
-			}},
+		assigned("reports-before-the-acknowledgement", "reports each match before it answers the assignment after 8 s",
+			func(r *falseReferee, c *leaguetest.Call) (jsontext.Value, error) {
+				r.report(r.draw())
+				return leaguetest.Delayed(8*leaguetest.Second, r.w.AcceptMatch)(c)
+			}),
 		scripted("reports-too-late", "accepts matches, and reports them ten minutes later, when another referee has conducted them", func(r *falseReferee) {
 			time.Sleep(10 * time.Minute)
 			r.report(r.draw())
@@ -131,8 +132,7 @@ func refereeFaults() []*fault {
 			r.report(r.draw())
 			for n := range 99 {
 				q := r.victory(r.about.PlayerB.PlayerID)
-				number := n%10 + 1
-				q.Result.Details.DrawnNumber = &number
+				q.Result.Details.DrawnNumber = new(n%10 + 1)
 				r.report(q)
 			}
 		}),
@@ -154,8 +154,7 @@ func refereeFaults() []*fault {
 			q.Result.Winner, q.Result.Details.Status = &r.about.PlayerA.PlayerID, league.StatusWin
 		}),
 		wrongly("illegal-choices", `reports that both chose "maybe"`, func(r *falseReferee, q *protocol.MatchResultReport) {
-			maybe := "maybe"
-			q.Result.Details.Choices = league.Both(r.about.PlayerA.PlayerID, &maybe, r.about.PlayerB.PlayerID, &maybe)
+			q.Result.Details.Choices = league.Both(r.about.PlayerA.PlayerID, new("maybe"), r.about.PlayerB.PlayerID, new("maybe"))
 		}),
 		wrongly("unknown-status", `reports the status "GLORY"`, func(_ *falseReferee, q *protocol.MatchResultReport) { q.Result.Details.Status = "GLORY" }),
 		wrongly("score-of-a-million", "reports a draw with a million points for one player", func(r *falseReferee, q *protocol.MatchResultReport) {
@@ -184,11 +183,10 @@ type falseReferee struct {
 // draw is a report that both players chose even.
 func (r *falseReferee) draw() *protocol.MatchResultReport {
 	a, b := r.about.PlayerA.PlayerID, r.about.PlayerB.PlayerID
-	even, number := "even", 8
 	q := r.w.ReportOf(badReferee, r.about.MatchID, nil, a, b, 1, 1)
 	q.Attempt = r.about.Attempt
 	q.Result.Details = &protocol.ResultDetails{
-		DrawnNumber: &number, Choices: league.Both(a, &even, b, &even), Status: league.StatusDraw,
+		DrawnNumber: new(8), Choices: league.Both(a, new("even"), b, new("even")), Status: league.StatusDraw,
 	}
 	return q
 }
@@ -196,12 +194,12 @@ func (r *falseReferee) draw() *protocol.MatchResultReport {
 // victory is a report that a player has won.
 func (r *falseReferee) victory(winner string) *protocol.MatchResultReport {
 	q := r.draw()
-	even, odd, number := "even", "odd", 8
+	number := 8
 	if winner == r.about.PlayerB.PlayerID {
 		number = 7
 	}
 	q.Result = protocol.MatchResult{Winner: &winner, Score: q.Result.Score, Details: &protocol.ResultDetails{
-		DrawnNumber: &number, Choices: league.Both(r.about.PlayerA.PlayerID, &even, r.about.PlayerB.PlayerID, &odd), Status: league.StatusWin,
+		DrawnNumber: &number, Choices: league.Both(r.about.PlayerA.PlayerID, new("even"), r.about.PlayerB.PlayerID, new("odd")), Status: league.StatusWin,
 	}}
 	return q
 }

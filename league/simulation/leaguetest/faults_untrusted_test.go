@@ -78,6 +78,16 @@ func untrustedFaults() []*fault {
 	endpoint := func(url string) func(w *hostileWorld) {
 		return applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.ContactEndpoint = url })
 	}
+	// onWire registers with an endpoint whose connections or replies are broken.
+	onWire := func(name, description string, x *wire) *fault {
+		return registering(name, description, func(w *hostileWorld) {
+			w.hostile.wires.Store("mallory", x.ready(w))
+			x.bad.Store(true)
+			a := leaguetest.NewAgent("mallory", nil)
+			w.Open(a, w.ScriptMux(a.Script))
+			w.observe("register_player", w.applied(w.Application("Mallory")))
+		})
+	}
 	return []*fault{
 		// Tokens.
 		between("query-with-a-forged-token", "queries the standings with forged tokens", func(w *hostileWorld) {
@@ -112,17 +122,11 @@ func untrustedFaults() []*fault {
 			w.observe("GET_STATUS", "success false, "+r.Error.ErrorCode)
 		}),
 		between("registers-as-another", "registers again, with P01's token, as P03", func(w *hostileWorld) {
-			q := w.Application("Agent P03")
-			q.Sender, q.AuthToken = protocol.PlayerSender("P03"), w.Token("P01")
-			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
-			w.observe("register_player", w.applied(q))
+			registersAgain(w, "P03")
 		}),
 		between("moves-another-agent", "registers again, with P01's stolen token, at its own endpoint, while P01 is reachable", func(w *hostileWorld) {
 			w.PingOnly("mallory")
-			q := w.Application("Agent P01")
-			q.Sender, q.AuthToken = protocol.PlayerSender("P01"), w.Token("P01")
-			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
-			w.observe("register_player", w.applied(q))
+			registersAgain(w, "P01")
 		}),
 		between("registers-too-late", "registers after the start of the league", func(w *hostileWorld) {
 			w.PingOnly("mallory")
@@ -219,28 +223,11 @@ func untrustedFaults() []*fault {
 		registering("endpoint-with-a-password", "registers with an endpoint that contains a user and a password", endpoint("http://user:secret@mallory:8000/mcp")),
 		registering("endpoint-is-no-url", `registers with the endpoint "mallory"`, endpoint("mallory")),
 		registering("endpoint-unreachable", "registers with an endpoint that refuses connections", endpoint(leaguetest.EndpointOf("nowhere"))),
-		registering("endpoint-never-accepts", "registers with an endpoint that never accepts connections", func(w *hostileWorld) {
-			x := (&wire{connect: neverAccepts}).ready(w)
-			x.bad.Store(true)
-			w.hostile.wires.Store("mallory", x)
-			w.observe("register_player", w.applied(w.Application("Mallory")))
-		}),
-		registering("endpoint-never-answers", "registers with an endpoint that accepts connections and never answers", func(w *hostileWorld) {
-			x := (&wire{greet: hangs}).ready(w)
-			w.hostile.wires.Store("mallory", x)
-			x.bad.Store(true)
-			a := leaguetest.NewAgent("mallory", nil)
-			w.Open(a, w.ScriptMux(a.Script))
-			w.observe("register_player", w.applied(w.Application("Mallory")))
-		}),
-		registering("endpoint-redirects", "registers with an endpoint that redirects every call to P01", func(w *hostileWorld) {
-			x := (&wire{replies: map[string]reply{"": status("307 Temporary Redirect", "Location: "+leaguetest.EndpointOf("p01")+"\r\n")}}).ready(w)
-			w.hostile.wires.Store("mallory", x)
-			x.bad.Store(true)
-			a := leaguetest.NewAgent("mallory", nil)
-			w.Open(a, w.ScriptMux(a.Script))
-			w.observe("register_player", w.applied(w.Application("Mallory")))
-		}),
+		onWire("endpoint-never-accepts", "registers with an endpoint that never accepts connections", &wire{connect: neverAccepts}),
+		onWire("endpoint-never-answers", "registers with an endpoint that accepts connections and never answers", &wire{greet: hangs}),
+		onWire("endpoint-redirects", "registers with an endpoint that redirects every call to P01", &wire{replies: map[string]reply{
+			"": status("307 Temporary Redirect", "Location: "+leaguetest.EndpointOf("p01")+"\r\n"),
+		}}),
 		registering("name-with-escape-characters", "registers with terminal escape characters in its display name", applies(func(q *protocol.LeagueRegisterRequest) {
 			q.PlayerMeta.DisplayName = "\x1b[2J\x1b]0;owned\x07"
 		})),
@@ -269,6 +256,14 @@ func untrustedFaults() []*fault {
 				})
 			}),
 	}
+}
+
+// registersAgain registers a player at another endpoint, with P01's token.
+func registersAgain(w *hostileWorld, id string) {
+	q := w.Application("Agent " + id)
+	q.Sender, q.AuthToken = protocol.PlayerSender(id), w.Token("P01")
+	q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("mallory")
+	w.observe("register_player", w.applied(q))
 }
 
 // applied sends a registration and returns its result.
@@ -336,18 +331,14 @@ func (w *hostileWorld) flood(n int) {
 
 // posesAsManager sends all messages of a manager to an agent, without the right credential.
 func (w *hostileWorld) posesAsManager(host string) {
-	for _, a := range w.Agents() {
-		if a.Host != host {
-			continue
-		}
-		for _, bearer := range []struct{ what, credential string }{
-			{"without a credential", ""}, {"with that of another", w.ManagerCredential("P01")}, {"with the agent's own token", w.Token(a.ID)},
-		} {
-			calls := w.ManagerCalls(a, bearer.credential)
-			for _, name := range []string{"notify_round", "update_standings", "notify_round_completed", "notify_league_completed"} {
-				if a.Referee == nil || strings.HasSuffix(name, "completed") {
-					w.observe(name+" "+bearer.what, answerOf(calls[name]()))
-				}
+	a := w.agentAt(host)
+	for _, bearer := range []struct{ what, credential string }{
+		{"without a credential", ""}, {"with that of another", w.ManagerCredential("P01")}, {"with the agent's own token", w.Token(a.ID)},
+	} {
+		calls := w.ManagerCalls(a, bearer.credential)
+		for _, name := range []string{"notify_round", "update_standings", "notify_round_completed", "notify_league_completed"} {
+			if a.Referee == nil || strings.HasSuffix(name, "completed") {
+				w.observe(name+" "+bearer.what, answerOf(calls[name]()))
 			}
 		}
 	}
@@ -356,12 +347,7 @@ func (w *hostileWorld) posesAsManager(host string) {
 // posesAsReferee sends all messages of a referee to P03, with each of the tokens. The keys
 // describe the tokens.
 func (w *hostileWorld) posesAsReferee(tokens map[string]string) {
-	var to *leaguetest.Agent
-	for _, a := range w.Agents() {
-		if a.Host == somePlayer {
-			to = a
-		}
-	}
+	to := w.agentAt(somePlayer)
 	for _, match := range []string{"R1M1", "R1M2"} {
 		for what, token := range tokens {
 			c := w.ScriptedReferee(to, match, 1)

@@ -26,7 +26,6 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/transport"
@@ -78,29 +77,25 @@ func inAHostileWorld(t *testing.T, run func(w *hostileWorld)) {
 // first, with its traits. Its wire is broken after the registration.
 func (w *hostileWorld) join(f *fault) {
 	w.T.Helper()
-	options := append([]func(*manager.Options){}, f.league...)
-	w.StartManager(4, 2, options...)
+	w.StartManager(4, 2, f.league...)
+	traits := leaguetest.Options(leaguetest.WithStrategy("even"), leaguetest.WithCapacity(1))
+	traits = append(traits, f.traits...)
+	if f.script != nil {
+		traits = append(traits, f.script(w)...)
+	}
 	if f.of == ofPlayer || f.of == ofWire {
 		w.suspect = badPlayer
 		if f.wire != nil {
 			w.hostile.wires.Store(strings.ToLower(badPlayer), f.wire.ready(w))
 		}
-		traits := f.traits
-		if f.script != nil {
-			traits = append(traits, f.script(w)...)
-		}
-		w.offender = w.Player(badPlayer, append(leaguetest.Options(leaguetest.WithStrategy("even")), traits...)...)
+		w.offender = w.Player(badPlayer, traits...)
 		if f.wire != nil {
 			synctest.Wait() // the offender has answered the manager's ping
 			f.wire.bad.Store(true)
 		}
 	}
 	if f.of == ofReferee {
-		traits := f.traits
-		if f.script != nil {
-			traits = append(traits, f.script(w)...)
-		}
-		w.offender = w.Referee(badReferee, append(leaguetest.Options(leaguetest.WithCapacity(1)), traits...)...)
+		w.offender = w.Referee(badReferee, traits...)
 	} else {
 		w.Referee(badReferee, leaguetest.WithCapacity(1))
 	}
@@ -122,6 +117,12 @@ func (w *hostileWorld) join(f *fault) {
 		w.waited = w.Now() - wished
 	}
 	w.begun = w.Now()
+}
+
+// agentAt returns the agent of a host.
+func (w *hostileWorld) agentAt(host string) *leaguetest.Agent {
+	agents := w.Agents()
+	return agents[slices.IndexFunc(agents, func(a *leaguetest.Agent) bool { return a.Host == host })]
 }
 
 // observe notes the result of an action of the offender.
@@ -158,26 +159,16 @@ func (w *hostileWorld) notesAsText() []string {
 }
 
 // post sends a body to an agent by plain HTTP and describes the response.
-func (w *hostileWorld) post(host, body string, header ...string) string {
-	return w.request(nethttp.MethodPost, leaguetest.EndpointOf(host), strings.NewReader(body), header...)
-}
-
-func (w *hostileWorld) request(method, url string, body io.Reader, header ...string) string {
+func (w *hostileWorld) post(host, body string) string {
 	ctx, stop := context.WithTimeout(w.Context, 20*leaguetest.Second)
 	defer stop()
 	client := &nethttp.Client{
 		Transport:     &nethttp.Transport{DialContext: w.hostile.dial, DisableKeepAlives: true},
 		CheckRedirect: func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse },
 	}
-	q, err := nethttp.NewRequestWithContext(ctx, method, url, body)
+	q, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, leaguetest.EndpointOf(host), strings.NewReader(body))
 	require.NoError(w.T, err)
 	q.Header.Set("Content-Type", "application/json")
-	for i := 0; i+1 < len(header); i += 2 {
-		q.Header.Set(header[i], header[i+1])
-		if header[i] == "Host" {
-			q.Host = header[i+1]
-		}
-	}
 	r, err := client.Do(q)
 	switch {
 	case ctx.Err() != nil:

@@ -36,7 +36,6 @@ func TestRateLimitedPlayerIsAskedAgainAfterItsDelay(t *testing.T) {
 }
 
 func TestPausesGrowForARateLimitedPlayerWithoutADelay(t *testing.T) {
-	const ms = time.Millisecond
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.RefuseWith(protocol.ErrRateLimited))))
 		assert.Equal(t, []time.Duration{0, 250 * ms, 750 * ms, 1500 * ms, 2500 * ms, 3500 * ms, 4500 * ms},

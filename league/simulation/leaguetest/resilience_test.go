@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -186,13 +185,9 @@ func TestUnauthenticatedReportDoesNotWait(t *testing.T) {
 		w.Players(2)
 		w.WaitUntil(1 * leaguetest.Second)
 		report := func(token string) error {
-			q := &protocol.MatchResultReport{
-				Envelope: protocol.NewStamp("referee:REF01", w.Clock).Envelope(protocol.TypeMatchResultReport, "conv-r1m1-a1"),
-				LeagueID: leaguetest.LeagueID, RoundID: 1, MatchID: "R1M1", GameType: "even_odd",
-				Result: protocol.MatchResult{Score: league.Both("P01", 1, "P02", 1)},
-			}
+			q := w.ReportOf("REF01", "R1M1", nil, "P01", "P02", 1, 1)
 			q.AuthToken = token
-			_, err := protocol.ReportMatchResult.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(leaguetest.ManagerHost)}, q)
+			_, err := w.Report(q)
 			return err
 		}
 		for _, token := range []string{"", "tok-ref01-forged", w.Token("P01")} {
