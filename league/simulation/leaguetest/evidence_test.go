@@ -1,7 +1,6 @@
 package leaguetest_test
 
 import (
-	"context"
 	"fmt"
 	"testing"
 
@@ -16,7 +15,6 @@ import (
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/player"
-	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
@@ -24,44 +22,36 @@ import (
 	"evenodd/rules/tictactoe"
 )
 
-// A reporter is the caller of a referee that changes what it registers and reports.
+// A reporter is a referee that changes what it registers and reports.
 type reporter struct {
-	protocol.Caller
-
 	thirdParty  bool                                // it shows no access tokens and relays no signatures
 	uncommitted bool                                // it promises no draw; no third-party referee does
 	change      func(q *protocol.MatchResultReport) // a copy with details and evidence of its own
 }
 
-// Call changes a copy of the message.
-func (r *reporter) Call(ctx context.Context, c protocol.CallRequest) (any, *protocol.Timing, error) {
-	switch q := c.Params.(type) {
+func (r *reporter) tamper(message any) any {
+	switch q := message.(type) {
 	case *protocol.RefereeRegisterRequest:
 		if r.thirdParty {
 			changed := *q
 			changed.RefereeAuth, changed.RefereeMeta.RelaysSignatures = "", false
-			c.Params = &changed
+			return &changed
 		}
 	case *protocol.MatchResultReport:
 		changed, details, draw := *q, *q.Result.Details, *q.Draw
 		changed.Result.Details, changed.Draw = &details, &draw
 		r.change(&changed)
-		c.Params = &changed
+		return &changed
 	}
-	return r.Caller.Call(ctx, c)
+	return message
 }
 
-// reporting starts a referee with this caller.
-func (r *reporter) start(w *leaguetest.World, id string) (*leaguetest.Agent, error) {
+func (r *reporter) register(w *leaguetest.World) error {
 	var traits []leaguetest.Option
 	if r.thirdParty || r.uncommitted {
 		traits = leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("draw_commitment", nil)))
 	}
-	a := w.RefereeWith(id, traits, func(o *referee.Options) {
-		r.Caller = o.Caller
-		o.Caller = r
-	})
-	return a, a.Referee.Register(w.Context)
+	return registerTampering(w, "REF01", r.tamper, traits...)
 }
 
 // The outcomes of a report: a grade, or one of these.
@@ -85,8 +75,7 @@ var reportKinds = []struct {
 	}, refused, journal.GradeStated, journal.GradeStated},
 	{"null details", func(q *protocol.MatchResultReport) {
 		if q.Result.Winner == nil {
-			draw := "DRAW"
-			q.Result.Winner = &draw
+			q.Result.Winner = new("DRAW")
 		}
 		q.Result.Details, q.Draw, q.Evidence = nil, nil, protocol.Evidence{}
 	}, refused, journal.GradeStated, journal.GradeStated},
@@ -105,13 +94,11 @@ var reportKinds = []struct {
 	{"a draw that does not open", func(q *protocol.MatchResultReport) { q.Draw.Nonce = protocol.Secret{7}.Hex() },
 		refused, refused, refused},
 	{"a one-sided technical loss", func(q *protocol.MatchResultReport) {
-		winner := "P01"
-		q.Result.Winner, q.Result.Details = &winner, &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
+		q.Result.Winner, q.Result.Details = new("P01"), &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
 		q.Evidence = protocol.Evidence{}
 	}, technical, technical, technical},
 	{"a technical loss without the draw", func(q *protocol.MatchResultReport) {
-		winner := "P01"
-		q.Result.Winner, q.Result.Details = &winner, &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
+		q.Result.Winner, q.Result.Details = new("P01"), &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
 		q.Draw, q.Evidence = nil, protocol.Evidence{}
 	}, technical, technical, technical},
 	{"a double technical loss", func(q *protocol.MatchResultReport) {
@@ -119,8 +106,7 @@ var reportKinds = []struct {
 		q.Evidence = protocol.Evidence{}
 	}, technical, technical, technical},
 	{"a number out of range", func(q *protocol.MatchResultReport) {
-		eleven := 11
-		q.Result.Details.DrawnNumber = &eleven
+		q.Result.Details.DrawnNumber = new(11)
 	}, refused, refused, refused},
 	{"another winner, again and again", func(q *protocol.MatchResultReport) {
 		winner := "P01"
@@ -163,7 +149,7 @@ func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want st
 		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) {
 			o.Signatures = map[bool]string{false: journal.SignaturesOptional, true: journal.SignaturesRequired}[required]
 		})
-		if _, err := r.start(w, "REF01"); r.thirdParty && required {
+		if err := r.register(w); r.thirdParty && required {
 			require.ErrorContains(t, err, "this league requires signatures")
 			x.Kill()
 			return
@@ -212,7 +198,6 @@ func auditOf(w *leaguetest.World, folder store.Folder) audit.League {
 // What a lying referee gains by HTTP, for each grade: nothing where both players sign; a move of a
 // player without a key; and the whole result where it need not show anything. The record says so.
 func TestLyingRefereeByGrade(t *testing.T) {
-	invented := "P01"
 	for _, test := range []struct {
 		grade      string
 		thirdParty bool
@@ -220,15 +205,14 @@ func TestLyingRefereeByGrade(t *testing.T) {
 		change     func(q *protocol.MatchResultReport)
 		recorded   string // status, winner and grade
 	}{
-		{journal.GradeProven, false, false, func(q *protocol.MatchResultReport) { q.Result.Winner = &invented }, "DRAW  stated"},
+		{journal.GradeProven, false, false, func(q *protocol.MatchResultReport) { q.Result.Winner = new("P01") }, "DRAW  stated"},
 		{journal.GradeRecomputed, false, true, func(q *protocol.MatchResultReport) {
-			flipped := "odd" // the player without a key chose even
 			one, _ := q.Result.Details.Choices.Get("P01")
-			q.Result.Details.Choices = league.Both("P01", one, "P02", &flipped)
-			follow(q)
+			q.Result.Details.Choices = league.Both("P01", one, "P02", new("odd")) // the player without a key chose even
+			state(q, judged(q.Result.GameResult(), q.Draw))
 		}, "WIN * recomputed"},
 		{journal.GradeStated, true, false, func(q *protocol.MatchResultReport) {
-			q.Result.Winner, q.Result.Details = &invented, nil
+			q.Result.Winner, q.Result.Details = new("P01"), nil
 			q.Draw, q.Evidence = nil, protocol.Evidence{}
 		}, "WIN P01 stated"},
 	} {
@@ -238,8 +222,7 @@ func TestLyingRefereeByGrade(t *testing.T) {
 				folder := leaguetest.TempFolder(t)
 				x := w.StartManagerIn(folder, 2, 1, signing)
 				r := &reporter{thirdParty: test.thirdParty, change: test.change}
-				_, err := r.start(w, "REF01")
-				require.NoError(t, err)
+				require.NoError(t, r.register(w))
 				w.Player("P01", leaguetest.WithStrategy("even"))
 				if test.keyless {
 					withoutKey(w, "P02")
@@ -260,22 +243,4 @@ func TestLyingRefereeByGrade(t *testing.T) {
 			})
 		})
 	}
-}
-
-// follow makes number and winner of a report of Even/Odd follow from its draw and its choices.
-func follow(q *protocol.MatchResultReport) {
-	ids := [2]string{"P01", "P02"}
-	chance := rules.Chance{}
-	chance.Nonce, _ = protocol.ParseSecret(q.Draw.Nonce)
-	for i, into := range []*[32]byte{&chance.EntropyA, &chance.EntropyB} {
-		text, _ := q.Draw.Entropies.Get(ids[i])
-		*into, _ = protocol.ParseSecret(text)
-	}
-	result := q.Result.GameResult()
-	verdict := evenodd.Game{}.Start().Play(result.Moves(ids)).Judge(chance)
-	q.Result.Winner, q.Result.Details.Status = nil, league.StatusDraw
-	if winner := verdict.WinnerOf(ids); winner != "" {
-		q.Result.Winner, q.Result.Details.Status = &winner, league.StatusWin
-	}
-	q.Result.Details.DrawnNumber = &verdict.Number
 }

@@ -89,75 +89,91 @@ func TestMessagesWithoutSignaturesHaveNoAdditions(t *testing.T) {
 	})
 }
 
-// A liar is the caller of a referee that changes what it tells.
-type liar struct {
+// A tamperingCaller is the caller of a referee that changes what it tells.
+type tamperingCaller struct {
 	protocol.Caller
+	tamper func(message any) any // returns a copy, or the message
+}
+
+func (c tamperingCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
+	r.Params = c.tamper(r.Params)
+	return c.Caller.Call(ctx, r)
+}
+
+// registerTampering registers a referee that changes what it tells.
+func registerTampering(w *leaguetest.World, id string, tamper func(message any) any, traits ...leaguetest.Option) error {
+	a := w.RefereeWith(id, traits, func(o *referee.Options) { o.Caller = tamperingCaller{o.Caller, tamper} })
+	return a.Referee.Register(w.Context)
+}
+
+// A liar is a referee that invents a result.
+type liar struct {
 	choice, entropy bool // it changes the choice of P01, or its entropy
 	reportOnly      bool // GAME_OVER is true
 }
 
-// Call changes a copy of the message.
-func (l *liar) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
-	switch q := r.Params.(type) {
+func (l *liar) tamper(message any) any {
+	switch q := message.(type) {
 	case *protocol.GameOver:
 		if !l.reportOnly {
 			changed := *q
 			result, draw := l.lie(*q.GameResult, *q.Draw)
 			changed.GameResult, changed.Draw = &result, &draw
-			r.Params = &changed
+			return &changed
 		}
 	case *protocol.MatchResultReport:
-		changed, details := *q, *q.Result.Details
+		changed := *q
 		result, draw := l.lie(q.Result.GameResult(), *q.Draw)
-		details.DrawnNumber, details.Choices, details.Reason = result.DrawnNumber, result.Choices, result.Reason
-		details.Status, changed.Result.Winner = result.Status, result.WinnerPlayerID
-		changed.Result.Details, changed.Draw = &details, &draw
-		r.Params = &changed
+		changed.Draw = &draw
+		state(&changed, result)
+		return &changed
 	}
-	return l.Caller.Call(ctx, r)
+	return message
 }
 
 // lie returns a result with another choice or entropy of P01, as it follows from the rules.
 func (l *liar) lie(result league.Result, draw protocol.Draw) (league.Result, protocol.Draw) {
-	even, odd := "even", "odd"
-	ids := [2]string{"P01", "P02"}
-	moves := result.Moves(ids)
 	if l.choice {
-		moves[0] = map[string]string{even: odd, odd: even}[moves[0]]
-	}
-	nonce, _ := protocol.ParseSecret(draw.Nonce)
-	entropies := [2]protocol.Secret{}
-	for i, id := range ids {
-		text, _ := draw.Entropies.Get(id)
-		entropies[i], _ = protocol.ParseSecret(text)
+		moves := result.Moves([2]string{"P01", "P02"})
+		flipped := map[string]string{"even": "odd", "odd": "even"}[moves[0]]
+		result.Choices = league.Both("P01", &flipped, "P02", &moves[1])
 	}
 	if l.entropy {
-		entropies[0] = leaguetest.SecretOf("invented")
-		draw.Entropies = league.Both("P01", entropies[0].Hex(), "P02", entropies[1].Hex())
+		invented := protocol.Secret(leaguetest.SecretOf("invented"))
+		theirs, _ := draw.Entropies.Get("P02")
+		draw.Entropies = league.Both("P01", invented.Hex(), "P02", theirs)
 		if draw.EntropyCommitments != nil {
 			theirs, _ := draw.EntropyCommitments.Get("P02")
-			draw.EntropyCommitments = league.Both("P01", protocol.EntropyCommitment("R1M1", "P01", entropies[0]), "P02", theirs)
+			draw.EntropyCommitments = league.Both("P01", protocol.EntropyCommitment("R1M1", "P01", invented), "P02", theirs)
 		}
 	}
-	position := evenodd.Game{}.Start().Play(moves)
-	verdict := position.Judge(rules.Chance{Nonce: nonce, EntropyA: entropies[0], EntropyB: entropies[1]})
+	return judged(result, &draw), draw
+}
+
+// judged is a result of Even/Odd as it follows from its choices and a draw.
+func judged(result league.Result, draw *protocol.Draw) league.Result {
+	ids := [2]string{"P01", "P02"}
+	chance := rules.Chance{}
+	chance.Nonce, _ = protocol.ParseSecret(draw.Nonce)
+	for i, into := range []*[32]byte{&chance.EntropyA, &chance.EntropyB} {
+		text, _ := draw.Entropies.Get(ids[i])
+		*into, _ = protocol.ParseSecret(text)
+	}
+	verdict := evenodd.Game{}.Start().Play(result.Moves(ids)).Judge(chance)
 	result.Status, result.WinnerPlayerID = league.StatusDraw, nil
 	if winner := verdict.WinnerOf(ids); winner != "" {
 		result.Status, result.WinnerPlayerID = league.StatusWin, &winner
 	}
-	result.DrawnNumber, result.NumberParity = &verdict.Number, &verdict.Parity
-	result.Choices, result.Reason = league.Both("P01", &moves[0], "P02", &moves[1]), verdict.Reason(ids)
-	return result, draw
+	result.DrawnNumber, result.NumberParity, result.Reason = &verdict.Number, &verdict.Parity, verdict.Reason(ids)
+	return result
 }
 
-// lying starts a referee that lies.
-func lying(w *leaguetest.World, id string, l liar) *leaguetest.Agent {
-	a := w.RefereeWith(id, nil, func(o *referee.Options) {
-		l.Caller = o.Caller
-		o.Caller = &l
-	})
-	require.NoError(w.T, a.Referee.Register(w.Context))
-	return a
+// state has a report tell a result.
+func state(q *protocol.MatchResultReport, result league.Result) {
+	details := *q.Result.Details
+	details.Status, details.Choices = result.Status, result.Choices
+	details.DrawnNumber, details.Reason = result.DrawnNumber, result.Reason
+	q.Result.Winner, q.Result.Details = result.WinnerPlayerID, &details
 }
 
 // Each lie decides the match if nobody signs, and is rejected if the players sign. Another
@@ -176,7 +192,7 @@ func TestLieOfARefereeIsRejected(t *testing.T) {
 					w.StartManager(2, 2, func(o *manager.Options) {
 						o.Signatures = map[bool]string{true: journal.SignaturesOptional}[signs]
 					})
-					lying(w, "REF01", l)
+					require.NoError(t, registerTampering(w, "REF01", l.tamper))
 					w.Referee("REF02")
 					w.Players(2, leaguetest.WithStrategy("even"))
 					w.Finish()
