@@ -1,6 +1,4 @@
 package simulation
 
-// The keys, for tests that recompute a league.
-var (
-	Derive = derive
-)
+// The key of a decision, for tests that recompute a league.
+var Derive = derive

@@ -586,16 +586,3 @@ func TestAuditAcceptsRoundsOfAKnockoutBeforeItsEnd(t *testing.T) {
 		}
 	})
 }
-
-// The command that plays a league again names all its options.
-func TestSwarmLeagueIsReproducible(t *testing.T) {
-	o := swarmOptions(7)
-	assert.Equal(t, o.Faults, swarmOptions(7).Faults)
-	text := again(o)
-	assert.Contains(t, text, "-run TestSwarm -seed 7\n")
-	assert.Contains(t, text, "evenodd simulate --game even_odd --seed 7 ")
-	assert.Contains(t, text, "--faults "+o.Faults)
-	first := run(t, o)
-	second := run(t, swarmOptions(7))
-	assert.Equal(t, withoutReferees(first), withoutReferees(second))
-}

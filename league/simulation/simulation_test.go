@@ -106,6 +106,7 @@ func TestLeaguesOfEveryShape(t *testing.T) {
 	}{
 		{"two players", 2, 1, everyday()},
 		{"three, so one has a bye", 3, 1, everyday()},
+		{"a strategy for each player", 5, 1, []string{"odd", "even", "mirror", "random", "odd"}},
 		{"every strategy, four legs", 8, 4, everyday()},
 		{"all at random", 12, 1, []string{"random"}},
 		{"the past matters, an odd number", 21, 2, []string{"mirror", "frequency", "contrarian", "random"}},
@@ -122,9 +123,18 @@ func TestLeaguesOfEveryShape(t *testing.T) {
 			assert.Empty(t, oneResultEach(l))
 			assert.Empty(t, tableOfResults(l))
 			assert.Len(t, r.Players, s.players)
+			for _, row := range r.Players {
+				assert.Equal(t, strategyOf(o, row.PlayerID), row.Strategy, row.PlayerID)
+			}
 			assert.Equal(t, r.Players[0].PlayerID, r.State.Champion().PlayerID)
 		})
 	}
+}
+
+// strategyOf returns the strategy of a player: they get theirs in turn.
+func strategyOf(o simulation.Options, id string) string {
+	n, _ := league.ParsePlayerID(id)
+	return o.Strategies[(n-1)%len(o.Strategies)]
 }
 
 // everyResultIsRight recomputes every draw, and the verdict without package rules.
@@ -162,8 +172,7 @@ func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simula
 		memories[league.PlayerID(n+1)] = strategy.NewMemory()
 	}
 	choose := func(m decide.MatchRecord, id, opponent string) string {
-		n, _ := league.ParsePlayerID(id)
-		s, err := strategy.New(o.Strategies[(n-1)%len(o.Strategies)])
+		s, err := strategy.New(strategyOf(o, id))
 		require.NoError(t, err)
 		choice, err := s.Choose(t.Context(), strategy.View{
 			Options: []string{"even", "odd"}, RoundID: m.RoundID, PlayerID: id, OpponentID: opponent,
@@ -178,41 +187,6 @@ func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simula
 		parity := []string{"even", "odd"}[m.Number%2]
 		memories[m.PlayerA].Remember(m.PlayerB, b, parity)
 		memories[m.PlayerB].Remember(m.PlayerA, a, parity)
-	}
-}
-
-func TestPlayersGetStrategiesInTurn(t *testing.T) {
-	for _, tt := range []struct {
-		name       string
-		strategies []string
-		want       []string // of P01, P02, …
-	}{
-		{"fewer than players", []string{"even", "odd"}, []string{"even", "odd", "even", "odd", "even"}},
-		{"as many", []string{"odd", "even", "mirror", "random", "odd"}, []string{"odd", "even", "mirror", "random", "odd"}},
-		{"more than players", everyday(), everyday()[:5]},
-		{"one", []string{"contrarian"}, []string{"contrarian", "contrarian", "contrarian", "contrarian", "contrarian"}},
-		{"one twice as often", []string{"even", "even", "odd"}, []string{"even", "even", "odd", "even", "even"}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			o := options(5)
-			o.Strategies = tt.strategies
-			r := run(t, o)
-			got := map[string]string{}
-			for _, row := range r.Players {
-				got[row.PlayerID] = row.Strategy
-			}
-			for n, want := range tt.want {
-				assert.Equal(t, want, got[league.PlayerID(n+1)])
-			}
-			// The choices show that the players use their strategies.
-			for _, m := range r.Matches {
-				for _, side := range [][2]string{{m.PlayerA, m.ChoiceA}, {m.PlayerB, m.ChoiceB}} {
-					if s := got[side[0]]; s == "even" || s == "odd" {
-						assert.Equal(t, s, side[1], "%s in %s", side[0], m.MatchID)
-					}
-				}
-			}
-		})
 	}
 }
 

@@ -46,14 +46,6 @@ var (
 	soak       = flag.Bool("soak", false, "play until stopped")
 )
 
-// usualSeeds returns the number of leagues without the flags.
-func usualSeeds() int {
-	if leaguetest.All() {
-		return 1000
-	}
-	return 100
-}
-
 func TestMain(m *testing.M) {
 	if code, asked := external.Supervise(os.Args[1:], os.Environ()); asked {
 		os.Exit(code)
@@ -73,8 +65,10 @@ func TestSwarm(t *testing.T) {
 	switch {
 	case count == 0 && *swarmSeed > 0:
 		count = 1
+	case count == 0 && leaguetest.All():
+		count = 1000
 	case count == 0:
-		count = usualSeeds()
+		count = 100
 	}
 	const batch = 25
 	for from := 0; from < count; from += batch {
