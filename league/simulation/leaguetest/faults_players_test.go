@@ -111,7 +111,7 @@ func playerFaults() []*fault {
 		beside("sends-unsolicited-responses", "sends its choice to referee and manager as an unsolicited response, before it answers", sendsUnsolicitedResponses),
 		beside("reports-its-own-win", "reports to the manager that it has won, with its own token and with the access token of the match", reportsItsOwnWin),
 		beside("forges-the-league-end", "sends LEAGUE_COMPLETED as league_manager, with its own token, to the other players", forgesTheLeagueEnd),
-		player("failing-strategy", "has a strategy that always fails", allLost, func(a *leaguetest.Agent) { a.Decide = broken{errors.New("no idea")} }),
+		player("failing-strategy", "has a strategy that always fails", allLost, playing(broken{errors.New("no idea")})),
 		player("league-error-as-result", "sends a LEAGUE_ERROR as the result", allLost, asked(leaguetest.AnswerWith(map[string]string{
 			"protocol": "league.v2", "message_type": protocol.TypeLeagueError, "error_code": "E022",
 		}))),

@@ -3,8 +3,8 @@ package leaguetest_test
 import (
 	"bytes"
 	"compress/gzip"
-	"fmt"
 	"io"
+	"math/rand/v2"
 	"net"
 	"strings"
 	"sync"
@@ -42,7 +42,10 @@ func wireFaults() []*fault {
 		line("resets-during-the-response", "resets every connection in the middle of its response", allLost, &wire{
 			connect: resets, replies: map[string]reply{protocol.ChooseParity.Name: halves},
 		}),
-		line("random-bytes", "answers every connection with random bytes", allLost, &wire{greet: greetsWith(string(noise(4096)))}),
+		line("random-bytes", "answers every connection with random bytes", allLost, &wire{greet: func(c net.Conn) {
+			_, _ = io.ReadFull(c, make([]byte, 16)) // the begin of the request
+			_, _ = io.CopyN(c, rand.NewChaCha8([32]byte{}), 4096)
+		}}),
 		line("refuses-after-round-1", "refuses every connection from round 2 on", someLost, &wire{connect: refusesConnections, round: 2}),
 		line("never-accepts-after-round-1", "never accepts a connection from round 2 on", someLost, &wire{connect: neverAccepts, round: 2}),
 		always("closes-after-each-response", "sends valid responses and closes the connection after each", allComplete, spoils(func(s string) string { return s })),
@@ -127,14 +130,6 @@ func waits(c net.Conn) {
 	}
 }
 
-// greetsWith writes a text after it has read the begin of the request.
-func greetsWith(text string) func(net.Conn) {
-	return func(c net.Conn) {
-		_, _ = io.ReadFull(c, make([]byte, 16))
-		_, _ = io.WriteString(c, text)
-	}
-}
-
 // halves writes half of the response.
 func halves(c *rawCall) {
 	whole := plainHTTP("", c.honest)
@@ -150,14 +145,4 @@ func packed(raw []byte) []byte {
 	_, _ = z.Write(raw)
 	_ = z.Close()
 	return b.Bytes()
-}
-
-// noise returns fixed pseudo-random bytes.
-func noise(n int) []byte {
-	b := make([]byte, 0, n+32)
-	for i := 0; len(b) < n; i++ {
-		block := leaguetest.SecretOf("noise", fmt.Sprint(i))
-		b = append(b, block[:]...)
-	}
-	return b[:n]
 }

@@ -230,7 +230,6 @@ type hostileNet struct {
 	wires      sync.Map // *wire by host
 	credential func(id string) string
 	over       chan struct{}
-	once       sync.Once
 }
 
 func (n *hostileNet) Caller(maxReply int64) protocol.Caller {
@@ -245,7 +244,7 @@ func (n *hostileNet) wire(host string) *wire {
 }
 
 func (n *hostileNet) Close() {
-	n.once.Do(func() { close(n.over) })
+	close(n.over)
 	n.PipeNetwork.Close()
 }
 

@@ -42,8 +42,10 @@ func (m marking) Choose(_ context.Context, v strategy.View) (string, error) {
 	return string(m[n]), nil
 }
 
-func marks(cells string) leaguetest.Option {
-	return func(a *leaguetest.Agent) { a.Decide = marking(cells) }
+func marks(cells string) leaguetest.Option { return playing(marking(cells)) }
+
+func playing(s strategy.Strategy) leaguetest.Option {
+	return func(a *leaguetest.Agent) { a.Decide = s }
 }
 
 // moving scripts the replies to make_move.
@@ -56,10 +58,15 @@ func inCell(cell string) leaguetest.Reply {
 	return leaguetest.EditAnswer("move_data", protocol.MoveData{MoveType: tictactoe.MoveType, Choice: cell})
 }
 
-// playTicTacToe plays a league of one match of Tic-Tac-Toe and returns its folder.
 func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (decide.MatchRecord, store.Folder) {
 	w.T.Helper()
-	w.Game = tictactoe.Game{}
+	return playGame(w, tictactoe.Game{}, first, second)
+}
+
+// playGame plays a league of one match of a game and returns its folder.
+func playGame(w *leaguetest.World, game rules.Game, first, second []leaguetest.Option) (decide.MatchRecord, store.Folder) {
+	w.T.Helper()
+	w.Game = game
 	folder := leaguetest.TempFolder(w.T)
 	x := w.StartManagerIn(folder, 2, 1)
 	w.RefereeWithFiles("REF01", folder)
@@ -289,16 +296,10 @@ func (h hands) Choose(_ context.Context, v strategy.View) (string, error) {
 
 func TestPlayersMoveConcurrentlyInEachTurn(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.Game = manyHands{}
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
-		w.RefereeWithFiles("REF01", folder)
-		w.Player("P01", func(a *leaguetest.Agent) { a.Decide = hands{"rock", "rock", "paper"} }, moving(leaguetest.Delayed(2*time.Second, leaguetest.Normally)))
-		w.Player("P02", func(a *leaguetest.Agent) { a.Decide = hands{"rock", "rock", "scissors"} }, moving(leaguetest.InTurn(leaguetest.Normally, leaguetest.Silent, leaguetest.Normally)))
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		w.CheckAudited(folder)
-		record := x.Manager.Results()[0]
+		first := leaguetest.Options(playing(hands{"rock", "rock", "paper"}), moving(leaguetest.Delayed(2*time.Second, leaguetest.Normally)))
+		second := leaguetest.Options(playing(hands{"rock", "rock", "scissors"}),
+			moving(leaguetest.InTurn(leaguetest.Normally, leaguetest.Silent, leaguetest.Normally)))
+		record, _ := playGame(w, manyHands{}, first, second)
 		assert.Equal(t, "P02 chose scissors, P01 chose paper", record.Reason)
 		assert.Equal(t, []string{"paper", "scissors"}, []string{record.ChoiceA, record.ChoiceB})
 		assert.Equal(t, []int{0, 2, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p01")))

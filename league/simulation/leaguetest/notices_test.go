@@ -25,11 +25,7 @@ import (
 func TestHangingPlayerDoesNotDelayOtherNotifications(t *testing.T) {
 	for _, method := range []string{protocol.UpdateStandings.Name, protocol.NotifyRoundCompleted.Name} {
 		leaguetest.RunOnWire(t, method, func(t *testing.T, w *leaguetest.World) {
-			w.StartManager(2, 1, func(o *manager.Options) { o.Legs = 2 })
-			w.Referee("REF01")
-			w.Player("P01")
-			w.Player("P02", leaguetest.On(method, leaguetest.Silent))
-			w.Finish()
+			playTwo(w, func(o *manager.Options) { o.Legs = 2 }, leaguetest.On(method, leaguetest.Silent))
 			assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)))
 			for _, host := range []string{"p01", "ref01"} {
 				assert.Equal(t, []int{0, 10}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, host)))
@@ -57,11 +53,7 @@ func TestLeagueCompletedIsRetried(t *testing.T) {
 		{"the agent answers with an error", leaguetest.RefuseWith(protocol.ErrTokenInvalid), []int{0, 2, 6}, 6},
 	} {
 		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			w.StartManager(2, 1)
-			w.Referee("REF01")
-			w.Player("P01")
-			w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, test.parts))
-			w.Finish()
+			w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.NotifyLeagueCompleted.Name, test.parts)))
 			assert.Equal(t, test.over, int(w.Now()/leaguetest.Second))
 			assert.Equal(t, test.at, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")))
 			assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p01")))

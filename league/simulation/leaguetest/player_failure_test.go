@@ -176,7 +176,7 @@ func (b broken) Choose(context.Context, strategy.View) (string, error) { return 
 
 func TestStrategyErrorIsAnInternalError(t *testing.T) {
 	f := failure{
-		traits:     leaguetest.Options(func(a *leaguetest.Agent) { a.Decide = broken{errors.New("the key sk-123 is not valid")} }),
+		traits:     leaguetest.Options(playing(broken{errors.New("the key sk-123 is not valid")})),
 		gameErrors: leaguetest.FourErrorsAtOnce(protocol.ErrInvalidFieldType, leaguetest.ChoiceReply, 30*leaguetest.Second), asked: 4, chosen: true,
 		lost: "answered CHOOSE_PARITY_CALL with JSON-RPC error -32603",
 	}
