@@ -199,7 +199,7 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 	})
 	clock := protocol.SystemClock()
 	stamp := protocol.NewStamp(protocol.ManagerSender, clock)
-	manager := w.serve(b, "manager", func(mux protocol.Mux) {
+	manager := w.serve(b, "manager", func(_ string, mux protocol.Mux) {
 		accepted := func() protocol.Registration {
 			return protocol.Registration{Status: protocol.StatusAccepted, LeagueID: benchLeague, ManagerAuth: protocol.ManagerAuthBearer}
 		}
@@ -222,19 +222,16 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 		})
 	})
 	var r *referee.Referee
-	endpoint, serve, err := n.reserve(b.Context(), "REF01")
-	require.NoError(b, err)
-	r, err = referee.New(referee.Options{
-		Options: membership.Options{
-			Name: "Referee", ID: "REF01", Endpoint: endpoint, Manager: manager, Caller: n, Clock: clock, Log: zerolog.Nop(),
-		},
-		MaxConcurrent: 1000, Games: benchmarkGames(),
+	endpoint := w.serve(b, "REF01", func(endpoint string, mux protocol.Mux) {
+		var err error
+		r, err = referee.New(referee.Options{
+			Options: w.member("REF01", endpoint, manager, clock), MaxConcurrent: 1000, Games: benchmarkGames(),
+		})
+		require.NoError(b, err)
+		r.Mount(mux)
+		w.stops = append(w.stops, r.Close)
 	})
-	require.NoError(b, err)
-	mux := transport.NewMux(zerolog.Nop())
-	r.Mount(mux)
 	w.rest = r.Rest
-	w.stops = append(w.stops, r.Close, serve(mux))
 	require.NoError(b, r.Register(b.Context()))
 	w.referee = protocol.Peer{Endpoint: endpoint, Bearer: protocol.KeyOf("tok-REF01").ManagerCredential(benchLeague)}
 	for i := range pairs {
@@ -247,32 +244,32 @@ func newBench(b *testing.B, n network, pairs int) *bench {
 	return w
 }
 
-func (w *bench) serve(b *testing.B, name string, mount func(protocol.Mux)) (endpoint string) {
+func (w *bench) serve(b *testing.B, name string, mount func(endpoint string, mux protocol.Mux)) (endpoint string) {
 	endpoint, serve, err := w.net.reserve(b.Context(), name)
 	require.NoError(b, err)
 	mux := transport.NewMux(zerolog.Nop())
-	mount(mux)
+	mount(endpoint, mux)
 	w.stops = append(w.stops, serve(mux))
 	return endpoint
 }
 
+func (w *bench) member(id, endpoint, manager string, clock *protocol.Clock) membership.Options {
+	return membership.Options{Name: id, ID: id, Endpoint: endpoint, Manager: manager, Caller: w.net, Clock: clock, Log: zerolog.Nop()}
+}
+
 func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) (protocol.AssignedPlayer, *protocol.TokenKey) {
-	endpoint, serve, err := w.net.reserve(b.Context(), id)
-	require.NoError(b, err)
 	decide, err := strategy.New("random")
 	require.NoError(b, err)
-	p, err := player.New(player.Options{
-		Options: membership.Options{
-			Name: id, ID: id, Endpoint: endpoint, Manager: manager, Caller: w.net, Clock: clock, Log: zerolog.Nop(),
-		},
-		Games: []string{evenodd.Type}, Strategy: decide,
-		Random:  func(playerID, decision string) *rand.Rand { return Random(7, playerID, decision) },
-		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(7, matchID, id) },
+	var p *player.Player
+	endpoint := w.serve(b, id, func(endpoint string, mux protocol.Mux) {
+		p, err = player.New(player.Options{
+			Options: w.member(id, endpoint, manager, clock), Games: []string{evenodd.Type}, Strategy: decide,
+			Random:  func(playerID, decision string) *rand.Rand { return Random(7, playerID, decision) },
+			Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(7, matchID, id) },
+		})
+		require.NoError(b, err)
+		p.Mount(mux)
 	})
-	require.NoError(b, err)
-	mux := transport.NewMux(zerolog.Nop())
-	p.Mount(mux)
-	w.stops = append(w.stops, serve(mux))
 	require.NoError(b, p.Register(b.Context()))
 	points := 0
 	return protocol.AssignedPlayer{

@@ -336,17 +336,12 @@ type wire struct {
 	replies map[string]reply // by method; "" for all others; without an entry: honest
 	round   int              // the round in which it breaks; 0: immediately
 	bad     atomic.Bool
-	calls   map[string]*atomic.Int64
 	world   *hostileWorld
 	endless atomic.Int64 // bytes read of endless responses
 }
 
 func (x *wire) ready(w *hostileWorld) *wire {
 	x.world = w
-	x.calls = map[string]*atomic.Int64{}
-	for method := range x.replies {
-		x.calls[method] = &atomic.Int64{}
-	}
 	return x
 }
 
@@ -364,40 +359,30 @@ type reply func(c *rawCall)
 type rawCall struct {
 	wire   *wire
 	conn   net.Conn
-	n      int // number of this call of the method, from 1
 	honest []byte
 }
 
 func (x *wire) listen(p *leaguetest.PipeNetwork, host string, mux *transport.Mux) func() {
 	l := p.Network.Listen(host + ":8000")
+	ctx, cancel := context.WithCancel(context.Background())
 	var serving sync.WaitGroup
-	var mu sync.Mutex
-	open := map[net.Conn]bool{}
 	serving.Go(func() {
 		for {
 			c, err := l.Accept()
 			if err != nil {
 				return
 			}
-			mu.Lock()
-			open[c] = true
-			mu.Unlock()
 			serving.Go(func() {
+				stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+				defer stop()
 				x.serve(c, mux)
 				_ = c.Close()
-				mu.Lock()
-				delete(open, c)
-				mu.Unlock()
 			})
 		}
 	})
 	return sync.OnceFunc(func() {
 		_ = l.Close()
-		mu.Lock()
-		for c := range open {
-			_ = c.Close()
-		}
-		mu.Unlock()
+		cancel()
 		serving.Wait()
 	})
 }
@@ -424,8 +409,8 @@ func (x *wire) serve(c net.Conn, mux *transport.Mux) {
 		_ = json.Unmarshal(body, &asked)
 		bearer, _ := strings.CutPrefix(q.Header.Get("Authorization"), "Bearer ")
 		honest := mux.Serve(context.Background(), bearer, body).Body
-		if play, n := x.reply(asked.Method); play != nil {
-			play(&rawCall{x, c, n, honest})
+		if play := x.reply(asked.Method); play != nil {
+			play(&rawCall{x, c, honest})
 			return
 		}
 		if _, err := c.Write(plainHTTP("", honest)); err != nil {
@@ -434,19 +419,15 @@ func (x *wire) serve(c net.Conn, mux *transport.Mux) {
 	}
 }
 
-func (x *wire) reply(method string) (reply, int) {
+// reply returns the reply to a method, nil for that of an honest server.
+func (x *wire) reply(method string) reply {
 	if !x.broken() {
-		return nil, 0
+		return nil
 	}
-	play, ok := x.replies[method]
-	if !ok {
-		method = ""
-		play = x.replies[""]
+	if play, ok := x.replies[method]; ok {
+		return play
 	}
-	if play == nil {
-		return nil, 0
-	}
-	return play, int(x.calls[method].Add(1))
+	return x.replies[""]
 }
 
 // plainHTTP returns a valid response with extra header lines, each with CRLF.
