@@ -254,7 +254,9 @@ func (w *bench) serve(b *testing.B, name string, mount func(endpoint string, mux
 }
 
 func (w *bench) member(id, endpoint, manager string, clock *protocol.Clock) membership.Options {
-	return membership.Options{Name: id, ID: id, Endpoint: endpoint, Manager: manager, Caller: w.net, Clock: clock, Log: zerolog.Nop()}
+	return membership.Options{
+		Name: id, ID: id, Endpoint: endpoint, Manager: manager, Caller: w.net, Clock: clock, Log: zerolog.Nop(),
+	}
 }
 
 func (w *bench) player(b *testing.B, id, manager string, clock *protocol.Clock) (protocol.AssignedPlayer, *protocol.TokenKey) {

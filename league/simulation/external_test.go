@@ -90,7 +90,8 @@ func answering(q *protocol.Envelope, messageType string) protocol.Envelope {
 }
 
 func joining(q *protocol.GameInvitation, accept bool) *protocol.GameJoinAck {
-	return &protocol.GameJoinAck{Envelope: answering(&q.Envelope, protocol.TypeGameJoinAck), MatchID: q.MatchID, Accept: &accept}
+	envelope := answering(&q.Envelope, protocol.TypeGameJoinAck)
+	return &protocol.GameJoinAck{Envelope: envelope, MatchID: q.MatchID, Accept: &accept}
 }
 
 func chosen(q *protocol.ChooseParityCall, choice string) *protocol.ChooseParityResponse {
@@ -311,7 +312,8 @@ func (r *registrationDesk) run(t *testing.T, o simulation.Options) (finish func(
 // register registers a player.
 func (r *registrationDesk) register(t *testing.T, name, sender, endpoint string) *protocol.LeagueRegisterResponse {
 	t.Helper()
-	answer, err := protocol.RegisterPlayer.Call(t.Context(), r.bus, protocol.Peer{Endpoint: desk}, &protocol.LeagueRegisterRequest{
+	to := protocol.Peer{Endpoint: desk}
+	answer, err := protocol.RegisterPlayer.Call(t.Context(), r.bus, to, &protocol.LeagueRegisterRequest{
 		Envelope: protocol.NewStamp(sender, protocol.SystemClock()).Envelope(protocol.TypeLeagueRegisterRequest, "conv-reg-"+name),
 		PlayerMeta: protocol.PlayerMeta{
 			AgentMeta: protocol.AgentMeta{DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version, GameTypes: []string{"even_odd"}, ContactEndpoint: endpoint},
@@ -366,7 +368,9 @@ func TestExternalPlayersRegisterThemselves(t *testing.T) {
 	result, err := finish()
 	require.NoError(t, err)
 	<-r.shut
-	assert.Equal(t, map[string]string{"P01": "Player 04/even", "P02": "Beta/external", "P03": "Player 03/random", "P04": "Alpha/external"}, namesOf(result))
+	assert.Equal(t, map[string]string{
+		"P01": "Player 04/even", "P02": "Beta/external", "P03": "Player 03/random", "P04": "Alpha/external",
+	}, namesOf(result))
 }
 
 // The simulation registers an external player whose own registration was refused. A
@@ -385,7 +389,8 @@ func TestPlayerWithARefusedRegistrationIsRegisteredByTheSimulation(t *testing.T)
 		"P01": "Player 03/external", "P02": "localhost:8102/external", "P03": "Player 03 (built-in)/random",
 	}, namesOf(result))
 	assert.Equal(t, []string{"The registration of " + beta + ` under the name "Player 03" was refused: ` +
-		`registration refused: display_name "Player 03" is taken: choose another (E024 DUPLICATE_NAME). The simulation registers it instead.`}, *notes)
+		`registration refused: display_name "Player 03" is taken: choose another (E024 DUPLICATE_NAME). ` +
+		"The simulation registers it instead."}, *notes)
 }
 
 // Without a wait no registration is accepted, not even while the simulation pings the player.

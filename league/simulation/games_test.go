@@ -1,7 +1,6 @@
 package simulation_test
 
 import (
-	"fmt"
 	"os"
 	"regexp"
 	"slices"
@@ -118,18 +117,20 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	for _, m := range moves {
 		chosen = append(chosen, leaguetest.Decode[protocol.GameMoveResponse](m.Message).MoveData.Choice)
 	}
-	free := slices.IndexFunc(strings.Split("012345678", ""), func(cell string) bool { return !slices.Contains(chosen, cell) })
-	require.GreaterOrEqual(t, free, 0, "the board has a free cell")
-	another := fmt.Sprintf(`"choice": "%d"`, free)
-	// nth replaces the n-th occurrence of a pattern.
-	nth := func(text, pattern string, n int, by string) string {
-		places := regexp.MustCompile(pattern).FindAllStringIndex(text, -1)
-		require.Greater(t, len(places), n, pattern)
-		return text[:places[n][0]] + by + text[places[n][1]:]
+	taken := func(cell string) bool { return slices.Contains(chosen, cell) }
+	free := slices.DeleteFunc(strings.Split("012345678", ""), taken)
+	require.NotEmpty(t, free, "the board has a free cell")
+	another := `"choice": "` + free[0] + `"`
+	// replacing replaces the n-th occurrence of a pattern.
+	replacing := func(pattern string, n int, by string) func(text string) string {
+		return func(text string) string {
+			places := regexp.MustCompile(pattern).FindAllStringIndex(text, -1)
+			require.Greater(t, len(places), n, pattern)
+			return text[:places[n][0]] + by + text[places[n][1]:]
+		}
 	}
-	other := func(id string) string { // the other player
-		return map[string]string{doc.PlayerA.PlayerID: doc.PlayerB.PlayerID, doc.PlayerB.PlayerID: doc.PlayerA.PlayerID}[id]
-	}
+	a, b := doc.PlayerA.PlayerID, doc.PlayerB.PlayerID
+	opponent := map[string]string{a: b, b: a}
 	const spoken = `"choice": "\d"`
 	const asked = `(?s)"valid_options": \[[^\]]*\]`
 	for _, test := range []struct {
@@ -137,20 +138,23 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 		forge      func(text string) string
 		rule, says string
 	}{
-		{"the first move is another", func(text string) string { return nth(text, spoken, 0, another) }, audit.RuleTranscript, "move_request.context.board in the GAME_MOVE_CALL"},
-		{"the last move is another", func(text string) string { return nth(text, spoken, last, another) }, audit.RuleTranscript, "in the transcript it is"},
-		{"the winning move is another", func(text string) string { return nth(text, spoken, last, another) }, audit.RuleTranscript, "are not those in the transcript"},
-		{"a move into a cell that is taken", func(text string) string { return nth(text, spoken, 1, `"choice": "`+chosen[0]+`"`) }, audit.RuleTranscript, "is no legal move"},
-		{"another board was shown", func(text string) string {
-			return nth(text, `"board": "[XO.]*"`, 1, `"board": "........."`)
-		}, audit.RuleTranscript, "move_request.context.board in the GAME_MOVE_CALL"},
-		{"another opponent was named", func(text string) string {
-			return nth(text, `"opponent_id": "P\d\d",\s+"round_id"`, 0, `"opponent_id": "P09", "round_id"`)
-		}, audit.RuleTranscript, "move_request.context.opponent_id in the GAME_MOVE_CALL"},
-		{"an option was hidden", func(text string) string { return nth(text, asked, 0, `"valid_options": ["0"]`) }, audit.RuleTranscript, "move_request.valid_options in the GAME_MOVE_CALL"},
-		{"another kind of move was asked for", func(text string) string {
-			return nth(text, `"move_type": "place_mark",\s+"valid_options"`, 0, `"move_type": "remove_mark", "valid_options"`)
-		}, audit.RuleTranscript, `is "remove_mark"; in R1M1 it is "place_mark"`},
+		{"the first move is another", replacing(spoken, 0, another),
+			audit.RuleTranscript, "move_request.context.board in the GAME_MOVE_CALL"},
+		{"the last move is another", replacing(spoken, last, another), audit.RuleTranscript, "in the transcript it is"},
+		{"the winning move is another", replacing(spoken, last, another),
+			audit.RuleTranscript, "are not those in the transcript"},
+		{"a move into a cell that is taken", replacing(spoken, 1, `"choice": "`+chosen[0]+`"`),
+			audit.RuleTranscript, "is no legal move"},
+		{"another board was shown", replacing(`"board": "[XO.]*"`, 1, `"board": "........."`),
+			audit.RuleTranscript, "move_request.context.board in the GAME_MOVE_CALL"},
+		{"another opponent was named",
+			replacing(`"opponent_id": "P\d\d",\s+"round_id"`, 0, `"opponent_id": "P09", "round_id"`),
+			audit.RuleTranscript, "move_request.context.opponent_id in the GAME_MOVE_CALL"},
+		{"an option was hidden", replacing(asked, 0, `"valid_options": ["0"]`),
+			audit.RuleTranscript, "move_request.valid_options in the GAME_MOVE_CALL"},
+		{"another kind of move was asked for",
+			replacing(`"move_type": "place_mark",\s+"valid_options"`, 0, `"move_type": "remove_mark", "valid_options"`),
+			audit.RuleTranscript, `is "remove_mark"; in R1M1 it is "place_mark"`},
 		{"a legal move was refused", func(text string) string {
 			refusal := `"error": {"error_code": "E010", "error_name": "ILLEGAL_MOVE", "detail": "no"}, `
 			at := regexp.MustCompile(`(?s)"message": \{[^{}]*"move_data"`).FindAllStringIndex(text, -1)
@@ -158,15 +162,16 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 		}, audit.RuleTranscript, "but is a legal move"},
 		{"a player moves out of turn", func(text string) string {
 			at := regexp.MustCompile(`"player_id": "(P\d\d)",\s+"method": "make_move"`).FindAllStringSubmatchIndex(text, -1)
-			return text[:at[0][2]] + other(text[at[0][2]:at[0][3]]) + text[at[0][3]:]
+			return text[:at[0][2]] + opponent[text[at[0][2]:at[0][3]]] + text[at[0][3]:]
 		}, audit.RuleTranscript, "when it had none to make"},
 		{"the winner is another", func(text string) string {
 			winner := *doc.Result.WinnerPlayerID
-			return strings.ReplaceAll(text, `"winner_player_id": "`+winner+`"`, `"winner_player_id": "`+other(winner)+`"`)
+			const member = `"winner_player_id": "`
+			return strings.ReplaceAll(text, member+winner, member+opponent[winner])
 		}, audit.RuleMatchFile, "result.winner_player_id is"},
-		{"entropy that was not promised", func(text string) string {
-			return nth(text, `"entropy": "[0-9a-f]{64}"`, 2, `"entropy": "`+fmt.Sprintf("%064d", 7)+`"`)
-		}, audit.RuleCommitment, "is not what it committed to"},
+		{"entropy that was not promised",
+			replacing(`"entropy": "[0-9a-f]{64}"`, 2, `"entropy": "`+strings.Repeat("07", 32)+`"`),
+			audit.RuleCommitment, "is not what it committed to"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			forged := test.forge(string(whole))

@@ -463,13 +463,15 @@ func TestKeyThatAnOrganiserInsertsIsFoundWithoutAnyKey(t *testing.T) {
 					written.add(&journal.Event{At: e.At, Data: &journal.Configured{Configuration: &configuration}})
 				}
 				written.add(&journal.Event{At: e.At, Data: &journal.AgentReturned{
-					AgentID: "P01", Endpoint: "memory://P01/mcp", Generation: 2, PublicKey: simulation.SigningKey(99, "P01").Public(),
+					AgentID: "P01", Endpoint: "memory://P01/mcp", Generation: 2,
+					PublicKey: simulation.SigningKey(99, "P01").Public(),
 				}})
 			}
 			require.NoError(t, os.WriteFile(o.dir.Journal("cup"), written.text, 0o600))
 			require.NoError(t, os.RemoveAll(o.dir.Players()))
 			findings, _ := audited(t, o.dir, mutationGames())
-			first := slices.IndexFunc(findings, func(f audit.Finding) bool { return strings.HasSuffix(f.File, "journal.jsonl") })
+			inJournal := func(f audit.Finding) bool { return strings.HasSuffix(f.File, "journal.jsonl") }
+			first := slices.IndexFunc(findings, inJournal)
 			require.GreaterOrEqual(t, first, 0)
 			assert.Contains(t, findings[first].Detail, test.want)
 		})
@@ -523,7 +525,8 @@ func (o *organiser) ruleForTheLoser() {
 	}
 	changeFile(t, o.dir.Match("cup", o.match.MatchID.String()), func(doc *store.Match) {
 		require.NoError(t, store.WriteDerived(o.dir.Attempt("cup", doc.MatchID, doc.Attempt), doc))
-		doc.Attempt, doc.RefereeID, doc.Draw, doc.Result = 0, "", nil, o.loserWins(&journal.MatchReported{Result: result})
+		doc.Attempt, doc.RefereeID, doc.Draw = 0, "", nil
+		doc.Result = o.loserWins(&journal.MatchReported{Result: result})
 		withoutRecord(doc)
 	})
 	for _, id := range []string{"P01", "P02", "P03", "P04"} { // they name the end of the journal as it was

@@ -8,13 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
-	"evenodd/league/store"
-	"evenodd/player"
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
@@ -51,7 +50,7 @@ func (r *reporter) register(w *leaguetest.World) error {
 	if r.thirdParty || r.uncommitted {
 		traits = leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.EditAnswer("draw_commitment", nil)))
 	}
-	return registerTampering(w, "REF01", r.tamper, traits...)
+	return registerTampering(w, r.tamper, traits...)
 }
 
 // The outcomes of a report: a grade, or one of these.
@@ -145,8 +144,7 @@ func TestGradeOfEachReport(t *testing.T) {
 func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want string) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game, w.Varies = game, true
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *manager.Options) {
 			o.Signatures = map[bool]string{false: journal.SignaturesOptional, true: journal.SignaturesRequired}[required]
 		})
 		if err := r.register(w); r.thirdParty && required {
@@ -155,11 +153,7 @@ func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want st
 			return
 		}
 		w.Players(2, leaguetest.WithStrategy("random"))
-		x.Finish()
-		got := x.Manager.Results()[0]
-		require.NoError(t, x.CloseFiles())
-		report := auditOf(w, folder)
-		assert.Empty(t, report.Findings)
+		got, report := finished(w, x)
 		stated := 0
 		switch want {
 		case technical:
@@ -179,20 +173,15 @@ func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want st
 	})
 }
 
-// withoutKey registers a player without a public key, which chooses even.
-func withoutKey(w *leaguetest.World, id string) {
+// finished waits until the league of one match is over, and audits it.
+func finished(w *leaguetest.World, x *leaguetest.ManagerRun) (decide.MatchRecord, audit.League) {
 	w.T.Helper()
-	keyless := func(o *player.Options) { o.SigningKey = func() *protocol.SigningKey { return nil } }
-	p := w.NewPlayerIn(id, "", keyless, leaguetest.WithStrategy("even"))
-	require.NoError(w.T, p.Player.Register(w.Context))
-}
-
-// auditOf audits the only league of a folder.
-func auditOf(w *leaguetest.World, folder store.Folder) audit.League {
-	w.T.Helper()
-	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game)})
+	x.Finish()
+	require.NoError(w.T, x.CloseFiles())
+	report, err := audit.Run(x.Folder, audit.Options{Games: rules.NewRegistry(w.Game)})
 	require.NoError(w.T, err)
-	return report.Leagues[0]
+	assert.Empty(w.T, report.Leagues[0].Findings)
+	return x.Manager.Results()[0], report.Leagues[0]
 }
 
 // What a lying referee gains by HTTP, for each grade: nothing where both players sign; a move of a
@@ -205,7 +194,9 @@ func TestLyingRefereeByGrade(t *testing.T) {
 		change     func(q *protocol.MatchResultReport)
 		recorded   string // status, winner and grade
 	}{
-		{journal.GradeProven, false, false, func(q *protocol.MatchResultReport) { q.Result.Winner = new("P01") }, "DRAW  stated"},
+		{journal.GradeProven, false, false, func(q *protocol.MatchResultReport) {
+			q.Result.Winner = new("P01")
+		}, "DRAW  stated"},
 		{journal.GradeRecomputed, false, true, func(q *protocol.MatchResultReport) {
 			one, _ := q.Result.Details.Choices.Get("P01")
 			q.Result.Details.Choices = league.Both("P01", one, "P02", new("odd")) // the player without a key chose even
@@ -219,26 +210,21 @@ func TestLyingRefereeByGrade(t *testing.T) {
 		t.Run(test.grade, func(t *testing.T) {
 			leaguetest.OnHTTP(t, func(t *testing.T, w *leaguetest.World) {
 				w.Varies = true
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 1, signing)
+				x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signing)
 				r := &reporter{thirdParty: test.thirdParty, change: test.change}
 				require.NoError(t, r.register(w))
-				w.Player("P01", leaguetest.WithStrategy("even"))
+				traits := leaguetest.Options(leaguetest.WithStrategy("even"))
+				w.Player("P01", traits...)
 				if test.keyless {
-					withoutKey(w, "P02")
-				} else {
-					w.Player("P02", leaguetest.WithStrategy("even"))
+					traits = append(traits, leaguetest.WithoutKey)
 				}
-				x.Finish()
-				got := x.Manager.Results()[0]
+				w.Player("P02", traits...)
+				got, report := finished(w, x)
 				winner := got.Winner
 				if test.keyless && winner != "" { // the number decides between the invented moves
 					winner = "*"
 				}
 				assert.Equal(t, test.recorded, got.Status+" "+winner+" "+got.Grade)
-				require.NoError(t, x.CloseFiles())
-				report := auditOf(w, folder)
-				assert.Empty(t, report.Findings)
 				assert.Equal(t, got.Grade == journal.GradeStated, report.Stated == 1)
 			})
 		})

@@ -19,7 +19,8 @@ func refereeFaults() []*fault {
 		return &fault{name: name, description: what, of: ofReferee, traits: leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, leaguetest.InTurn(parts...)))}
 	}
 	// assigned answers every assignment as answer does.
-	assigned := func(name, what string, answer func(r *falseReferee, c *leaguetest.Call) (jsontext.Value, error)) *fault {
+	type answering func(r *falseReferee, c *leaguetest.Call) (jsontext.Value, error)
+	assigned := func(name, what string, answer answering) *fault {
 		return &fault{name: name, description: what, of: ofReferee, script: func(w *hostileWorld) []leaguetest.Option {
 			carrier := w.Caller(strings.ToLower(badReferee), 64<<10)
 			return leaguetest.Options(leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
@@ -154,7 +155,8 @@ func refereeFaults() []*fault {
 			q.Result.Winner, q.Result.Details.Status = &r.about.PlayerA.PlayerID, league.StatusWin
 		}),
 		wrongly("illegal-choices", `reports that both chose "maybe"`, func(r *falseReferee, q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = league.Both(r.about.PlayerA.PlayerID, new("maybe"), r.about.PlayerB.PlayerID, new("maybe"))
+			a, b := r.about.PlayerA.PlayerID, r.about.PlayerB.PlayerID
+			q.Result.Details.Choices = league.Both(a, new("maybe"), b, new("maybe"))
 		}),
 		wrongly("unknown-status", `reports the status "GLORY"`, func(_ *falseReferee, q *protocol.MatchResultReport) { q.Result.Details.Status = "GLORY" }),
 		wrongly("score-of-a-million", "reports a draw with a million points for one player", func(r *falseReferee, q *protocol.MatchResultReport) {
@@ -194,12 +196,12 @@ func (r *falseReferee) draw() *protocol.MatchResultReport {
 // victory is a report that a player has won.
 func (r *falseReferee) victory(winner string) *protocol.MatchResultReport {
 	q := r.draw()
-	number := 8
-	if winner == r.about.PlayerB.PlayerID {
+	a, b, number := r.about.PlayerA.PlayerID, r.about.PlayerB.PlayerID, 8
+	if winner == b {
 		number = 7
 	}
 	q.Result = protocol.MatchResult{Winner: &winner, Score: q.Result.Score, Details: &protocol.ResultDetails{
-		DrawnNumber: &number, Choices: league.Both(r.about.PlayerA.PlayerID, new("even"), r.about.PlayerB.PlayerID, new("odd")), Status: league.StatusWin,
+		DrawnNumber: &number, Choices: league.Both(a, new("even"), b, new("odd")), Status: league.StatusWin,
 	}}
 	return q
 }

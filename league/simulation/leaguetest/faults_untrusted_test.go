@@ -79,8 +79,8 @@ func untrustedFaults() []*fault {
 		return applies(func(q *protocol.LeagueRegisterRequest) { q.PlayerMeta.ContactEndpoint = url })
 	}
 	// onWire registers with an endpoint whose connections or replies are broken.
-	onWire := func(name, description string, x *wire) *fault {
-		return registering(name, description, func(w *hostileWorld) {
+	onWire := func(name, does string, x *wire) *fault {
+		return registering(name, "registers with an endpoint that "+does, func(w *hostileWorld) {
 			w.hostile.wires.Store("mallory", x.ready(w))
 			x.bad.Store(true)
 			a := leaguetest.NewAgent("mallory", nil)
@@ -223,9 +223,9 @@ func untrustedFaults() []*fault {
 		registering("endpoint-with-a-password", "registers with an endpoint that contains a user and a password", endpoint("http://user:secret@mallory:8000/mcp")),
 		registering("endpoint-is-no-url", `registers with the endpoint "mallory"`, endpoint("mallory")),
 		registering("endpoint-unreachable", "registers with an endpoint that refuses connections", endpoint(leaguetest.EndpointOf("nowhere"))),
-		onWire("endpoint-never-accepts", "registers with an endpoint that never accepts connections", &wire{connect: neverAccepts}),
-		onWire("endpoint-never-answers", "registers with an endpoint that accepts connections and never answers", &wire{greet: hangs}),
-		onWire("endpoint-redirects", "registers with an endpoint that redirects every call to P01", &wire{replies: map[string]reply{
+		onWire("endpoint-never-accepts", "never accepts connections", &wire{connect: neverAccepts}),
+		onWire("endpoint-never-answers", "accepts connections and never answers", &wire{greet: hangs}),
+		onWire("endpoint-redirects", "redirects every call to P01", &wire{replies: map[string]reply{
 			"": status("307 Temporary Redirect", "Location: "+leaguetest.EndpointOf("p01")+"\r\n"),
 		}}),
 		registering("name-with-escape-characters", "registers with terminal escape characters in its display name", applies(func(q *protocol.LeagueRegisterRequest) {
@@ -332,11 +332,14 @@ func (w *hostileWorld) flood(n int) {
 // posesAsManager sends all messages of a manager to an agent, without the right credential.
 func (w *hostileWorld) posesAsManager(host string) {
 	a := w.agentAt(host)
+	names := []string{"notify_round", "update_standings", "notify_round_completed", "notify_league_completed"}
 	for _, bearer := range []struct{ what, credential string }{
-		{"without a credential", ""}, {"with that of another", w.ManagerCredential("P01")}, {"with the agent's own token", w.Token(a.ID)},
+		{"without a credential", ""},
+		{"with that of another", w.ManagerCredential("P01")},
+		{"with the agent's own token", w.Token(a.ID)},
 	} {
 		calls := w.ManagerCalls(a, bearer.credential)
-		for _, name := range []string{"notify_round", "update_standings", "notify_round_completed", "notify_league_completed"} {
+		for _, name := range names {
 			if a.Referee == nil || strings.HasSuffix(name, "completed") {
 				w.observe(name+" "+bearer.what, answerOf(calls[name]()))
 			}

@@ -166,7 +166,8 @@ func (w *hostileWorld) post(host, body string) string {
 		Transport:     &nethttp.Transport{DialContext: w.hostile.dial, DisableKeepAlives: true},
 		CheckRedirect: func(*nethttp.Request, []*nethttp.Request) error { return nethttp.ErrUseLastResponse },
 	}
-	q, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, leaguetest.EndpointOf(host), strings.NewReader(body))
+	url := leaguetest.EndpointOf(host)
+	q, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, url, strings.NewReader(body))
 	require.NoError(w.T, err)
 	q.Header.Set("Content-Type", "application/json")
 	r, err := client.Do(q)

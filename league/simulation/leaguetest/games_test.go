@@ -64,7 +64,9 @@ func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (deci
 }
 
 // playGame plays a league of one match of a game and returns its folder.
-func playGame(w *leaguetest.World, game rules.Game, first, second []leaguetest.Option) (decide.MatchRecord, store.Folder) {
+func playGame(w *leaguetest.World, game rules.Game, first, second []leaguetest.Option) (
+	decide.MatchRecord, store.Folder,
+) {
 	w.T.Helper()
 	w.Game = game
 	folder := leaguetest.TempFolder(w.T)
@@ -296,7 +298,8 @@ func (h hands) Choose(_ context.Context, v strategy.View) (string, error) {
 
 func TestPlayersMoveConcurrentlyInEachTurn(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		first := leaguetest.Options(playing(hands{"rock", "rock", "paper"}), moving(leaguetest.Delayed(2*time.Second, leaguetest.Normally)))
+		first := leaguetest.Options(playing(hands{"rock", "rock", "paper"}),
+			moving(leaguetest.Delayed(2*time.Second, leaguetest.Normally)))
 		second := leaguetest.Options(playing(hands{"rock", "rock", "scissors"}),
 			moving(leaguetest.InTurn(leaguetest.Normally, leaguetest.Silent, leaguetest.Normally)))
 		record, _ := playGame(w, manyHands{}, first, second)

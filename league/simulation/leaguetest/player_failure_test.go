@@ -39,10 +39,10 @@ func (f *failure) check(t *testing.T, w *leaguetest.World, method string) {
 		return
 	}
 	result := w.GameOver("p01").GameResult
-	even := "even"
-	wantA := &even
-	if !f.chosen {
-		wantA = nil
+	var wantA *string
+	if f.chosen {
+		wantA = new("even")
+	} else {
 		assert.Empty(t, w.Calls(protocol.ChooseParity.Name), "no player is asked for a choice")
 	}
 	one := "P01"

@@ -84,7 +84,8 @@ func TestHTTP429IsRateLimited(t *testing.T) {
 
 func TestRateLimitedPlayerIsNotSuspended(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		playTwo(w, func(o *manager.Options) { o.Legs, o.SuspendAfter = 3, 1 }, leaguetest.On(protocol.Invite.Name, limiting(leaguetest.Second)))
+		playTwo(w, func(o *manager.Options) { o.Legs, o.SuspendAfter = 3, 1 },
+			leaguetest.On(protocol.Invite.Name, limiting(leaguetest.Second)))
 		require.Len(t, w.Manager.Results(), 3)
 		for _, m := range w.Manager.Results() {
 			assert.Contains(t, m.Reason, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited, asked to wait 1s)", "it was invited, so it is not suspended")

@@ -110,9 +110,9 @@ func (c tamperingCaller) Call(ctx context.Context, r protocol.CallRequest) (any,
 	return c.Caller.Call(ctx, r)
 }
 
-// registerTampering registers a referee that changes what it tells.
-func registerTampering(w *leaguetest.World, id string, tamper func(message any) any, traits ...leaguetest.Option) error {
-	a := w.RefereeWith(id, traits, func(o *referee.Options) { o.Caller = tamperingCaller{o.Caller, tamper} })
+// registerTampering registers REF01, a referee that changes what it tells.
+func registerTampering(w *leaguetest.World, tamper func(message any) any, traits ...leaguetest.Option) error {
+	a := w.RefereeWith("REF01", traits, func(o *referee.Options) { o.Caller = tamperingCaller{o.Caller, tamper} })
 	return a.Referee.Register(w.Context)
 }
 
@@ -154,7 +154,8 @@ func (l *liar) lie(result league.Result, draw protocol.Draw) (league.Result, pro
 		draw.Entropies = league.Both("P01", invented.Hex(), "P02", theirs)
 		if draw.EntropyCommitments != nil {
 			theirs, _ := draw.EntropyCommitments.Get("P02")
-			draw.EntropyCommitments = league.Both("P01", protocol.EntropyCommitment("R1M1", "P01", invented), "P02", theirs)
+			ours := protocol.EntropyCommitment("R1M1", "P01", invented)
+			draw.EntropyCommitments = league.Both("P01", ours, "P02", theirs)
 		}
 	}
 	return judged(result, &draw), draw
@@ -202,7 +203,7 @@ func TestLieOfARefereeIsRejected(t *testing.T) {
 					w.StartManager(2, 2, func(o *manager.Options) {
 						o.Signatures = map[bool]string{true: journal.SignaturesOptional}[signs]
 					})
-					require.NoError(t, registerTampering(w, "REF01", l.tamper))
+					require.NoError(t, registerTampering(w, l.tamper))
 					w.Referee("REF02")
 					w.Players(2, leaguetest.WithStrategy("even"))
 					w.Finish()
