@@ -8,7 +8,6 @@ import (
 	"io"
 	nethttp "net/http"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -74,6 +73,13 @@ func fails(method string, code any, e object) tamper {
 	})}
 }
 
+// noRetries changes what the manager's assignment says of retries.
+func noRetries(method string, params object) {
+	if p := inner(params, "retry_policy"); method == "start_match" && p != nil {
+		p["max_retries"] = 0
+	}
+}
+
 var unknownMethod = object{"code": -32601, "message": "Method not found"}
 
 func flawsOfManagers() []flaw {
@@ -103,7 +109,8 @@ func flawsOfManagers() []flaw {
 			}
 		}}},
 		{"takes any game", "M-REF-10", tamper{request: func(_ string, params object) {
-			if meta := inner(params, "player_meta"); len(meta) == 5 && slices.Equal(anyStrings(meta["game_types"]), []string{"chess"}) {
+			meta := inner(params, "player_meta")
+			if len(meta) == 5 && assert.ObjectsAreEqual([]any{"chess"}, meta["game_types"]) {
 				meta["game_types"] = []any{"even_odd"}
 			}
 		}}},
@@ -166,34 +173,22 @@ func flawsOfManagers() []flaw {
 	}
 }
 
-func anyStrings(v any) []string {
-	list, _ := v.([]any)
-	var all []string
-	for _, one := range list {
-		text, _ := one.(string)
-		all = append(all, text)
-	}
-	return all
-}
-
 func TestEveryDefectOfAManagerIsFound(t *testing.T) {
 	t.Parallel()
 	for _, f := range flawsOfManagers() {
 		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
 			inVirtualTime(t, func(n *network) {
 				url, _ := ownManager(n, 4, 1, &f.tamper)
-				requireFound(n, f.found, check.Options{Role: check.Manager, URL: url, Listener: n.open()})
+				only := check.Selection{Only: []string{f.found}}
+				requireFound(n, f.found, n.check(check.Options{Role: check.Manager, URL: url, Listener: n.open(), Selection: only}))
 			})
 		})
 	}
 }
 
-// requireFound fails unless an examination finds the planted defect.
-func requireFound(n *network, id string, o check.Options) {
+// requireFound fails unless a report about one requirement has the planted defect.
+func requireFound(n *network, id string, report *check.Report) {
 	n.Helper()
-	o.Selection.Only = []string{id}
-	report := n.check(o)
 	require.Len(n, report.Findings, 1)
 	f, wanted := report.Findings[0], check.Fail
 	if f.Level == check.Should {
@@ -207,14 +202,6 @@ func requireFound(n *network, id string, o check.Options) {
 func flawsOfReferees() []flaw {
 	over := func(change func(params, result object)) func(string, object) bool {
 		return instead("notify_match_result", func(params object) { change(params, inner(params, "game_result")) })
-	}
-	// policy changes what the manager's assignment says of retries.
-	policy := func(retries int) func(string, object) {
-		return func(method string, params object) {
-			if p := inner(params, "retry_policy"); method == "start_match" && p != nil {
-				p["max_retries"] = retries
-			}
-		}
 	}
 	swapped := func(winner any) any {
 		if winner == "P01" {
@@ -240,11 +227,8 @@ func flawsOfReferees() []flaw {
 		{"does not say how many tries are left", "R-ERR-02", tamper{outgoing: instead("notify_game_error", func(params object) { delete(params, "retry_info") })}},
 		{"reports under another name", "R-ENV-02", tamper{outgoing: instead("report_match_result", func(params object) { params["sender"] = "referee:REF07" })}},
 		{"reports once and never again", "R-REP-07", tamper{outgoing: func() func(string, object) bool {
-			var told sync.Map
-			return func(method string, params object) bool {
-				_, again := told.LoadOrStore(params["match_id"], true)
-				return method != "report_match_result" || !again
-			}
+			isFirst := firstReports()
+			return func(method string, params object) bool { return method != "report_match_result" || isFirst(params) }
 		}()}},
 		{"does not know ping", "R-RPC-14", fails("ping", nil, unknownMethod)},
 		{"has the wrong winner", "R-OVR-04", tamper{outgoing: over(func(_, r object) { r["winner_player_id"] = swapped(r["winner_player_id"]) })}},
@@ -257,8 +241,8 @@ func flawsOfReferees() []flaw {
 		})}},
 		{"counts points of its own", "R-REP-05", tamper{outgoing: instead("report_match_result", func(params object) { inner(params, "result")["score"] = object{"P01": 2, "P02": 2} })}},
 		{"does not say what was wrong", "R-ERR-01", tamper{outgoing: never("notify_game_error")}},
-		{"gives no second chance", "R-ERR-06", tamper{request: policy(0)}},
-		{"does not ask again who was silent", "R-ERR-07", tamper{request: policy(0)}},
+		{"gives no second chance", "R-ERR-06", tamper{request: noRetries}},
+		{"does not ask again who was silent", "R-ERR-07", tamper{request: noRetries}},
 	}
 }
 
@@ -266,10 +250,8 @@ func TestEveryDefectOfARefereeIsFound(t *testing.T) {
 	t.Parallel()
 	for _, f := range flawsOfReferees() {
 		t.Run(f.name, func(t *testing.T) {
-			t.Parallel()
 			inVirtualTime(t, func(n *network) {
-				l := n.open()
-				requireFound(n, f.found, check.Options{Role: check.Referee, URL: ownReferee(n, l, 4, &f.tamper), Listener: l})
+				requireFound(n, f.found, checkReferee(n, &f.tamper, f.found))
 			})
 		})
 	}
@@ -285,11 +267,6 @@ type tamper struct {
 	announce bool                                    // assigns matches by the announcement of a round alone
 }
 
-var (
-	errNotSent    = errors.New("not sent")
-	errNoEnvelope = errors.New("no envelope")
-)
-
 // handler serves an agent whose conversations are tampered with.
 func (x *tamper) handler(mux *transport.Mux) nethttp.Handler {
 	return nethttp.HandlerFunc(func(w nethttp.ResponseWriter, r *nethttp.Request) {
@@ -304,13 +281,13 @@ func (x *tamper) handler(mux *transport.Mux) nethttp.Handler {
 		params, _ := q["params"].(map[string]any)
 		if x.request != nil && params != nil {
 			x.request(method, params)
-			body = encode(q)
+			body = marshal(q)
 		}
 		answer := mux.Serve(r.Context(), "", body).Body
 		var response object
 		if x.response != nil && json.Unmarshal(answer, &response) == nil && response != nil {
 			x.response(method, params, response)
-			answer = encode(response)
+			answer = marshal(response)
 		}
 		w.Header().Set("Content-Type", "application/json")
 		if answer == nil {
@@ -319,14 +296,6 @@ func (x *tamper) handler(mux *transport.Mux) nethttp.Handler {
 		}
 		_, _ = w.Write(answer)
 	})
-}
-
-func encode(v any) []byte {
-	b, err := json.Marshal(v)
-	if err != nil {
-		panic(err) // it came from JSON
-	}
-	return b
 }
 
 // A tamperedCaller is the outgoing side.
@@ -339,13 +308,13 @@ func (c tamperedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, 
 	if decode := r.Decode; c.strict {
 		r.Decode = func(answer []byte) (any, error) {
 			if !bytes.Contains(answer, []byte(`"message_type"`)) {
-				return nil, errNoEnvelope
+				return nil, errors.New("no envelope")
 			}
 			return decode(answer)
 		}
 	}
 	if c.announce && r.Method == protocol.StartMatch.Name {
-		assignment := protocol.ParseObject(encode(r.Params))
+		assignment := protocol.ParseObject(marshal(r.Params))
 		announcement := dialect.AsAnnouncement(assignment, r.Endpoint).Append(nil)
 		r.Method, r.Params = protocol.NotifyRound.Name, jsontext.Value(announcement)
 		r.Decode = func([]byte) (any, error) {
@@ -360,11 +329,11 @@ func (c tamperedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, 
 	if many, ok := r.Params.(interface{ Encoded() ([]byte, error) }); ok {
 		encoded, _ = many.Encoded()
 	} else {
-		encoded = encode(r.Params)
+		encoded = marshal(r.Params)
 	}
 	var q object
 	if json.Unmarshal(encoded, &q) != nil || !c.outgoing(r.Method, q) {
-		return nil, nil, errNotSent
+		return nil, nil, errors.New("not sent")
 	}
 	r.Params = q
 	return c.Caller.Call(ctx, r)

@@ -37,11 +37,11 @@ func everywhere(change func(params, result object)) func(*model) {
 	return func(m *model) { m.amend = func(_ string, params, result object) { change(params, result) } }
 }
 
-// wrapped changes all responses, and knows what they answer.
-func wrapped(change func(request, response object)) func(*model) {
+// wrapped changes all responses.
+func wrapped(change func(response object)) func(*model) {
 	return func(m *model) {
-		m.wrap = func(request, response object) any {
-			change(request, response)
+		m.wrap = func(response object) any {
+			change(response)
 			return response
 		}
 	}
@@ -78,9 +78,9 @@ func taken(first func(m *model, w http.ResponseWriter, r *http.Request, body []b
 }
 
 // replying answers some requests itself.
-func replying(status int, kind, answer string, to func(r *http.Request, body []byte) bool) func(*model) {
-	return taken(func(_ *model, w http.ResponseWriter, r *http.Request, body []byte) bool {
-		if !to(r, body) {
+func replying(status int, kind, answer string, to func(body []byte) bool) func(*model) {
+	return taken(func(_ *model, w http.ResponseWriter, _ *http.Request, body []byte) bool {
+		if !to(body) {
 			return false
 		}
 		w.Header().Set("Content-Type", kind)
@@ -88,11 +88,6 @@ func replying(status int, kind, answer string, to func(r *http.Request, body []b
 		_, _ = w.Write([]byte(answer))
 		return true
 	})
-}
-
-// having is a condition of replying.
-func having(text string) func(*http.Request, []byte) bool {
-	return func(_ *http.Request, body []byte) bool { return bytes.Contains(body, []byte(text)) }
 }
 
 // hangs gives no answer to requests with a text.
@@ -154,14 +149,14 @@ func isError(body []byte, code int) bool {
 }
 
 func defects() []defect {
-	return slices.Concat(defectsOfRegistering(), defectsOfHTTP(), defectsOfRPC(), defectsOfEnvelopes(), defectsOfPlay(), defectsOfLasting())
+	return slices.Concat(defectsOfRegistering(), defectsOfHTTP(), defectsOfResponses(), defectsOfRequests(),
+		defectsOfEnvelopes(), defectsOfPlay(), defectsOfLasting())
 }
 
 func TestEveryDefectIsFound(t *testing.T) {
 	t.Parallel()
 	for _, d := range defects() {
 		t.Run(d.name, func(t *testing.T) {
-			t.Parallel()
 			inVirtualTime(t, func(n *network) {
 				m := newModel(n)
 				d.plant(m)

@@ -34,7 +34,6 @@ func alone(n *network, m *model, options ...func(*check.Options)) *check.Report 
 }
 
 func TestPlayerThatRegistersBeforeItListensFailsOneRequirement(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		manager, url := n.open(), n.closedPort()
 		registered := make(chan object, 1)
@@ -50,7 +49,6 @@ func TestPlayerThatRegistersBeforeItListensFailsOneRequirement(t *testing.T) {
 }
 
 func TestPlayerThatDoesNotRegisterIsExaminedWithoutTheEndOfTheLeague(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
 		var ended atomic.Bool
@@ -73,7 +71,6 @@ func TestPlayerThatDoesNotRegisterIsExaminedWithoutTheEndOfTheLeague(t *testing.
 }
 
 func TestPlayerThatRegistersTwiceGetsAWarning(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
 		manager := n.open()
@@ -96,7 +93,6 @@ func TestPlayerThatRegistersTwiceGetsAWarning(t *testing.T) {
 
 // The host of the contact_endpoint may differ from that of the URL.
 func TestPlayerGetsTheIDThatItAsksFor(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
 		m.id = "P07"
@@ -106,7 +102,6 @@ func TestPlayerGetsTheIDThatItAsksFor(t *testing.T) {
 }
 
 func TestReportsShowNoTokens(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
 		const token = "secret-of-a-player"
@@ -125,7 +120,6 @@ func TestReportsShowNoTokens(t *testing.T) {
 }
 
 func TestRequirementsThatTheBudgetCutsOffDoNotFail(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
 		var calls atomic.Int64
@@ -144,7 +138,6 @@ func TestRequirementsThatTheBudgetCutsOffDoNotFail(t *testing.T) {
 }
 
 func TestCanceledExaminationReturnsTheContextError(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		ctx, cancel := context.WithCancel(n.Context())
 		cancel()
@@ -156,7 +149,6 @@ func TestCanceledExaminationReturnsTheContextError(t *testing.T) {
 }
 
 func TestRequirementThatIsSelectedAlonePasses(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		for _, id := range []string{"P-CHO-03", "P-INV-07", "P-LOAD-02", "P-STA-02", "P-REG-01", "P-NOT-04", "P-LAT-03"} {
 			r := examine(n, newModel(n), func(o *check.Options) { o.Selection.Only = []string{id} })
@@ -165,10 +157,7 @@ func TestRequirementThatIsSelectedAlonePasses(t *testing.T) {
 			assert.True(n, r.Conforms())
 		}
 		for _, id := range []string{"R-REG-06", "R-RPC-08", "R-STA-04", "R-INV-01", "R-LOS-03", "R-OVR-04", "R-ERR-06", "R-ERR-08", "R-END-01"} {
-			l := n.open()
-			r := n.check(check.Options{
-				Role: check.Referee, URL: ownReferee(n, l, 4, nil), Listener: l, Selection: check.Selection{Only: []string{id}},
-			})
+			r := checkReferee(n, nil, id)
 			assert.Equal(n, check.Pass, finding(n, r, id).Verdict, finding(n, r, id).Detail)
 		}
 	})
@@ -228,7 +217,6 @@ func TestExaminationEndsInItsBudgetWhateverTheConnectionDoes(t *testing.T) {
 	} {
 		for _, role := range []string{check.Player, check.Referee, check.Manager} {
 			t.Run(name+"/"+role, func(t *testing.T) {
-				t.Parallel()
 				inVirtualTime(t, func(n *network) {
 					began := time.Now()
 					r := n.check(check.Options{Role: role, URL: serveConnections(n, do), Listener: n.open()})
@@ -242,7 +230,6 @@ func TestExaminationEndsInItsBudgetWhateverTheConnectionDoes(t *testing.T) {
 }
 
 func TestAgentThatNeverListensIsNotExamined(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		for _, role := range []string{check.Player, check.Manager, check.Referee} {
 			began, url := time.Now(), n.closedPort()
@@ -258,7 +245,6 @@ func TestAgentThatNeverListensIsNotExamined(t *testing.T) {
 
 // An agent may register before it listens: the kit serves the registration, and waits for the agent.
 func TestAgentThatListensAfterItsRegistrationIsExamined(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m, manager, url := newModel(n), n.open(), n.closedPort()
 		go func() {
@@ -272,7 +258,6 @@ func TestAgentThatListensAfterItsRegistrationIsExamined(t *testing.T) {
 }
 
 func TestManagerWhoseLeagueRunsIsGivenUp(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		url, _ := ownManager(n, 2, 1, nil)
 		play := func() *check.Report {
@@ -291,7 +276,6 @@ func TestManagerWhoseLeagueRunsIsGivenUp(t *testing.T) {
 
 // Some managers assign matches by the announcement of a round alone.
 func TestManagerThatAssignsMatchesByAnnouncementsConforms(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		url, _ := ownManager(n, 4, 1, &tamper{announce: true, response: func(_ string, _, response object) {
 			delete(inner(response, "result"), "manager_auth") // the manager of others
@@ -304,7 +288,6 @@ func TestManagerThatAssignsMatchesByAnnouncementsConforms(t *testing.T) {
 }
 
 func TestManagerThatWaitsForMorePlayersDoesNotConform(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		url, _ := ownManager(n, 6, 1, nil)
 		report := n.check(check.Options{
@@ -319,7 +302,6 @@ func TestManagerThatWaitsForMorePlayersDoesNotConform(t *testing.T) {
 }
 
 func TestExaminationWithoutPortsEndsEarly(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		url, _ := ownManager(n, 4, 1, nil)
 		report, err := check.Check(n.Context(), check.Options{

@@ -38,7 +38,6 @@ func checkReferee(n *network, bad *tamper, only ...string) *check.Report {
 }
 
 func TestRefereeThatCallsConfiguredAddressesConforms(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		requirePasses(n, checkReferee(n, configured(), "R-STA", "R-INV", "R-CHO", "R-OVR", "R-DRW", "R-REP", "R-LOS", "R-ERR"))
 	})
@@ -46,7 +45,6 @@ func TestRefereeThatCallsConfiguredAddressesConforms(t *testing.T) {
 
 // Without the ports nobody knows whether the referee invites players at configured addresses.
 func TestRefereeIsUndecidedWithoutThePortsOfThePlayers(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		n.taken = map[string]bool{"9102": true} // that of one player
 		r := checkReferee(n, configured())
@@ -85,7 +83,7 @@ func TestVerdictsOnUnusualReferees(t *testing.T) {
 		"answers the start with an error after the invitations": {&tamper{
 			outgoing: never(protocol.ReportMatchResult.Name),
 			response: func(_ string, _, response object) {
-				if strings.Contains(string(encode(response)), protocol.StartMatch.Result) { // in any form
+				if strings.Contains(string(marshal(response)), protocol.StartMatch.Result) { // in any form
 					<-time.After(time.Second)
 					delete(response, "result")
 					response["error"] = object{"code": -32000, "message": "could not report the match"}
@@ -117,11 +115,7 @@ func TestVerdictsOnUnusualReferees(t *testing.T) {
 		}, []string{"R-STA-01", "R-REP-01"}, map[string]string{"R-REP-01": "no report came within"}},
 		// It counts "maybe" as a choice, and does not ask again: it shows the choice that the player made.
 		"takes any choice": {&tamper{
-			request: func(method string, params object) {
-				if p := inner(params, "retry_policy"); method == protocol.StartMatch.Name && p != nil {
-					p["max_retries"] = 0
-				}
-			},
+			request: noRetries,
 			outgoing: instead(protocol.NotifyMatchResult.Name, func(params object) {
 				if over := inner(params, "game_result"); over["status"] == league.StatusTechnicalLoss {
 					over["status"], over["winner_player_id"], over["drawn_number"], over["number_parity"] = "WIN", "P02", 4, "even"
@@ -131,7 +125,6 @@ func TestVerdictsOnUnusualReferees(t *testing.T) {
 		}, []string{"R-OVR-04", "R-OVR-05", "R-ERR-06"}, map[string]string{"R-ERR-06": "it was called once"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
 			inVirtualTime(t, func(n *network) {
 				found := verdicts(checkReferee(n, test.bad, test.only...), check.Fail, check.Warn)
 				assert.ElementsMatch(n, slices.Collect(maps.Keys(test.finds)), slices.Collect(maps.Keys(found)))
@@ -145,7 +138,6 @@ func TestVerdictsOnUnusualReferees(t *testing.T) {
 
 // The finding about calls names what the agent wants otherwise, here the sender.
 func TestFormOfCallsNamesTheSender(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
 		m.call = func(_ string, params object) (object, *refusal, bool) {
@@ -163,7 +155,6 @@ func TestFormOfCallsNamesTheSender(t *testing.T) {
 // The pairs of nearly all matches of the kit are the same: the dialect finds the match of a report
 // without match_id only if it knows which reports were accepted.
 func TestReportsWithoutMatchCount(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		l := n.open()
 		first := firstReports()

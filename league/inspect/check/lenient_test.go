@@ -2,7 +2,6 @@ package check_test
 
 import (
 	"bytes"
-	"io"
 	"net"
 	nethttp "net/http"
 	"regexp"
@@ -44,7 +43,6 @@ func otherwise(w nethttp.ResponseWriter, status *int, body []byte) []byte {
 }
 
 func TestPlayerWithUnusualValidJSONConforms(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
 		m.bytes = otherwise
@@ -60,7 +58,6 @@ func TestPlayerWithUnusualValidJSONConforms(t *testing.T) {
 }
 
 func TestPlayerThatLimitsTheRateOfCallsConforms(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
 		var calls, refused atomic.Int64
@@ -81,25 +78,24 @@ func TestPlayerThatLimitsTheRateOfCallsConforms(t *testing.T) {
 	})
 }
 
-// post sends a body to a path of the kit's manager, and returns the answer.
-func post(n *network, manager net.Listener, path, body string) (status int, answer object) {
+// post sends a body to the kit's manager, and returns the answer; none if the examination ends before.
+func post(n *network, url, body string) (status int, answer object) {
 	n.Helper()
-	q, err := nethttp.NewRequestWithContext(n.Context(), nethttp.MethodPost, "http://"+manager.Addr().String()+path, strings.NewReader(body))
+	q, err := nethttp.NewRequestWithContext(n.Context(), nethttp.MethodPost, url, strings.NewReader(body))
 	require.NoError(n, err)
+	q.Header.Set("Content-Type", "application/json")
 	r, err := n.client().Do(q)
-	require.NoError(n, err)
+	if err != nil {
+		return 0, nil
+	}
 	defer func() { _ = r.Body.Close() }()
-	var text bytes.Buffer
-	_, err = text.ReadFrom(io.LimitReader(r.Body, 1<<20))
-	require.NoError(n, err)
-	_ = json.Unmarshal(text.Bytes(), &answer)
+	_ = json.UnmarshalRead(r.Body, &answer) // nil if it is no JSON
 	return r.StatusCode, answer
 }
 
 // whileItWaits talks to the kit's manager while the kit waits for a player to register.
 func whileItWaits(t *testing.T, talk func(n *network, manager net.Listener, player string), judge func(*network, *check.Report)) {
 	t.Helper()
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		manager, player := n.open(), n.serve(newModel(n))
 		talked := make(chan struct{})
@@ -118,7 +114,7 @@ func whileItWaits(t *testing.T, talk func(n *network, manager net.Listener, play
 
 func TestPlayerThatRegistersAnotherPortIsRejected(t *testing.T) {
 	whileItWaits(t, func(n *network, manager net.Listener, _ string) {
-		_, answer := post(n, manager, "/mcp", string(marshal((&model{id: "P03"}).registration("http://localhost:9999/mcp"))))
+		_, answer := post(n, urlOf(manager), string(marshal((&model{id: "P03"}).registration("http://localhost:9999/mcp"))))
 		assert.Equal(n, "REJECTED", inner(answer, "result")["status"])
 		assert.Nil(n, inner(answer, "result")["auth_token"])
 	}, func(n *network, r *check.Report) {
@@ -149,9 +145,10 @@ func TestRegistrationThatNoManagerReadsIsAFinding(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			whileItWaits(t, func(n *network, manager net.Listener, _ string) {
 				for _, harmless := range []string{"ping", "initialize", "tools/list", "get_standings"} {
-					post(n, manager, "/mcp", `{"jsonrpc":"2.0","method":"`+harmless+`","params":{},"id":1}`)
+					status, _ := post(n, urlOf(manager), `{"jsonrpc":"2.0","method":"`+harmless+`","params":{},"id":1}`)
+					assert.Equal(n, 200, status)
 				}
-				status, answer := post(n, manager, test.path, test.body)
+				status, answer := post(n, "http://"+manager.Addr().String()+test.path, test.body)
 				assert.Equal(n, test.status, status)
 				assert.Equal(n, test.code, inner(answer, "error")["code"])
 			}, func(n *network, r *check.Report) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/stretchr/testify/assert"
 )
 
 type object = map[string]any
@@ -21,11 +20,10 @@ type object = map[string]any
 // this repository, so that the kit is not tested by what it was made from.
 type model struct {
 	// The hooks; nil does nothing.
-	gate  func(r *http.Request) (leave func())                           // is passed before a body is read
 	first func(w http.ResponseWriter, r *http.Request, body []byte) bool // sees a call first, and may answer it
 	call  func(method string, params object) (result object, err *refusal, handled bool)
 	amend func(method string, params, result object)                   // changes a result
-	wrap  func(request, response object) any                           // changes a response
+	wrap  func(response object) any                                    // changes a response
 	bytes func(w http.ResponseWriter, status *int, body []byte) []byte // changes what is sent
 	apply func(request object)                                         // changes the registration
 
@@ -59,9 +57,6 @@ func newModel(n *network) *model {
 }
 
 func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if m.gate != nil {
-		defer m.gate(r)()
-	}
 	if r.Method != http.MethodPost {
 		if m.first == nil || !m.first(w, r, nil) {
 			http.Error(w, "POST alone", http.StatusMethodNotAllowed)
@@ -111,7 +106,7 @@ func (m *model) answer(body []byte) []byte {
 		}
 		switch {
 		case len(batch) == 0:
-			return m.respond(nil, nil, nil, &refusal{code: -32600, message: "Invalid Request"})
+			return m.respond(nil, nil, &refusal{code: -32600, message: "Invalid Request"})
 		case answers == nil:
 			return nil
 		}
@@ -123,7 +118,7 @@ func (m *model) answer(body []byte) []byte {
 func (m *model) answerOne(body []byte) []byte {
 	var any jsontext.Value
 	if json.Unmarshal(body, &any) != nil {
-		return m.respond(nil, nil, nil, &refusal{code: -32700, message: "Parse error"})
+		return m.respond(nil, nil, &refusal{code: -32700, message: "Parse error"})
 	}
 	var q struct {
 		JSONRPC string         `json:"jsonrpc"`
@@ -132,23 +127,21 @@ func (m *model) answerOne(body []byte) []byte {
 		Params  jsontext.Value `json:"params"`
 	}
 	if json.Unmarshal(body, &q) != nil || (q.JSONRPC != "2.0" || q.Method == nil) && !m.lax || q.Method == nil {
-		return m.respond(nil, nil, nil, &refusal{code: -32600, message: "Invalid Request"})
+		return m.respond(nil, nil, &refusal{code: -32600, message: "Invalid Request"})
 	}
 	var params object
-	request := object{"method": *q.Method}
 	if err := json.Unmarshal(q.Params, &params); err != nil && !m.lax {
-		return m.respond(request, q.ID, nil, &refusal{code: -32602, message: "params must be an object", errorID: "E002"})
+		return m.respond(q.ID, nil, &refusal{code: -32602, message: "params must be an object", errorID: "E002"})
 	}
-	request["params"] = params
 	result, refused := m.carryOut(*q.Method, params)
 	if q.ID == nil {
 		return nil
 	}
-	return m.respond(request, q.ID, result, refused)
+	return m.respond(q.ID, result, refused)
 }
 
 // respond wraps a result or an error.
-func (m *model) respond(request object, id jsontext.Value, result object, refused *refusal) []byte {
+func (m *model) respond(id jsontext.Value, result object, refused *refusal) []byte {
 	response := object{"jsonrpc": "2.0", "id": nil}
 	if id != nil {
 		response["id"] = id
@@ -163,7 +156,7 @@ func (m *model) respond(request object, id jsontext.Value, result object, refuse
 		response["result"] = result
 	}
 	if m.wrap != nil {
-		return marshal(m.wrap(request, response))
+		return marshal(m.wrap(response))
 	}
 	return marshal(response)
 }
@@ -299,21 +292,8 @@ func (m *model) registration(endpoint string) object {
 	return q
 }
 
-// register sends the registration, and returns the response; nil when there is none,
-// because the examination may end before.
+// register sends the registration, and returns the response.
 func (m *model) register(n *network, manager, endpoint string) (response object) {
-	q, err := http.NewRequestWithContext(n.Context(), http.MethodPost, manager, bytes.NewReader(marshal(m.registration(endpoint))))
-	if !assert.NoError(n, err) {
-		return nil
-	}
-	q.Header.Set("Content-Type", "application/json")
-	r, err := n.client().Do(q)
-	if err != nil {
-		return nil
-	}
-	defer func() { _ = r.Body.Close() }()
-	if json.UnmarshalRead(r.Body, &response) != nil {
-		return nil
-	}
+	_, response = post(n, manager, string(marshal(m.registration(endpoint))))
 	return response
 }

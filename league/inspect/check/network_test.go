@@ -29,9 +29,10 @@ type network struct {
 	taken map[string]bool // ports that the kit cannot open
 }
 
-// inVirtualTime runs a test on a network of its own, under testing/synctest.
+// inVirtualTime runs a test beside others, on a network of its own, under testing/synctest.
 func inVirtualTime(t *testing.T, test func(*network)) {
 	t.Helper()
+	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		// A server waits half a second before it closes a connection with unread bytes.
 		t.Cleanup(func() { time.Sleep(time.Second) })
@@ -45,13 +46,11 @@ func (n *network) listen(_ context.Context, _, address string) (net.Listener, er
 	case port == "0":
 		return n.open(), nil
 	case n.taken[port]:
-		return nil, errTaken
+		return nil, errors.New("address already in use")
 	default:
 		return n.pipes.Listen("localhost:" + port), nil
 	}
 }
-
-var errTaken = errors.New("address already in use")
 
 // playerPort is the port of the kit's first player.
 const playerPort = 9101

@@ -40,17 +40,14 @@ func examine(n *network, m *model, options ...func(*check.Options)) *check.Repor
 func verdicts(r *check.Report, wanted ...check.Verdict) map[string]string {
 	found := map[string]string{}
 	for _, f := range r.Findings {
-		for _, v := range wanted {
-			if f.Verdict == v {
-				found[f.ID] = f.Detail
-			}
+		if slices.Contains(wanted, f.Verdict) {
+			found[f.ID] = f.Detail
 		}
 	}
 	return found
 }
 
 func TestGoodPlayerPassesEverything(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		r := examine(n, newModel(n))
 		assert.Empty(n, verdicts(r, check.Fail, check.Warn, check.Skipped))
@@ -62,13 +59,10 @@ func TestGoodPlayerPassesEverything(t *testing.T) {
 // Every form that a league understands is understood here; the report says that it is not
 // that of the specification.
 func TestPlayerThatServesAnotherFormConforms(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
 		servesEnvelopes(m)
-		m.apply = func(q object) {
-			q["method"], q["params"] = "handle_message", object{"message": q["params"]}
-		}
+		registersByEnvelope(m)
 		r := examine(n, m)
 		assert.True(n, r.Conforms())
 		assert.Empty(n, verdicts(r, check.Fail))
@@ -80,7 +74,6 @@ func TestPlayerThatServesAnotherFormConforms(t *testing.T) {
 
 // A server that serves nothing has shown nothing.
 func TestServerThatAnswers501PassesNothing(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		url := n.serve(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNotImplemented) }))
 		for _, role := range []string{check.Player, check.Referee, check.Manager} {
@@ -96,15 +89,9 @@ func TestServerThatAnswers501PassesNothing(t *testing.T) {
 
 // An agent whose replies are not wrapped breaks many requirements by one defect.
 func TestOneDefectIsOneCause(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		m := newModel(n)
-		m.wrap = func(_, response object) any {
-			if result, ok := response["result"]; ok {
-				return result
-			}
-			return response
-		}
+		answersBare(m)
 		r := examine(n, m)
 		assert.True(n, r.Conforms(), "a league understands it")
 		i := slices.IndexFunc(r.Causes, func(c check.Cause) bool { return slices.Contains(c.Requirements, "P-RPC-01") })
@@ -120,7 +107,6 @@ func TestOneDefectIsOneCause(t *testing.T) {
 
 // Some referees answer the start of a match when the match is over.
 func TestRefereeThatAnswersTheStartLateConductsMatches(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		over := make(chan struct{})
 		defer close(over)
@@ -129,11 +115,7 @@ func TestRefereeThatAnswersTheStartLateConductsMatches(t *testing.T) {
 				<-over
 			}
 		}}
-		l := n.open()
-		r := n.check(check.Options{
-			Role: check.Referee, URL: ownReferee(n, l, 1, late), Listener: l, Selection: check.Selection{Only: []string{"R-STA-01"}},
-		})
-		requirePasses(n, r)
+		requirePasses(n, checkReferee(n, late, "R-STA-01"))
 	})
 }
 
@@ -211,7 +193,6 @@ func mcpEndpoint(method string, params map[string]any) map[string]any {
 // The sample player of the specification plays in a league: its replies are not wrapped
 // as JSON-RPC, its times have no zone, and it keeps nothing in mind.
 func TestSamplePlayerGetsAUsefulReport(t *testing.T) {
-	t.Parallel()
 	inVirtualTime(t, func(n *network) {
 		r := n.check(check.Options{Role: check.Player, URL: n.serve(http.HandlerFunc(serveSample))})
 		assert.True(n, r.Conforms())
