@@ -94,13 +94,13 @@ func TestNotes(t *testing.T) {
 			w.setHistory(h)
 		}, nil},
 		{"no history", 3, func(w *savedLeague) { w.remove("data/players") }, nil},
-		{"a history of a league without files", 3, func(w *savedLeague) { w.edit(historyP01, `"league_id":"cup"`, `"league_id":"other"`) },
+		{"a history of a league without files", 3, edited(historyP01, `"league_id":"cup"`, `"league_id":"other"`),
 			[]position{{audit.RuleHistory, historyP01, `"other"`}}},
 		{"a history of another attempt", 3, func(w *savedLeague) {
 			after(w, "match_assigned", "R1M1", `"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
 			w.edit(historyP01, `"attempt":1`, `"attempt":2`)
 		}, []position{{audit.RuleHistory, historyP01, `"attempt":2`}}},
-		{"standings with an unknown member", 3, func(w *savedLeague) { w.edit(standingsFile, `"rank": 2`, `"colour": "red", "rank": 2`) },
+		{"standings with an unknown member", 3, edited(standingsFile, `"rank": 2`, `"colour": "red", "rank": 2`),
 			[]position{{audit.RuleSchema, standingsFile, `"colour"`}}},
 		{"an agent that is informed twice", 3, func(w *savedLeague) {
 			after(w, "agent_informed", "P01", `"type":"agent_informed","data":{"agent_id":"P01"}`)
@@ -133,12 +133,11 @@ func TestNotes(t *testing.T) {
 			at = strings.Index(lines[i], `,"draw":{`)
 			lines[i] = lines[i][:at] + "}}"
 			w.rechain(lines)
-			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
-			require.NoError(w.t, err)
-			d.WrittenBy, d.Transcript, d.Draw, d.ConversationID = store.WrittenByManager, nil, nil, ""
-			d.PlayerA.EntropyCommitment, d.PlayerB.EntropyCommitment = "", ""
-			d.Lifecycle.States = d.Lifecycle.States[5:]
-			require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, "R1M1"), d))
+			w.transcript(func(d *store.Match) {
+				d.WrittenBy, d.Transcript, d.Draw, d.ConversationID = store.WrittenByManager, nil, nil, ""
+				d.PlayerA.EntropyCommitment, d.PlayerB.EntropyCommitment = "", ""
+				d.Lifecycle.States = d.Lifecycle.States[5:]
+			})
 		}, []position{{audit.RuleDraw, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}},
 		{"a match file that is still to come", 2, func(w *savedLeague) { w.remove(r1m1) }, []position{{audit.RuleMatchFile, r1m1, ""}}},
 		{"standings of the round before", 2, func(w *savedLeague) { w.write(standingsFile, newSavedLeague(w.t, 1).read(standingsFile)) },
@@ -163,9 +162,7 @@ func TestNotes(t *testing.T) {
 		{"an answer that counts although a member cannot be read", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received",.*?"try": 1,)(\s+"message")`, `$1"error": {"error_code": "E002", "error_name": "INVALID_FIELD_TYPE", "detail": "arrival_timestamp cannot be read: number"},$2`)
 		}, nil},
-		{"a full transcript that omits exchanges", 3, func(w *savedLeague) {
-			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
-			require.NoError(w.t, err)
+		{"a full transcript that omits exchanges", 3, withTranscript(func(d *store.Match) {
 			told := slices.Clone(d.Transcript[len(d.Transcript)-2:])
 			d.Transcript = d.Transcript[:len(d.Transcript)-2]
 			for len(d.Transcript) < store.MaxExchanges-store.ReservedExchanges {
@@ -173,14 +170,10 @@ func TestNotes(t *testing.T) {
 			}
 			d.Transcript = append(d.Transcript, told...)
 			d.Omitted = 12
-			require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, "R1M1"), d))
-		}, []position{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}},
-		{"a referee that was restarted before GAME_OVER", 3, func(w *savedLeague) {
-			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
-			require.NoError(w.t, err)
+		}), []position{{audit.RuleTranscript, r1m1, `"transcript_omitted"`}}},
+		{"a referee that was restarted before GAME_OVER", 3, withTranscript(func(d *store.Match) {
 			d.Transcript = d.Transcript[:len(d.Transcript)-2]
-			require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, "R1M1"), d))
-		}, []position{{audit.RuleTranscript, r1m1, `"transcript"`}}},
+		}), []position{{audit.RuleTranscript, r1m1, `"transcript"`}}},
 		{"an exchange at an earlier time", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("at": "2026-01-01T12:)\d\d(:00.000Z",\s+"direction": "received")`, `${1}00$2`)
 		},
@@ -201,7 +194,7 @@ func TestNotes(t *testing.T) {
 		{"a clock that was set back by hours", 3, func(w *savedLeague) {
 			w.editLine("2026-01-01T12", "2026-01-01T15", `"seq":9,`)
 		}, []position{{audit.RuleTime, journalFile, ""}, {audit.RuleTime, journalFile, "\"seq\":10,"}}},
-		{"a clock that was set back", 3, func(w *savedLeague) { w.editLine("2026-01-01T12", "2026-01-01T13", `"seq":9,`) },
+		{"a clock that was set back", 3, editedLine("2026-01-01T12", "2026-01-01T13", `"seq":9,`),
 			[]position{{audit.RuleTime, journalFile, ""}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -1,7 +1,7 @@
 package audit_test
 
 import (
-	"os"
+	"cmp"
 	"regexp"
 	"slices"
 	"strings"
@@ -16,10 +16,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
-
-// A position is where a finding must be: in the first line of the forged file that
-// has the text; "" for any line.
-type position struct{ rule, file, text string }
 
 // TestForgeries makes one forgery at a time. Each has a finding with its file and
 // line, and not many further findings.
@@ -39,9 +35,8 @@ func TestForgeries(t *testing.T) {
 			{audit.RuleMatchFile, r1m1, ""},
 			{audit.RuleHistory, historyP01, `"drawn_number"`},
 		}, 6},
-		{"a changed digit in a match file", func(w *savedLeague) {
-			w.edit(r1m1, `(?s)("result": \{.*"drawn_number": )(\d+)`, `${1}1$2`)
-		}, []position{{audit.RuleMatchFile, r1m1, ""}}, 3},
+		{"a changed digit in a match file", edited(r1m1, `(?s)("result": \{.*"drawn_number": )(\d+)`, `${1}1$2`),
+			[]position{{audit.RuleMatchFile, r1m1, ""}}, 3},
 		{"a swapped choice in journal and match file", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("result": \{.*"choices": \{\s+"P01": )"even"`, `${1}"odd"`)
 			w.editLine(`"P01":"even"`, `"P01":"odd"`, report, `"R1M1"`)
@@ -49,9 +44,8 @@ func TestForgeries(t *testing.T) {
 			{audit.RuleVerdict, journalFile, `"match_reported","data":{"match_id":"R1M1"`},
 			{audit.RuleTranscript, r1m1, ""}, {audit.RuleHistory, historyP01, `"my_choice"`},
 		}, 7},
-		{"a better grade of a result", func(w *savedLeague) {
-			w.editLine(`"grade":"recomputed"`, `"grade":"proven"`, report, `"R1M1"`)
-		}, []position{{audit.RuleEvidence, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
+		{"a better grade of a result", editedLine(`"grade":"recomputed"`, `"grade":"proven"`, report, `"R1M1"`),
+			[]position{{audit.RuleEvidence, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
 		{"a removed line", func(w *savedLeague) { w.removeLine(`"match_accepted"`, `"R1M1"`) },
 			[]position{{audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
 		{"a removed announcement", func(w *savedLeague) { w.removeLine(`"round_announced"`, `"round_id":2`) },
@@ -86,13 +80,13 @@ func TestForgeries(t *testing.T) {
 		{"another commitment of the player", func(w *savedLeague) {
 			w.edit(r1m1, `("entropy_commitment": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
 		}, []position{{audit.RuleCommitment, r1m1, `"entropy_commitment"`}}, 1},
-		{"edited standings", func(w *savedLeague) { w.edit(standingsFile, `("points": )\d+`, `${1}99`) },
+		{"edited standings", edited(standingsFile, `("points": )\d+`, `${1}99`),
 			[]position{{audit.RuleStandings, standingsFile, `99`}}, 1},
 		{"a forged head", func(w *savedLeague) {
 			w.edit(standingsFile, `("journal_head": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("0a", 32)+`"`)
 		},
 			[]position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 1},
-		{"standings of a newer program", func(w *savedLeague) { w.edit(standingsFile, `"schema_version": "1.0.0"`, `"schema_version": "2.0.0"`) },
+		{"standings of a newer program", edited(standingsFile, `"schema_version": "1.0.0"`, `"schema_version": "2.0.0"`),
 			[]position{{audit.RuleSchema, standingsFile, `"2.0.0"`}}, 1},
 		{"an added match", func(w *savedLeague) {
 			w.write("data/matches/cup/R4M1.json", strings.ReplaceAll(w.read(r1m1), "R1M1", "R4M1"))
@@ -123,21 +117,19 @@ func TestForgeries(t *testing.T) {
 				{audit.RuleHashChain, journalFile, `"agent_informed"`}, {audit.RuleEvent, journalFile, `"agent_informed"`}, {audit.RuleJournalHead, standingsFile, `"journal_head"`},
 				{audit.RuleJournalHead, roundsFile, `"journal_head"`},
 			}, 0},
-		{"a flipped byte that leaves an event", func(w *savedLeague) { w.edit(journalFile, `localhost:8102`, `localhost:8112`) },
+		{"a flipped byte that leaves an event", edited(journalFile, `localhost:8102`, `localhost:8112`),
 			[]position{{audit.RuleHashChain, journalFile, `"agent_id":"P03"`}}, 2},
-		{"a flipped byte that leaves none", func(w *savedLeague) { w.edit(journalFile, `"type":"match_accepted"`, `"type":"match_bccepted"`) },
+		{"a flipped byte that leaves none", edited(journalFile, `"type":"match_accepted"`, `"type":"match_bccepted"`),
 			[]position{{audit.RuleEvent, journalFile, `match_bccepted`}, {audit.RuleHashChain, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 2},
-		{"an invalid time", func(w *savedLeague) { w.editLine(`"at":"2026-01-01T`, `"at":"2026-13-01T`, `"seq":9,`) },
+		{"an invalid time", editedLine(`"at":"2026-01-01T`, `"at":"2026-13-01T`, `"seq":9,`),
 			[]position{{audit.RuleTime, journalFile, "2026-13-01"}}, 1},
-		{"a journal of a newer program", func(w *savedLeague) {
-			w.edit(journalFile, `"schema_version":"1.0.0"`, `"schema_version":"2.0.0"`)
-		}, []position{{audit.RuleSchema, journalFile, `"2.0.0"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
+		{"a journal of a newer program", edited(journalFile, `"schema_version":"1.0.0"`, `"schema_version":"2.0.0"`),
+			[]position{{audit.RuleSchema, journalFile, `"2.0.0"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
 		{"an empty journal", func(w *savedLeague) { w.write(journalFile, "") },
 			[]position{{audit.RuleEvent, journalFile, ""}, {audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 4},
 		{"no journal", func(w *savedLeague) { w.remove(journalFile) }, []position{{audit.RuleSchema, journalFile, ""}}, 1},
-		{"a journal of another league", func(w *savedLeague) {
-			w.editLine(`"league_id":"cup"`, `"league_id":"other"`, `"seq":1,`)
-		}, []position{{audit.RuleEvent, journalFile, `"other"`}}, 99},
+		{"a journal of another league", editedLine(`"league_id":"cup"`, `"league_id":"other"`, `"seq":1,`),
+			[]position{{audit.RuleEvent, journalFile, `"other"`}}, 99},
 		{"another winner", func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, report, `"status":"WIN"`)
@@ -155,9 +147,9 @@ func TestForgeries(t *testing.T) {
 			{audit.RuleVerdict, journalFile, `"match_reported","data":{"match_id":"R1M1"`}, {audit.RuleMatchFile, r1m1, ""},
 			{audit.RuleHistory, historyP01, `"result"`},
 		}, 12},
-		{"wrong points in the journal", func(w *savedLeague) { w.editLine(`:3`, `:4`, report, `"status":"WIN"`) },
+		{"wrong points in the journal", editedLine(`:3`, `:4`, report, `"status":"WIN"`),
 			[]position{{audit.RulePoints, journalFile, `"status":"WIN"`}}, 2},
-		{"another scoring in a match file", func(w *savedLeague) { w.edit(r1m1, `"win_points": 3`, `"win_points": 4`) },
+		{"another scoring in a match file", edited(r1m1, `"win_points": 3`, `"win_points": 4`),
 			[]position{{audit.RulePoints, r1m1, `"win_points": 4`}}, 1},
 		{"a result of an unknown status", func(w *savedLeague) {
 			w.changeLine(strings.NewReplacer(`"status":"WIN"`, `"status":"WON"`, `"status":"DRAW"`, `"status":"WON"`).Replace, report, `"R1M1"`)
@@ -177,55 +169,51 @@ func TestForgeries(t *testing.T) {
 			}
 			w.rechain(lines)
 		}, []position{{audit.RuleNonceReused, journalFile, `"match_reported","data":{"match_id":"R1M2"`}}, 99},
-		{"a nonce that is no digest", func(w *savedLeague) {
-			w.editLine(secretOf("nonce R1M1").Hex(), "Nonce", report, `"R1M1"`)
-		}, []position{{audit.RuleCommitment, journalFile, `"Nonce"`}, {audit.RuleMatchFile, r1m1, ""}}, 2},
-		{"entropy of a third player", func(w *savedLeague) {
-			w.editLine(`"entropies":{"P01":`, `"entropies":{"P03":`, report, `"R1M1"`)
-		}, []position{{audit.RuleSchedule, journalFile, `"entropies":{"P03":`}}, 9},
+		{"a nonce that is no digest", editedLine(secretOf("nonce R1M1").Hex(), "Nonce", report, `"R1M1"`),
+			[]position{{audit.RuleCommitment, journalFile, `"Nonce"`}, {audit.RuleMatchFile, r1m1, ""}}, 2},
+		{"entropy of a third player", editedLine(`"entropies":{"P01":`, `"entropies":{"P03":`, report, `"R1M1"`),
+			[]position{{audit.RuleSchedule, journalFile, `"entropies":{"P03":`}}, 9},
 		{"a nonce that is not revealed", func(w *savedLeague) {
 			w.changeLine(func(line string) string { return line[:strings.Index(line, `,"draw":{`)] + "}}" }, report, `"R1M1"`)
 			w.edit(r1m1, `(?s)^(.*)"draw": \{\s+"commitment".*?\}\s+\},(\s+"result")`, `$1$2`)
 		}, []position{{audit.RuleCommitment, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 3},
-		{"a contradicting history", func(w *savedLeague) { w.edit(historyP01, `"my_choice":"even"`, `"my_choice":"odd"`) },
+		{"a contradicting history", edited(historyP01, `"my_choice":"even"`, `"my_choice":"odd"`),
 			[]position{{audit.RuleHistory, historyP01, `"my_choice":"odd"`}}, 1},
 		{"a history with another result, said to be from the standings", func(w *savedLeague) {
 			w.edit(historyP01, `"result":"\w+"`, `"from_standings":true,"result":"LOST"`)
 		}, []position{{audit.RuleHistory, historyP01, `"LOST"`}}, 2},
-		{"a referee that drew again", func(w *savedLeague) {
-			w.edit(historyP01, `"draw_commitment":"\w{8}`, `"draw_commitment":"00000000`)
-		}, []position{{audit.RuleHistory, historyP01, `"draw_commitment":"00000000`}}, 1},
-		{"a part in the draw that was not counted", func(w *savedLeague) {
-			w.edit(historyP01, `"entropy":"\w{8}`, `"entropy":"00000000`)
-		}, []position{{audit.RuleHistory, historyP01, `"entropy":"00000000`}}, 1},
-		{"a history of another player", func(w *savedLeague) { w.edit(historyP01, `"player_id":"P01"`, `"player_id":"P02"`) },
+		{"a referee that drew again", edited(historyP01, `"draw_commitment":"\w{8}`, `"draw_commitment":"00000000`),
+			[]position{{audit.RuleHistory, historyP01, `"draw_commitment":"00000000`}}, 1},
+		{"a part in the draw that was not counted", edited(historyP01, `"entropy":"\w{8}`, `"entropy":"00000000`),
+			[]position{{audit.RuleHistory, historyP01, `"entropy":"00000000`}}, 1},
+		{"a history of another player", edited(historyP01, `"player_id":"P01"`, `"player_id":"P02"`),
 			[]position{{audit.RuleHistory, historyP01, `"player_id"`}}, 1},
 		{"a history of an unknown player", func(w *savedLeague) {
 			w.write("data/players/P09/history.jsonl", strings.ReplaceAll(w.read(historyP01), `"player_id":"P01"`, `"player_id":"P09"`))
 		}, []position{{audit.RuleHistory, "data/players/P09/history.jsonl", `"player_id"`}}, 1},
-		{"a history with a match of other players", func(w *savedLeague) { w.edit(historyP01, `"match_id":"R1M1"`, `"match_id":"R1M2"`) },
+		{"a history with a match of other players", edited(historyP01, `"match_id":"R1M1"`, `"match_id":"R1M2"`),
 			[]position{{audit.RuleHistory, historyP01, `"match_id":"R1M2"`}}, 1},
 		{"all match files missing", func(w *savedLeague) { w.remove("data/matches/cup") }, []position{{audit.RuleMatchFile, r1m1, ""}}, 6},
 		{"a match file of another match", func(w *savedLeague) { w.write(r1m1, w.read(r2m1)) },
 			[]position{{audit.RuleMatchFile, r1m1, `"match_id"`}}, 4},
-		{"a match file with another attempt", func(w *savedLeague) { w.edit(r1m1, `"attempt": 1`, `"attempt": 2`) },
+		{"a match file with another attempt", edited(r1m1, `"attempt": 1`, `"attempt": 2`),
 			[]position{{audit.RuleMatchFile, r1m1, `"attempt": 2`}, {audit.RuleMatchFile, r1m1, `"conversation_id"`}}, 4},
-		{"a match file of other players", func(w *savedLeague) { w.edit(r1m1, `(?s)("player_A": \{\s+"player_id": )"P01"`, `${1}"P04"`) },
+		{"a match file of other players", edited(r1m1, `(?s)("player_A": \{\s+"player_id": )"P01"`, `${1}"P04"`),
 			[]position{{audit.RuleSchedule, r1m1, `"P04"`}}, 1},
-		{"a match file without a result", func(w *savedLeague) { w.edit(r1m1, `(?s)"result": \{.*\},(\s+"scoring")`, `"result": null,$1`) },
+		{"a match file without a result", edited(r1m1, `(?s)"result": \{.*\},(\s+"scoring")`, `"result": null,$1`),
 			[]position{{audit.RuleMatchFile, r1m1, `"result": null`}}, 1},
-		{"edited rounds", func(w *savedLeague) { w.edit(roundsFile, `"referee_id": "REF01"`, `"referee_id": "REF07"`) },
+		{"edited rounds", edited(roundsFile, `"referee_id": "REF01"`, `"referee_id": "REF07"`),
 			[]position{{audit.RuleRounds, roundsFile, `"REF07"`}}, 1},
-		{"a schedule of other pairs", func(w *savedLeague) { w.edit(roundsFile, `"player_B_id": "P04"`, `"player_B_id": "P07"`) },
+		{"a schedule of other pairs", edited(roundsFile, `"player_B_id": "P04"`, `"player_B_id": "P07"`),
 			[]position{{audit.RuleSchedule, roundsFile, `"player_B_id": "P07"`}}, 1},
 		{"a transcript without the choice", func(w *savedLeague) {
 			w.edit(r1m1, `(?s),?\s+\{[^{}]*"received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*\{[^{}]*\}\s+\}`, ``)
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 3},
-		{"an empty transcript", func(w *savedLeague) { w.edit(r1m1, `(?s)"transcript": \[.*\],(\s+"digested)`, `"transcript": [],$1`) },
+		{"an empty transcript", edited(r1m1, `(?s)"transcript": \[.*\],(\s+"digested)`, `"transcript": [],$1`),
 			[]position{{audit.RuleTranscript, r1m1, `"transcript"`}}, 10},
-		{"an illegal choice in the transcript", func(w *savedLeague) { w.edit(r1m1, `"parity_choice": "even"`, `"parity_choice": "eleven"`) },
+		{"an illegal choice in the transcript", edited(r1m1, `"parity_choice": "even"`, `"parity_choice": "eleven"`),
 			[]position{{audit.RuleTranscript, r1m1, `"eleven"`}}, 3},
-		{"a technical loss without a failure", func(w *savedLeague) { w.edit(r2m1, `(?s)^(.*),\s+"error": \{[^}]*\}`, `$1`) },
+		{"a technical loss without a failure", edited(r2m1, `(?s)^(.*),\s+"error": \{[^}]*\}`, `$1`),
 			[]position{{audit.RuleTranscript, r2m1, ""}}, 5},
 		{"a technical loss of a player that answered", func(w *savedLeague) {
 			// The last of the four failures becomes an answer.
@@ -240,11 +228,10 @@ func TestForgeries(t *testing.T) {
 		{"an answer without a question", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)\s+\{[^{}]*"sent",\s+"player_id": "P01",\s+"method": "handle_game_invitation"[^{}]*\{[^{}]*\}\s+\},`, ``)
 		}, []position{{audit.RuleTranscript, r1m1, `"handle_game_invitation"`}}, 1},
-		{"a message of a third party", func(w *savedLeague) { w.edit(r1m1, `("direction": "sent",\s+"player_id": )"P01"`, `${1}"P03"`) },
+		{"a message of a third party", edited(r1m1, `("direction": "sent",\s+"player_id": )"P01"`, `${1}"P03"`),
 			[]position{{audit.RuleTranscript, r1m1, `"player_id": "P03"`}}, 2},
-		{"players told of another result", func(w *savedLeague) {
-			w.edit(r1m1, `(?s)("game_result": \{.*?"drawn_number": )(\d+)`, `${1}1$2`)
-		}, []position{{audit.RuleTranscript, r1m1, `"drawn_number"`}}, 1},
+		{"players told of another result", edited(r1m1, `(?s)("game_result": \{.*?"drawn_number": )(\d+)`, `${1}1$2`),
+			[]position{{audit.RuleTranscript, r1m1, `"drawn_number"`}}, 1},
 		{"an attempt that was never assigned", func(w *savedLeague) {
 			w.write("data/matches/cup/R1M1-a7.json", strings.Replace(w.read(r1m1), `"attempt": 1`, `"attempt": 7`, 1))
 		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a7.json", `"match_id"`}}, 1},
@@ -253,7 +240,7 @@ func TestForgeries(t *testing.T) {
 		{"a match file of another league of the same name", func(w *savedLeague) {
 			w.edit(r1m1, `"attempt": 1`, `"started": "`+strings.Repeat("0", 64)+`", "attempt": 1`)
 		}, []position{{audit.RuleMatchFile, r1m1, `"started"`}}, 1},
-		{"a match file of an unknown writer", func(w *savedLeague) { w.edit(r1m1, `"written_by": "referee"`, `"written_by": "someone"`) },
+		{"a match file of an unknown writer", edited(r1m1, `"written_by": "referee"`, `"written_by": "someone"`),
 			[]position{{audit.RuleMatchFile, r1m1, `"someone"`}}, 1},
 		{"a referee's match file said to be the manager's", func(w *savedLeague) {
 			w.edit(r1m1, `"written_by": "referee"`, `"written_by": "manager"`)
@@ -268,38 +255,34 @@ func TestForgeries(t *testing.T) {
 		{"a player without GAME_OVER", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) { d.Transcript = d.Transcript[:len(d.Transcript)-1] })
 		}, []position{{audit.RuleTranscript, r1m1, `"transcript"`}}, 1},
-		{"a choice after the end", func(w *savedLeague) {
-			w.transcript(func(d *store.Match) {
-				n := len(d.Transcript)
-				d.Transcript = slices.Concat(d.Transcript[:n-4], d.Transcript[n-2:], d.Transcript[n-4:n-2])
-			})
-		}, []position{{audit.RuleTranscript, r1m1, ""}}, 2},
-		{"an invitation after a choice", func(w *savedLeague) {
-			w.transcript(func(d *store.Match) {
-				d.Transcript = slices.Concat(d.Transcript[2:6], d.Transcript[:2], d.Transcript[6:])
-			})
-		}, []position{{audit.RuleTranscript, r1m1, ""}}, 4},
-		{"an answer after its deadline", func(w *savedLeague) { w.edit(r1m1, `("deadline": "2026-01-01T)12`, `${1}11`) },
+		{"a choice after the end", withTranscript(func(d *store.Match) {
+			n := len(d.Transcript)
+			d.Transcript = slices.Concat(d.Transcript[:n-4], d.Transcript[n-2:], d.Transcript[n-4:n-2])
+		}), []position{{audit.RuleTranscript, r1m1, ""}}, 2},
+		{"an invitation after a choice", withTranscript(func(d *store.Match) {
+			d.Transcript = slices.Concat(d.Transcript[2:6], d.Transcript[:2], d.Transcript[6:])
+		}), []position{{audit.RuleTranscript, r1m1, ""}}, 4},
+		{"an answer after its deadline", edited(r1m1, `("deadline": "2026-01-01T)12`, `${1}11`),
 			[]position{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"states in another order", func(w *savedLeague) { w.edit(r1m1, `"state": "WAITING_FOR_PLAYERS"`, `"state": "FINISHED"`) },
+		{"states in another order", edited(r1m1, `"state": "WAITING_FOR_PLAYERS"`, `"state": "FINISHED"`),
 			[]position{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
-		{"a state that is not the last", func(w *savedLeague) { w.edit(r1m1, `"state": "ACKNOWLEDGED"`, `"state": "FINISHED"`) },
+		{"a state that is not the last", edited(r1m1, `"state": "ACKNOWLEDGED"`, `"state": "FINISHED"`),
 			[]position{{audit.RuleMatchFile, r1m1, `"state": "FINISHED"`}}, 1},
-		{"no states", func(w *savedLeague) { w.edit(r1m1, `(?s)"states": \[[^\]]*\]`, `"states": []`) },
+		{"no states", edited(r1m1, `(?s)"states": \[[^\]]*\]`, `"states": []`),
 			[]position{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
-		{"a result before the end", func(w *savedLeague) { w.edit(r1m1, `(?s)\{\s+"state": "FINISHED"[^}]*\},`, ``) },
+		{"a result before the end", edited(r1m1, `(?s)\{\s+"state": "FINISHED"[^}]*\},`, ``),
 			[]position{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},
 		{"an invitation to another match", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("role_in_match".*?|"round_id": 1,\s+)"match_id": "R1M1"(,\s+"game_type": "even_odd",\s+"role_in_match")`, `$1"match_id": "R1M2"$2`)
 		}, []position{{audit.RuleTranscript, r1m1, `"R1M2"`}}, 1},
-		{"an invitation in another role", func(w *savedLeague) { w.edit(r1m1, `"role_in_match": "PLAYER_A"`, `"role_in_match": "PLAYER_B"`) },
+		{"an invitation in another role", edited(r1m1, `"role_in_match": "PLAYER_A"`, `"role_in_match": "PLAYER_B"`),
 			[]position{{audit.RuleTranscript, r1m1, `"role_in_match": "PLAYER_B"`}}, 1},
-		{"a question of another referee", func(w *savedLeague) { w.edit(r1m1, `"sender": "referee:REF01"`, `"sender": "referee:REF09"`) },
+		{"a question of another referee", edited(r1m1, `"sender": "referee:REF01"`, `"sender": "referee:REF09"`),
 			[]position{{audit.RuleTranscript, r1m1, `REF09`}}, 1},
 		{"an answer about another match", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("CHOOSE_PARITY_RESPONSE",\s+"sender".*?"match_id": )"R1M1"`, `${1}"R9M9"`)
 		}, []position{{audit.RuleTranscript, r1m1, `"R9M9"`}}, 1},
-		{"another label on a message", func(w *savedLeague) { w.edit(r1m1, `"message_type": "GAME_JOIN_ACK"`, `"message_type": "GAME_OVER"`) },
+		{"another label on a message", edited(r1m1, `"message_type": "GAME_JOIN_ACK"`, `"message_type": "GAME_OVER"`),
 			[]position{{audit.RuleTranscript, r1m1, `"message_type": "GAME_OVER"`}}, 1},
 		{"an omitted call attempt", func(w *savedLeague) {
 			w.transcriptOf("R2M1", func(d *store.Match) {
@@ -307,24 +290,22 @@ func TestForgeries(t *testing.T) {
 				d.Transcript = slices.Delete(d.Transcript, i, i+3)
 			})
 		}, []position{{audit.RuleTranscript, r2m1, `"try": 3`}}, 1},
-		{"an answer to another call attempt", func(w *savedLeague) { w.edit(r1m1, `(?s)("received".*?"try": )1`, `${1}5`) },
+		{"an answer to another call attempt", edited(r1m1, `(?s)("received".*?"try": )1`, `${1}5`),
 			[]position{{audit.RuleTranscript, r1m1, `"try": 5`}}, 1},
-		{"a second question after a correct answer", func(w *savedLeague) {
-			w.transcript(func(d *store.Match) {
-				again := slices.Clone(d.Transcript[4:6])
-				again[0].Try, again[1].Try = 2, 2
-				d.Transcript = slices.Insert(d.Transcript, 6, again...)
-			})
-		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"other standings in a question", func(w *savedLeague) { w.edit(r2m1, `"wins": \d`, `"wins": 9`) },
+		{"a second question after a correct answer", withTranscript(func(d *store.Match) {
+			again := slices.Clone(d.Transcript[4:6])
+			again[0].Try, again[1].Try = 2, 2
+			d.Transcript = slices.Insert(d.Transcript, 6, again...)
+		}), []position{{audit.RuleTranscript, r1m1, ""}}, 1},
+		{"other standings in a question", edited(r2m1, `"wins": \d`, `"wins": 9`),
 			[]position{{audit.RuleTranscript, r2m1, `"wins": 9`}}, 1},
 		{"a GAME_ERROR without a failure", func(w *savedLeague) {
 			w.edit(r1m1, `"transcript": \[`, `"transcript": [{"at": "2026-01-01T12:00:00.000Z", "direction": "sent", "player_id": "P01", "method": "notify_game_error", "message_type": "GAME_ERROR", "try": 1,
 				"message": {"message_type": "GAME_ERROR", "sender": "referee:REF01", "conversation_id": "conv-r1m1-a1", "match_id": "R1M1", "player_id": "P01", "affected_player": "P01", "error_code": "E001"}},`)
 		}, []position{{audit.RuleTranscript, r1m1, `"notify_game_error"`}}, 1},
-		{"an error of another kind", func(w *savedLeague) { w.edit(r2m1, `(?s)("GAME_ERROR".*?"error_code": )"E001"`, `${1}"E004"`) },
+		{"an error of another kind", edited(r2m1, `(?s)("GAME_ERROR".*?"error_code": )"E001"`, `${1}"E004"`),
 			[]position{{audit.RuleTranscript, r2m1, `"E004"`}}, 1},
-		{"an exchange of an unknown method", func(w *savedLeague) { w.edit(r1m1, `"method": "notify_match_result"`, `"method": "whisper"`) },
+		{"an exchange of an unknown method", edited(r1m1, `"method": "notify_match_result"`, `"method": "whisper"`),
 			[]position{{audit.RuleTranscript, r1m1, `"whisper"`}}, 3},
 		{"a token deep in a message", func(w *savedLeague) {
 			w.edit(r1m1, `"arrival_timestamp"`, `"a": [{"auth_token": "secret"}], "arrival_timestamp"`)
@@ -334,7 +315,7 @@ func TestForgeries(t *testing.T) {
 			w.edit(r1m1, `"arrival_timestamp": "`, `"arrival_timestamp": "tok-p01-0123456789abcdef01234567`)
 		},
 			[]position{{audit.RuleTranscript, r1m1, `tok-p01`}}, 1},
-		{"a token in an error", func(w *savedLeague) { w.edit(r2m1, `"no answer in time"`, `"not adm-0123456789abcdef01234567"`) },
+		{"a token in an error", edited(r2m1, `"no answer in time"`, `"not adm-0123456789abcdef01234567"`),
 			[]position{{audit.RuleTranscript, r2m1, `adm-`}}, 1},
 		{"players told of another draw", func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("game_result": .*?"nonce": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("ab", 32)+`"`)
@@ -342,63 +323,49 @@ func TestForgeries(t *testing.T) {
 		{"an attempt that was acknowledged", func(w *savedLeague) { w.write("data/matches/cup/R1M1-a1.json", w.read(r1m1)) },
 			[]position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a1.json", `"state"`}}, 1},
 		{"an attempt with another result than the match", func(w *savedLeague) {
-			w.transcript(func(d *store.Match) {
-				d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
-				*d.Result.DrawnNumber += 2
-				require.NoError(w.t, store.WriteDerived(w.path("data/matches/cup/R1M1-a1.json"), d))
-				*d.Result.DrawnNumber -= 2
-				d.Lifecycle.State, d.Lifecycle.States = "ACKNOWLEDGED", d.Lifecycle.States[:6]
-			})
+			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
+			require.NoError(w.t, err)
+			d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
+			*d.Result.DrawnNumber += 2
+			require.NoError(w.t, store.WriteDerived(w.path("data/matches/cup/R1M1-a1.json"), d))
 		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a1.json", ""}}, 3},
-		{"a history by another name", func(w *savedLeague) { w.edit(historyP01, `"display_name":"Player P01"`, `"display_name":"Nobody"`) },
+		{"a history by another name", edited(historyP01, `"display_name":"Player P01"`, `"display_name":"Nobody"`),
 			[]position{{audit.RuleHistory, historyP01, `"Nobody"`}}, 1},
-		{"a history of an attempt that never was", func(w *savedLeague) { w.edit(historyP01, `"attempt":1`, `"attempt":4`) },
+		{"a history of an attempt that never was", edited(historyP01, `"attempt":1`, `"attempt":4`),
 			[]position{{audit.RuleHistory, historyP01, `"attempt":4`}}, 1},
-		{"standings with an invalid time", func(w *savedLeague) { w.edit(standingsFile, `("last_updated": )"[^"]*"`, `$1"noon"`) },
+		{"standings with an invalid time", edited(standingsFile, `("last_updated": )"[^"]*"`, `$1"noon"`),
 			[]position{{audit.RuleStandings, standingsFile, `"noon"`}}, 1},
-		{"a void attempt without evidence", func(w *savedLeague) {
-			w.failure(func(e *store.Exchange) { e.Void = "the referee was slow" })
-		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
-		{"a void attempt with a short queue time", func(w *savedLeague) {
-			w.failure(func(e *store.Exchange) {
-				e.Void, e.Timing = "the referee was slow", &protocol.Timing{Queued: 99 * time.Millisecond}
-			})
-		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
-		{"a void attempt that was queued for longer than it took", func(w *savedLeague) {
-			w.failure(func(e *store.Exchange) {
-				e.Void, e.Timing = "the referee was slow", &protocol.Timing{Queued: 3 * time.Second}
-			})
-		}, []position{{audit.RuleTranscript, r2m1, `"timing"`}}, 2},
-		{"a broken connection that is called void", func(w *savedLeague) {
-			w.failure(func(e *store.Exchange) {
-				e.Void, e.Stalled, e.Error.ErrorCode = "the referee was slow", 5000, "E009"
-			})
-		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
-		{"a wrong answer that is called void", func(w *savedLeague) {
-			w.failure(func(e *store.Exchange) {
-				e.Void, e.Local, e.Error.ErrorCode = "the referee was slow", true, "E004"
-				e.Message, e.MessageType = jsontext.Value(`{"message_type": "CHOOSE_PARITY_RESPONSE"}`), "CHOOSE_PARITY_RESPONSE"
-			})
-		}, []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void attempt without evidence", withFailure(func(e *store.Exchange) { e.Void = "the referee was slow" }),
+			[]position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void attempt with a short queue time", withFailure(func(e *store.Exchange) {
+			e.Void, e.Timing = "the referee was slow", &protocol.Timing{Queued: 99 * time.Millisecond}
+		}), []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a void attempt that was queued for longer than it took", withFailure(func(e *store.Exchange) {
+			e.Void, e.Timing = "the referee was slow", &protocol.Timing{Queued: 3 * time.Second}
+		}), []position{{audit.RuleTranscript, r2m1, `"timing"`}}, 2},
+		{"a broken connection that is called void", withFailure(func(e *store.Exchange) {
+			e.Void, e.Stalled, e.Error.ErrorCode = "the referee was slow", 5000, "E009"
+		}), []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
+		{"a wrong answer that is called void", withFailure(func(e *store.Exchange) {
+			e.Void, e.Local, e.Error.ErrorCode = "the referee was slow", true, "E004"
+			e.Message, e.MessageType = jsontext.Value(`{"message_type": "CHOOSE_PARITY_RESPONSE"}`), "CHOOSE_PARITY_RESPONSE"
+		}), []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
 		{"an answer in time that is called void", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) { discardAnswer(d, "31.000", "E001") })
 		}, []position{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
-		{"a void end", func(w *savedLeague) {
-			w.transcript(func(d *store.Match) {
-				last := d.Transcript[len(d.Transcript)-1]
-				last.Direction, last.Message, last.MessageType = store.Received, nil, ""
-				last.Error = &store.ExchangeError{ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR"}
-				last.Void, last.Stalled = "the referee was slow", 9000
-				d.Transcript = append(d.Transcript, last)
-			})
-		}, []position{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
-		{"a stall of an attempt that is not void", func(w *savedLeague) {
-			w.failure(func(e *store.Exchange) { e.Stalled = 5000 })
-		}, []position{{audit.RuleTranscript, r2m1, ""}}, 1},
+		{"a void end", withTranscript(func(d *store.Match) {
+			last := d.Transcript[len(d.Transcript)-1]
+			last.Direction, last.Message, last.MessageType = store.Received, nil, ""
+			last.Error = &store.ExchangeError{ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR"}
+			last.Void, last.Stalled = "the referee was slow", 9000
+			d.Transcript = append(d.Transcript, last)
+		}), []position{{audit.RuleTranscript, r1m1, `"void"`}}, 1},
+		{"a stall of an attempt that is not void", withFailure(func(e *store.Exchange) { e.Stalled = 5000 }),
+			[]position{{audit.RuleTranscript, r2m1, ""}}, 1},
 		{"the time of a call where it is sent", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) { d.Transcript[0].Timing = &protocol.Timing{} })
 		}, []position{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"another champion", func(w *savedLeague) { w.editLine(`"points":`, `"points":1`, `"type":"completed"`) },
+		{"another champion", editedLine(`"points":`, `"points":1`, `"type":"completed"`),
 			[]position{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
 		{"a champion of another name", func(w *savedLeague) {
 			w.editLine(`"display_name":"`, `"display_name":"The great `, `"type":"completed"`)
@@ -409,36 +376,38 @@ func TestForgeries(t *testing.T) {
 			w := newSavedLeague(t, 3)
 			tt.forge(w)
 			l := w.audit()
-			if os.Getenv("SHOW") != "" {
-				t.Logf("\n%s%s", listed(l.Findings), listed(l.Notes))
-			}
 			for _, p := range tt.want {
-				line := -1
-				if p.text != "" {
-					line = w.lineOf(p.file, p.text)
-				}
-				found := slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
-					return f.Rule == p.rule && f.File == p.file && (line < 0 || f.Line == line)
-				})
-				assert.True(t, found, "no %s in %s line %d among:\n%s", p.rule, p.file, line, listed(l.Findings))
+				assert.True(t, w.has(l.Findings, p), "no %v among:\n%s", p, listed(l.Findings))
 			}
-			limit := tt.max
-			if limit == 0 {
-				limit = len(tt.want)
-			}
-			assert.LessOrEqual(t, len(l.Findings), limit, listed(l.Findings))
-			again := w.audit()
-			assert.Equal(t, l, again, "the same files have the same findings in the same order")
+			assert.LessOrEqual(t, len(l.Findings), cmp.Or(tt.max, len(tt.want)), listed(l.Findings))
+			assert.Equal(t, l, w.audit(), "the same files have the same findings in the same order")
 		})
 	}
 }
 
-// failure changes the first failure in R2M1, of four that lose the match.
-func (w *savedLeague) failure(change func(e *store.Exchange)) {
-	w.transcriptOf("R2M1", func(d *store.Match) {
-		i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Error != nil })
-		change(&d.Transcript[i])
-	})
+// edited is a forgery by savedLeague.edit.
+func edited(file, pattern, by string) func(*savedLeague) {
+	return func(w *savedLeague) { w.edit(file, pattern, by) }
+}
+
+// editedLine is a forgery by savedLeague.editLine.
+func editedLine(old, replacement string, texts ...string) func(*savedLeague) {
+	return func(w *savedLeague) { w.editLine(old, replacement, texts...) }
+}
+
+// withTranscript is a forgery by savedLeague.transcript.
+func withTranscript(change func(d *store.Match)) func(*savedLeague) {
+	return func(w *savedLeague) { w.transcript(change) }
+}
+
+// withFailure changes the first failure in R2M1, of four that lose the match.
+func withFailure(change func(e *store.Exchange)) func(*savedLeague) {
+	return func(w *savedLeague) {
+		w.transcriptOf("R2M1", func(d *store.Match) {
+			i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Error != nil })
+			change(&d.Transcript[i])
+		})
+	}
 }
 
 // P01 is asked once more than it was: the first attempt is void, so that it got no
@@ -545,9 +514,7 @@ func TestFaultOfALoserFollowsFromTheTranscript(t *testing.T) {
 			w.editLine(`"faults":{"P03":"E001"}`, tt.faults, `"match_reported"`, `"match_id":"R2M1"`)
 			w.edit(r2m1, `(?s)(.*)"faults": \{[^}]*\}`, `${1}`+tt.faults)
 			l := w.audit()
-			assert.Equal(t, tt.guilty, slices.ContainsFunc(l.Findings, func(f audit.Finding) bool {
-				return f.Rule == audit.RuleTranscript && f.File == r2m1
-			}), listed(l.Findings))
+			assert.Equal(t, tt.guilty, w.has(l.Findings, position{audit.RuleTranscript, r2m1, ""}), listed(l.Findings))
 			if !tt.guilty {
 				assert.Empty(t, l.Findings, listed(l.Findings))
 			}

@@ -1,6 +1,7 @@
 package audit_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,18 +22,44 @@ import (
 type events []journal.Data
 
 func begun(suspend, shutdown int) events {
-	s := events{&journal.Created{
-		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 9,
-		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, SuspendAfter: suspend, ShutdownAfter: shutdown,
-	}}
-	for _, id := range []string{"P01", "P02", "REF01", "REF02"} {
-		role := protocol.RolePlayer
-		if _, ok := league.ParseRefereeID(id); ok {
-			role = protocol.RoleReferee
-		}
-		s = append(s, &journal.AgentRegistered{AgentID: id, Role: role, DisplayName: id, Endpoint: "http://" + id + "/mcp", Generation: 1})
-	}
+	created := newCreated()
+	created.Legs, created.SuspendAfter, created.ShutdownAfter = 9, suspend, shutdown
+	s := events{created, registered("P01"), registered("P02"), registered("REF01"), registered("REF02")}
 	return append(s, &journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01", "REF02"}})
+}
+
+// newCreated is the first event of a league of one leg.
+func newCreated() *journal.Created {
+	return &journal.Created{
+		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
+		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
+	}
+}
+
+func registered(id string) *journal.AgentRegistered {
+	role := protocol.RolePlayer
+	if _, ok := league.ParseRefereeID(id); ok {
+		role = protocol.RoleReferee
+	}
+	return &journal.AgentRegistered{
+		AgentID: id, Role: role, DisplayName: "Player " + id, Endpoint: "http://" + id + "/mcp", Generation: 1,
+	}
+}
+
+func attempt(round, number int) league.Attempt {
+	return league.Attempt{MatchID: matchID(round), Number: number}
+}
+
+func assigned(round, number int, referee string) journal.Data {
+	return &journal.MatchAssigned{Attempt: attempt(round, number), RefereeID: referee}
+}
+
+// reported is the report of REF01 that P02 lost by a fault.
+func reported(round, number int, fault string) journal.Data {
+	return &journal.MatchReported{
+		Attempt: attempt(round, number), RefereeID: "REF01",
+		Result: lossOf("P02", "P01", fault), Score: league.Both("P01", 3, "P02", 0),
+	}
 }
 
 func (s events) and(events ...journal.Data) events { return append(s[:len(s):len(s)], events...) }
@@ -54,10 +81,8 @@ func lossOf(id, winner, fault string) league.Result {
 
 // played is a match that P02 loses by a fault.
 func (s events) played(round int, fault string) events {
-	id := league.MatchID{Round: round, Number: 1}
-	return s.and(&journal.MatchAssigned{Attempt: league.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"},
-		&journal.MatchAccepted{Attempt: league.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01"},
-		&journal.MatchReported{Attempt: league.Attempt{MatchID: id, Number: 1}, RefereeID: "REF01", Result: lossOf("P02", "P01", fault), Score: league.Both("P01", 3, "P02", 0)})
+	accepted := &journal.MatchAccepted{Attempt: attempt(round, 1), RefereeID: "REF01"}
+	return s.and(assigned(round, 1, "REF01"), accepted, reported(round, 1, fault))
 }
 
 // lost is a whole round of that.
@@ -67,7 +92,8 @@ func (s events) lost(round int, fault string) events {
 
 func (s events) forfeited(round int) events {
 	return s.and(&journal.MatchForfeited{
-		MatchID: league.MatchID{Round: round, Number: 1}, Players: []string{"P02"}, Result: lossOf("P02", "P01", "E001"), Score: league.Both("P01", 3, "P02", 0),
+		MatchID: matchID(round), Players: []string{"P02"},
+		Result: lossOf("P02", "P01", "E001"), Score: league.Both("P01", 3, "P02", 0),
 	})
 }
 
@@ -83,18 +109,14 @@ func (s events) returned(id string) events {
 
 // failed is a round in which REF02 fails, and REF01 plays its match.
 func (s events) failed(round int) events {
-	id := league.MatchID{Round: round, Number: 1}
-	return s.announced(round).and(&journal.MatchAssigned{Attempt: league.Attempt{MatchID: id, Number: 1}, RefereeID: "REF02"},
-		&journal.AgentFailed{AgentID: "REF02", Attempt: league.Attempt{MatchID: id, Number: 1}, Reason: "away"},
-		&journal.MatchAssigned{Attempt: league.Attempt{MatchID: id, Number: 2}, RefereeID: "REF01"},
-		&journal.MatchReported{Attempt: league.Attempt{MatchID: id, Number: 2}, RefereeID: "REF01", Result: lossOf("P02", "P01", "E004"), Score: league.Both("P01", 3, "P02", 0)},
-	).completed(round)
+	away := &journal.AgentFailed{AgentID: "REF02", Attempt: attempt(round, 1), Reason: "away"}
+	return s.announced(round).and(assigned(round, 1, "REF02"), away).again(round, 2).completed(round)
 }
 
 type auditedEvents struct {
 	name   string
 	events events
-	rule   string // of the finding about the last event; "" for no finding
+	want   string // the rule, or "rule: detail", of the only finding, which is about the last event; "" for none
 }
 
 func auditEvents(t *testing.T, cases []auditedEvents) {
@@ -103,12 +125,14 @@ func auditEvents(t *testing.T, cases []auditedEvents) {
 			t.Parallel()
 			w := tt.events.written(t)
 			findings := w.audit().Findings
-			if tt.rule == "" {
+			if tt.want == "" {
 				assert.Empty(t, listed(findings))
 				return
 			}
 			require.Len(t, findings, 1, listed(findings))
-			assert.Equal(t, []any{tt.rule, journalFile, len(tt.events)}, []any{findings[0].Rule, findings[0].File, findings[0].Line}, findings[0])
+			f := findings[0]
+			assert.Contains(t, []string{f.Rule, f.Rule + ": " + f.Detail}, tt.want)
+			assert.Equal(t, []any{journalFile, len(tt.events)}, []any{f.File, f.Line}, f)
 		})
 	}
 }
@@ -116,10 +140,9 @@ func auditEvents(t *testing.T, cases []auditedEvents) {
 func TestSuspensionsFollowFromFailures(t *testing.T) {
 	twice := begun(2, 4).lost(1, "E001").lost(2, "E009")
 	gone := twice.suspended("P02").announced(3).forfeited(3).completed(3).announced(4).forfeited(4).completed(4)
-	swapped := func() journal.Data {
-		winner := "P02"
-		f := &journal.MatchForfeited{MatchID: league.MatchID{Round: 3, Number: 1}, Players: []string{"P02"}, Result: lossOf("P02", winner, "E001"), Score: league.Both("P01", 0, "P02", 3)}
-		return f
+	swapped := &journal.MatchForfeited{
+		MatchID: matchID(3), Players: []string{"P02"},
+		Result: lossOf("P02", "P02", "E001"), Score: league.Both("P01", 0, "P02", 3),
 	}
 	auditEvents(t, []auditedEvents{
 		{"a player is suspended, forfeits, and is shut down", gone.shutdown("P02").announced(5).forfeited(5).completed(5), ""},
@@ -140,12 +163,12 @@ func TestSuspensionsFollowFromFailures(t *testing.T) {
 		{"a match is forfeited by a player that is there", begun(2, 4).announced(1).forfeited(1), audit.RuleLifecycle},
 		{"a match is forfeited by a player that has come back", twice.suspended("P02").returned("P02").announced(3).forfeited(3), audit.RuleLifecycle},
 		{"a player that is suspended plays all the same", twice.suspended("P02").announced(3).played(3, "E001"), audit.RuleLifecycle},
-		{"a forfeit is won by the player that forfeits it", twice.suspended("P02").announced(3).and(swapped()), audit.RuleLifecycle},
+		{"a forfeit is won by the player that forfeits it", twice.suspended("P02").announced(3).and(swapped), audit.RuleLifecycle},
 		{"a match is forfeited twice", twice.suspended("P02").announced(3).forfeited(3).forfeited(3), audit.RuleOneResult},
-		{"a forfeited match was assigned", twice.suspended("P02").announced(3).and(&journal.MatchAssigned{Attempt: league.Attempt{MatchID: league.MatchID{Round: 3, Number: 1}, Number: 1}, RefereeID: "REF01"}).forfeited(3), audit.RuleLifecycle},
+		{"a forfeited match was assigned", twice.suspended("P02").announced(3).and(assigned(3, 1, "REF01")).forfeited(3), audit.RuleLifecycle},
 		{"a referee is suspended that has reported", begun(1, 2).lost(1, "E001").suspended("P02").suspended("REF01"), audit.RuleLifecycle},
 		{"a round is given to a suspended referee", begun(1, 2).failed(1).suspended("REF02").and(&journal.RoundAnnounced{RoundID: 2, Referees: []string{"REF02"}}), audit.RuleLifecycle},
-		{"a referee fails with a match that it was not assigned", begun(1, 2).announced(1).and(&journal.AgentFailed{AgentID: "REF02", Attempt: league.Attempt{MatchID: league.MatchID{Round: 1, Number: 1}, Number: 1}, Reason: "away"}), audit.RuleEvent},
+		{"a referee fails with a match that it was not assigned", begun(1, 2).announced(1).and(&journal.AgentFailed{AgentID: "REF02", Attempt: attempt(1, 1), Reason: "away"}), audit.RuleEvent},
 	})
 }
 
@@ -164,13 +187,8 @@ func (s events) written(t *testing.T) *savedLeague {
 
 func TestMatchFileOfAForfeitIsTheManagers(t *testing.T) {
 	w := begun(2, 4).lost(1, "E001").lost(2, "E009").suspended("P02").announced(3).forfeited(3).written(t)
-	doc := &store.Match{
-		Header: store.NewHeader("2026-01-01T00:00:00Z"), LeagueID: leagueID, RoundID: 3, MatchID: "R3M1", GameType: evenodd.Type,
-		WrittenBy: store.WrittenByManager, PlayerA: store.MatchPlayer{PlayerID: "P01", DisplayName: "P01"}, PlayerB: store.MatchPlayer{PlayerID: "P02", DisplayName: "P02"},
-		Lifecycle:  store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAcknowledged)},
-		Transcript: []store.Exchange{}, Scoring: league.MatchPoints{Win: 3, Draw: 1},
-		Result: &store.MatchResult{Result: lossOf("P02", "P01", "E001"), Score: league.Both("P01", 3, "P02", 0)},
-	}
+	doc := managersDocument(matchID(3), "P01", "P02")
+	doc.Result = &store.MatchResult{Result: lossOf("P02", "P01", "E001"), Score: league.Both("P01", 3, "P02", 0)}
 	require.NoError(t, store.WriteDerived(w.dir.Match(leagueID, "R3M1"), doc))
 	assert.Empty(t, listed(w.audit().Findings), "the manager may")
 	doc.WrittenBy = store.WrittenByReferee
@@ -182,84 +200,54 @@ func TestMatchFileOfAForfeitIsTheManagers(t *testing.T) {
 
 // The events of a journal are a minute apart.
 func TestDroppedRegistrationsAreAudited(t *testing.T) {
-	registered := &journal.AgentRegistered{
-		AgentID: "P01", Role: protocol.RolePlayer, DisplayName: "One", Endpoint: "http://one/mcp", Generation: 1, AwaitsAnswer: true,
-	}
-	begun := events{&journal.Created{
-		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
-		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"}, RegistrationGrace: 90,
-	}, registered}
+	const end = "; the league is judged only up to this line"
+	created, awaited := newCreated(), registered("P01")
+	created.RegistrationGrace, awaited.AwaitsAnswer = 90, true
+	begun := events{created, awaited}
 	minute := &journal.AgentConfirmed{AgentID: "P01", Generation: 1}
 	answered := &journal.AgentAnswered{AgentID: "P01"}
 	drop := func(reason string) *journal.RegistrationDropped {
 		return &journal.RegistrationDropped{AgentID: "P01", Reason: reason}
 	}
-	for _, test := range []struct {
-		name   string
-		events events
-		want   string // the detail of the only finding; "" for none
-	}{
+	auditEvents(t, []auditedEvents{
 		{"after the grace period", begun.and(minute, drop(journal.DroppedSilent)), ""},
-		{"before it", begun.and(drop(journal.DroppedSilent)), "the registration of P01 was dropped after 1m0s; the league gives it 1m30s to answer"},
+		{"before it", begun.and(drop(journal.DroppedSilent)),
+			audit.RuleRegistration + ": the registration of P01 was dropped after 1m0s; the league gives it 1m30s to answer"},
 		{"at once, for its endpoint", begun.and(drop(journal.DroppedForbidden)), ""},
-		{"although it had answered", begun.and(answered, drop(journal.DroppedSilent)), "the registration of P01 is dropped, but it has answered"},
-		{"and its id granted again", begun.and(minute, drop(journal.DroppedSilent), registered), "agent P01 is registered under the id of a dropped registration"},
-		{"an answer is recorded twice", begun.and(answered, answered), "P01 has answered before"},
+		{"although it had answered", begun.and(answered, drop(journal.DroppedSilent)),
+			audit.RuleRegistration + ": the registration of P01 is dropped, but it has answered" + end},
+		{"and its id granted again", begun.and(minute, drop(journal.DroppedSilent), awaited),
+			audit.RuleRegistration + ": agent P01 is registered under the id of a dropped registration" + end},
+		{"an answer is recorded twice", begun.and(answered, answered),
+			audit.RuleRegistration + ": P01 has answered before" + end},
 		{"an agent takes part that has not answered", begun.and(
-			&journal.AgentRegistered{AgentID: "P02", Role: protocol.RolePlayer, DisplayName: "Two", Endpoint: "http://two/mcp", Generation: 1},
-			&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "R", Endpoint: "http://r/mcp", Generation: 1},
+			registered("P02"), registered("REF01"),
 			&journal.Started{Algorithm: journal.Algorithm, Players: []string{"P01", "P02"}, Referees: []string{"REF01"}},
-		), "P01 takes part, but has not answered"},
-	} {
-		t.Run(test.name, func(t *testing.T) {
-			findings := test.events.written(t).audit().Findings
-			if test.want == "" {
-				assert.Empty(t, findings)
-				return
-			}
-			if assert.Len(t, findings, 1) {
-				assert.Contains(t, findings[0].Detail, test.want)
-				assert.Contains(t, []string{audit.RuleRegistration, audit.RuleSchedule}, findings[0].Rule)
-			}
-		})
-	}
+		), audit.RuleSchedule + ": P01 takes part, but has not answered" + end},
+	})
 }
 
 // The pairings of an announcement follow from the results before it.
 func TestAnnouncedPairingsAreRecomputed(t *testing.T) {
 	t.Parallel()
-	begun := events{&journal.Created{
-		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
-		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
-		Tournament: &journal.Tournament{Algorithm: pairing.Knockout, Seeding: []string{"P02"}},
-	}}
-	for _, id := range []string{"REF01", "P01", "P02", "P03", "P04"} {
-		role := protocol.RolePlayer
-		if id == "REF01" {
-			role = protocol.RoleReferee
-		}
-		begun = begun.and(&journal.AgentRegistered{AgentID: id, Role: role, DisplayName: id, Endpoint: "http://" + id + "/mcp", Generation: 1})
+	created := newCreated()
+	created.Tournament = &journal.Tournament{Algorithm: pairing.Knockout, Seeding: []string{"Player P02"}}
+	begun := events{created, registered("REF01")}
+	for _, id := range playerIDs {
+		begun = begun.and(registered(id))
 	}
-	begun = begun.and(&journal.Started{Players: []string{"P01", "P02", "P03", "P04"}, Referees: []string{"REF01"}})
-	announced := func(pairings ...[2]string) *journal.RoundAnnounced {
-		return &journal.RoundAnnounced{RoundID: 1, Pairings: pairings, Referees: []string{"REF01", "REF01"}[:len(pairings)]}
+	begun = begun.and(&journal.Started{Players: playerIDs, Referees: []string{"REF01"}})
+	announced := func(pairings ...[2]string) events {
+		referees := slices.Repeat([]string{"REF01"}, len(pairings))
+		return begun.and(&journal.RoundAnnounced{RoundID: 1, Pairings: pairings, Referees: referees})
 	}
-	for _, tt := range []struct {
-		name  string
-		round *journal.RoundAnnounced
-		want  string // in the finding; "" for none
-	}{
+	auditEvents(t, []auditedEvents{
 		{"as the seeding says", announced([2]string{"P02", "P04"}, [2]string{"P01", "P03"}), ""},
-		{"other opponents", announced([2]string{"P02", "P03"}, [2]string{"P01", "P04"}), "match 1 of round 1 is P02 against P03; by the results before it is P02 against P04"},
-		{"swapped sides", announced([2]string{"P02", "P04"}, [2]string{"P03", "P01"}), "match 2 of round 1 is P03 against P01; by the results before it is P01 against P03"},
-		{"a missing match", announced([2]string{"P02", "P04"}), "match 2 of round 1 is not played; by the results before it is P01 against P03"},
-	} {
-		findings := begun.and(tt.round).written(t).audit().Findings
-		if tt.want == "" {
-			assert.Empty(t, listed(findings), tt.name)
-			continue
-		}
-		require.Len(t, findings, 1, "%s: %s", tt.name, listed(findings))
-		assert.Equal(t, []any{audit.RuleSchedule, len(begun) + 1, tt.want}, []any{findings[0].Rule, findings[0].Line, findings[0].Detail}, tt.name)
-	}
+		{"other opponents", announced([2]string{"P02", "P03"}, [2]string{"P01", "P04"}),
+			audit.RuleSchedule + ": match 1 of round 1 is P02 against P03; by the results before it is P02 against P04"},
+		{"swapped sides", announced([2]string{"P02", "P04"}, [2]string{"P03", "P01"}),
+			audit.RuleSchedule + ": match 2 of round 1 is P03 against P01; by the results before it is P01 against P03"},
+		{"a missing match", announced([2]string{"P02", "P04"}),
+			audit.RuleSchedule + ": match 2 of round 1 is not played; by the results before it is P01 against P03"},
+	})
 }

@@ -3,7 +3,6 @@ package audit_test
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -81,19 +80,17 @@ func TestAuditReadsTheLogOfAReferee(t *testing.T) {
 		}, audit.RuleTranscript, "", logFile},
 		{"another result in the log", func(w *savedLeague) { w.editAll(logFile, `"drawn_number":(\d+)`, `"drawn_number":1$1`) },
 			audit.RuleOneResult, "", logFile},
-		{"another result in a second record", func(w *savedLeague) { w.edit(logFile, `"drawn_number":(\d+)`, `"drawn_number":1$1`) },
+		{"another result in a second record", edited(logFile, `"drawn_number":(\d+)`, `"drawn_number":1$1`),
 			audit.RuleOneResult, "", logFile},
-		{"a damaged line", func(w *savedLeague) {
-			w.edit(logFile, `"round_id":2`, `"round_id":`)
-		}, audit.RuleSchema, "", logFile},
+		{"a damaged line", edited(logFile, `"round_id":2`, `"round_id":`), audit.RuleSchema, "", logFile},
 		{"a wrong checksum in the last line", func(w *savedLeague) {
 			text := w.read(logFile)
 			require.NoError(w.t, os.WriteFile(w.path(logFile), []byte(text[:len(text)-5]+"x"+text[len(text)-4:]), 0o600))
 		}, audit.RuleSchema, "", logFile},
-		{"a continuation without its beginning", func(w *savedLeague) { w.edit(logFile, withR1M1, "") }, audit.RuleSchema, "", logFile},
+		{"a continuation without its beginning", edited(logFile, withR1M1, ""), audit.RuleSchema, "", logFile},
 		{"a torn last line", func(w *savedLeague) { w.write(logFile, w.read(logFile)+`{"match_id":"R3`) }, "", audit.RuleSchema, logFile},
 		{"an incomplete header", func(w *savedLeague) { w.write(ownFile, `{"schema_ver`) }, "", audit.RuleSchema, ownFile},
-		{"the log of another league", func(w *savedLeague) { w.edit(logFile, `"league_id":"cup"`, `"league_id":"cap"`) }, audit.RuleMatchFile, "", logFile},
+		{"the log of another league", edited(logFile, `"league_id":"cup"`, `"league_id":"cap"`), audit.RuleMatchFile, "", logFile},
 		{"the log of another referee", func(w *savedLeague) { w.write(ownFile, w.read(logFile)) }, audit.RuleMatchFile, "", ownFile},
 		{"an attempt that was never assigned", func(w *savedLeague) {
 			w.editAll(logFile, `("match_id":"R1M1","game_type":"even_odd","attempt":)1`, `${1}7`)
@@ -109,16 +106,13 @@ func TestAuditReadsTheLogOfAReferee(t *testing.T) {
 			w := newLoggedLeague(t, 3)
 			tt.forge(w)
 			l := w.audit()
-			has := func(found []audit.Finding, rule string) bool {
-				return slices.ContainsFunc(found, func(f audit.Finding) bool { return f.Rule == rule && f.File == tt.file })
-			}
 			if tt.rule == "" {
 				assert.Empty(t, listed(l.Findings))
 			} else {
-				assert.True(t, has(l.Findings, tt.rule), listed(l.Findings))
+				assert.True(t, w.has(l.Findings, position{tt.rule, tt.file, ""}), listed(l.Findings))
 			}
 			if tt.note != "" {
-				assert.True(t, has(l.Notes, tt.note), listed(l.Notes))
+				assert.True(t, w.has(l.Notes, position{tt.note, tt.file, ""}), listed(l.Notes))
 			}
 			assert.Equal(t, l, w.audit(), "the same files have the same findings in the same order")
 		})
@@ -148,22 +142,22 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			earlier := strings.Replace(strings.Replace(lines[1], `"result":"`, `"result":"TECHNICAL_`, 1), `"attempt":1`, `"attempt":0`, 1)
 			w.write(historyP01, lines[0]+earlier+strings.Join(lines[1:], ""))
 		}, nil, nil},
-		{"a line with another number", func(w *savedLeague) { w.edit(historyP01, `"drawn_number":\d+`, `"drawn_number":11`) },
+		{"a line with another number", edited(historyP01, `"drawn_number":\d+`, `"drawn_number":11`),
 			[]position{{audit.RuleHistory, historyP01, `"drawn_number":11`}}, []position{{audit.RuleHistory, documentP01, ""}}},
 		{"a line with a choice that the player did not make", func(w *savedLeague) {
 			w.edit(historyP01, `"my_choice":"even"`, `"my_choice":"even","reported_choice":"odd"`)
 		}, nil, []position{{audit.RuleHistory, documentP01, ""}, {audit.RuleHistory, historyP01, `"reported_choice"`}}},
-		{"a document with another number", func(w *savedLeague) { w.edit(documentP01, `"drawn_number": \d+`, `"drawn_number": 11`) },
+		{"a document with another number", edited(documentP01, `"drawn_number": \d+`, `"drawn_number": 11`),
 			nil, []position{{audit.RuleHistory, documentP01, `"drawn_number": 11`}}},
-		{"a document with other counts", func(w *savedLeague) { w.edit(documentP01, `"total_matches": 3`, `"total_matches": 4`) },
+		{"a document with other counts", edited(documentP01, `"total_matches": 3`, `"total_matches": 4`),
 			nil, []position{{audit.RuleHistory, documentP01, `"total_matches": 4`}}},
-		{"a document with an invalid time", func(w *savedLeague) { w.edit(documentP01, `("last_updated": ?)"[^"]*"`, `$1"noon"`) },
+		{"a document with an invalid time", edited(documentP01, `("last_updated": ?)"[^"]*"`, `$1"noon"`),
 			[]position{{audit.RuleHistory, documentP01, `"noon"`}}, nil},
-		{"a damaged line", func(w *savedLeague) { w.edit(historyP01, `"match_id":"R2M`, `"match_id":R2M`) },
+		{"a damaged line", edited(historyP01, `"match_id":"R2M`, `"match_id":R2M`),
 			[]position{{audit.RuleSchema, historyP01, `:R2M`}}, nil},
-		{"lines of a newer program", func(w *savedLeague) { w.edit(historyP01, `"1.0.0"`, `"2.0.0"`) },
+		{"lines of a newer program", edited(historyP01, `"1.0.0"`, `"2.0.0"`),
 			[]position{{audit.RuleSchema, historyP01, `"2.0.0"`}}, nil},
-		{"lines of another player", func(w *savedLeague) { w.edit(historyP01, `"player_id":"P01"`, `"player_id":"P02"`) },
+		{"lines of another player", edited(historyP01, `"player_id":"P01"`, `"player_id":"P02"`),
 			[]position{{audit.RuleHistory, historyP01, ""}}, []position{{audit.RuleHistory, documentP01, ""}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -178,11 +172,7 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 			}{{tt.findings, l.Findings}, {tt.notes, l.Notes}} {
 				require.Len(t, list.got, len(list.want), listed(list.got))
 				for _, p := range list.want {
-					found := false
-					for _, f := range list.got {
-						found = found || f.Rule == p.rule && f.File == p.file && (p.text == "" || f.Line == w.lineOf(p.file, p.text))
-					}
-					assert.True(t, found, "%v in %s", p, listed(list.got))
+					assert.True(t, w.has(list.got, p), "%v in %s", p, listed(list.got))
 				}
 			}
 		})

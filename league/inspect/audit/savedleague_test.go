@@ -72,8 +72,14 @@ func newSavedLeague(t *testing.T, rounds int) *savedLeague {
 	if !ok {
 		files, _ = savedLeagues.LoadOrStore(rounds, snapshot(t, playLeague(t, rounds).dir))
 	}
+	return restored(t, files.(map[string]string))
+}
+
+// restored writes the files of a snapshot to a new folder.
+func restored(t *testing.T, files map[string]string) *savedLeague {
+	t.Helper()
 	w := &savedLeague{t: t, dir: store.Folder(t.TempDir())}
-	for file, text := range files.(map[string]string) {
+	for file, text := range files {
 		if text != "" {
 			w.write(file, text)
 		}
@@ -125,11 +131,9 @@ func startLeague(t *testing.T) *savedLeague {
 	}
 	w.head = func() string { _, head := j.Last(); return head }
 
-	w.record(&journal.Created{
-		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
-		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points", "wins", "draws"},
-		Configuration: journal.Configuration{Evidence: journal.GradeStated},
-	})
+	created := newCreated()
+	created.Tiebreakers, created.Configuration.Evidence = []string{"points", "wins", "draws"}, journal.GradeStated
+	w.record(created)
 	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
 	for i, id := range playerIDs {
 		w.record(&journal.AgentRegistered{
@@ -520,6 +524,16 @@ func (w *savedLeague) rechain(lines []string) {
 func indexOf(lines []string, texts ...string) int {
 	return slices.IndexFunc(lines, func(l string) bool {
 		return !slices.ContainsFunc(texts, func(text string) bool { return !strings.Contains(l, text) })
+	})
+}
+
+// A position is where a finding must be: in the first line of the file that has the text; "" for any line.
+type position struct{ rule, file, text string }
+
+// has tells whether one of some findings is at a position.
+func (w *savedLeague) has(findings []audit.Finding, p position) bool {
+	return slices.ContainsFunc(findings, func(f audit.Finding) bool {
+		return f.Rule == p.rule && f.File == p.file && (p.text == "" || f.Line == w.lineOf(p.file, p.text))
 	})
 }
 
