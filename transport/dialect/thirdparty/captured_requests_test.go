@@ -2,6 +2,7 @@ package thirdparty
 
 import (
 	"cmp"
+	"maps"
 	nethttp "net/http"
 	"slices"
 	"strings"
@@ -22,9 +23,11 @@ func TestEachCapturedRequestIsAnsweredLikeTheCapturedOne(t *testing.T) {
 	for name := range captures {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			all := captured(t, name)
-			for _, port := range portsOf(all) {
-				toPort := slices.DeleteFunc(slices.Clone(all), func(e *exchange) bool { return e.Port != port })
+			all, byPort := captured(t, name), map[int][]*exchange{}
+			for _, e := range all {
+				byPort[e.Port] = append(byPort[e.Port], e)
+			}
+			for port, toPort := range byPort {
 				inAWorld(t, func(w *world) {
 					switch {
 					case port == managerPort:
@@ -43,21 +46,11 @@ func TestEachCapturedRequestIsAnsweredLikeTheCapturedOne(t *testing.T) {
 	}
 }
 
-// portsOf are the ports to which requests were sent.
-func portsOf(some []*exchange) []int {
-	var ports []int
-	for _, e := range some {
-		ports = append(ports, e.Port)
-	}
-	slices.Sort(ports)
-	return slices.Compact(ports)
-}
-
 // resend posts a captured request, with some strings replaced, to our agent, and compares
 // the answer with the captured one.
 func (w *world) resend(e *exchange, now map[string]string) any {
 	w.t.Helper()
-	status, answer := w.post(w.life, strings.TrimSuffix(at(e.Port), http.Path)+e.Path, replaced(e.Request, now))
+	status, answer := w.post(strings.TrimSuffix(at(e.Port), http.Path)+e.Path, replaced(e.Request, now))
 	assert.Equal(w.t, e.Status, status, "%s", e)
 	assert.Empty(w.t, lacking(replaced(e.Response, now), answer, ""), "%s answered with %s", e, written(answer))
 	if id := member(e.Request, "id"); id != nil {
@@ -100,7 +93,7 @@ func (w *world) answerAsManager(some []*exchange) {
 			meet(now, e.Request, await(w, assigned[by]))
 		}
 		if n, drawn := member(e.Request, "params", "result", "details", "drawn_number").(float64); drawn && n > 10 {
-			_, answer := w.post(w.life, at(managerPort), replaced(e.Request, now))
+			_, answer := w.post(at(managerPort), replaced(e.Request, now))
 			assert.Equal(w.t, "E002", text(answer, "error", "data", "error_code"), "%s: the number is drawn from 1 to 10", e)
 			continue
 		}
@@ -117,11 +110,7 @@ func (w *world) answerAsManager(some []*exchange) {
 // meet replaces the players of a captured report by those of a match of this league.
 func meet(now map[string]string, report any, a *protocol.MatchAssignment) {
 	score, _ := member(report, "params", "result", "score").(map[string]any)
-	var ids []string
-	for id := range score {
-		ids = append(ids, id)
-	}
-	slices.Sort(ids)
+	ids := slices.Sorted(maps.Keys(score))
 	now[ids[0]], now[ids[1]] = a.PlayerA.PlayerID, a.PlayerB.PlayerID
 	if id := text(report, "params", "match_id"); id != "" {
 		now[id] = a.MatchID

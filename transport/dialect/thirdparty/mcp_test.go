@@ -7,7 +7,6 @@ import (
 	"io"
 	nethttp "net/http"
 	"net/http/httptest"
-	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -128,13 +127,7 @@ func (a *mcpAgent) ask(t *testing.T, caller transport.Caller, method protocol.Me
 	return text, err
 }
 
-// methodNamed is a row of the method table.
-func methodNamed(name string) protocol.MethodRow {
-	rows := protocol.Methods()
-	return rows[slices.IndexFunc(rows, func(m protocol.MethodRow) bool { return m.Name == name })]
-}
-
-var invite, choose = methodNamed(protocol.Invite.Name), methodNamed(protocol.ChooseParity.Name)
+var invite, choose = protocol.Invite.MethodRow, protocol.ChooseParity.MethodRow
 
 // ours and others are the names of tools.
 var (
@@ -143,15 +136,12 @@ var (
 )
 
 func TestAgentsThatAreOnlyMCPServersPlay(t *testing.T) {
-	stateless := &mcp.StreamableHTTPOptions{Stateless: true}
-	for name, change := range map[string]func(s *mcpShape){
-		"with sessions":           func(*mcpShape) {},
-		"with sessions, and JSON": func(s *mcpShape) { s.options = &mcp.StreamableHTTPOptions{JSONResponse: true} },
-		"without sessions":        func(s *mcpShape) { s.options = stateless },
+	for name, options := range map[string]*mcp.StreamableHTTPOptions{
+		"with sessions": nil, "with sessions, and JSON": {JSONResponse: true}, "without sessions": {Stateless: true},
 	} {
 		for kind, shape := range map[string]mcpShape{"our names": ours, "custom names": others} {
 			t.Run(name+", "+kind, func(t *testing.T) {
-				change(&shape)
+				shape.options = options
 				agent, caller := shape.start(t), newCaller(t)
 				for range 2 {
 					answer, err := agent.ask(t, caller, invite)

@@ -100,7 +100,7 @@ func (w *world) register(s entrant) string {
 	w.t.Helper()
 	all := captured(w.t, s.capture)
 	e := all[slices.IndexFunc(all, func(e *exchange) bool { return portOf(contact(e.Request)) == s.port })]
-	_, answer := w.post(w.life, at(managerPort), e.Request)
+	_, answer := w.post(at(managerPort), e.Request)
 	require.Equal(w.t, protocol.StatusAccepted, text(answer, "result", "status"), "%s: %s", e, written(answer))
 	return text(answer, "result", "player_id")
 }
@@ -204,7 +204,7 @@ func (f *thirdPartyLeague) matchID(b pairing) string {
 // tell calls a method of the referee, which must accept it.
 func (f *thirdPartyLeague) tell(method string, params map[string]any) {
 	f.t.Helper()
-	status, answer := f.post(f.life, at(f.judge), map[string]any{"jsonrpc": "2.0", "method": method, "params": params, "id": 7})
+	status, answer := f.post(at(f.judge), map[string]any{"jsonrpc": "2.0", "method": method, "params": params, "id": 7})
 	assert.Equal(f.t, nethttp.StatusOK, status)
 	assert.Nil(f.t, member(answer, "error"), "%s answered with %s", method, written(answer))
 	assert.NotNil(f.t, member(answer, "result"), "%s answered with %s", method, written(answer))
@@ -273,7 +273,7 @@ func (f *thirdPartyLeague) assign(round []pairing) {
 func (f *thirdPartyLeague) runMatches(round []pairing) {
 	e := f.started()
 	for _, b := range round {
-		status, answer := f.post(f.life, strings.TrimSuffix(at(f.judge), "/mcp")+e.Path, f.startOf(e, b))
+		status, answer := f.post(strings.TrimSuffix(at(f.judge), "/mcp")+e.Path, f.startOf(e, b))
 		require.Equal(f.t, nethttp.StatusOK, status, "%s", written(answer))
 		f.collect([]pairing{b})
 		assert.Equal(f.t, f.matchID(b), text(answer, "match_id"))

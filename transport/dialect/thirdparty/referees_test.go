@@ -87,19 +87,19 @@ func (w *world) conduct(how way, referees int) {
 	}
 	await(w, m.over)
 	require.NoError(w.t, m.failed)
-	done, points := theirs.results()
+	synctest.Wait() // for all answers
 	for _, row := range m.Standings() {
 		assert.Equal(w.t, players-1, row.Played, "%s", row.PlayerID)
 		assert.Zero(w.t, row.TechnicalLosses, "%s", row.PlayerID)
 		if referees == 1 {
-			assert.Equal(w.t, points[row.PlayerID], row.Points, "%s: the reports count", row.PlayerID)
+			assert.Equal(w.t, theirs.points[row.PlayerID], row.Points, "%s: the reports count", row.PlayerID)
 		}
 	}
-	for id, reported := range done {
+	for id, reported := range theirs.done {
 		assert.True(w.t, reported, "%s was not taken", id)
 	}
-	assert.NotEmpty(w.t, done)
-	assert.Equal(w.t, players*(players-1)/2, len(done)+ours.Record().Conducted)
+	assert.NotEmpty(w.t, theirs.done)
+	assert.Equal(w.t, players*(players-1)/2, len(theirs.done)+ours.Record().Conducted)
 	assert.Equal(w.t, referees == 2, ours.Record().Conducted > 0)
 }
 
@@ -124,7 +124,7 @@ func (w *world) thirdPartyReferee(how way) *thirdPartyReferee {
 	r := &thirdPartyReferee{world: w, way: how, all: captured(w.t, how.capture), done: map[string]bool{}, points: map[string]int{}}
 	w.thirdPartyAgent(refereePort, r)
 	e := r.find("register_referee")
-	_, answer := w.post(w.life, at(managerPort), replaced(e.Request, map[string]string{contact(e.Request): at(refereePort)}))
+	_, answer := w.post(at(managerPort), replaced(e.Request, map[string]string{contact(e.Request): at(refereePort)}))
 	require.Equal(w.t, protocol.StatusAccepted, text(answer, "result", "status"), "%s", written(answer))
 	r.id, r.token = text(answer, "result", "referee_id"), text(answer, "result", "auth_token")
 	return r
@@ -133,15 +133,6 @@ func (w *world) thirdPartyReferee(how way) *thirdPartyReferee {
 // find is the first exchange with one of some methods.
 func (r *thirdPartyReferee) find(methods ...string) *exchange {
 	return r.all[slices.IndexFunc(r.all, func(e *exchange) bool { return slices.Contains(methods, e.method()) })]
-}
-
-// results returns the matches, whether their reports were accepted, and the points, after
-// all answers.
-func (r *thirdPartyReferee) results() (done map[string]bool, points map[string]int) {
-	synctest.Wait()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return maps.Clone(r.done), maps.Clone(r.points)
 }
 
 // A task is a match that was started.
@@ -297,7 +288,7 @@ func (r *thirdPartyReferee) ask(e *exchange, endpoint string, x task, more map[s
 }
 
 func (r *thirdPartyReferee) send(endpoint string, e *exchange, params map[string]any) any {
-	_, answer := r.post(r.life, endpoint, map[string]any{"jsonrpc": "2.0", "method": e.method(), "params": params, "id": 7})
+	_, answer := r.post(endpoint, map[string]any{"jsonrpc": "2.0", "method": e.method(), "params": params, "id": 7})
 	return answer
 }
 

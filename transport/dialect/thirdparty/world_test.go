@@ -50,43 +50,21 @@ type world struct {
 	t       *testing.T
 	clock   *protocol.Clock
 	life    context.Context
-	end     context.CancelFunc
 	folder  store.Folder // the data folder of our managers and referees; "" for none
 	running sync.WaitGroup
 
 	pipes pipenet.Network
-
-	mu      sync.Mutex
-	closing []func()
 }
 
 // inAWorld runs a test at the time of the captures. No goroutine outlives it.
 func inAWorld(t *testing.T, story func(w *world)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		w := &world{t: t, clock: protocol.SystemClock()}
-		w.life, w.end = context.WithCancel(context.Background())
+		w := &world{t: t, clock: protocol.SystemClock(), life: t.Context()}
+		t.Cleanup(w.running.Wait) // it runs last, and the context ends first
 		time.Sleep(time.Until(time.Date(2026, 11, 20, 16, 45, 0, 0, time.UTC)))
-		defer w.close()
 		story(w)
 	})
-}
-
-func (w *world) close() {
-	w.end()
-	w.mu.Lock()
-	closing := w.closing
-	w.mu.Unlock()
-	for i := range closing {
-		closing[len(closing)-1-i]()
-	}
-	w.running.Wait()
-}
-
-func (w *world) atEnd(f func()) {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.closing = append(w.closing, f)
 }
 
 // serve serves our agent at a port.
@@ -95,7 +73,7 @@ func (w *world) serve(port int, mux *transport.Mux, c http.Config) {
 	server := http.NewServer(mux, c)
 	l := w.pipes.Listen("localhost:" + strconv.Itoa(port))
 	w.running.Go(func() { _ = server.Serve(l) })
-	w.atEnd(func() {
+	w.t.Cleanup(func() {
 		ended, cancel := context.WithCancel(context.Background())
 		cancel() // ends the calls that still wait
 		_ = server.Shutdown(ended)
@@ -107,14 +85,14 @@ func (w *world) thirdPartyAgent(port int, handle nethttp.Handler) {
 	server := &nethttp.Server{Handler: handle, ReadHeaderTimeout: 5 * time.Second}
 	l := w.pipes.Listen("localhost:" + strconv.Itoa(port))
 	w.running.Go(func() { _ = server.Serve(l) })
-	w.atEnd(func() { _ = server.Close() })
+	w.t.Cleanup(func() { _ = server.Close() })
 }
 
 // edge is the bridge of our agent, and its carrier.
 func (w *world) edge(endpoint string, maxReply int64) (*bridge.Bridge, *http.Client) {
 	d := bridge.New(bridge.Options{Endpoint: endpoint, Clock: w.clock, Log: zerolog.Nop()})
 	c := http.NewClient(http.ClientConfig{MaxReply: maxReply, Dial: w.pipes.Dial, Dialect: d})
-	w.atEnd(c.Close)
+	w.t.Cleanup(c.Close)
 	return d, c
 }
 
@@ -140,7 +118,7 @@ func (w *world) manager(players, referees int, change ...func(*manager.Options))
 	if w.folder != "" {
 		keep, _, err := manager.OpenFiles(w.folder, leagueID, false, nil)
 		require.NoError(w.t, err)
-		w.atEnd(func() { _ = keep.Close() })
+		w.t.Cleanup(func() { _ = keep.Close() })
 		o.Files = keep
 	}
 	for _, set := range change {
@@ -172,7 +150,7 @@ func (w *world) referee(port int) *referee.Referee {
 		Nonce: func(matchID string) protocol.Secret { return sha256.Sum256([]byte("nonce/" + matchID)) },
 	})
 	require.NoError(w.t, err)
-	w.atEnd(r.Close)
+	w.t.Cleanup(r.Close)
 	mux := transport.NewMux(zerolog.Nop())
 	r.Mount(mux)
 	w.serve(port, mux, http.Config{MaxBody: small, MaxBearerBody: large, Identify: r.Identify, Dialect: d})
@@ -203,10 +181,10 @@ func (w *world) player(port int) *player.Player {
 }
 
 // post makes a POST as a third-party agent.
-func (w *world) post(ctx context.Context, url string, body any) (status int, answer any) {
+func (w *world) post(url string, body any) (status int, answer any) {
 	w.t.Helper()
 	client := &nethttp.Client{Transport: &nethttp.Transport{DialContext: w.pipes.Dial, DisableKeepAlives: true}}
-	q, err := nethttp.NewRequestWithContext(ctx, nethttp.MethodPost, url, strings.NewReader(written(body)))
+	q, err := nethttp.NewRequestWithContext(w.life, nethttp.MethodPost, url, strings.NewReader(written(body)))
 	require.NoError(w.t, err)
 	q.Header.Set("Content-Type", "application/json")
 	r, err := client.Do(q)
