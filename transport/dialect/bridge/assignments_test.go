@@ -50,24 +50,22 @@ func reportOf(t *testing.T, p *Bridge, report string) string {
 	return string(asked.Message)
 }
 
-// The leagues of package thirdparty have the forms in which a referee accepts a match.
+// The leagues of package thirdparty have the forms in which a referee accepts a match, and
+// TestEachKindOfServerIsUnderstoodInOneCall has other rejections.
 func TestRefereeGetsTheNextFormAfterARejection(t *testing.T) {
 	for name, referee := range map[string]struct {
-		status                    int
 		first, of, answer, wanted string // the answers to start_match, and to another method
 	}{
-		"an error of the protocol": {200, `{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: message_type"},"id":1}`, "assign_match", `{"result":{"status":"ok"}}`, "ACCEPTED"},
-		"a failure":                {500, "Internal Server Error", "assign_match", `{"result":{"status":"ok"}}`, "ACCEPTED"},
-		"an HTML page":             {200, "<html>", "assign_match", `{"result":{"status":"ok"}}`, "ACCEPTED"},
-		"busy":                     {200, notFound, "START_MATCH", `{"result":{"status":"busy"}}`, "BUSY"},
-		"refused":                  {200, notFound, "START_MATCH", `{"result":{"status":"Rejected","reason":"no"}}`, "REJECTED"},
+		"an error of the protocol": {`{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: message_type"},"id":1}`, "assign_match", `{"result":{"status":"ok"}}`, "ACCEPTED"},
+		"busy":                     {notFound, "START_MATCH", `{"result":{"status":"busy"}}`, "BUSY"},
+		"refused":                  {notFound, "START_MATCH", `{"result":{"status":"Rejected","reason":"no"}}`, "REJECTED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, s := newTestPeers(zerolog.Nop()), &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 				if asked.Text("method") == referee.of {
 					return 200, referee.answer
 				}
-				return referee.status, referee.first
+				return 200, referee.first
 			}}
 			ack := assigned(t, p, s.post, theAssignment)
 			assert.Equal(t, referee.wanted, ack.Text("status"))
@@ -83,7 +81,7 @@ func TestOnlyOurRefereesGetAccessTokens(t *testing.T) {
 	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
 	p := newTestPeers(zerolog.Nop())
 	ack := resultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"ACCEPTED","match_id":"R1M1","draw_commitment":"` + strings.Repeat("a", 64) + `"},"id":7}`
-	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, ack }}
+	s := always(200, ack)
 	assert.Equal(t, strings.Repeat("a", 64), assigned(t, p, s.post, withToken).Text("draw_commitment"))
 	assert.Equal(t, []string{string(asking("start_match", withToken))}, s.bodies)
 	assert.Empty(t, p.assigned.values)
@@ -104,9 +102,8 @@ func TestOnlyOurRefereesGetAccessTokens(t *testing.T) {
 func TestBusyRefereeGetsNoOtherForm(t *testing.T) {
 	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
 	p := newTestPeers(zerolog.Nop())
-	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
-		return 200, resultHead + `{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","reason":"full"},"id":7}`
-	}}
+	s := always(200,
+		resultHead+`{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","reason":"full"},"id":7}`)
 	for _, assignment := range []string{withToken, theAssignment, theAssignment} {
 		ack := assigned(t, p, s.post, assignment)
 		assert.Equal(t, []string{"BUSY", "full"}, []string{ack.Text("status"), ack.Text("reason")})
@@ -138,9 +135,7 @@ func TestRefereeThatAnswersAfterTheMatchHasAcceptedIt(t *testing.T) {
 func TestRefereeThatReportsNothingGetsTheNextForm(t *testing.T) {
 	var log bytes.Buffer
 	p := newTestPeers(zerolog.New(&log))
-	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) {
-		return 200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}`
-	}}
+	s := always(200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":1}`)
 	forms := formsOf("start_match")
 	var methods []string
 	for range forms + 1 {
@@ -266,7 +261,7 @@ func TestReportWithoutMatchIsNotAboutAMatchThatFailed(t *testing.T) {
 func openMatches(t *testing.T) *Bridge {
 	t.Helper()
 	p := newTestPeers(zerolog.Nop())
-	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	s := always(200, `{"result":{"status":"ok"}}`)
 	assigned(t, p, s.post, theAssignment)
 	assigned(t, p, s.post, assignmentOf("R1M2", "P03", "P04"))
 	return p
@@ -322,7 +317,7 @@ func TestReportIsCompleted(t *testing.T) {
 // With two legs a pair meets twice. A repeated report is about the same match as before.
 func TestReportWithoutMatchIsAboutTheOpenMatchOfThePair(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	s := always(200, `{"result":{"status":"ok"}}`)
 	report := `{"result":{"winner":"DRAW","score":{"P01":"even","P02":"even"}}}`
 	matchOf := func() string { return protocol.ParseObject([]byte(reportOf(t, p, report))).Text("match_id") }
 	assigned(t, p, s.post, theAssignment)
@@ -354,7 +349,7 @@ func TestOtherReportsStayUnchanged(t *testing.T) {
 // referee.
 func TestReassignedMatchBelongsToTheNewReferee(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
-	s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, `{"result":{"status":"ok"}}` }}
+	s := always(200, `{"result":{"status":"ok"}}`)
 	assigned(t, p, s.post, theAssignment)
 	report := `{"sender":"referee:REF02","match_id":"R1M1","result":{"winner":null,"score":{"P01":1,"P02":1},"details":{"status":"DRAW"}}}`
 	assert.Equal(t, report, reportOf(t, p, report), "it stays unchanged")

@@ -66,12 +66,25 @@ const (
 	notFound   = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`
 )
 
+// responseOf makes a call that arrives, and returns the response.
+func responseOf(t *testing.T, p *Bridge, post transport.Post, method, message string) (status int, answer string) {
+	t.Helper()
+	status, body, err := p.call(t.Context(), there, "", method, asking(method, message), post)
+	require.NoError(t, err)
+	return status, string(body)
+}
+
+// callOf is responseOf with HTTP status 200.
 func callOf(t *testing.T, p *Bridge, s *thirdPartyAgent, method, message string) string {
 	t.Helper()
-	status, answer, err := p.call(t.Context(), there, "", method, asking(method, message), s.post)
-	require.NoError(t, err)
+	status, answer := responseOf(t, p, s.post, method, message)
 	assert.Equal(t, 200, status)
-	return string(answer)
+	return answer
+}
+
+// always has a third-party agent give one answer.
+func always(status int, answer string) *thirdPartyAgent {
+	return &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return status, answer }}
 }
 
 func TestErrorAboutContentEndsTheSearch(t *testing.T) {
@@ -91,7 +104,7 @@ func TestErrorAboutContentEndsTheSearch(t *testing.T) {
 			if strings.Contains(name, "HTTP") {
 				status = 400
 			}
-			s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return status, answer }}
+			s := always(status, answer)
 			callOf(t, p, s, "choose_parity", choiceCall)
 			assert.Equal(t, 1, s.tries())
 		})
@@ -117,17 +130,16 @@ func TestAgentThatRejectsAllFormsIsCalledInOneForm(t *testing.T) {
 			{200, `{"jsonrpc":"2.0","result":{"status":"ok"},"id":7}`}, {200, `{"jsonrpc":"2.0","result":null,"id":7}`},
 		} {
 			p := newTestPeers(zerolog.Nop())
-			s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return refusal.status, refusal.answer }}
+			s := always(refusal.status, refusal.answer)
 			ask := func() []any {
-				status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
-				require.NoError(t, err)
-				return []any{status, string(answer)}
+				status, answer := responseOf(t, p, s.post, "choose_parity", choiceCall)
+				return []any{status, answer}
 			}
 			first := ask()
 			tried := slices.Clone(s.bodies)
 			assert.Len(t, tried, formsOf("choose_parity"), refusal)
 			assert.Equal(t, string(asking("choose_parity", choiceCall)), tried[0])
-			assert.Zero(t, repeated(tried), "no form twice")
+			assert.Len(t, slices.Compact(slices.Sorted(slices.Values(tried))), len(tried), "no form twice")
 			s.tries()
 			assert.Equal(t, first, ask())
 			assert.Equal(t, []string{tried[0]}, s.bodies, "the protocol's own form alone")
@@ -137,18 +149,6 @@ func TestAgentThatRejectsAllFormsIsCalledInOneForm(t *testing.T) {
 			assert.Equal(t, formsOf("choose_parity"), s.tries(), "after a while all are tried again")
 		}
 	})
-}
-
-// repeated is the number of texts that are repetitions.
-func repeated(texts []string) (n int) {
-	seen := map[string]bool{}
-	for _, text := range texts {
-		if seen[text] {
-			n++
-		}
-		seen[text] = true
-	}
-	return n
 }
 
 // After a form is learned, a rejection leads to no other form, also where the learned form
@@ -167,9 +167,8 @@ func TestLearnedFormIsTheOnlyOneThatIsTried(t *testing.T) {
 			rejects = true
 			s.tries()
 			for range 3 {
-				got, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
-				require.NoError(t, err)
-				assert.Equal(t, []any{status, rejection}, []any{got, string(answer)})
+				got, answer := responseOf(t, p, s.post, "choose_parity", choiceCall)
+				assert.Equal(t, []any{status, rejection}, []any{got, answer})
 				assert.Equal(t, 1, s.tries(), name)
 			}
 			rejects = false
@@ -208,10 +207,8 @@ func TestRememberedEndpointsAreBounded(t *testing.T) {
 	assert.NotContains(t, p.peers.values, "http://h0/mcp", "the first is forgotten")
 	assert.Contains(t, p.peers.values, fmt.Sprintf("http://h%d/mcp", maxKept+99))
 	first := p.peers.keys[0]
-	s.answer = func(string, protocol.Object) (int, string) {
-		return 200, `{"jsonrpc":"2.0","id":7,"result":{"status":"received"}}`
-	}
-	callOf(t, p, s, "notify_match_result", gameOver)
+	received := always(200, `{"jsonrpc":"2.0","id":7,"result":{"status":"received"}}`)
+	callOf(t, p, received, "notify_match_result", gameOver)
 	assert.NotContains(t, p.peers.values, there, "an agent that needs only the specification's form evicts no other")
 	assert.Equal(t, first, p.peers.keys[0])
 }
@@ -267,7 +264,7 @@ func TestManagerMessageIsNotRepeatedForAnotherReason(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newTestPeers(zerolog.Nop())
-			s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 400, refusal }}
+			s := always(400, refusal)
 			method, message, tries := "notify_round", `{"message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager"}`, 1
 			switch name {
 			case "a sender that is refused again":
@@ -425,14 +422,13 @@ func TestNoticeWithoutAToolIsRejected(t *testing.T) {
 	var log bytes.Buffer
 	p := newTestPeers(zerolog.New(&log))
 	agent := &toolAgent{tools: `{"name":"game_invitation"}`, answer: func(string, string) string { return `{"structuredContent":{"accept":true}}` }}
-	_, _, err := p.call(t.Context(), there, "", "handle_game_invitation", asking("handle_game_invitation", invitation), agent.post)
-	require.NoError(t, err)
-	_, answer, err := p.call(t.Context(), there, "", "notify_match_result", asking("notify_match_result", gameOver), func(context.Context, string, map[string]string, []byte) (transport.Posted, error) {
+	responseOf(t, p, agent.post, "handle_game_invitation", invitation)
+	noCall := func(context.Context, string, map[string]string, []byte) (transport.Posted, error) {
 		assert.Fail(t, "the agent was called")
 		return transport.Posted{}, nil
-	})
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"the agent has no MCP tool for this call"},"id":7}`, string(answer))
+	}
+	_, answer := responseOf(t, p, noCall, "notify_match_result", gameOver)
+	assert.JSONEq(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"the agent has no MCP tool for this call"},"id":7}`, answer)
 	assert.Equal(t, 1, strings.Count(log.String(), "MCP_TOOLS_LISTED"))
 	assert.Contains(t, log.String(), "the agent has no MCP tool for this call")
 }
@@ -441,13 +437,12 @@ func TestNoticeWithoutAToolIsRejected(t *testing.T) {
 func TestBusyServerEndsTheSearch(t *testing.T) {
 	p := newTestPeers(zerolog.Nop())
 	last := ""
-	status, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall),
-		func(_ context.Context, _ string, _ map[string]string, body []byte) (transport.Posted, error) {
-			if last = protocol.ParseObject(body).Text("method"); last == "initialize" {
-				return transport.Posted{Status: 503}, nil
-			}
-			return transport.Posted{Status: 400}, nil
-		})
-	require.NoError(t, err)
+	post := func(_ context.Context, _ string, _ map[string]string, body []byte) (transport.Posted, error) {
+		if last = protocol.ParseObject(body).Text("method"); last == "initialize" {
+			return transport.Posted{Status: 503}, nil
+		}
+		return transport.Posted{Status: 400}, nil
+	}
+	status, _ := responseOf(t, p, post, "choose_parity", choiceCall)
 	assert.Equal(t, []any{503, "initialize"}, []any{status, last})
 }

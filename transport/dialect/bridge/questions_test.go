@@ -373,8 +373,7 @@ func TestInvalidOrUnauthenticatedStartIsRejected(t *testing.T) {
 // A referee conducts the matches of an announced round that name its id or its endpoint,
 // later if it has no free slot. Its manager may call it within a report.
 func TestRefereeStartsItsMatchesOfAnAnnouncedRound(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inVirtualTime(t, func(t *testing.T, w *world) {
 		between(w)
 		a := w.referee(ourReferee, "REF01", 1)
 		w.onReport = func() { // while the referee reports
@@ -404,8 +403,7 @@ func TestRefereeStartsItsMatchesOfAnAnnouncedRound(t *testing.T) {
 
 // Waiting matches start even if the report of the match before is refused.
 func TestMatchesWaitForAFreeSlot(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inVirtualTime(t, func(t *testing.T, w *world) {
 		w.refuses = true
 		between(w)
 		a := w.referee(ourReferee, "REF01", 1)
@@ -446,8 +444,7 @@ func register(t *testing.T, calls caller, method string) {
 func TestRunMatchAnswersWithTheResult(t *testing.T) {
 	body := `{"match_id":"R1M1","round_id":1,"player_a_id":"P01","player_b_id":"P02","player_a_endpoint":"http://localhost:8101/mcp","player_b_endpoint":"http://localhost:8102/mcp"}`
 	t.Run("the manager answers the report meanwhile", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inVirtualTime(t, func(t *testing.T, w *world) {
 			between(w)
 			a := w.referee(ourReferee, "REF01", 1)
 			began := time.Now()
@@ -464,8 +461,7 @@ func TestRunMatchAnswersWithTheResult(t *testing.T) {
 		})
 	})
 	t.Run("the manager serves one request at a time", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t)
+		inVirtualTime(t, func(t *testing.T, w *world) {
 			between(w)
 			answered := make(chan struct{})
 			w.onReport = func() { <-answered }
@@ -478,8 +474,7 @@ func TestRunMatchAnswersWithTheResult(t *testing.T) {
 		})
 	})
 	t.Run("the match takes longer than an answer may", func(t *testing.T) {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld(t) // without players: each is tried for a while
+		inVirtualTime(t, func(t *testing.T, w *world) { // without players: each is tried for a while
 			a := w.referee(ourReferee, "REF01", 1)
 			ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 			defer cancel()
@@ -492,8 +487,7 @@ func TestRunMatchAnswersWithTheResult(t *testing.T) {
 
 // A manager may begin its league before it answers the last registration.
 func TestStartBeforeTheRegistrationIsReadIsServed(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(t)
+	inVirtualTime(t, func(t *testing.T, w *world) {
 		between(w)
 		a, calls := w.enter(ourReferee)
 		a.mux.Handle("start_match", func(b []byte) (any, error) { return b, nil }, func(_ context.Context, _ string, params any) (any, error) {

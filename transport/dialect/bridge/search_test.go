@@ -140,10 +140,9 @@ func TestEachKindOfServerIsUnderstoodInOneCall(t *testing.T) {
 					for range 2 {
 						p.served(asking("report_match_result", `{"match_id":"R1M1"}`), []byte(resultHead+`{},"id":1}`)) // a start is proven by a report
 						s.tries()
-						status, answer, err := p.call(t.Context(), there, "", q.method, asking(q.method, q.message), s.post)
-						require.NoError(t, err)
+						status, answer := responseOf(t, p, s.post, q.method, q.message)
 						require.Equal(t, 200, status, "%s: %s", q.method, answer)
-						assert.Contains(t, string(answer), said, q.method)
+						assert.Contains(t, answer, said, q.method)
 						most := formsOf(q.method)
 						if n > 0 && q.method != "start_match" { // it is known how the agent wants to be asked
 							most = 6
@@ -211,7 +210,7 @@ func TestSearchEndsAfterHalfOfTheWindowAndGoesOnInTheNextCall(t *testing.T) {
 func TestTimeoutIsNoRejection(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newTestPeers(zerolog.Nop())
-		s := &thirdPartyAgent{answer: func(string, protocol.Object) (int, string) { return 200, chooses }}
+		s := always(200, chooses)
 		answer, err := limited(t, p, 30*time.Second, "choose_parity", choiceCall, delayed(s, func(protocol.Object) time.Duration { return 29 * time.Second }))
 		require.NoError(t, err)
 		assert.Equal(t, chooses, answer)
@@ -255,7 +254,7 @@ func TestSlowPlayerIsUnderstoodInTheNextCall(t *testing.T) {
 // The next call begins with the same form.
 func TestUnavailableAgentIsNotAskedInOtherForms(t *testing.T) {
 	for _, status := range []int{429, 502, 503, 504} {
-		p, waits := newTestPeers(zerolog.Nop()), false
+		p, waits := newTestPeers(zerolog.Nop()), true
 		s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
 			switch {
 			case asked.Text("method") == "choose_parity":
@@ -265,11 +264,9 @@ func TestUnavailableAgentIsNotAskedInOtherForms(t *testing.T) {
 			}
 			return 200, chooses
 		}}
-		waits = true
-		got, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
-		require.NoError(t, err)
+		got, answer := responseOf(t, p, s.post, "choose_parity", choiceCall)
 		assert.Equal(t, status, got)
-		assert.Contains(t, string(answer), "RATE_LIMITED")
+		assert.Contains(t, answer, "RATE_LIMITED")
 		assert.Equal(t, 2, s.tries())
 		waits = false
 		assert.Equal(t, chooses, callOf(t, p, s, "choose_parity", choiceCall))
@@ -311,9 +308,8 @@ func TestMostInformativeRejectionIsReturned(t *testing.T) {
 				n++
 				return r.status, r.answer
 			}}
-			status, answer, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
-			require.NoError(t, err)
-			assert.Equal(t, []any{ranking[best].status, wanted[best]}, []any{status, string(answer)}, at)
+			status, answer := responseOf(t, p, s.post, "choose_parity", choiceCall)
+			assert.Equal(t, []any{ranking[best].status, wanted[best]}, []any{status, answer}, at)
 		}
 	}
 }
@@ -330,9 +326,8 @@ func TestFailureInTheLikeliestFormIsMoreThanAnUnknownMethod(t *testing.T) {
 			return 200, notFound
 		}}
 		for n := range 3 {
-			got, said, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", choiceCall), s.post)
-			require.NoError(t, err)
-			assert.Equal(t, []any{status, answer}, []any{got, string(said)})
+			got, said := responseOf(t, p, s.post, "choose_parity", choiceCall)
+			assert.Equal(t, []any{status, answer}, []any{got, said})
 			assert.Equal(t, string(asking("choose_parity", choiceCall)), s.bodies[0], "the %d-th call begins with it", n)
 			s.tries()
 		}
@@ -369,8 +364,8 @@ func TestRejectionIsLoggedOnceWithoutTokens(t *testing.T) {
 
 	log.Reset()
 	status, rejection = 400, `{"error":{"code":-32000,"message":"bad token `+token[:12]+`"}}`
-	callAndIgnore(t, p, s, message)
-	callAndIgnore(t, p, s, message)
+	responseOf(t, p, s.post, "choose_parity", message)
+	responseOf(t, p, s.post, "choose_parity", message)
 	require.Equal(t, 1, strings.Count(log.String(), "\n"), "another rejection is news: %s", log.String())
 	line = protocol.ParseObject(log.Bytes())
 	assert.Equal(t, []int{400, -32000}, []int{line.Integer("http_status"), line.Integer("jsonrpc_code")})
@@ -381,12 +376,6 @@ func TestRejectionIsLoggedOnceWithoutTokens(t *testing.T) {
 	c := call{Request: &transport.Request{}, method: dialect.MethodOf("choose_parity"), asked: dialect.Call{Message: []byte(choiceCall), ID: []byte("7")}}
 	r := c.read(dialect.SpecForm("choose_parity"), 404, []byte(long))
 	assert.Equal(t, `"`+strings.Repeat(`\u00e9`, 100)+`"`, r.excerpt, "of a long one the first 200 bytes")
-}
-
-func callAndIgnore(t *testing.T, p *Bridge, s *thirdPartyAgent, message string) {
-	t.Helper()
-	_, _, err := p.call(t.Context(), there, "", "choose_parity", asking("choose_parity", message), s.post)
-	require.NoError(t, err)
 }
 
 // RECEIVED announces a later answer. It is no acceptance and no choice.
@@ -447,11 +436,7 @@ func TestRejectedNoticeIsAnErrorOfJSONRPC(t *testing.T) {
 			}
 			return 200, `{"jsonrpc":"2.0","result":{"status":"received"},"id":7}`
 		}}
-		call := func() (int, string) {
-			got, said, err := p.call(t.Context(), there, "", "notify_match_result", asking("notify_match_result", gameOver), s.post)
-			require.NoError(t, err)
-			return got, string(said)
-		}
+		call := func() (int, string) { return responseOf(t, p, s.post, "notify_match_result", gameOver) }
 		for range 3 {
 			got, said := call()
 			assert.Equal(t, status, got)

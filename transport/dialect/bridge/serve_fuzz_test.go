@@ -3,7 +3,10 @@ package bridge_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"net/netip"
+	"os"
+	"path/filepath"
 	"testing"
 	"unicode/utf8"
 
@@ -20,9 +23,19 @@ import (
 // JSON or empty. The codec gets the body unchanged or one JSON call, and a body that is no
 // JSON object unchanged.
 func FuzzServe(f *testing.F) {
-	for capture, files := range captures() {
-		for _, e := range captured(f, capture, append(files, "registration")...) {
-			f.Add(e.Path, text(f, e.Request), true)
+	files, err := filepath.Glob("../testdata/peers/*/*.json")
+	require.NoError(f, err)
+	require.NotEmpty(f, files)
+	for _, file := range files {
+		var captured []struct {
+			Path    string
+			Request jsontext.Value
+		}
+		exchanges, err := os.ReadFile(file)
+		require.NoError(f, err)
+		require.NoError(f, json.Unmarshal(exchanges, &captured))
+		for _, e := range captured {
+			f.Add(e.Path, string(e.Request), true)
 		}
 	}
 	for _, body := range []string{
@@ -78,11 +91,4 @@ func FuzzServe(f *testing.F) {
 			require.Equal(t, 1, served)
 		}
 	})
-}
-
-// captures are the captures of third-party leagues, with their files of matches.
-func captures() map[string][]string {
-	return map[string][]string{
-		"maker-a": {"match1"}, "maker-b": {"match1", "other"}, "maker-c": {"match1"}, "maker-d": {"match1"}, "maker-e": {"match1", "other"},
-	}
 }

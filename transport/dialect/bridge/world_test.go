@@ -7,7 +7,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -30,27 +29,6 @@ import (
 
 // object is a JSON object as a third-party agent sees it.
 type object = map[string]any
-
-// An exchange, as captured.
-type exchange struct {
-	Port     int    `json:"server_port"`
-	Path     string `json:"path"`
-	Request  object `json:"request"`
-	Response object `json:"response"`
-}
-
-// captured are the exchanges of a capture, in order.
-func captured(t testing.TB, capture string, files ...string) (all []exchange) {
-	t.Helper()
-	for _, file := range files {
-		text, err := os.ReadFile(filepath.Join("..", "testdata", "peers", capture, file+".json"))
-		require.NoError(t, err)
-		var some []exchange
-		require.NoError(t, json.Unmarshal(text, &some))
-		all = append(all, some...)
-	}
-	return all
-}
 
 // A world has agents with a bridge each, and delivers their calls.
 type world struct {
