@@ -1,11 +1,11 @@
 package page_test
 
 import (
-	"context"
 	"html"
 	"net/http"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -22,42 +22,22 @@ import (
 // secret marks everything that no page may contain.
 const secret = "SECRET-7f3a"
 
-// A leakyTape is a tape whose events have a secret in each member that journal.Public removes,
-// and that has a transcript of each attempt.
-type leakyTape struct {
-	*tape
-
-	t        *testing.T
-	recorded map[league.MatchID]bool // by the events that were played
-}
-
-func (s *leakyTape) Events(ctx context.Context, from int) ([]*journal.Event, error) {
-	events, err := s.tape.Events(ctx, from)
-	for _, e := range events {
-		switch d := e.Data.(type) {
-		case *journal.Created:
-			d.Simulation = &journal.Simulation{Strategies: []string{secret}, Faults: secret}
-		case *journal.AgentRegistered:
-			d.Endpoint, d.Registration = "http://"+secret+"/mcp", secret
-		case *journal.AgentReturned:
-			d.Endpoint = "http://" + secret + "/mcp"
-		case *journal.AgentFailed:
-			d.Reason = secret
-		case *journal.MatchDeclined:
-			d.Reason = secret
-		case *journal.AttemptLost:
-			d.Reason, d.Report = secret, &journal.MatchReported{Result: league.Result{Reason: secret}}
-		case *journal.MatchReported:
-			s.recorded[d.MatchID] = true
-		}
+// leak puts a secret in each member of an event that journal.Public removes.
+func leak(e *journal.Event) {
+	switch d := e.Data.(type) {
+	case *journal.Created:
+		d.Simulation = &journal.Simulation{Strategies: []string{secret}, Faults: secret}
+	case *journal.AgentRegistered:
+		d.Endpoint, d.Registration = "http://"+secret+"/mcp", secret
+	case *journal.AgentReturned:
+		d.Endpoint = "http://" + secret + "/mcp"
+	case *journal.AgentFailed:
+		d.Reason = secret
+	case *journal.MatchDeclined:
+		d.Reason = secret
+	case *journal.AttemptLost:
+		d.Reason, d.Report = secret, &journal.MatchReported{Result: league.Result{Reason: secret}}
 	}
-	return events, err
-}
-
-// Transcript must not be called for a match without a recorded result.
-func (s *leakyTape) Transcript(_ context.Context, at league.Attempt) (*store.Match, error) {
-	assert.True(s.t, s.recorded[at.MatchID], "a page asks for the transcript of %v", at)
-	return nil, page.ErrNotRecorded
 }
 
 var linked = regexp.MustCompile(`(?:href|action|src|hx-get)="(/[^"]*)"`)
@@ -102,10 +82,20 @@ func starts() []string {
 func TestHiddenMembersReachNoPage(t *testing.T) {
 	for _, name := range []string{"finished", "half_played"} {
 		t.Run(name, func(t *testing.T) {
-			tape := newTape(t, name, "league_2025_even_odd")
+			tape := newTape(t, name)
 			synctest.Test(t, func(t *testing.T) {
-				leaky := &leakyTape{tape: tape, t: t, recorded: map[league.MatchID]bool{}}
-				s := serve(t, leaky)
+				recorded := map[league.MatchID]bool{} // by the events that were played
+				tape.change = func(e *journal.Event) {
+					leak(e)
+					if d, ok := e.Data.(*journal.MatchReported); ok {
+						recorded[d.MatchID] = true
+					}
+				}
+				tape.transcript = func(at league.Attempt) (*store.Match, error) {
+					assert.True(t, recorded[at.MatchID], "a page asks for the transcript of %v", at)
+					return nil, page.ErrNotRecorded
+				}
+				s := serve(t, tape)
 				tape.play(1)
 				synctest.Wait()
 				r := s.stream("")
@@ -129,81 +119,35 @@ func TestHiddenMembersReachNoPage(t *testing.T) {
 	}
 }
 
-// A changer is a tape that another league can replace.
-type changer struct {
-	*tape
-
-	replaced bool // the next call says so
-	read     []league.Attempt
-	names    func(name string) string
-}
-
-func (s *changer) Events(ctx context.Context, from int) ([]*journal.Event, error) {
-	if s.replaced {
-		s.replaced = false
-		return nil, page.ErrReplaced
-	}
-	events, err := s.tape.Events(ctx, from)
-	for _, e := range events {
-		if d, ok := e.Data.(*journal.AgentRegistered); ok && s.names != nil {
-			d.DisplayName = s.names(d.DisplayName)
+// renamed has the agents of a tape get other names.
+func renamed(tape *tape) {
+	tape.change = func(e *journal.Event) {
+		if d, ok := e.Data.(*journal.AgentRegistered); ok {
+			d.DisplayName = "New " + d.DisplayName
 		}
-	}
-	return events, err
-}
-
-func (s *changer) Transcript(_ context.Context, at league.Attempt) (*store.Match, error) {
-	s.read = append(s.read, at)
-	return &store.Match{}, nil
-}
-
-// replace begins the league again, with other names and some of its events.
-func (s *changer) replace(events int) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.names = func(name string) string { return "New " + name }
-	s.replaced, s.played = true, events
-	close(s.more)
-	s.more = make(chan struct{})
-}
-
-func (s *changer) Wait(ctx context.Context, from int) error {
-	s.mu.Lock()
-	ready, more := s.replaced || s.played >= from, s.more
-	s.mu.Unlock()
-	if ready {
-		return nil
-	}
-	select {
-	case <-more:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
 	}
 }
 
 // A league that replaces another one shows nothing of it, also if it has as many rounds.
 func TestLeagueThatReplacesAnotherShowsItsOwnNumbers(t *testing.T) {
-	source := &changer{tape: newTape(t, "finished", "league_2025_even_odd")}
-	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, source)
-		source.play(len(source.lines))
+	inBubble(t, func(t *testing.T, s *server, tape *tape) {
+		tape.play(len(tape.lines))
 		require.NotContains(t, s.get("/statistics").Body.String(), "New ")
-		source.replace(len(source.lines))
+		renamed(tape)
+		tape.replace(len(tape.lines))
 		synctest.Wait()
 		assert.Contains(t, s.get("/statistics").Body.String(), "New ")
 	})
 }
 
 func TestStreamOfALeagueThatReplacesOneThatIsOverStaysOpen(t *testing.T) {
-	source := &changer{tape: newTape(t, "finished", "league_2025_even_odd")}
-	synctest.Test(t, func(t *testing.T) {
-		s := serve(t, source)
-		source.play(len(source.lines))
+	inBubble(t, func(t *testing.T, s *server, tape *tape) {
+		tape.play(len(tape.lines))
 		over := s.stream("")
 		<-over.done
 		require.Contains(t, over.take(), "event: over\n")
-		source.replace(source.find(t, "completed", 1) - 1)
+		renamed(tape)
+		tape.replace(tape.find(t, "completed", 1) - 1)
 		synctest.Wait()
 		time.Sleep(time.Second)
 		r := s.stream("")
@@ -215,49 +159,38 @@ func TestStreamOfALeagueThatReplacesOneThatIsOverStaysOpen(t *testing.T) {
 	})
 }
 
-// A slowSource reads a transcript until it may go on.
-type slowSource struct {
-	*tape
-
-	reading int // at once
-	most    int
-	next    chan struct{}
-}
-
-func (s *slowSource) Transcript(context.Context, league.Attempt) (*store.Match, error) {
-	s.mu.Lock()
-	s.reading++
-	s.most = max(s.most, s.reading)
-	s.mu.Unlock()
-	<-s.next
-	s.mu.Lock()
-	s.reading--
-	s.mu.Unlock()
-	return &store.Match{}, nil
-}
-
 // Transcripts cost the processor that the agents of the league need, too.
 func TestManyRequestsReadFewTranscriptsAtOnce(t *testing.T) {
-	source := &slowSource{tape: newTape(t, "finished", "league_2025_even_odd"), next: make(chan struct{})}
-	synctest.Test(t, func(t *testing.T) {
-		source.next = make(chan struct{})
-		s := serve(t, source)
-		source.play(len(source.lines))
+	inBubble(t, func(t *testing.T, s *server, tape *tape) {
+		var mu sync.Mutex
+		reading, most, next := 0, 0, make(chan struct{})
+		tape.transcript = func(league.Attempt) (*store.Match, error) {
+			mu.Lock()
+			reading++
+			most = max(most, reading)
+			mu.Unlock()
+			<-next
+			mu.Lock()
+			reading--
+			mu.Unlock()
+			return &store.Match{}, nil
+		}
+		tape.play(len(tape.lines))
 		for range 20 {
 			go s.get("/matches/R1M1")
 		}
 		synctest.Wait()
-		assert.Equal(t, 2, source.most)
-		close(source.next)
+		assert.Equal(t, 2, most)
+		close(next)
 		synctest.Wait()
-		assert.Equal(t, 2, source.most)
+		assert.Equal(t, 2, most)
 		assert.Equal(t, http.StatusOK, s.get("/agents").Code)
 	})
 }
 
 // Reasons are texts of third-party referees, which can name the endpoint of an agent.
 func TestNoPageShowsAnAddressInAReason(t *testing.T) {
-	tape := newTape(t, "half_played", "league_2025_even_odd")
+	tape := newTape(t, "half_played")
 	for i, line := range tape.lines {
 		if strings.Contains(line, `"type":"match_reported"`) {
 			tape.lines[i] = withReason(t, line, "no answer of http://10.9.8.7:8101/mcp, 10.9.8.7:8101")

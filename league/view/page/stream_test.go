@@ -23,19 +23,26 @@ import (
 )
 
 // A tape is the journal of a league in testdata, of which a source gives as much as the test has
-// played.
+// played. No match has a transcript unless the test says so.
 type tape struct {
-	lines []string
+	lines      []string
+	change     func(*journal.Event)
+	transcript func(league.Attempt) (*store.Match, error)
 
-	mu     sync.Mutex
-	played int
-	more   chan struct{}
+	mu       sync.Mutex
+	played   int
+	replaced bool // the next call for events says so
+	more     chan struct{}
 }
 
-func newTape(t testing.TB, name, id string) *tape {
-	lines, err := record.NewFolder(store.Folder("../../../testdata/leagues/"+name), id).Lines(t.Context(), 1)
+func newTape(t testing.TB, name string) *tape {
+	folder := record.NewFolder(store.Folder("../../../testdata/leagues/"+name), "league_2025_even_odd")
+	lines, err := folder.Lines(t.Context(), 1)
 	require.NoError(t, err)
-	return &tape{lines: lines, more: make(chan struct{})}
+	return &tape{
+		lines: lines, more: make(chan struct{}), change: func(*journal.Event) {},
+		transcript: func(league.Attempt) (*store.Match, error) { return nil, page.ErrNotRecorded },
+	}
 }
 
 // play gives the next events to the board, as many as there are at most.
@@ -45,6 +52,14 @@ func (s *tape) play(events int) {
 	s.played = min(s.played+events, len(s.lines))
 	close(s.more)
 	s.more = make(chan struct{})
+}
+
+// replace begins the league again, with some of its events.
+func (s *tape) replace(events int) {
+	s.mu.Lock()
+	s.replaced, s.played = true, 0
+	s.mu.Unlock()
+	s.play(events)
 }
 
 // find returns the number of the first event of a type.
@@ -63,12 +78,19 @@ func (s *tape) find(t testing.TB, kind string, which int) int {
 func (s *tape) Events(_ context.Context, from int) (events []*journal.Event, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for i := from - 1; i < s.played && err == nil; i++ {
-		var e *journal.Event
-		e, err = journal.Decode([]byte(s.lines[i]))
+	if s.replaced {
+		s.replaced = false
+		return nil, page.ErrReplaced
+	}
+	for i := from - 1; i < s.played; i++ {
+		e, err := journal.Decode([]byte(s.lines[i]))
+		if err != nil {
+			return nil, err
+		}
+		s.change(e)
 		events = append(events, e)
 	}
-	return events, err
+	return events, nil
 }
 
 func (s *tape) Stopped() bool { return false }
@@ -76,7 +98,7 @@ func (s *tape) Stopped() bool { return false }
 func (s *tape) Wait(ctx context.Context, from int) error {
 	for {
 		s.mu.Lock()
-		enough, more := s.played >= from, s.more
+		enough, more := s.replaced || s.played >= from, s.more
 		s.mu.Unlock()
 		if enough {
 			return nil
@@ -89,8 +111,8 @@ func (s *tape) Wait(ctx context.Context, from int) error {
 	}
 }
 
-func (*tape) Transcript(context.Context, league.Attempt) (*store.Match, error) {
-	return nil, page.ErrNotRecorded
+func (s *tape) Transcript(_ context.Context, at league.Attempt) (*store.Match, error) {
+	return s.transcript(at)
 }
 
 // A reader is a page that reads a stream.
@@ -165,7 +187,7 @@ func id(text string) string {
 
 // inBubble runs a test in virtual time with the pages of a tape.
 func inBubble(t *testing.T, test func(t *testing.T, s *server, tape *tape)) {
-	tape := newTape(t, "finished", "league_2025_even_odd")
+	tape := newTape(t, "finished")
 	synctest.Test(t, func(t *testing.T) {
 		s := serve(t, tape)
 		test(t, s, tape)
@@ -324,11 +346,4 @@ func TestStreamEndsWithTheLeague(t *testing.T) {
 func TestStreamIsRefusedToOtherSites(t *testing.T) {
 	s := serveFolder(t, "finished")
 	assert.Equal(t, http.StatusForbidden, s.get("/events", "Sec-Fetch-Site", "cross-site").Code)
-}
-
-func TestStreamOfALeagueThatIsNotThereIsRefused(t *testing.T) {
-	s := serve(t, page.NewFolder(store.Folder(t.TempDir()), "league"))
-	none := s.get("/events")
-	assert.Equal(t, http.StatusServiceUnavailable, none.Code)
-	assert.NotEmpty(t, none.Header().Get("Retry-After"))
 }

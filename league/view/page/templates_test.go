@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -29,16 +28,22 @@ func (noFiles) Transcript(context.Context, league.Attempt) (*store.Match, error)
 	return nil, fs.ErrNotExist
 }
 
+// Mux serves the pages at their addresses.
+func (p *Pages) Mux() *http.ServeMux {
+	mux := http.NewServeMux()
+	for _, r := range p.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	return mux
+}
+
 // render renders every page of a league, now and in the past, by its path.
 func render(t testing.TB, l *record.League) map[string]string {
 	b := &Board{source: noFiles{}, league: l, start: func() {}, ready: make(chan struct{}), reading: make(chan struct{}, readersMost)}
 	close(b.ready)
 	p, err := New(b, Options{})
 	require.NoError(t, err)
-	mux := http.NewServeMux()
-	for _, r := range p.Routes() {
-		mux.Handle(r.Pattern, r.Handler)
-	}
+	mux := p.Mux()
 	paths := []string{"/", "/?round=0", "/?round=1", "/cross", "/cross?round=1", "/agents", "/statistics"}
 	for id, a := range l.Agents {
 		if a.Player {
@@ -134,12 +139,7 @@ func TestPagesAreAccessible(t *testing.T) {
 }
 
 func TestPageOf200PlayersIsSmall(t *testing.T) {
-	names := make([]string, 200)
-	for i := range names {
-		names[i] = fmt.Sprintf("Player %d", i+1)
-	}
-	s := newScript(t, nil, names...)
-	s.start()
+	s := startedScript(t, 200)
 	s.round()
 	s.round()
 	pages := render(t, s.l)
@@ -156,10 +156,7 @@ func TestViewThatPanicsFailsItsPageAlone(t *testing.T) {
 		{pattern: "GET /broken", template: "overview", build: func(*Board, *http.Request) (any, error) { panic("secret") }},
 		{pattern: "GET /{$}", template: "overview", build: buildOverview},
 	}
-	mux := http.NewServeMux()
-	for _, r := range pages.Routes() {
-		mux.Handle(r.Pattern, r.Handler)
-	}
+	mux := pages.Mux()
 	for path, want := range map[string]int{"/broken": http.StatusInternalServerError, "/": http.StatusOK} {
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, path, http.NoBody))

@@ -16,8 +16,7 @@ import (
 )
 
 func TestEndNamesTheChampionTheFirstThreeAndTheBestClimb(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	s.announce()
 	s.report(1, "B", "")
 	s.report(2, "A", "")
@@ -84,18 +83,14 @@ func TestFinishWaitsForOpenPages(t *testing.T) {
 
 func TestPagesBelowABasePath(t *testing.T) {
 	b := NewBoard(noFiles{})
-	s := newScript(t, nil, "Ann", "Bob")
-	s.start()
+	s := startedScript(t, 2)
 	s.finish()
 	b.league, b.start = s.l, func() {}
 	close(b.ready)
 	p, err := New(b, Options{Base: "/league"})
 	require.NoError(t, err)
-	mux := http.NewServeMux()
+	mux := p.Mux()
 	mux.HandleFunc("POST /", func(http.ResponseWriter, *http.Request) { t.Error("a call of an agent below the base path") })
-	for _, r := range p.Routes() {
-		mux.Handle(r.Pattern, r.Handler)
-	}
 	for _, tt := range []struct {
 		method, path string
 		status       int

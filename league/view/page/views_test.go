@@ -45,6 +45,17 @@ func newScript(t testing.TB, tournament *journal.Tournament, names ...string) *s
 	return s
 }
 
+// startedScript starts a league of so many players.
+func startedScript(t testing.TB, players int) *script {
+	names := make([]string, players)
+	for i := range names {
+		names[i] = fmt.Sprintf("Player %d", i+1)
+	}
+	s := newScript(t, nil, names...)
+	s.start()
+	return s
+}
+
 // start starts the league with all players.
 func (s *script) start() {
 	d := &journal.Started{Referees: []string{"REF01"}}
@@ -148,8 +159,7 @@ func TestPointsOfTheChartAreThoseOfTheStandings(t *testing.T) {
 }
 
 func TestStandingsTellTheMovementSinceTheRoundBefore(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	assert.False(t, at(s.l, live).standings().Moves, "nothing to compare with")
 	s.announce()
 	s.report(1, "A", "")
@@ -175,8 +185,7 @@ func TestStandingsTellTheMovementSinceTheRoundBefore(t *testing.T) {
 }
 
 func TestRoundOfAPage(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	s.round()
 	s.round()
 	s.announce()
@@ -207,8 +216,7 @@ func TestRoundOfAPage(t *testing.T) {
 }
 
 func TestPastRoundHasItsStandingsAndResults(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	s.finish()
 	v := overviewOf(s.l, 1)
 	assert.Equal(t, "Results of round 1", v.Results.Title)
@@ -252,8 +260,7 @@ func TestProgressTellsTheState(t *testing.T) {
 }
 
 func TestRunningMatchesComeBeforeWaitingOnes(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	s.add(s.l.Announcement([]string{"REF01", "REF01"}))
 	second := league.Attempt{MatchID: league.MatchID{Round: 1, Number: 2}, Number: 1}
 	s.add(&journal.MatchAssigned{Attempt: second, RefereeID: "REF01"})
@@ -268,8 +275,7 @@ func TestRunningMatchesComeBeforeWaitingOnes(t *testing.T) {
 }
 
 func TestResultTellsWhyAMatchWasLost(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	s.announce()
 	s.report(1, "A", "E001")
 	s.report(2, "B", "")
@@ -285,8 +291,7 @@ func TestResultTellsWhyAMatchWasLost(t *testing.T) {
 }
 
 func TestRulingsAndRematchesAreShownWithTheirAuthor(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	s.round()
 	by := journal.Decision{By: "Ada", Reason: "wrong number"}
 	id := league.MatchID{Round: 1, Number: 1}
@@ -301,8 +306,7 @@ func TestRulingsAndRematchesAreShownWithTheirAuthor(t *testing.T) {
 }
 
 func TestCrossTableHasBothSidesOfEachMatch(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	s.announce()
 	s.report(1, "A", "")
 	s.report(2, "", "")
@@ -350,12 +354,7 @@ func TestCrossTableSumsUpSeveralLegs(t *testing.T) {
 }
 
 func TestCrossTableOfManyPlayersHasWindows(t *testing.T) {
-	names := make([]string, 200)
-	for i := range names {
-		names[i] = fmt.Sprintf("Player %d", i+1)
-	}
-	s := newScript(t, nil, names...)
-	s.start()
+	s := startedScript(t, 200)
 	s.round()
 	c := crossOf(s.l, live, 45, 161)
 	assert.Len(t, c.Windows, 5)
@@ -387,8 +386,7 @@ func TestKnockoutIsShownAsABracket(t *testing.T) {
 }
 
 func TestPlayerPageExplainsTechnicalLosses(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	s.announce()
 	_, _, loser, _ := s.l.Find(league.MatchID{Round: 1, Number: 1})
 	s.report(1, "A", "E009")
@@ -441,8 +439,7 @@ func TestPlayerWithoutARatedMatchHasNoRating(t *testing.T) {
 }
 
 func TestStatesOfAgentsAreWords(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob", "Cem", "Dan")
-	s.start()
+	s := startedScript(t, 4)
 	s.round()
 	s.add(&journal.AgentShutdown{AgentID: "P01", Reason: "did not answer in its last 3 matches"})
 	s.add(&journal.AgentShutdown{AgentID: "P02", Reason: "missed its last 5 matches"})

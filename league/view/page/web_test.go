@@ -22,7 +22,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
@@ -45,11 +44,7 @@ func serve(t testing.TB, source page.Source) *server {
 	t.Cleanup(board.Close)
 	pages, err := page.New(board, page.Options{Games: rules.NewRegistry(evenodd.Game{}, tictactoe.Game{})})
 	require.NoError(t, err)
-	mux := http.NewServeMux()
-	for _, r := range pages.Routes() {
-		mux.Handle(r.Pattern, r.Handler)
-	}
-	return &server{mux, t}
+	return &server{pages.Mux(), t}
 }
 
 // folderOf is the source of a league in testdata.
@@ -121,10 +116,12 @@ func TestAssetWithItsHashIsImmutable(t *testing.T) {
 
 func TestLeagueWithoutFilesIsNotThereYet(t *testing.T) {
 	s := serve(t, page.NewFolder(store.Folder(t.TempDir()), "league"))
-	none := s.get("/")
-	assert.Equal(t, http.StatusServiceUnavailable, none.Code)
-	assert.NotEmpty(t, none.Header().Get("Retry-After"))
-	assert.NotContains(t, none.Body.String(), fs.ErrNotExist.Error())
+	for _, path := range []string{"/", "/events"} {
+		none := s.get(path)
+		assert.Equal(t, http.StatusServiceUnavailable, none.Code, path)
+		assert.NotEmpty(t, none.Header().Get("Retry-After"), path)
+		assert.NotContains(t, none.Body.String(), fs.ErrNotExist.Error(), path)
+	}
 }
 
 // A league whose manager has died is not shown as running, until a manager runs it again.
@@ -161,14 +158,9 @@ func TestDamagedJournalIsLoggedOnce(t *testing.T) {
 	pages, err := page.New(board, page.Options{Log: zerolog.New(&log)})
 	require.NoError(t, err)
 	for range 3 {
-		for _, r := range pages.Routes() {
-			if r.Pattern == "GET /{$}" {
-				w := httptest.NewRecorder()
-				r.Handler.ServeHTTP(w, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody))
-				assert.Equal(t, http.StatusInternalServerError, w.Code)
-				assert.NotContains(t, w.Body.String(), "garbage")
-			}
-		}
+		w := (&server{pages.Mux(), t}).get("/")
+		assert.Equal(t, http.StatusInternalServerError, w.Code)
+		assert.NotContains(t, w.Body.String(), "garbage")
 	}
 	assert.Equal(t, 1, bytes.Count(log.Bytes(), []byte("\n")), log.String())
 }
@@ -182,7 +174,7 @@ func TestResultOnTheWordOfItsRefereeIsMarkedOnEachPage(t *testing.T) {
 	)
 	for _, stated := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			tape := newTape(t, "finished", "league_2025_even_odd")
+			tape := newTape(t, "finished")
 			for i, line := range tape.lines {
 				if stated && strings.Contains(line, `"type":"match_reported"`) && strings.Contains(line, `"referee_id":"REF01"`) {
 					tape.lines[i] = regexp.MustCompile(`"grade":"[a-z]+"`).ReplaceAllString(line, `"grade":"stated"`)
@@ -218,61 +210,42 @@ func TestMatchPageShowsTheConversation(t *testing.T) {
 	}
 }
 
-// A changedSource changes the transcripts of another, and hides the results after some events.
+// A changedSource changes the transcripts of another.
 type changedSource struct {
 	page.Source
 
-	most   int // events; 0 for all
 	change func(*store.Match)
-	read   int // transcripts
-}
-
-func (c *changedSource) Events(ctx context.Context, from int) ([]*journal.Event, error) {
-	events, err := c.Source.Events(ctx, from)
-	if c.most > 0 && len(events) > 0 {
-		events = events[:max(0, min(len(events), c.most-from+1))]
-	}
-	return events, err
 }
 
 func (c *changedSource) Transcript(ctx context.Context, at league.Attempt) (*store.Match, error) {
-	c.read++
 	doc, err := c.Source.Transcript(ctx, at)
-	if err == nil && c.change != nil {
+	if err == nil {
 		c.change(doc)
 	}
 	return doc, err
 }
 
-// eventsUntilResult is the number of events before the first result.
-func eventsUntilResult(t *testing.T, source page.Source) int {
-	for from := 1; ; {
-		events, err := source.Events(t.Context(), from)
-		require.NoError(t, err)
-		require.NotEmpty(t, events)
-		for _, e := range events {
-			if r, ok := e.Data.(*journal.MatchReported); ok {
-				require.Equal(t, "R1M1", r.MatchID.String())
-				return e.Seq - 1
-			}
-		}
-		from += len(events)
-	}
-}
-
 // A match without a recorded result shows no message, no choice and no draw, although its
 // transcript is in the folder.
 func TestMatchWithoutResultShowsNoTranscript(t *testing.T) {
-	source := &changedSource{Source: folderOf(t, "finished"), most: eventsUntilResult(t, folderOf(t, "finished"))}
-	page := serve(t, source).get("/matches/R1M1?attempt=1")
-	require.Equal(t, http.StatusOK, page.Code)
-	body := page.Body.String()
-	assert.Contains(t, body, "No result yet")
-	assert.Contains(t, body, "Attempt 1.")
-	for _, secret := range []string{"CHOOSE_PARITY", "GAME_", "chose", "data-nonce", "<pre", "lanes"} {
-		assert.NotContains(t, body, secret)
-	}
-	assert.Zero(t, source.read, "the transcript is not even read")
+	inBubble(t, func(t *testing.T, s *server, tape *tape) {
+		tape.transcript = func(at league.Attempt) (*store.Match, error) {
+			t.Error("the transcript is read")
+			return folderOf(t, "finished").Transcript(t.Context(), at)
+		}
+		reported := tape.find(t, "match_reported", 1)
+		require.Contains(t, tape.lines[reported-1], `"match_id":"R1M1"`)
+		tape.play(reported - 1)
+		synctest.Wait()
+		page := s.get("/matches/R1M1?attempt=1")
+		require.Equal(t, http.StatusOK, page.Code)
+		body := page.Body.String()
+		assert.Contains(t, body, "No result yet")
+		assert.Contains(t, body, "Attempt 1.")
+		for _, secret := range []string{"CHOOSE_PARITY", "GAME_", "chose", "data-nonce", "<pre", "lanes"} {
+			assert.NotContains(t, body, secret)
+		}
+	})
 }
 
 func TestMatchPageHidesAddressesAndTokensAndEscapesText(t *testing.T) {
