@@ -2,7 +2,6 @@ package browsertest
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -143,9 +142,7 @@ func TestPagesAreReadable(t *testing.T) {
 // follow clicks on a link, and waits for the next page.
 func (p *tab) follow(selector string) {
 	p.t.Helper()
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	_, err := chromedp.Run(ctx, chromedp.WaitEvent(page.LoadEventFired, nil, chromedp.Click(chromedp.CSS(selector))))
+	_, err := run(p, chromedp.WaitEvent(page.LoadEventFired, nil, chromedp.Click(chromedp.CSS(selector))))
 	require.NoError(p.t, err, selector)
 }
 
@@ -311,9 +308,7 @@ func takePicture(t *testing.T) {
 	j.growTo(j.find(matchReported, 38) + 2) // the next match has begun
 	p := open(t, serve(t, folder), poster)
 	p.await(`document.body.textContent.includes('can be luck') && document.querySelector('svg, canvas') !== null`)
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	taken, err := chromedp.Run(ctx, chromedp.CaptureScreenshot())
+	taken, err := run(p, chromedp.CaptureScreenshot())
 	require.NoError(t, err)
 	pixels, err := png.Decode(bytes.NewReader(taken))
 	require.NoError(t, err)

@@ -218,15 +218,11 @@ func serveAt(t *testing.T, folder, at string, show func(*http.Request)) (address
 		defer close(done)
 		_ = server.Serve(listener) // until it is closed
 	}()
-	closed := false
-	stop = func() {
-		if !closed {
-			closed = true
-			_ = server.Close()
-			<-done
-			board.Close()
-		}
-	}
+	stop = sync.OnceFunc(func() {
+		_ = server.Close()
+		<-done
+		board.Close()
+	})
 	t.Cleanup(stop)
 	return "http://" + listener.Addr().String(), stop
 }
@@ -244,10 +240,10 @@ func TestMain(m *testing.M) {
 		os.Exit(program())
 	}
 	flag.Parse()
-	os.Exit(run(m))
+	os.Exit(runInBrowser(m))
 }
 
-func run(m *testing.M) int {
+func runInBrowser(m *testing.M) int {
 	path, err := exec.LookPath("chromium")
 	if err != nil {
 		return m.Run()

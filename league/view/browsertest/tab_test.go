@@ -177,6 +177,13 @@ func (p *tab) assertClean() {
 	p.faults, p.requests = nil, nil
 }
 
+// run runs an action for as long as patience lasts.
+func run[T any](p *tab, action chromedp.Action[T]) (T, error) {
+	ctx, cancel := context.WithTimeout(p.ctx, patience)
+	defer cancel()
+	return chromedp.Run(ctx, action)
+}
+
 // do runs actions.
 func (p *tab) do(actions ...chromedp.Action[chromedp.Void]) {
 	p.t.Helper()
@@ -194,9 +201,7 @@ func get[T any](p *tab, expression string) T {
 }
 
 func tryGet[T any](p *tab, expression string) (T, error) {
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	return chromedp.Run(ctx, chromedp.Evaluate[T](expression, func(e *runtime.EvaluateParams) {
+	return run(p, chromedp.Evaluate[T](expression, func(e *runtime.EvaluateParams) {
 		e.AwaitPromise = new(true)
 	}))
 }
@@ -224,9 +229,7 @@ func (p *tab) screenshot(name string) {
 	if screenshots == "" {
 		return
 	}
-	ctx, cancel := context.WithTimeout(p.ctx, patience)
-	defer cancel()
-	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
+	picture, err := run(p, chromedp.FullScreenshot(100))
 	require.NoError(p.t, err)
 	require.NoError(p.t, os.MkdirAll(screenshots, 0o755))
 	name = strings.NewReplacer("/", "-", " ", "_").Replace(p.t.Name()) + "-" + name + ".png"

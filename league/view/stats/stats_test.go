@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -24,11 +25,8 @@ func drawn(a, b int) league.Played { return league.Played{A: a, B: b, Winner: le
 // swapped is the match with the sides exchanged.
 func swapped(m league.Played) league.Played { m.A, m.B = m.B, m.A; return m }
 
-func repeated(m league.Played, times int) (matches []league.Played) {
-	for range times {
-		matches = append(matches, m)
-	}
-	return matches
+func repeated(m league.Played, times int) []league.Played {
+	return slices.Repeat([]league.Played{m}, times)
 }
 
 // named are players with the names "player 1", "player 2", ….
