@@ -194,12 +194,18 @@ func inBubble(t *testing.T, test func(t *testing.T, s *server, tape *tape)) {
 	})
 }
 
+// watch opens a stream before the first result, until the test ends.
+func (s *server) watch(t *testing.T, tape *tape) *reader {
+	tape.play(tape.find(t, "match_reported", 1) - 1)
+	r := s.stream("")
+	t.Cleanup(r.close)
+	synctest.Wait()
+	return r
+}
+
 func TestStreamSendsWhatAnEventChanges(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server, tape *tape) {
-		tape.play(tape.find(t, "match_reported", 1) - 1)
-		r := s.stream("")
-		defer r.close()
-		synctest.Wait()
+		r := s.watch(t, tape)
 		first := r.take()
 		assert.True(t, strings.HasPrefix(first, "event: update\ndata: "), first)
 		assert.Contains(t, first, `<section id="standings"`)
@@ -215,10 +221,7 @@ func TestStreamSendsWhatAnEventChanges(t *testing.T) {
 
 func TestUpdatesAreThrottled(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server, tape *tape) {
-		tape.play(tape.find(t, "match_reported", 1) - 1)
-		r := s.stream("")
-		defer r.close()
-		synctest.Wait()
+		r := s.watch(t, tape)
 		r.take()
 		started, updates := time.Now(), 0
 		for tape.played < len(tape.lines)-5 {
@@ -236,10 +239,7 @@ func TestUpdatesAreThrottled(t *testing.T) {
 
 func TestReconnectGetsExactlyWhatChanged(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server, tape *tape) {
-		tape.play(tape.find(t, "match_reported", 1) - 1)
-		watching := s.stream("") // keeps the updates going
-		defer watching.close()
-		synctest.Wait()
+		watching := s.watch(t, tape) // keeps the updates going
 		has := id(watching.take())
 
 		again := s.stream(has)
@@ -266,10 +266,7 @@ func TestReconnectGetsExactlyWhatChanged(t *testing.T) {
 // A page can be newer than the last update. The stream must not take it back.
 func TestStreamNeverSendsWhatIsOlderThanThePage(t *testing.T) {
 	inBubble(t, func(t *testing.T, s *server, tape *tape) {
-		tape.play(tape.find(t, "match_reported", 1) - 1)
-		watching := s.stream("")
-		defer watching.close()
-		synctest.Wait()
+		watching := s.watch(t, tape)
 		tape.play(1) // within the pause after the first update
 		synctest.Wait()
 		watching.take()
