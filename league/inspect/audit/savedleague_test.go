@@ -132,7 +132,7 @@ func startLeague(t *testing.T) *savedLeague {
 	w.head = func() string { _, head := j.Last(); return head }
 
 	created := newCreated()
-	created.Tiebreakers, created.Configuration.Evidence = []string{"points", "wins", "draws"}, journal.GradeStated
+	created.Tiebreakers, created.Evidence = []string{"points", "wins", "draws"}, journal.GradeStated
 	w.record(created)
 	w.record(&journal.AgentRegistered{AgentID: "REF01", Role: protocol.RoleReferee, DisplayName: "Referee", Endpoint: "http://localhost:8001/mcp", Capacity: 2, Registration: "c0", Generation: 1})
 	for i, id := range playerIDs {

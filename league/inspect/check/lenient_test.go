@@ -13,7 +13,6 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/check"
 )
@@ -82,7 +81,9 @@ func TestPlayerThatLimitsTheRateOfCallsConforms(t *testing.T) {
 func post(n *network, url, body string) (status int, answer object) {
 	n.Helper()
 	q, err := nethttp.NewRequestWithContext(n.Context(), nethttp.MethodPost, url, strings.NewReader(body))
-	require.NoError(n, err)
+	if !assert.NoError(n, err) {
+		return 0, nil
+	}
 	q.Header.Set("Content-Type", "application/json")
 	r, err := n.client().Do(q)
 	if err != nil {
