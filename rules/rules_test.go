@@ -1,10 +1,6 @@
 package rules_test
 
 import (
-	"errors"
-	"fmt"
-	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -14,145 +10,8 @@ import (
 	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
-	"evenodd/rules/rulestest"
 	"evenodd/rules/tictactoe"
 )
-
-// nim is a game of alternating moves: side A begins, a move takes one to three from a
-// heap, and the side that takes the last one wins.
-type nim struct{ heap int }
-
-func (nim) Info() rules.Info {
-	return rules.Info{
-		Type: "nim", DisplayName: "Nim", Rules: "Take one to three from the heap; the last one wins.", MoveTypes: []string{"take"},
-		ValidChoices: map[string][]string{"take": {"1", "2", "3"}},
-		MaxMoves:     6,
-	}
-}
-
-func (nim) MaxTurns() int { return 12 } // a heap has at most 12
-
-func (g nim) Start() rules.Position { return taking{heap: g.heap} }
-
-// taking is a position of nim.
-type taking struct {
-	heap   int
-	toMove rules.Side
-	last   [2]string
-}
-
-func (p taking) ToMove() []rules.Side {
-	if p.heap == 0 {
-		return nil
-	}
-	return []rules.Side{p.toMove}
-}
-
-func (p taking) Ask(rules.Side) rules.Question {
-	return rules.Question{
-		MoveType: "take", Options: []string{"1", "2", "3"}[:min(p.heap, 3)],
-		Context: map[string]any{"heap": p.heap},
-	}
-}
-
-func (p taking) Check(side rules.Side, move string) error {
-	if side != p.toMove {
-		return errors.New("it is the other's turn")
-	}
-	if !slices.Contains(p.Ask(side).Options, move) {
-		return fmt.Errorf("of %d one can take 1 to %d", p.heap, min(p.heap, 3))
-	}
-	return nil
-}
-
-func (p taking) Play(moves [2]string) rules.Position {
-	taken, _ := strconv.Atoi(moves[p.toMove]) // it is legal
-	p.heap -= taken
-	p.last[p.toMove] = moves[p.toMove]
-	p.toMove = p.toMove.Other()
-	return p
-}
-
-func (p taking) Judge(rules.Chance) rules.Verdict {
-	winner := p.toMove.Other()
-	return rules.Verdict{
-		Winner: winner, Moves: p.last,
-		Explain: func(_ rules.Verdict, ids [2]string) string { return ids[winner] + " took the last one" },
-	}
-}
-
-var (
-	_ rules.Game     = nim{}
-	_ rules.Position = taking{}
-)
-
-func TestAnyGamePlaysThroughTheInterface(t *testing.T) {
-	first := func(_ rules.Side, q rules.Question) string { return q.Options[0] }
-	// Leaving a multiple of four wins nim.
-	perfect := func(s rules.Side, q rules.Question) string {
-		if rest := q.Context["heap"].(int) % 4; s == rules.SideA && rest > 0 {
-			return strconv.Itoa(rest)
-		}
-		return "1"
-	}
-	fours := rules.Chance{Nonce: [32]byte{0: 0x39, 31: 0x39}}
-	for _, tt := range []struct {
-		name   string
-		game   rules.Game
-		choose func(rules.Side, rules.Question) string
-		asked  [2]int
-		winner rules.Side
-		moves  [2]string
-		reason string
-	}{
-		{"an empty heap has no moves", nim{0}, first, [2]int{0, 0}, rules.SideB, [2]string{}, "P02 took the last one"},
-		{"one move ends it", nim{1}, first, [2]int{1, 0}, rules.SideA, [2]string{"1", ""}, "P01 took the last one"},
-		{"alternating, the last by B", nim{12}, first, [2]int{6, 6}, rules.SideB, [2]string{"1", "1"}, "P02 took the last one"},
-		{"A plays perfectly", nim{11}, perfect, [2]int{3, 2}, rules.SideA, [2]string{"3", "1"}, "P01 took the last one"},
-		{"simultaneous choices", evenodd.Game{}, first, [2]int{1, 1}, rules.NoSide, [2]string{"even", "even"},
-			fmt.Sprintf("Both chose even, number was %[1]d (%[2]s) - both %[3]s", numbered(fours)...)},
-		{"marks in turn, the first cells first", tictactoe.Game{}, first, [2]int{4, 3}, rules.SideA, [2]string{"6", "5"},
-			"P01 has three X in a row: 2, 4, 6"},
-		{"hands at once", rockpaperscissors.Game{}, first, [2]int{1, 1}, rules.NoSide, [2]string{"rock", "rock"}, "Both chose rock"},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			m := rulestest.Play(t, tt.game, fours, tt.choose)
-			assert.Equal(t, tt.asked, m.Asked)
-			assert.Equal(t, tt.winner, m.Verdict.Winner)
-			assert.Equal(t, tt.moves, m.Verdict.Moves)
-			assert.Equal(t, tt.reason, m.Verdict.Reason([2]string{"P01", "P02"}))
-		})
-	}
-}
-
-// numbered returns the number that a chance draws, its parity, and the result of two
-// players that chose even.
-func numbered(c rules.Chance) []any {
-	number := evenodd.Number(c)
-	if number%2 == 0 {
-		return []any{number, "even", "correct"}
-	}
-	return []any{number, "odd", "incorrect"}
-}
-
-func TestNimAlternatesSides(t *testing.T) {
-	start := nim{2}.Start()
-	assert.Equal(t, []rules.Side{rules.SideA}, start.ToMove())
-	require.NoError(t, start.Check(rules.SideA, "2"))
-	require.EqualError(t, start.Check(rules.SideB, "1"), "it is the other's turn")
-	require.EqualError(t, start.Check(rules.SideA, "3"), "of 2 one can take 1 to 2")
-
-	next := start.Play([2]string{"1", "ignored: B is not to move"})
-	assert.Equal(t, []rules.Side{rules.SideB}, next.ToMove())
-	assert.Equal(t, map[string]any{"heap": 1}, next.Ask(rules.SideB).Context)
-}
-
-// The games of the program have this test in cmd/settings_test.go.
-func TestEveryMatchEndsWithAVerdict(t *testing.T) {
-	for _, heap := range []int{1, 5, 12} {
-		rulestest.Check(t, nim{heap})
-	}
-}
 
 func TestOtherSide(t *testing.T) {
 	assert.Equal(t, rules.SideB, rules.SideA.Other())
@@ -161,23 +20,14 @@ func TestOtherSide(t *testing.T) {
 }
 
 func TestRegistryFindsGames(t *testing.T) {
-	r := rules.NewRegistry(nim{7}, evenodd.Game{})
-	for _, tt := range []struct {
-		name string
-		find string
-		want rules.Game
-	}{
-		{"the first given", "nim", nim{7}},
-		{"the last given", "even_odd", evenodd.Game{}},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			g, err := r.Game(tt.find)
-			require.NoError(t, err)
-			assert.Equal(t, tt.want, g)
-		})
+	r := rules.NewRegistry(tictactoe.Game{}, evenodd.Game{})
+	for name, want := range map[string]rules.Game{"tic_tac_toe": tictactoe.Game{}, "even_odd": evenodd.Game{}} {
+		g, err := r.Game(name)
+		require.NoError(t, err)
+		assert.Equal(t, want, g)
 	}
-	assert.Equal(t, []string{"even_odd", "nim"}, r.Types(), "in order of names, whatever the order given")
-	assert.Equal(t, r.Types(), rules.NewRegistry(evenodd.Game{}, nim{7}).Types())
+	assert.Equal(t, []string{"even_odd", "tic_tac_toe"}, r.Types(), "in order of names, whatever the order given")
+	assert.Equal(t, r.Types(), rules.NewRegistry(evenodd.Game{}, tictactoe.Game{}).Types())
 }
 
 func TestRegistryRefusesUnknownGames(t *testing.T) {
@@ -187,10 +37,10 @@ func TestRegistryRefusesUnknownGames(t *testing.T) {
 		find     string
 		want     string
 	}{
-		{"unknown", rules.NewRegistry(nim{}, evenodd.Game{}), "chess", `unknown game "chess"; known: even_odd, nim`},
+		{"unknown", rules.NewRegistry(tictactoe.Game{}, evenodd.Game{}), "chess", `unknown game "chess"; known: even_odd, tic_tac_toe`},
 		{"another case", rules.NewRegistry(evenodd.Game{}), "Even_Odd", `unknown game "Even_Odd"; known: even_odd`},
 		{"no name", rules.NewRegistry(evenodd.Game{}), "", `unknown game ""; known: even_odd`},
-		{"nothing is known", rules.Registry{}, "nim", `unknown game "nim"; known: none`},
+		{"nothing is known", rules.Registry{}, "even_odd", `unknown game "even_odd"; known: none`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			g, err := tt.registry.Game(tt.find)
@@ -202,15 +52,14 @@ func TestRegistryRefusesUnknownGames(t *testing.T) {
 }
 
 func TestRegistriesDoNotShareGames(t *testing.T) {
-	one, other := rules.NewRegistry(nim{}), rules.NewRegistry(evenodd.Game{})
+	one, other := rules.NewRegistry(tictactoe.Game{}), rules.NewRegistry(evenodd.Game{})
 	types := one.Types()
 	types[0] = "changed by the caller"
-	assert.Equal(t, []string{"nim"}, one.Types())
+	assert.Equal(t, []string{"tic_tac_toe"}, one.Types())
 	assert.Equal(t, []string{"even_odd"}, other.Types())
 }
 
 func TestFollows(t *testing.T) {
-	number := func(n int) *int { return &n }
 	for _, test := range []struct {
 		name    string
 		game    rules.Game
@@ -220,15 +69,15 @@ func TestFollows(t *testing.T) {
 		winner  string
 		err     string
 	}{
-		{"a win", evenodd.Game{}, [2]string{"even", "odd"}, number(7), true, "P02", ""},
-		{"a draw", evenodd.Game{}, [2]string{"even", "even"}, number(7), true, "", ""},
+		{"a win", evenodd.Game{}, [2]string{"even", "odd"}, new(7), true, "P02", ""},
+		{"a draw", evenodd.Game{}, [2]string{"even", "even"}, new(7), true, "", ""},
 		{"no number", evenodd.Game{}, [2]string{"even", "odd"}, nil, false, "", ""},
-		{"one choice", evenodd.Game{}, [2]string{"even", ""}, number(7), false, "", ""},
-		{"a number that is never drawn", evenodd.Game{}, [2]string{"even", "odd"}, number(11), true, "P02", "the number is drawn from 1 to 10, not 11"},
-		{"number 0", evenodd.Game{}, [2]string{"even", "odd"}, number(0), true, "P01", "the number is drawn from 1 to 10, not 0"},
-		{"a number that is never drawn, without choices", evenodd.Game{}, [2]string{}, number(-1), false, "", "the number is drawn from 1 to 10, not -1"},
-		{"an illegal choice", evenodd.Game{}, [2]string{"even", "maybe"}, number(7), false, "", `choice must be "even" or "odd"`},
-		{"a game without a number", rockpaperscissors.Game{}, [2]string{"rock", "paper"}, number(0), true, "P02", ""},
+		{"one choice", evenodd.Game{}, [2]string{"even", ""}, new(7), false, "", ""},
+		{"a number that is never drawn", evenodd.Game{}, [2]string{"even", "odd"}, new(11), true, "P02", "the number is drawn from 1 to 10, not 11"},
+		{"number 0", evenodd.Game{}, [2]string{"even", "odd"}, new(0), true, "P01", "the number is drawn from 1 to 10, not 0"},
+		{"a number that is never drawn, without choices", evenodd.Game{}, [2]string{}, new(-1), false, "", "the number is drawn from 1 to 10, not -1"},
+		{"an illegal choice", evenodd.Game{}, [2]string{"even", "maybe"}, new(7), false, "", `choice must be "even" or "odd"`},
+		{"a game without a number", rockpaperscissors.Game{}, [2]string{"rock", "paper"}, new(0), true, "P02", ""},
 		{"a game of many turns", tictactoe.Game{}, [2]string{"0", "1"}, nil, false, "", ""},
 	} {
 		t.Run(test.name, func(t *testing.T) {

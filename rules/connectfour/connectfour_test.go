@@ -21,16 +21,13 @@ func TestGameKeepsTheRulesOfGames(t *testing.T) {
 // after returns the position after legal moves, those of side A first.
 func after(t *testing.T, moves string) rules.Position {
 	t.Helper()
-	p := connectfour.Game{}.Start()
+	var list []rules.Move
 	for i, column := range moves {
-		side := rules.Side(i % 2)
-		require.Equal(t, []rules.Side{side}, p.ToMove(), "move %d", i+1)
-		require.NoError(t, p.Check(side, string(column)))
-		var made [2]string
-		made[side] = string(column)
-		p = p.Play(made)
+		list = append(list, rules.Move{Side: rules.Side(i % 2), Text: string(column)})
 	}
-	return p
+	course, err := rules.Replay(connectfour.Game{}, list)
+	require.NoError(t, err)
+	return course.Position
 }
 
 func TestMatches(t *testing.T) {

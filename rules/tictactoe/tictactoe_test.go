@@ -2,7 +2,6 @@ package tictactoe_test
 
 import (
 	"strconv"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,16 +19,13 @@ func TestGameKeepsTheRulesOfGames(t *testing.T) {
 // after returns the position after legal moves, those of side A first.
 func after(t *testing.T, moves string) rules.Position {
 	t.Helper()
-	p := tictactoe.Game{}.Start()
-	for i, cell := range strings.Split(moves, "") {
-		side := rules.Side(i % 2)
-		require.Equal(t, []rules.Side{side}, p.ToMove())
-		require.NoError(t, p.Check(side, cell))
-		var now [2]string
-		now[side] = cell
-		p = p.Play(now)
+	var list []rules.Move
+	for i, cell := range moves {
+		list = append(list, rules.Move{Side: rules.Side(i % 2), Text: string(cell)})
 	}
-	return p
+	course, err := rules.Replay(tictactoe.Game{}, list)
+	require.NoError(t, err)
+	return course.Position
 }
 
 func TestMatches(t *testing.T) {
@@ -42,7 +38,8 @@ func TestMatches(t *testing.T) {
 		{"the upper row", "03142", rules.SideA, [2]string{"2", "4"}, "P01 has three X in a row: 0, 1, 2"},
 		{"a column, by O", "102346", rules.SideB, [2]string{"4", "6"}, "P02 has three O in a row: 0, 3, 6"},
 		{"a diagonal", "01428", rules.SideA, [2]string{"8", "2"}, "P01 has three X in a row: 0, 4, 8"},
-		{"the other diagonal", "01246", rules.NoSide, [2]string{"6", "4"}, "Nobody has three in a row"},
+		{"the other diagonal", "0123456", rules.SideA, [2]string{"6", "5"}, "P01 has three X in a row: 2, 4, 6"},
+		{"the other diagonal, of both marks", "01246", rules.NoSide, [2]string{"6", "4"}, "Nobody has three in a row"},
 		{"with the last cell", "567430812", rules.SideA, [2]string{"2", "1"}, "P01 has three X in a row: 2, 5, 8"},
 		{"two rows with one move: the first is named", "256107834", rules.SideA, [2]string{"4", "3"}, "P01 has three X in a row: 0, 4, 8"},
 		{"no winner", "364025718", rules.NoSide, [2]string{"8", "1"}, "The board is full, and nobody has three in a row"},
