@@ -11,7 +11,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -22,27 +21,37 @@ import (
 	"evenodd/player"
 )
 
-// playMatch plays a match with a player.
-func playMatch(c *leaguetest.ScriptedReferee, number int) {
+// inviteAndAsk plays a match with a player until its choice, which it returns.
+func inviteAndAsk(c *leaguetest.ScriptedReferee) *protocol.ChooseParityResponse {
 	c.World.T.Helper()
 	_, err := c.Invite()
 	require.NoError(c.World.T, err)
-	_, err = c.Choose()
+	chosen, err := c.Choose()
 	require.NoError(c.World.T, err)
-	_, err = c.SendGameOver(number)
+	return chosen
+}
+
+// playMatch plays a match with a player.
+func playMatch(c *leaguetest.ScriptedReferee, number int) {
+	c.World.T.Helper()
+	inviteAndAsk(c)
+	_, err := c.SendGameOver(number)
 	require.NoError(c.World.T, err)
 }
 
-// completeRound sends ROUND_COMPLETED with the manager's credential.
-func completeRound(w *leaguetest.World, to *leaguetest.Agent, round int) {
+// completeRound sends ROUND_COMPLETED, maybe changed, with the manager's credential.
+func completeRound(w *leaguetest.World, to *leaguetest.Agent, round int, change ...func(*protocol.RoundCompleted)) {
 	w.T.Helper()
-	n := 1
-	_, err := protocol.NotifyRoundCompleted.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
-		&protocol.RoundCompleted{
-			Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
-			LeagueID: leaguetest.LeagueID, RoundID: round, MatchesCompleted: &n, MatchesPlayed: &n,
-			Summary: &protocol.RoundSummary{TotalMatches: 1, Wins: 1},
-		})
+	q := &protocol.RoundCompleted{
+		Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
+		LeagueID: leaguetest.LeagueID, RoundID: round, MatchesCompleted: new(1), MatchesPlayed: new(1),
+		Summary: &protocol.RoundSummary{TotalMatches: 1, Wins: 1},
+	}
+	for _, c := range change {
+		c(q)
+	}
+	peer := protocol.Peer{Endpoint: leaguetest.EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)}
+	_, err := protocol.NotifyRoundCompleted.Call(w.Context, w.Untrusted, peer, q)
 	require.NoError(w.T, err)
 }
 
@@ -173,11 +182,7 @@ func TestRestartedPlayerContinuesItsHistory(t *testing.T) {
 		assert.Equal(t, before, p.Player.Record().Stats, "a result counts once")
 		for match := 1; match <= 20; match++ { // a random strategy would pass with a probability of one in a million
 			c := w.ScriptedReferee(p, league.MatchID{Round: 3, Number: match}.String(), 1)
-			_, err = c.Invite()
-			require.NoError(t, err)
-			chosen, err := c.Choose()
-			require.NoError(t, err)
-			assert.Equal(t, "odd", chosen.ParityChoice, "it remembers P02's last choice")
+			assert.Equal(t, "odd", inviteAndAsk(c).ParityChoice, "it remembers P02's last choice")
 		}
 	})
 }
@@ -232,11 +237,9 @@ func TestUnusableHistoryIsRenamed(t *testing.T) {
 
 func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
-		var log bytes.Buffer
+		folder, log := store.Folder(t.TempDir()), w.CaptureLog()
 		w.ScriptedManager()
-		p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
-		require.NoError(t, p.Player.Register(w.Context))
+		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		data := filepath.Join(string(folder), "data")
 		require.NoError(t, os.WriteFile(data, nil, 0o600)) // in place of the folder
 		for round := 1; round <= 3; round++ {
@@ -245,7 +248,7 @@ func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 			completeRound(w, p, round)
 		}
 		synctest.Wait()
-		assert.Equal(t, 1, strings.Count(log.String(), "cannot write the history file"), "one log line for one cause")
+		assert.Equal(t, 1, strings.Count(log.Text(), "cannot write the history file"), "one log line for one cause")
 		require.ErrorContains(t, p.Player.Close(), "P01")
 		require.NoError(t, os.Remove(data))
 		w.Announce(p, 4, protocol.RefereeAuthAccessToken)

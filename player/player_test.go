@@ -1,20 +1,16 @@
 package player_test
 
 import (
-	"bytes"
-	"context"
 	"fmt"
 	"slices"
 	"testing"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
-	"evenodd/player"
 )
 
 func TestRepeatedQuestionGetsTheSameAnswer(t *testing.T) {
@@ -30,9 +26,7 @@ func TestRepeatedQuestionGetsTheSameAnswer(t *testing.T) {
 				chosen, err := c.Choose()
 				require.NoError(t, err)
 				assert.True(t, *joined.Accept)
-				entropy, ok := protocol.ParseSecret(chosen.Entropy)
-				require.True(t, ok)
-				assert.Equal(t, joined.EntropyCommitment, protocol.EntropyCommitment("R1M1", "P01", entropy))
+				assert.Equal(t, joined.EntropyCommitment, commitmentTo(t, chosen))
 				commitments, choices = append(commitments, joined.EntropyCommitment), append(choices, chosen.ParityChoice)
 			}
 			n := 3 * (attempt - 1)
@@ -77,10 +71,7 @@ func TestRepeatedGameOverIsCountedOnce(t *testing.T) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
 		c := w.ScriptedReferee(p, "R1M1", 1)
-		_, err := c.Invite()
-		require.NoError(t, err)
-		_, err = c.Choose()
-		require.NoError(t, err)
+		inviteAndAsk(c)
 		for _, number := range []int{8, 8, 7} {
 			ack, err := c.SendGameOver(number)
 			require.NoError(t, err)
@@ -89,7 +80,7 @@ func TestRepeatedGameOverIsCountedOnce(t *testing.T) {
 			assert.Equal(t, "R1M1", ack.MatchID)
 			assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, p.Player.Record().Stats)
 		}
-		_, err = w.ScriptedReferee(p, "R2M1", 1).SendGameOver(7)
+		_, err := w.ScriptedReferee(p, "R2M1", 1).SendGameOver(7)
 		require.NoError(t, err, "also without a received invitation")
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
 	})
@@ -111,9 +102,7 @@ func TestEarlierAttemptDoesNotReplaceALaterOne(t *testing.T) {
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 4001)
 		chosen, err := second.Choose()
 		require.NoError(t, err)
-		entropy, ok := protocol.ParseSecret(chosen.Entropy)
-		require.True(t, ok)
-		assert.Equal(t, joined.EntropyCommitment, protocol.EntropyCommitment("R1M1", "P01", entropy))
+		assert.Equal(t, joined.EntropyCommitment, commitmentTo(t, chosen))
 	})
 }
 
@@ -142,9 +131,7 @@ func TestPlayerStateFollowsTheSpecification(t *testing.T) {
 			return pong.State
 		}
 		state := func() string {
-			q := &protocol.ToolRequest{}
-			q.AuthToken = w.Token("P01")
-			s, err := protocol.GetPlayerState.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("p01")}, q)
+			s, err := playerState(w, w.Token("P01"), "")
 			require.NoError(t, err)
 			assert.Equal(t, s.State, ping())
 			return s.State
@@ -177,14 +164,11 @@ func TestMatchWithoutGameOverEndsWithTheNextRound(t *testing.T) {
 		p := w.Player("P01")
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
 		c := w.ScriptedReferee(p, "R1M1", 1)
-		_, err := c.Invite()
-		require.NoError(t, err)
-		_, err = c.Choose()
-		require.NoError(t, err)
+		inviteAndAsk(c)
 		w.Announce(p, 2, protocol.RefereeAuthAccessToken)
 		assert.Equal(t, "WAITING_FOR_ROUND", p.Player.Record().State)
 		w.Announce(p, 3, protocol.RefereeAuthAccessToken)
-		_, err = c.Choose()
+		_, err := c.Choose()
 		leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 4003)
 		_, err = c.SendGameOver(8)
 		require.NoError(t, err, "a late result counts")
@@ -197,29 +181,21 @@ func TestGetPlayerStateNeedsTheOwnersToken(t *testing.T) {
 		w.ScriptedManager()
 		p := w.Player("P01", leaguetest.WithStrategy("even"))
 		c := w.ScriptedReferee(p, "R1M1", 1)
-		_, err := c.Invite()
-		require.NoError(t, err)
-		chosen, err := c.Choose()
-		require.NoError(t, err)
-		state := func(token, bearer string) (*protocol.PlayerState, error) {
-			q := &protocol.ToolRequest{}
-			q.AuthToken = token
-			return protocol.GetPlayerState.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("p01"), Bearer: bearer}, q)
-		}
-		_, err = state("", "")
+		chosen := inviteAndAsk(c)
+		_, err := playerState(w, "", "")
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 11)
-		_, err = state(c.Token, "")
+		_, err = playerState(w, c.Token, "")
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
-		_, err = state(w.Token("P02"), w.ManagerCredential("P02"))
+		_, err = playerState(w, w.Token("P02"), w.ManagerCredential("P02"))
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
 
-		s, err := state("", w.ManagerCredential("P01"))
+		s, err := playerState(w, "", w.ManagerCredential("P01"))
 		require.NoError(t, err)
 		assert.Empty(t, s.Matches, "the match is not over")
 		assert.NotContains(t, string(leaguetest.Encode(s)), chosen.Entropy)
 		_, err = c.SendGameOver(8)
 		require.NoError(t, err)
-		s, err = state(w.Token("P01"), "")
+		s, err = playerState(w, w.Token("P01"), "")
 		require.NoError(t, err)
 		assert.Equal(t, []protocol.PlayedMatch{{
 			MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8,
@@ -242,7 +218,7 @@ func TestPlayerGivesNoEntropyToARefereeWithoutCommitment(t *testing.T) {
 		assert.NotEmpty(t, ack.EntropyCommitment)
 		answer, err := bound.Choose()
 		require.NoError(t, err)
-		assert.Equal(t, ack.EntropyCommitment, protocol.EntropyCommitment("R1M1", "P01", mustSecret(t, answer.Entropy)))
+		assert.Equal(t, ack.EntropyCommitment, commitmentTo(t, answer))
 
 		free := w.ScriptedReferee(p, "R2M1", 1)
 		free.NoCommitment = true
@@ -256,11 +232,20 @@ func TestPlayerGivesNoEntropyToARefereeWithoutCommitment(t *testing.T) {
 	})
 }
 
-func mustSecret(t *testing.T, text string) protocol.Secret {
+// commitmentTo returns the commitment of P01 to the entropy that it sends in R1M1.
+func commitmentTo(t *testing.T, chosen *protocol.ChooseParityResponse) string {
 	t.Helper()
-	secret, ok := protocol.ParseSecret(text)
-	require.True(t, ok, text)
-	return secret
+	entropy, ok := protocol.ParseSecret(chosen.Entropy)
+	require.True(t, ok, chosen.Entropy)
+	return protocol.EntropyCommitment("R1M1", "P01", entropy)
+}
+
+// playerState asks P01 for its state.
+func playerState(w *leaguetest.World, token, bearer string) (*protocol.PlayerState, error) {
+	q := &protocol.ToolRequest{}
+	q.AuthToken = token
+	peer := protocol.Peer{Endpoint: leaguetest.EndpointOf("p01"), Bearer: bearer}
+	return protocol.GetPlayerState.Call(w.Context, w.Untrusted, peer, q)
 }
 
 // A player tells its manager whether a question of an attempt reached it. It tells no other
@@ -332,16 +317,14 @@ func TestResultDuringTheRegistrationCountsForThePlayer(t *testing.T) {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
 			folder := store.Folder(t.TempDir())
 			w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
-			p := signingPlayer(w, folder, leaguetest.WithStrategy("even"))
-			c := w.ScriptedReferee(p, "R1M1", 1)
-			c.AskForSignature(started, 1)
+			p, c := signingPlayer(w, folder, leaguetest.WithStrategy("even"))
 			c.Signature.Sign = test.signs
 			_, err := c.Choose()
 			require.NoError(t, err)
 			p.Stop() // without Close
 
-			var log bytes.Buffer
-			p = w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
+			log := w.CaptureLog()
+			p = w.NewPlayerIn("P01", folder, nil, leaguetest.WithStrategy("even"))
 			c.To = p
 			told := make(chan error, 1)
 			w.RunAt(w.Now()+leaguetest.Second, func() { // between the two requests of the registration
@@ -360,7 +343,7 @@ func TestResultDuringTheRegistrationCountsForThePlayer(t *testing.T) {
 			assert.Equal(t, protocol.PlayedMatch{
 				MatchID: "R1M1", OpponentID: "P02", Result: test.result, MyChoice: "even", OpponentChoice: "odd", DrawnNumber: test.number,
 			}, h.Matches[0].PlayedMatch)
-			assert.NotContains(t, log.String(), "DECISION_CONTRADICTED")
+			assert.NotContains(t, log.Text(), "DECISION_CONTRADICTED")
 		})
 	}
 }
@@ -371,57 +354,55 @@ func TestPlayerTokenGrantsNothingBeyondTheOwnPlayer(t *testing.T) {
 		token := w.Token("P02")
 		for name, test := range map[string]struct {
 			code protocol.Code
-			call func(ctx context.Context) error
+			call func() error
 		}{
-			"report a match": {protocol.ErrRefereeNotRegistered, func(context.Context) error {
+			"report a match": {protocol.ErrRefereeNotRegistered, func() error {
 				q := w.WinReport("REF01")
 				q.AuthToken, q.Sender = token, "player:P02"
 				_, err := w.Report(q)
 				return err
 			}},
-			"report it as its referee": {protocol.ErrNotAuthorized, func(context.Context) error {
+			"report it as its referee": {protocol.ErrNotAuthorized, func() error {
 				q := w.WinReport("REF01")
 				q.AuthToken = token
 				_, err := w.Report(q)
 				return err
 			}},
-			"register as a referee": {protocol.ErrNotAuthorized, func(context.Context) error {
+			"register as a referee": {protocol.ErrNotAuthorized, func() error {
 				q := w.RefereeApplication("Whistle")
 				q.AuthToken = token
 				_, err := w.ApplyReferee(q)
 				return err
 			}},
-			"query as another": {protocol.ErrNotAuthorized, func(context.Context) error {
+			"query as another": {protocol.ErrNotAuthorized, func() error {
 				q := w.Query("P01", protocol.QueryStandings)
 				q.AuthToken = token
 				_, err := q.Send()
 				return err
 			}},
-			"start the league": {protocol.ErrTokenInvalid, func(ctx context.Context) error {
+			"start the league": {protocol.ErrTokenInvalid, func() error {
 				q := &protocol.ToolRequest{}
 				q.AuthToken = token
-				_, err := protocol.StartLeague.Call(ctx, w.Untrusted, w.ManagerPeer(), q)
+				_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 				return err
 			}},
-			"see a match at its referee": {protocol.ErrTokenInvalid, func(ctx context.Context) error {
+			"see a match at its referee": {protocol.ErrTokenInvalid, func() error {
 				q := &protocol.ToolRequest{MatchID: "R1M1"}
 				q.AuthToken = token
-				_, err := protocol.GetMatchState.Call(ctx, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("ref01")}, q)
+				_, err := protocol.GetMatchState.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("ref01")}, q)
 				return err
 			}},
-			"see another player's state": {protocol.ErrTokenInvalid, func(ctx context.Context) error {
-				q := &protocol.ToolRequest{}
-				q.AuthToken = token
-				_, err := protocol.GetPlayerState.Call(ctx, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("p01")}, q)
+			"see another player's state": {protocol.ErrTokenInvalid, func() error {
+				_, err := playerState(w, token, "")
 				return err
 			}},
-			"end the league at a referee": {protocol.ErrTokenInvalid, func(ctx context.Context) error {
+			"end the league at a referee": {protocol.ErrTokenInvalid, func() error {
 				referee := w.Agents()[1]
 				require.Equal(t, "ref01", referee.Host)
 				return w.ManagerCalls(referee, w.ManagerCredential("P02"))["notify_league_completed"]()
 			}},
 		} {
-			err := test.call(w.Context)
+			err := test.call()
 			e := protocol.AsError(err)
 			if assert.NotNil(t, e, name) {
 				assert.Equal(t, test.code, e.Code, "%s: %v", name, e)

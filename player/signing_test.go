@@ -1,7 +1,6 @@
 package player_test
 
 import (
-	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -10,7 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -18,28 +16,29 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
-	"evenodd/player"
 	"evenodd/player/strategy"
 )
 
 // started is the hash of the event that started the leagues of these tests.
 var started = strings.Repeat("5", 64)
 
-// signingPlayer starts a player with a folder in a league that signs, and announces a round.
-func signingPlayer(w *leaguetest.World, folder store.Folder, traits ...leaguetest.Option) *leaguetest.Agent {
+// signingPlayer starts a player with a folder in a league that signs, and announces a round. The
+// questions of the returned referee ask for signatures.
+func signingPlayer(w *leaguetest.World, folder store.Folder,
+	traits ...leaguetest.Option) (*leaguetest.Agent, *leaguetest.ScriptedReferee) {
 	w.T.Helper()
 	p := w.PlayerIn("P01", folder, traits...)
 	w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
-	return p
+	c := w.ScriptedReferee(p, "R1M1", 1)
+	c.AskForSignature(started, 1)
+	return p, c
 }
 
 func TestDecisionIsSignedOnce(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
-		p := signingPlayer(w, folder)
-		c := w.ScriptedReferee(p, "R1M1", 1)
-		c.AskForSignature(started, 1)
+		p, c := signingPlayer(w, folder)
 		first, err := c.Choose()
 		require.NoError(t, err)
 		h := leaguetest.ReadHistory(t, folder, "P01")
@@ -94,9 +93,7 @@ func TestPlayerNeverSignsASecondAnswer(t *testing.T) {
 			signed := map[string]string{} // by choice
 			for n := range 20 {
 				folder := store.Folder(t.TempDir())
-				p := signingPlayer(w, folder)
-				c := w.ScriptedReferee(p, "R1M1", 1)
-				c.AskForSignature(started, 1)
+				p, c := signingPlayer(w, folder)
 				first, err := c.Choose()
 				require.NoError(t, err)
 				provoke(w, p, c)
@@ -119,9 +116,7 @@ func TestKilledPlayerRepeatsItsSignedAnswer(t *testing.T) {
 		w.ScriptedManager()
 		for range 20 {
 			folder := store.Folder(t.TempDir())
-			p := signingPlayer(w, folder)
-			c := w.ScriptedReferee(p, "R1M1", 1)
-			c.AskForSignature(started, 1)
+			p, c := signingPlayer(w, folder)
 			first, err := c.Choose()
 			require.NoError(t, err)
 			p.Stop() // without Close
@@ -165,14 +160,8 @@ func TestPlayerSignsOnlyWhatItKnows(t *testing.T) {
 	} {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			folder := store.Folder(t.TempDir())
-			var log bytes.Buffer
 			w.ScriptedManager()
-			p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) })
-			require.NoError(t, p.Player.Register(w.Context))
-			w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
-			c := w.ScriptedReferee(p, "R1M1", 1)
-			c.AskForSignature(started, 1)
-			c.Signature.EntropyCommitments = append(league.PerPlayer[string](nil), c.Signature.EntropyCommitments...)
+			_, c := signingPlayer(w, folder)
 			change(&c.Signature)
 			_, err := c.Choose()
 			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
@@ -189,8 +178,7 @@ func TestPlayerSignsEachTurn(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
-		p := signingPlayer(w, folder)
-		c := w.ScriptedReferee(p, "R1M1", 1)
+		p, c := signingPlayer(w, folder)
 		var moves []protocol.PlayerMove
 		for turn := 1; turn <= 5; turn += 2 {
 			c.AskForSignature(started, turn, moves...)
@@ -224,30 +212,26 @@ func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 		{"in the manager's winner", true, &p02, ""},
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := store.Folder(t.TempDir())
-			var log bytes.Buffer
+			folder, log := store.Folder(t.TempDir()), w.CaptureLog()
 			w.ScriptedManager()
-			p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) }, leaguetest.WithStrategy("even"))
-			require.NoError(t, p.Player.Register(w.Context))
-			w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
-			c := w.ScriptedReferee(p, "R1M1", 1)
-			c.AskForSignature(started, 1)
+			p, c := signingPlayer(w, folder, leaguetest.WithStrategy("even"))
 			_, err := c.Choose()
 			require.NoError(t, err)
 			c.Flipped = !test.over
 			_, err = c.SendGameOver(8)
 			require.NoError(t, err)
-			eight := 8
-			result := protocol.RoundResult{MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: test.winner, DrawnNumber: &eight, Choices: league.Both("P01", &even, "P02", &odd)}
+			result := protocol.RoundResult{
+				MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: test.winner, DrawnNumber: new(8),
+				Choices: league.Both("P01", &even, "P02", &odd),
+			}
 			if test.over {
-				assert.NotContains(t, log.String(), "DECISION_CONTRADICTED")
+				assert.NotContains(t, log.Text(), "DECISION_CONTRADICTED")
 			}
 			if test.over && test.reported != "" {
 				result.Choices = league.Both("P01", &odd, "P02", &odd)
 			}
-			tellResults(w, p, result)
-			assert.Contains(t, log.String(), "DECISION_CONTRADICTED")
-			assert.Contains(t, log.String(), `"level":"error"`)
+			completeRound(w, p, 1, func(q *protocol.RoundCompleted) { q.Results = []protocol.RoundResult{result} })
+			assert.Regexp(t, `"level":"error".*"DECISION_CONTRADICTED"`, log.Text())
 			h := leaguetest.ReadHistory(t, folder, "P01")
 			require.Len(t, h.Matches, 1)
 			assert.Equal(t, []string{"even", test.reported}, []string{h.Matches[0].MyChoice, h.Matches[0].ReportedChoice})
@@ -299,12 +283,12 @@ func TestChoiceInHistoryIsTheOneThatCounts(t *testing.T) {
 	}
 }
 
-// slowly decides as its function does.
-type slowly func() string
+// deciding is a strategy that decides as its function does.
+type deciding func(v strategy.View) string
 
-func (s slowly) Name() string { return "slowly" }
+func (d deciding) Name() string { return "deciding" }
 
-func (s slowly) Choose(context.Context, strategy.View) (string, error) { return s(), nil }
+func (d deciding) Choose(_ context.Context, v strategy.View) (string, error) { return d(v), nil }
 
 // The player has forgotten its decisions when the round is over, so it may have signed
 // another answer to the question while its strategy decided.
@@ -312,15 +296,13 @@ func TestDecisionThatOutlastsItsRoundIsNotSigned(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder, asked, decide := store.Folder(t.TempDir()), make(chan struct{}), make(chan struct{})
 		w.ScriptedManager()
-		p := signingPlayer(w, folder, func(a *leaguetest.Agent) {
-			a.Decide = slowly(func() string {
+		p, c := signingPlayer(w, folder, func(a *leaguetest.Agent) {
+			a.Decide = deciding(func(strategy.View) string {
 				close(asked)
 				<-decide
 				return "even"
 			})
 		})
-		c := w.ScriptedReferee(p, "R1M1", 1)
-		c.AskForSignature(started, 1)
 		answered := make(chan error)
 		go func() {
 			_, err := c.Choose()
@@ -340,8 +322,8 @@ func TestQuestionsAtTheSameTimeGetOneSignedAnswer(t *testing.T) {
 		const questions = 8
 		folder, decided := store.Folder(t.TempDir()), 0
 		w.ScriptedManager()
-		p := signingPlayer(w, folder, func(a *leaguetest.Agent) {
-			a.Decide = slowly(func() string { // one at a time
+		_, c := signingPlayer(w, folder, func(a *leaguetest.Agent) {
+			a.Decide = deciding(func(strategy.View) string { // one at a time
 				for range 10_000 { // meanwhile the other questions arrive
 					runtime.Gosched()
 				}
@@ -349,8 +331,6 @@ func TestQuestionsAtTheSameTimeGetOneSignedAnswer(t *testing.T) {
 				return strconv.Itoa(decided)
 			})
 		})
-		c := w.ScriptedReferee(p, "R1M1", 1)
-		c.AskForSignature(started, 1)
 		answers := make(chan *protocol.GameMoveResponse, questions)
 		for i := range questions {
 			go func() {
@@ -369,40 +349,24 @@ func TestQuestionsAtTheSameTimeGetOneSignedAnswer(t *testing.T) {
 	})
 }
 
-// tellResults sends ROUND_COMPLETED with the results of round 1.
-func tellResults(w *leaguetest.World, to *leaguetest.Agent, results ...protocol.RoundResult) {
-	w.T.Helper()
-	_, err := protocol.NotifyRoundCompleted.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(to.Host), Bearer: w.ManagerCredential(to.ID)},
-		&protocol.RoundCompleted{
-			Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
-			LeagueID: leaguetest.LeagueID, RoundID: 1, Results: results,
-		})
-	require.NoError(w.T, err)
-}
-
 func TestSignedHeadsAreStored(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
-		var log bytes.Buffer
+		folder, log := store.Folder(t.TempDir()), w.CaptureLog()
 		key := protocol.NewSigningKey(leaguetest.SecretOf("heads"))
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.EditAnswer("manager_key", key.Public())))
-		p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) })
-		require.NoError(t, p.Player.Register(w.Context))
+		p := w.PlayerIn("P01", folder)
 		tell := func(round int, head, signature string) {
-			_, err := protocol.NotifyRoundCompleted.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf(p.Host), Bearer: w.ManagerCredential(p.ID)},
-				&protocol.RoundCompleted{
-					Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
-					LeagueID: leaguetest.LeagueID, RoundID: round, JournalHead: head, JournalHeadSignature: signature,
-				})
-			require.NoError(t, err)
+			completeRound(w, p, round, func(q *protocol.RoundCompleted) {
+				q.JournalHead, q.JournalHeadSignature = head, signature
+			})
 		}
 		first, second := strings.Repeat("1", 64), strings.Repeat("2", 64)
 		tell(1, first, key.SignHead(leaguetest.LeagueID, first))
 		tell(1, first, key.SignHead(leaguetest.LeagueID, first))
-		assert.NotContains(t, log.String(), "JOURNAL_HEAD_SIGNATURE_INVALID")
+		assert.NotContains(t, log.Text(), "JOURNAL_HEAD_SIGNATURE_INVALID")
 		tell(2, second, key.SignHead(leaguetest.LeagueID, first))
 		tell(2, second, "")
-		assert.Equal(t, 2, strings.Count(log.String(), "JOURNAL_HEAD_SIGNATURE_INVALID"))
+		assert.Equal(t, 2, strings.Count(log.Text(), "JOURNAL_HEAD_SIGNATURE_INVALID"))
 		h := leaguetest.ReadHistory(t, folder, "P01")
 		assert.Equal(t, []store.HistoryHead{{Line: 2, Head: store.SignedHead{
 			Round: 1, JournalHead: first, JournalHeadSignature: key.SignHead(leaguetest.LeagueID, first), ManagerKey: key.Public(),
@@ -412,34 +376,19 @@ func TestSignedHeadsAreStored(t *testing.T) {
 
 func TestAnswerLeavesIfTheDecisionCannotBeWritten(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
-		var log bytes.Buffer
+		folder, log := store.Folder(t.TempDir()), w.CaptureLog()
 		w.ScriptedManager()
-		p := w.NewPlayerIn("P01", folder, func(o *player.Options) { o.Log = zerolog.New(&log) })
-		require.NoError(t, p.Player.Register(w.Context))
-		w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
+		p, c := signingPlayer(w, folder)
 		require.NoError(t, os.MkdirAll(filepath.Dir(folder.Players()), 0o755))
 		require.NoError(t, os.WriteFile(folder.Players(), nil, 0o600)) // no folder can be made
-		c := w.ScriptedReferee(p, "R1M1", 1)
-		c.AskForSignature(started, 1)
 		answer, err := c.Choose()
 		require.NoError(t, err)
 		assert.NotEmpty(t, answer.Signature)
-		assert.Contains(t, log.String(), "DECISION_NOT_STORED")
+		assert.Contains(t, log.Text(), "DECISION_NOT_STORED")
 		require.NoError(t, os.Remove(folder.Players()))
 		require.NoError(t, p.Player.Close())
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 1, "it is written later")
 	})
-}
-
-// indecisive is a strategy whose model never chooses.
-type indecisive struct{}
-
-func (indecisive) Name() string { return "indecisive" }
-
-func (indecisive) Choose(_ context.Context, v strategy.View) (string, error) {
-	v.FellBack()
-	return v.Options[0], nil
 }
 
 // The answer to a repeated question says the same, and the history keeps it for a restart.
@@ -447,9 +396,12 @@ func TestFallbackIsPartOfTheDecision(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
-		p := signingPlayer(w, folder, func(a *leaguetest.Agent) { a.Decide = indecisive{} })
-		c := w.ScriptedReferee(p, "R1M1", 1)
-		c.AskForSignature(started, 1)
+		p, c := signingPlayer(w, folder, func(a *leaguetest.Agent) {
+			a.Decide = deciding(func(v strategy.View) string {
+				v.FellBack() // as if its model never chose
+				return v.Options[0]
+			})
+		})
 		for range 2 {
 			r, err := c.Choose()
 			require.NoError(t, err)
