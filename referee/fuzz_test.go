@@ -53,33 +53,33 @@ const (
 var errHungUp = errors.New("the connection is closed")
 
 func (r *fuzzAgents) Call(_ context.Context, q protocol.CallRequest) (any, *protocol.Timing, error) {
-	answer, err := r.call(q.Endpoint, q.Method, q.Params, q.Decode)
+	answer, err := r.call(q)
 	return answer, nil, err
 }
 
-func (r *fuzzAgents) call(endpoint, method string, params any, decode func([]byte) (any, error)) (any, error) {
+func (r *fuzzAgents) call(q protocol.CallRequest) (any, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.calls++
-	switch endpoint {
+	switch q.Endpoint {
 	case managerURL:
-		return r.manager(method, params)
+		return r.manager(q.Method, q.Params)
 	case fuzzedURL:
 		step := map[string]uint8{
 			protocol.Invite.Name: atInvitation, protocol.ChooseParity.Name: atChoice,
 			protocol.NotifyMatchResult.Name: atEnd, protocol.NotifyGameError.Name: atGameError,
-		}[method]
-		n := r.asked[method]
-		r.asked[method]++
+		}[q.Method]
+		n := r.asked[q.Method]
+		r.asked[q.Method]++
 		switch {
 		case r.steps&step == 0, n >= 2 && r.steps&neverValid == 0:
 		case n == 1 && r.steps&hangsUp != 0:
 			return nil, errHungUp
 		default:
-			return transport.DecodeResponse(r.bodies[n%2], decode)
+			return transport.DecodeResponse(r.bodies[n%2], q.Decode)
 		}
 	}
-	return r.answer(endpoint, params), nil
+	return r.answer(q.Endpoint, q.Params), nil
 }
 
 // manager registers the referee and accepts its report.

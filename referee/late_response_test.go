@@ -2,7 +2,7 @@ package referee_test
 
 import (
 	"context"
-	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,25 +28,15 @@ type suspension struct {
 type suspendedCarrier struct {
 	next       protocol.Caller
 	suspension suspension
-
-	mu     sync.Mutex
-	done   bool
-	asleep time.Duration
+	done       atomic.Bool
+	asleep     atomic.Int64 // how much the wall clock has gone on
 }
 
 func (c *suspendedCarrier) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	answer, timing, err := c.next.Call(ctx, r)
-	if r.Method != protocol.ChooseParity.Name || leaguetest.HostOf(r.Endpoint) != "p02" {
-		return answer, timing, err
-	}
-	c.mu.Lock()
-	first := !c.done
-	c.done = true
-	if first {
-		c.asleep += c.suspension.asleep
-	}
-	c.mu.Unlock()
-	if first {
+	asked := r.Method == protocol.ChooseParity.Name && leaguetest.HostOf(r.Endpoint) == "p02"
+	if asked && c.done.CompareAndSwap(false, true) {
+		c.asleep.Store(int64(c.suspension.asleep))
 		<-time.After(c.suspension.stopped)
 	}
 	return answer, timing, err
@@ -55,9 +45,7 @@ func (c *suspendedCarrier) Call(ctx context.Context, r protocol.CallRequest) (an
 // clock returns the wall clock of the machine.
 func (c *suspendedCarrier) clock() *protocol.Clock {
 	return protocol.NewClock(func() time.Time {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		return time.Now().Round(0).Add(c.asleep)
+		return time.Now().Round(0).Add(time.Duration(c.asleep.Load()))
 	}, protocol.SystemClock().Sleep)
 }
 

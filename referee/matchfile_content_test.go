@@ -20,11 +20,18 @@ import (
 	"evenodd/league/store"
 )
 
+// refereeWithFiles starts a manager that answers reports in this way, and REF01 with match files.
+func refereeWithFiles(w *leaguetest.World, toReport leaguetest.Reply) (
+	folder store.Folder, manager, r *leaguetest.Agent) {
+	w.T.Helper()
+	folder = leaguetest.TempFolder(w.T)
+	manager = w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, toReport))
+	return folder, manager, w.RefereeWithFiles("REF01", folder)
+}
+
 func TestMatchFileHasTheWholeMatch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		manager := w.ScriptedManager()
-		r := w.RefereeWithFiles("REF01", folder)
+		folder, manager, r := refereeWithFiles(w, leaguetest.Normally)
 		w.Player("P01", leaguetest.WithStrategy("even"), leaguetest.WithDelays(1*leaguetest.Second, 2*leaguetest.Second, 0))
 		w.Player("P02", leaguetest.WithStrategy("odd"), leaguetest.WithDelays(2*leaguetest.Second, 1500*time.Millisecond, 1*leaguetest.Second))
 		ack := w.HandOver(manager, r, "R1M1", 1)
@@ -54,8 +61,6 @@ func TestMatchFileHasTheWholeMatch(t *testing.T) {
 }
 
 func TestTranscriptHasErrorsAndRetries(t *testing.T) {
-	joined := []string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK"}
-	chosen := []string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"}
 	gameError := func(try string) []string {
 		return []string{"notify_game_error " + try + " > GAME_ERROR", "notify_game_error " + try + " < GAME_ERROR_ACK"}
 	}
@@ -114,9 +119,7 @@ func TestTranscriptHasErrorsAndRetries(t *testing.T) {
 		},
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			manager := w.ScriptedManager()
-			r := w.RefereeWithFiles("REF01", folder)
+			folder, manager, r := refereeWithFiles(w, leaguetest.Normally)
 			w.Player("P01")
 			w.Player("P02", test.traits...)
 			w.HandOver(manager, r, "R1M1", 1)
@@ -137,9 +140,7 @@ func TestTranscriptHasErrorsAndRetries(t *testing.T) {
 
 func TestTranscriptHasAllAttemptsForAnUnreachablePlayer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		manager := w.ScriptedManager()
-		r := w.RefereeWithFiles("REF01", folder)
+		folder, manager, r := refereeWithFiles(w, leaguetest.Normally)
 		w.Player("P01")
 		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(60 * leaguetest.Second)
@@ -155,10 +156,9 @@ func TestTranscriptHasAllAttemptsForAnUnreachablePlayer(t *testing.T) {
 
 func TestMatchFileHasNoTokens(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
 		access := w.AccessToken("P02", "R1M1", 1, "REF01")
-		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrDuplicateReport))))
-		r := w.RefereeWithFiles("REF01", folder)
+		folder, manager, r := refereeWithFiles(w,
+			leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrDuplicateReport)))
 		w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.RefuseWith(protocol.ErrTokenMissing)))
 		joins := leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("player_id", w.Token("P02")))
 		w.Player("P02", joins, leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
@@ -194,10 +194,7 @@ func TestResultIsDurableBeforeGameOver(t *testing.T) {
 			assert.Equal(t, store.StateFinished, doc.Lifecycle.State)
 			assert.Equal(t, finishedStates, statesOf(doc))
 			assert.NotNil(t, doc.Result)
-			assert.Equal(t, []string{
-				"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK",
-				"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE",
-			}, transcriptWith(doc, "P01"))
+			assert.Equal(t, slices.Concat(joined, chosen), transcriptWith(doc, "P01"))
 		})))
 		w.Player("P02")
 		w.HandOver(manager, r, "R1M1", 1)
@@ -210,9 +207,7 @@ func TestResultIsDurableBeforeGameOver(t *testing.T) {
 // A manager may refuse a result as often as it assigns the match: the file does not grow.
 func TestSameRefusalIsRecordedOnce(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.RefuseWith(protocol.ErrDuplicateReport)))
-		r := w.RefereeWithFiles("REF01", folder)
+		folder, manager, r := refereeWithFiles(w, leaguetest.RefuseWith(protocol.ErrDuplicateReport))
 		w.Players(2)
 		for n := range 5 {
 			w.HandOver(manager, r, "R1M1", n+1)
@@ -228,9 +223,7 @@ func TestSameRefusalIsRecordedOnce(t *testing.T) {
 func TestRejectedReportKeepsTheAttemptFile(t *testing.T) {
 	const code = protocol.ErrDuplicateReport
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.RefuseWith(code), leaguetest.Normally)))
-		r := w.RefereeWithFiles("REF01", folder)
+		folder, manager, r := refereeWithFiles(w, leaguetest.InTurn(leaguetest.RefuseWith(code), leaguetest.Normally))
 		w.Players(2)
 		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(20 * leaguetest.Second)
@@ -251,27 +244,6 @@ func TestRejectedReportKeepsTheAttemptFile(t *testing.T) {
 		doc = leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
 		assert.Nil(t, doc.Refusal)
 		assert.Equal(t, 1, doc.Attempt)
-	})
-}
-
-func TestReplacedAttemptIsAbandoned(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		manager := w.ScriptedManager()
-		r := w.RefereeWithFiles("REF01", folder)
-		w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
-		w.Player("P02")
-		ack := w.HandOver(manager, r, "R1M1", 1)
-		w.WaitUntil(1 * leaguetest.Second)
-		w.HandOver(manager, r, "R1M1", 2)
-		w.WaitUntil(60 * leaguetest.Second)
-		assert.ElementsMatch(t, []string{leaguetest.FirstMatchFile, leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
-		assert.Equal(t, 2, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
-		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
-		assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "ABANDONED"}, statesOf(doc))
-		assert.Nil(t, doc.Result)
-		assert.Equal(t, ack.DrawCommitment, doc.Draw.Commitment)
-		assert.NotEmpty(t, transcriptWith(doc, "P02"))
 	})
 }
 
@@ -303,6 +275,12 @@ func transcriptWith(doc *store.Match, playerID string) []string {
 	}
 	return list
 }
+
+// The lines of two questions that are answered.
+var (
+	joined = []string{"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK"}
+	chosen = []string{"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"}
+)
 
 // normalCourse returns the lines of the end of a match with one player, after the given
 // lines.

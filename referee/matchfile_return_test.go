@@ -20,28 +20,35 @@ import (
 	"evenodd/league/store"
 )
 
+// unreported lets a referee stop after it has played R1M1 and failed to report it. So many reports
+// fail.
+func unreported(w *leaguetest.World, failures int) (folder store.Folder, manager *leaguetest.Agent, commitment string) {
+	w.T.Helper()
+	folder, manager, r := refereeWithFiles(w,
+		leaguetest.FirstN(failures, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))
+	w.Players(2)
+	ack := w.HandOver(manager, r, "R1M1", 1)
+	w.WaitUntil(1 * leaguetest.Second)
+	r.StopReferee()
+	require.Equal(w.T, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(w.T, folder))
+	return folder, manager, ack.DrawCommitment
+}
+
 func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 	for _, test := range []struct {
 		name     string
 		assigned bool // the manager assigns the match again
 	}{{"after its re-registration", false}, {"and when it gets the match again", true}} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
-			r := w.RefereeWithFiles("REF01", folder)
-			w.Players(2)
-			ack := w.HandOver(manager, r, "R1M1", 1)
-			w.WaitUntil(1 * leaguetest.Second) // the first report has failed
-			r.StopReferee()
-			assert.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
+			folder, manager, commitment := unreported(w, 2)
 			assert.Equal(t, store.StateFinished, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Lifecycle.State)
 
 			w.WaitUntil(30 * leaguetest.Second)
-			r = w.RefereeWithFiles("REF01", folder)
+			r := w.RefereeWithFiles("REF01", folder)
 			if test.assigned {
 				again := w.HandOver(manager, r, "R1M1", 2)
 				assert.Equal(t, 1, again.Attempt)
-				assert.Equal(t, ack.DrawCommitment, again.DrawCommitment)
+				assert.Equal(t, commitment, again.DrawCommitment)
 			}
 			w.WaitUntil(60 * leaguetest.Second)
 			reports := w.Calls(protocol.ReportMatchResult.Name)
@@ -52,9 +59,7 @@ func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 			doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
 			assertSameResult(t, doc, leaguetest.Decode[protocol.MatchResultReport](reports[2].Message))
 			assert.Equal(t, append(append([]string{}, finishedStates...), "ACKNOWLEDGED"), statesOf(doc))
-			assert.Equal(t, normalCourse(
-				"handle_game_invitation 1 > GAME_INVITATION", "handle_game_invitation 1 < GAME_JOIN_ACK",
-				"choose_parity 1 > CHOOSE_PARITY_CALL", "choose_parity 1 < CHOOSE_PARITY_RESPONSE"), transcriptWith(doc, "P01"))
+			assert.Equal(t, normalCourse(slices.Concat(joined, chosen)...), transcriptWith(doc, "P01"))
 		})
 	}
 }
@@ -102,9 +107,7 @@ func TestRestartedRefereeAbandonsUnfinishedMatches(t *testing.T) {
 
 func TestFinishedMatchIsReportedFromItsFile(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		manager := w.ScriptedManager()
-		r := w.RefereeWithFiles("REF01", folder)
+		folder, manager, r := refereeWithFiles(w, leaguetest.Normally)
 		w.Players(2)
 		ack := w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(1 * leaguetest.Second)
@@ -130,18 +133,6 @@ func TestFinishedMatchIsReportedFromItsFile(t *testing.T) {
 	})
 }
 
-// unreported returns a referee that has stopped after a match that it could not report.
-func unreported(t *testing.T, w *leaguetest.World, folder store.Folder) (manager *leaguetest.Agent) {
-	manager = w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(1, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
-	r := w.RefereeWithFiles("REF01", folder)
-	w.Players(2)
-	w.HandOver(manager, r, "R1M1", 1)
-	w.WaitUntil(1 * leaguetest.Second)
-	r.StopReferee()
-	require.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, folder))
-	return manager
-}
-
 func TestUnusableRecordIsIgnored(t *testing.T) {
 	resealed := func(change func(text string) string) func(string) string {
 		return func(text string) string { return string(leaguetest.Resealed([]byte(change(text)))) }
@@ -164,8 +155,7 @@ func TestUnusableRecordIsIgnored(t *testing.T) {
 		{"of a newer program", resealed(func(text string) string { return strings.Replace(text, `"1.0.0"`, `"2.0.0"`, 1) }), true},
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			manager := unreported(t, w, folder)
+			folder, manager, _ := unreported(w, 1)
 			path := folder.MatchLog(leaguetest.LeagueID, "REF01")
 			text, err := os.ReadFile(path)
 			require.NoError(t, err)
@@ -203,9 +193,7 @@ func TestResultsOfAnotherRefereeAreIgnored(t *testing.T) {
 
 func TestMatchFilesOfAnOlderLeagueAreArchived(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		manager := w.ScriptedManager()
-		r := w.RefereeWithFiles("REF01", folder)
+		folder, manager, r := refereeWithFiles(w, leaguetest.Normally)
 		w.Players(2)
 		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(1 * leaguetest.Second)
@@ -277,9 +265,8 @@ func TestUnwritableFilesDoNotStopAMatch(t *testing.T) {
 
 func TestStoppingRefereeFinishesItsMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
-		r := w.RefereeWithFiles("REF01", folder)
+		folder, manager, r := refereeWithFiles(w,
+			leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally))
 		w.Player("P01", leaguetest.WithDelays(4*leaguetest.Second, 0, 0))
 		w.Player("P02")
 		ack := w.HandOver(manager, r, "R1M1", 1)

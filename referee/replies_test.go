@@ -5,6 +5,7 @@ import (
 	"maps"
 	"os"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,13 +25,12 @@ type deviation struct {
 	value          any
 }
 
-func (d deviation) String() string { return fmt.Sprintf("%s %s %s", d.method, d.member, d.text()) }
-
-func (d deviation) text() string {
-	if d.value == nil {
-		return "missing"
+func (d deviation) String() string {
+	value := "missing"
+	if d.value != nil {
+		value = string(leaguetest.Encode(d.value))
 	}
-	return string(leaguetest.Encode(d.value))
+	return fmt.Sprintf("%s %s %s", d.method, d.member, value)
 }
 
 // replyMethods are the questions of a referee, with the message type of their replies.
@@ -54,13 +54,6 @@ func in(method, member string, values ...any) (list []deviation) {
 	return list
 }
 
-func together(lists ...[]deviation) (all []deviation) {
-	for _, list := range lists {
-		all = append(all, list...)
-	}
-	return all
-}
-
 // missing removes a member of each reply, and sets it to null.
 func missing(members ...string) (list []deviation) {
 	for _, member := range members {
@@ -78,15 +71,22 @@ func deviationsOf() map[string][]deviation {
 		return map[string]any{"move_type": tictactoe.MoveType, "choice": choice}
 	}
 	return map[string][]deviation{
-		`a member of the envelope, or one that is required "in strict", is missing or null`: together(
+		`a member of the envelope, or one that is required "in strict", is missing or null`: slices.Concat(
 			missing("protocol", "message_type", "sender", "timestamp", "conversation_id", "match_id", "player_id"),
 			in(join, "arrival_timestamp", nil, leaguetest.Null()), in(move, "game_type", nil, leaguetest.Null()),
 			in(move, "move_data", map[string]any{"choice": "8"})),
-		"`protocol` is not `league.v2`":                                       inEachReply("protocol", "league.v1", 2),
-		"`timestamp` or `arrival_timestamp` is not a UTC time":                together(inEachReply("timestamp", "2000-01-01T02:00:00", "2000-01-01T02:00:00+02:00", "now", 7), in(join, "arrival_timestamp", "2000-01-01T02:00:00")),
-		"`sender`, `player_id` or `conversation_id` is another":               together(inEachReply("sender", "player:P01", "P02", "league_manager"), inEachReply("player_id", "P01"), inEachReply("conversation_id", "conv-other")),
-		"another member has the wrong type":                                   together(inEachReply("sender", 7), inEachReply("message_type", true), inEachReply("player_id", []string{"P02"}), in(parity, "fallback", "yes"), in(move, "game_type", 1)),
-		"`auth_token` is missing or `none`, but the question had one":         together(missing("auth_token"), inEachReply("auth_token", protocol.NoToken)),
+		"`protocol` is not `league.v2`": inEachReply("protocol", "league.v1", 2),
+		"`timestamp` or `arrival_timestamp` is not a UTC time": slices.Concat(
+			inEachReply("timestamp", "2000-01-01T02:00:00", "2000-01-01T02:00:00+02:00", "now", 7),
+			in(join, "arrival_timestamp", "2000-01-01T02:00:00")),
+		"`sender`, `player_id` or `conversation_id` is another": slices.Concat(
+			inEachReply("sender", "player:P01", "P02", "league_manager"),
+			inEachReply("player_id", "P01"), inEachReply("conversation_id", "conv-other")),
+		"another member has the wrong type": slices.Concat(
+			inEachReply("sender", 7), inEachReply("message_type", true), inEachReply("player_id", []string{"P02"}),
+			in(parity, "fallback", "yes"), in(move, "game_type", 1)),
+		"`auth_token` is missing or `none`, but the question had one": slices.Concat(
+			missing("auth_token"), inEachReply("auth_token", protocol.NoToken)),
 		"`auth_token` is another than that of the question":                   inEachReply("auth_token", otherToken, "tok-p02-its-own"),
 		"`message_type` is that of another message":                           inEachReply("message_type", protocol.TypeGameOver, protocol.TypeLeagueQuery),
 		"`message_type` is none of the protocol":                              inEachReply("message_type", "nonsense"),
@@ -97,7 +97,8 @@ func deviationsOf() map[string][]deviation {
 		"`parity_choice` is missing, null, another word or of the wrong type": in(parity, "parity_choice", nil, leaguetest.Null(), "Even", "", 2, []string{"even"}),
 		"`move_data` is missing, null, of the wrong type or without a legal `choice`": in(move, "move_data",
 			nil, leaguetest.Null(), "8", marked("9"), marked(nil), marked(8), map[string]any{"move_type": tictactoe.MoveType}),
-		"a member that this page does not have": together(inEachReply("colour", "red"), inEachReply("_note", leaguetest.Null())),
+		"a member that this page does not have": slices.Concat(
+			inEachReply("colour", "red"), inEachReply("_note", leaguetest.Null())),
 	}
 }
 
@@ -154,17 +155,12 @@ func expect(want string) func(*testing.T, string) {
 	return func(t *testing.T, verdict string) { assert.Equal(t, want, verdict) }
 }
 
-func docsPage(t *testing.T, name string) string {
-	t.Helper()
-	text, err := os.ReadFile("../docs/" + name)
-	require.NoError(t, err)
-	return string(text)
-}
-
 // section returns the text of a section of docs/protocol.md.
 func section(t *testing.T, heading string) string {
 	t.Helper()
-	_, text, found := strings.Cut(docsPage(t, "protocol.md"), "\n### "+heading+"\n")
+	page, err := os.ReadFile("../docs/protocol.md")
+	require.NoError(t, err)
+	_, text, found := strings.Cut(string(page), "\n### "+heading+"\n")
 	require.True(t, found, heading)
 	text, _, _ = strings.Cut(text, "\n### ")
 	return text
