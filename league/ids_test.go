@@ -1,6 +1,7 @@
 package league_test
 
 import (
+	"cmp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -60,12 +61,10 @@ func TestIDsAreInOrder(t *testing.T) {
 	ordered := []string{"P01", "P02", "P10", "P99", "P100", "P1000", "REF01", "REF99", "REF100", "", "P0", "P001", "P9", "alpha", "p01"}
 	for i, a := range ordered {
 		for j, b := range ordered {
-			assert.Equal(t, sign(i-j), sign(league.CompareIDs(a, b)), "%q and %q", a, b)
+			assert.Equal(t, cmp.Compare(i, j), cmp.Compare(league.CompareIDs(a, b), 0), "%q and %q", a, b)
 		}
 	}
 }
-
-func sign(n int) int { return min(max(n, -1), 1) }
 
 func TestMatchIDs(t *testing.T) {
 	for _, test := range []struct {

@@ -108,26 +108,6 @@ func TestZeroRoundRobinHasNoRounds(t *testing.T) {
 	assert.Nil(t, s.Round(1, nil))
 }
 
-func TestCounts(t *testing.T) {
-	for _, tt := range []struct {
-		name                             string
-		players, legs                    int
-		rounds, matchesPerRound, matches int
-	}{
-		{"four players, spec 003 §3.5.1", 4, 1, 3, 2, 6},
-		{"five players", 5, 1, 5, 2, 10},
-		{"five players, two legs", 5, 2, 10, 2, 20},
-		{"fifty players, three legs", 50, 3, 147, 25, 3675},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			s := roundRobin(t, tt.players, tt.legs)
-			assert.Equal(t, tt.rounds, s.Rounds())
-			assert.Len(t, s.Round(1, nil), tt.matchesPerRound)
-			assert.Equal(t, tt.matches, s.Matches())
-		})
-	}
-}
-
 func TestRoundsOutsideTheLeagueAreNil(t *testing.T) {
 	for _, players := range []int{2, 5, 6} {
 		s := roundRobin(t, players, 2)

@@ -30,25 +30,22 @@ func TestEvidenceIsTheRatioOfBetaFunctions(t *testing.T) {
 
 // A lead that suffices ends the league after a double leg, with more of them among more players.
 func TestRoundRobinEndsWhenOnePlayerIsTheBest(t *testing.T) {
-	firstWins := func(_ int, p pairing.Pairing) league.Played {
-		return league.Played{A: p.A, B: p.B, Winner: min(p.A, p.B)}
-	}
 	for _, tt := range []struct {
 		name    string
 		players int
 		judge   judge
 		rounds  int
 	}{
-		{"two players: 7 double legs", 2, firstWins, 14},
-		{"three players need evidence of 40: 8 double legs", 3, firstWins, 8 * 2 * 3},
-		{"five players need evidence of 80: 9 double legs", 5, firstWins, 9 * 2 * 5},
+		{"two players: 7 double legs", 2, lowerWins, 14},
+		{"three players need evidence of 40: 8 double legs", 3, lowerWins, 8 * 2 * 3},
+		{"five players need evidence of 80: 9 double legs", 5, lowerWins, 9 * 2 * 5},
 		{"players of equal strength", 4, allDrawn, 40 * 3},
 		{"side A always wins", 2, func(_ int, p pairing.Pairing) league.Played {
 			return league.Played{A: p.A, B: p.B, Winner: p.A}
 		}, 40},
 		{"double legs with a technical loss are void, and ties do not count", 2,
 			func(round int, p pairing.Pairing) league.Played {
-				r := firstWins(round, p)
+				r := lowerWins(round, p)
 				r.Technical = round == 1
 				if round == 3 || round == 4 {
 					r.Winner = league.None
@@ -57,7 +54,7 @@ func TestRoundRobinEndsWhenOnePlayerIsTheBest(t *testing.T) {
 			}, 18},
 		{"two players that are better than the others, but not than each other", 4,
 			func(round int, p pairing.Pairing) league.Played {
-				r := firstWins(round, p)
+				r := lowerWins(round, p)
 				if p.A+p.B == 1 {
 					r.Winner = league.None
 				}

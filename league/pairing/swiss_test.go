@@ -140,15 +140,22 @@ func TestSwissWithoutLegalPairingIsNil(t *testing.T) {
 	p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 7, Rounds: 4})
 	// Players 0 to 3 have all met. The bye goes to player 5, so that only 4 and 6 are left
 	// for them. The third match of 4 and 5 shows that no Swiss tournament ends up here.
-	var played [][]league.Played
-	for _, pairings := range [][]pairing.Pairing{{{0, 1}, {2, 3}, {4, 5}}, {{0, 2}, {1, 3}, {4, 5}}, {{0, 3}, {1, 2}, {4, 5}}} {
-		var results []league.Played
+	played := make([][]league.Played, 3)
+	for i, pairings := range [][]pairing.Pairing{
+		{{0, 1}, {2, 3}, {4, 5}}, {{0, 2}, {1, 3}, {4, 5}}, {{0, 3}, {1, 2}, {4, 5}},
+	} {
 		for _, pair := range pairings {
-			results = append(results, lowerWins(0, pair))
+			played[i] = append(played[i], lowerWins(0, pair))
 		}
-		played = append(played, results)
 	}
 	assert.Nil(t, p.Round(4, played))
+}
+
+// randomResults is a judge of wins, draws and losses that are as likely.
+func randomResults(rng *rand.Rand) judge {
+	return func(_ int, p pairing.Pairing) league.Played {
+		return league.Played{A: p.A, B: p.B, Winner: []int{p.A, p.B, league.None}[rng.IntN(3)]}
+	}
 }
 
 func TestEverySwissFieldFrom2To257(t *testing.T) {
@@ -157,9 +164,7 @@ func TestEverySwissFieldFrom2To257(t *testing.T) {
 		for name, end := range map[string]judge{
 			"lower wins": lowerWins,
 			"all drawn":  allDrawn,
-			"random": func(_ int, p pairing.Pairing) league.Played {
-				return league.Played{A: p.A, B: p.B, Winner: []int{p.A, p.B, league.None}[rng.IntN(3)]}
-			},
+			"random":     randomResults(rng),
 		} {
 			rounds := 0
 			if players <= 40 {
@@ -280,9 +285,7 @@ func BenchmarkSwissRound(b *testing.B) {
 	for _, players := range []int{1000, 10000} {
 		p := newPairer(b, pairing.Format{Name: pairing.Swiss, Players: players})
 		rng := rand.New(rand.NewPCG(1, 2))
-		played := play(p, func(_ int, p pairing.Pairing) league.Played {
-			return league.Played{A: p.A, B: p.B, Winner: []int{p.A, p.B, league.None}[rng.IntN(3)]}
-		})
+		played := play(p, randomResults(rng))
 		b.Run(strconv.Itoa(players), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
