@@ -167,8 +167,8 @@ func TestAnnulledResultIsNotWrittenAgainInPlaceOfItsRematch(t *testing.T) {
 	require.NoError(t, log.Close())
 }
 
-// The manager and the referee both keep an annulled result before they write the file of the match. One
-// of them has read it before the other one has replaced it.
+// The manager keeps the file of an annulled result only after the round, and the referee before it
+// writes the file of the match: one of them has read it before the other one has replaced it.
 func TestAnnulledResultIsKeptOnce(t *testing.T) {
 	folder := Folder(t.TempDir())
 	log, _ := openLog(t, folder)
@@ -176,47 +176,36 @@ func TestAnnulledResultIsKeptOnce(t *testing.T) {
 	read, err := folder.LoadMatch("cup", "R1M1")
 	require.NoError(t, err)
 	require.NoError(t, log.Write(played("R1M1", 2, StateAcknowledged)))
-	require.NoError(t, folder.KeepAttempt(read))
-	for attempt, path := range map[int]string{1: folder.Attempt("cup", "R1M1", 1), 2: folder.Match("cup", "R1M1")} {
-		doc, err := Read[Match](path)
-		require.NoError(t, err)
-		assert.Equal(t, attempt, doc.Attempt)
-	}
-	require.NoError(t, log.Close())
-}
-
-// The manager keeps the file of an annulled result only after the round.
-func TestRematchKeepsTheFileOfTheAnnulledResult(t *testing.T) {
-	folder := Folder(t.TempDir())
-	log, _ := openLog(t, folder)
-	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
-	require.NoError(t, log.Write(played("R1M1", 2, StateAcknowledged)))
-	for attempt := 1; attempt <= 2; attempt++ {
-		doc, err := folder.LoadAttempt("cup", "R1M1", attempt)
-		require.NoError(t, err)
-		assert.Equal(t, attempt, doc.Attempt)
+	for _, keeper := range []string{"the referee", "the manager too"} {
+		for attempt, path := range map[int]string{1: folder.Attempt("cup", "R1M1", 1), 2: folder.Match("cup", "R1M1")} {
+			doc, err := Read[Match](path)
+			require.NoError(t, err, keeper)
+			assert.Equal(t, attempt, doc.Attempt, keeper)
+			found, err := folder.LoadAttempt("cup", "R1M1", attempt)
+			require.NoError(t, err, keeper)
+			assert.Equal(t, doc, found, keeper)
+		}
+		require.NoError(t, folder.KeepAttempt(read))
 	}
 	require.NoError(t, log.Close())
 }
 
 // A sync of the whole disk that takes long, because other programs write, is the last one.
 func TestSlowSyncOfTheWholeDiskIsReplaced(t *testing.T) {
-	synctest.Test(t, testSlowSync)
-}
-
-func testSlowSync(t *testing.T) {
-	folder := Folder(t.TempDir())
-	log, _ := openLog(t, folder)
-	files, whole := 0, 0
-	log.disk.folder, _ = os.Open(string(folder))
-	log.disk.all = func(*os.File) error { whole++; time.Sleep(slowest + time.Millisecond); return nil }
-	log.disk.one = func(string) error { files++; return nil }
-	for _, id := range []string{"R1M1", "R1M2"} {
-		require.NoError(t, log.Write(played(id, 1, StateAcknowledged)))
-		require.NoError(t, log.Checkpoint())
-	}
-	assert.Equal(t, []int{1, 2}, []int{whole, files}, "the file of the match, and that of its attempt")
-	require.NoError(t, log.Close())
+	synctest.Test(t, func(t *testing.T) {
+		folder := Folder(t.TempDir())
+		log, _ := openLog(t, folder)
+		files, whole := 0, 0
+		log.disk.folder, _ = os.Open(string(folder))
+		log.disk.all = func(*os.File) error { whole++; time.Sleep(slowest + time.Millisecond); return nil }
+		log.disk.one = func(string) error { files++; return nil }
+		for _, id := range []string{"R1M1", "R1M2"} {
+			require.NoError(t, log.Write(played(id, 1, StateAcknowledged)))
+			require.NoError(t, log.Checkpoint())
+		}
+		assert.Equal(t, []int{1, 2}, []int{whole, files}, "the file of the match, and that of its attempt")
+		require.NoError(t, log.Close())
+	})
 }
 
 // A log that was cut after any byte has all lines before it, and can be continued.

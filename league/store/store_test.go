@@ -24,9 +24,7 @@ func TestWrittenDocumentIsRead(t *testing.T) {
 	got, err := store.Read[store.History](dir.History("P01"))
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
-	info, err := os.Stat(dir.History("P01"))
-	require.NoError(t, err)
-	assert.Equal(t, fs.FileMode(0o644), info.Mode().Perm())
+	assert.Equal(t, fs.FileMode(0o644), mode(t, dir.History("P01")))
 }
 
 func TestAddMatchKeepsExistingFile(t *testing.T) {

@@ -50,19 +50,26 @@ func TestLockedFileIsOpenedOnce(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(string(text), "a line\n"))
 }
 
+// replacements are what another process may do with a file.
+var replacements = map[string]func(path string) error{
+	"renamed": func(path string) error { return os.Rename(path, path+".old") },
+	"removed": os.Remove,
+	"replaced": func(path string) error {
+		text, err := os.ReadFile(path)
+		if err == nil {
+			err = os.WriteFile(path+".new", text, 0o600)
+		}
+		if err == nil {
+			err = os.Rename(path+".new", path)
+		}
+		return err
+	},
+}
+
 // Another process moves the file, or removes it, between the time it is opened and the time
 // it is locked.
 func TestLockIsOnTheFileAtThePath(t *testing.T) {
-	for name, replace := range map[string]func(path string) error{
-		"renamed": func(path string) error { return os.Rename(path, path+".old") },
-		"removed": os.Remove,
-		"replaced": func(path string) error {
-			if err := os.WriteFile(path+".new", []byte("new\n"), 0o600); err != nil {
-				return err
-			}
-			return os.Rename(path+".new", path)
-		},
-	} {
+	for name, replace := range replacements {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.jsonl")
 			locks := 0
@@ -84,20 +91,7 @@ func TestLockIsOnTheFileAtThePath(t *testing.T) {
 
 // Lines of a file that is not at its path any more are lost to the next process.
 func TestMovedFileCannotBeWritten(t *testing.T) {
-	for name, replace := range map[string]func(path string) error{
-		"renamed": func(path string) error { return os.Rename(path, path+".old") },
-		"removed": os.Remove,
-		"replaced": func(path string) error {
-			text, err := os.ReadFile(path)
-			if err == nil {
-				err = os.WriteFile(path+".new", text, 0o600)
-			}
-			if err == nil {
-				err = os.Rename(path+".new", path)
-			}
-			return err
-		},
-	} {
+	for name, replace := range replacements {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.jsonl")
 			f, _, err := OpenLocked(path, "the file", visitNone)
