@@ -1,6 +1,7 @@
 package decide_test
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -56,17 +57,10 @@ func TestChoiceOfReferees(t *testing.T) {
 }
 
 func TestNextReferee(t *testing.T) {
-	none := func(string) bool { return false }
 	failed := func(ids ...string) func(string) bool {
-		return func(id string) bool {
-			for _, f := range ids {
-				if f == id {
-					return true
-				}
-			}
-			return false
-		}
+		return func(id string) bool { return slices.Contains(ids, id) }
 	}
+	none := failed()
 	s := started(t, announced())
 	assert.Equal(t, "REF01", decide.NextReferee(s, "REF01", 0, none), "the announced one")
 	assert.Equal(t, "REF01", decide.NextReferee(s, "REF01", 1, none), "the players would refuse REF02")
@@ -128,9 +122,6 @@ func TestSuspensionByFailuresInARow(t *testing.T) {
 		s.Agents["P01"].Failures = failures
 		assert.Equal(t, want, decide.Suspension(s, "P01"))
 	}
-	apply(t, s, &journal.AgentSuspended{AgentID: "P01", Reason: "slept"})
-	require.NotNil(t, decide.Revival(s, "P01"))
-	assert.Nil(t, decide.Revival(s, "P02"), "it is not suspended")
 }
 
 func TestForfeitOfAbsentPlayers(t *testing.T) {
@@ -151,13 +142,17 @@ func TestForfeitOfAbsentPlayers(t *testing.T) {
 }
 
 func TestRefereeFailureCountsUntilItSuspends(t *testing.T) {
-	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
+	assigned := &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"}
+	s := started(t, announced(), assigned)
 	for range 2 { // created suspends after 2 failures
 		event := decide.RefereeFailure(s, first(), "REF01", "it slept")
 		require.NotNil(t, event)
 		apply(t, s, event)
 	}
 	assert.Nil(t, decide.RefereeFailure(s, first(), "REF01", "it slept"))
+	absent := started(t, announced(), assigned, &journal.AgentSuspended{AgentID: "REF01", Reason: "slept"})
+	assert.Nil(t, decide.RefereeFailure(absent, first(), "REF01", "it slept"), "the referee is suspended")
+	assert.Nil(t, decide.RefereeFailure(played(t), first(), "REF01", "it slept"), "the match has a result")
 }
 
 func TestRefereeThatHoldsAMatch(t *testing.T) {
@@ -210,11 +205,4 @@ func TestForfeitByBothPlayers(t *testing.T) {
 	assert.Nil(t, f.WinnerPlayerID)
 	assert.Equal(t, "P01 is suspended: it slept; P02 is suspended: it hid - both lose", f.Reason)
 	assert.Equal(t, league.Both("P01", 0, "P02", 0), f.Score)
-}
-
-func TestRefereeFailureThatDoesNotCount(t *testing.T) {
-	assigned := &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"}
-	assert.Nil(t, decide.RefereeFailure(played(t), first(), "REF01", "it slept"), "the match has a result")
-	absent := started(t, announced(), assigned, &journal.AgentSuspended{AgentID: "REF01", Reason: "slept"})
-	assert.Nil(t, decide.RefereeFailure(absent, first(), "REF01", "it slept"), "the referee is suspended")
 }

@@ -30,7 +30,7 @@ func reported(s *journal.State, id league.MatchID) []journal.Data {
 	at := league.Attempt{MatchID: id, Number: s.Match(id).NextAttempt()}
 	return []journal.Data{&journal.MatchAssigned{Attempt: at, RefereeID: "REF01"}, &journal.MatchReported{
 		Attempt: at, RefereeID: "REF01", Score: league.Both(idA, 3, idB, 0),
-		Result: league.Result{Status: league.StatusWin, WinnerPlayerID: &idA, Choices: league.Both(idA, pointer("even"), idB, pointer("odd"))},
+		Result: league.Result{Status: league.StatusWin, WinnerPlayerID: &idA, Choices: league.Both(idA, new("even"), idB, new("odd"))},
 	}}
 }
 
@@ -232,13 +232,13 @@ func TestReportsOfDecidedMatches(t *testing.T) {
 	second := func(q *protocol.MatchResultReport) { q.Attempt = 2 }
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.True(t, v.Repeated, "the annulled result again")
-	v = judge(s, report(func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = pointer(2) }), "REF01", decide.NotPinged)
+	v = judge(s, report(func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = new(2) }), "REF01", decide.NotPinged)
 	require.ErrorContains(t, v.Err, "annulled by A. Smith", "another result of the annulled attempt")
 	assert.False(t, v.Accepted || v.Disputed)
 	v = judge(s, report(second), "REF01", decide.NotPinged)
 	assert.True(t, v.Accepted, "the result of the rematch")
 	apply(t, s, v.Result)
-	otherNumber := func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = pointer(2) }
+	otherNumber := func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = new(2) }
 	v = judge(s, report(otherNumber), "REF01", decide.NotPinged)
 	require.ErrorContains(t, v.Err, "annulled by A. Smith", "another result of the annulled attempt, after the rematch")
 	assert.False(t, v.Accepted || v.Disputed)
@@ -254,9 +254,7 @@ func TestReportsOfDecidedMatches(t *testing.T) {
 func TestNextMatchOfAPlayerIsItsRematch(t *testing.T) {
 	s := playedRounds(t, 1, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: first()})
 	next := func() string {
-		v := &decide.View{State: s}
-		r, err := v.Answer(&protocol.LeagueQuery{LeagueID: leagueID, QueryType: protocol.QueryNextMatch}, "P01")
-		require.NoError(t, err)
+		r := ask(t, s, "P01", protocol.QueryNextMatch, protocol.QueryParams{})
 		return r.Data.(protocol.NextMatchData).NextMatch.MatchID
 	}
 	assert.Equal(t, "R2M1", next(), "the result counts until the rematch begins")

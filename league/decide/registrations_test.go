@@ -287,7 +287,7 @@ func TestStartIsDue(t *testing.T) {
 	noon := time.Date(2026, 11, 23, 12, 0, 0, 0, time.UTC)
 	at := protocol.FormatTimestamp
 	planned := func(start time.Time) *journal.Decided {
-		return &journal.Decided{Command: protocol.CommandStart, StartAt: at(start)}
+		return &journal.Decided{Command: protocol.CommandStart, Decision: smith, StartAt: at(start)}
 	}
 	for name, tt := range map[string]struct {
 		rule              journal.Configuration
@@ -313,21 +313,17 @@ func TestStartIsDue(t *testing.T) {
 		"planned for later, window over":      {windowOver: true, planned: planned(noon.Add(time.Hour)), players: 2, referees: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := journal.NewState()
-			record := func(data journal.Data) {
-				require.NoError(t, s.Apply(&journal.Event{Seq: s.Events + 1, At: "2026-11-23T11:00:00Z", Data: data}))
-			}
-			tt.rule.MinPlayers = 2
-			record(&journal.Created{SchemaVersion: journal.SchemaVersion, LeagueID: "L", Legs: 1, Configuration: tt.rule})
+			c := created()
+			c.Configuration, c.MinPlayers = tt.rule, 2
+			s := fold(t, c)
 			for i := range tt.players {
-				record(&journal.AgentRegistered{AgentID: league.PlayerID(i + 1), Role: protocol.RolePlayer, Generation: 1})
+				apply(t, s, player(league.PlayerID(i+1)))
 			}
 			for i := range tt.referees {
-				record(&journal.AgentRegistered{AgentID: league.RefereeID(i + 1), Role: protocol.RoleReferee, Generation: 1})
+				apply(t, s, referee(league.RefereeID(i+1), 1, ""))
 			}
 			if tt.planned != nil {
-				tt.planned.By = "A. Smith"
-				record(tt.planned)
+				apply(t, s, tt.planned)
 			}
 			registrations := decide.Registrations{WindowOver: tt.windowOver}
 			assert.Equal(t, tt.want, registrations.Due(s, noon))

@@ -32,15 +32,13 @@ func judge(s *journal.State, q *protocol.MatchResultReport, refereeID string, pi
 // startHash is the hash of the event that started the league.
 const startHash = "5555555555555555555555555555555555555555555555555555555555555555"
 
-func pointer[T any](v T) *T { return &v }
-
 // report is a report of the first match: P01 chose even, P02 odd, and the number 8 makes
 // P01 the winner.
 func report(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultReport {
 	q := &protocol.MatchResultReport{
 		LeagueID: leagueID, RoundID: 1, MatchID: "R1M1", Attempt: 1,
-		Result: protocol.MatchResult{Winner: pointer("P01"), Details: &protocol.ResultDetails{
-			Status: league.StatusWin, DrawnNumber: pointer(8), Choices: league.Both("P01", pointer("even"), "P02", pointer("odd")),
+		Result: protocol.MatchResult{Winner: new("P01"), Details: &protocol.ResultDetails{
+			Status: league.StatusWin, DrawnNumber: new(8), Choices: league.Both("P01", new("even"), "P02", new("odd")),
 		}},
 	}
 	for _, c := range change {
@@ -79,15 +77,15 @@ func TestVerdictOnAReport(t *testing.T) {
 		{"a credible report", own, "REF01", report(), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
 		{"a report without details", own, "REF01", report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
 		{"a report with winner DRAW", own, "REF01", report(func(q *protocol.MatchResultReport) {
-			q.Result = protocol.MatchResult{Winner: pointer("DRAW")}
+			q.Result = protocol.MatchResult{Winner: new("DRAW")}
 		}), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
 		{"a referee without the match", own, "REF02", report(), decide.NotPinged, decide.Judgement{}, protocol.ErrMatchNotFound},
-		{"a contradictory winner", own, "REF01", report(winner(pointer("P02"))), decide.NotPinged,
+		{"a contradictory winner", own, "REF01", report(winner(new("P02"))), decide.NotPinged,
 			decide.Judgement{Rejected: "result.winner: by the rules of even_odd it is P01"}, protocol.ErrInvalidFieldType},
-		{"a winner that did not play", own, "REF01", report(winner(pointer("P03"))), decide.NotPinged,
+		{"a winner that did not play", own, "REF01", report(winner(new("P03"))), decide.NotPinged,
 			decide.Judgement{Rejected: "result.winner must be P01, P02 or null"}, protocol.ErrInvalidFieldType},
 		{"an illegal choice", own, "REF01", report(func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = league.Both("P01", pointer("seven"), "P02", pointer("odd"))
+			q.Result.Details.Choices = league.Both("P01", new("seven"), "P02", new("odd"))
 		}), decide.NotPinged, decide.Judgement{Rejected: `result.details.choices: P01: choice must be "even" or "odd", got "seven"`}, protocol.ErrInvalidParityChoice},
 		{"no draw after a commitment", commitment, "REF01", report(), decide.NotPinged,
 			decide.Judgement{Rejected: "draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK"}, protocol.ErrInvalidFieldType},
@@ -128,14 +126,14 @@ func TestRepeatedReportIsAcknowledgedAndADifferentOneIsRefused(t *testing.T) {
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.True(t, v.Repeated)
 	require.NoError(t, v.Err)
-	v = judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
+	v = judge(s, report(winner(new("P02"))), "REF01", decide.NotPinged)
 	assert.True(t, v.Disputed)
 	assert.Equal(t, protocol.ErrDuplicateReport, protocol.AsError(v.Err).Code)
 }
 
 func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
-	v := judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
+	v := judge(s, report(winner(new("P02"))), "REF01", decide.NotPinged)
 	require.NotEmpty(t, v.Rejected)
 	r, err := decide.ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
@@ -148,6 +146,7 @@ func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 	apply(t, s, r)
 	assert.Equal(t, []any{league.StatusDraw, (*string)(nil), journal.GradeStated, "its referee did not show its result"},
 		[]any{r.Status, r.WinnerPlayerID, r.Grade, r.Reason})
+	assert.Equal(t, [2]string{}, r.Result.Moves(players))
 	assert.Equal(t, league.Both("P01", 1, "P02", 1), r.Score)
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.True(t, v.Disputed, "a later report is a dispute")
@@ -156,7 +155,7 @@ func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 // A league pauses for a referee that sends no token, but not for a match that has an outcome already.
 func TestLostAttemptCountsBeforeOneOfATokenlessReferee(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
-	v := judge(s, report(winner(pointer("P02"))), "REF01", decide.NotPinged)
+	v := judge(s, report(winner(new("P02"))), "REF01", decide.NotPinged)
 	apply(t, s, decide.LoseAttempt(v.Result, v.Rejected))
 	apply(t, s, &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF02"})
 	apply(t, s, &journal.AttemptLost{Attempt: attempt(2), RefereeID: "REF02", Cause: journal.CauseNoToken, Reason: "it sends no token"})
@@ -182,9 +181,9 @@ func TestCredibilityOfARevealedDraw(t *testing.T) {
 	nonce := protocol.Secret{1}
 	commitment := protocol.DrawCommitment(leagueID, "R1M1", 1, "REF01", nonce)
 	number := evenodd.Game{}.Start().Play([2]string{"even", "odd"}).Judge(rules.Chance{Nonce: nonce}).Number
-	won := pointer("P02")
+	won := new("P02")
 	if number%2 == 0 {
-		won = pointer("P01")
+		won = new("P01")
 	}
 	honest := func(q *protocol.MatchResultReport) {
 		q.Draw = &protocol.Draw{Commitment: commitment, Nonce: nonce.Hex()}
@@ -203,13 +202,13 @@ func TestCredibilityOfARevealedDraw(t *testing.T) {
 		}, "draw.entropies"},
 		{"a number of another draw", func(q *protocol.MatchResultReport) {
 			other := number%10 + 1
-			q.Result.Winner, q.Result.Details.DrawnNumber = pointer("P01"), &other
+			q.Result.Winner, q.Result.Details.DrawnNumber = new("P01"), &other
 			if other%2 != 0 {
-				q.Result.Winner = pointer("P02")
+				q.Result.Winner = new("P02")
 			}
 		}, "drawn_number: by the draw it is"},
 		{"a hidden choice", func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = league.Both("P01", pointer("even"), "P02", nil)
+			q.Result.Details.Choices = league.Both("P01", new("even"), "P02", nil)
 		}, "no choice reported for P02"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

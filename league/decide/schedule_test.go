@@ -162,8 +162,7 @@ func view(s *journal.State) *decide.View {
 
 func TestStatusListsTheInactiveAgents(t *testing.T) {
 	s := started(t, &journal.AgentSuspended{AgentID: "P02", Reason: "slept"})
-	response, err := view(s).Answer(&protocol.LeagueQuery{LeagueID: leagueID, QueryType: protocol.QueryStatus}, "P01")
-	require.NoError(t, err)
+	response := ask(t, s, "P01", protocol.QueryStatus, protocol.QueryParams{})
 	assert.Equal(t, protocol.AgentStates{Active: 5, Suspended: 1}, *response.AgentStates)
 	assert.Equal(t, []protocol.InactiveAgent{{AgentID: "P02", State: journal.LifecycleSuspended, Reason: "slept"}}, response.Inactive)
 }
@@ -242,7 +241,7 @@ func TestScheduledMatchHasItsRefereeAndItsResult(t *testing.T) {
 	first := ask(t, played(t), "P01", protocol.QuerySchedule, protocol.QueryParams{}).Data.(protocol.ScheduleData).Matches[0]
 	assert.Equal(t, protocol.ScheduledMatch{
 		MatchID: "R1M1", RoundID: 1, PlayerAID: "P01", PlayerBID: "P02", Status: league.StatusWin,
-		WinnerPlayerID: pointer("P01"), RefereeEndpoint: pointer("http://REF01/mcp"),
+		WinnerPlayerID: new("P01"), RefereeEndpoint: new("http://REF01/mcp"),
 	}, first)
 	later := ask(t, played(t), "P01", protocol.QuerySchedule, protocol.QueryParams{RoundID: 2}).Data.(protocol.ScheduleData).Matches[0]
 	assert.Equal(t, "SCHEDULED", later.Status)

@@ -113,7 +113,7 @@ func follow(q *protocol.MatchResultReport) {
 
 func choose(a, b string) func(*protocol.MatchResultReport) {
 	return func(q *protocol.MatchResultReport) {
-		q.Result.Details.Choices = league.Both("P01", pointer(a), "P02", pointer(b))
+		q.Result.Details.Choices = league.Both("P01", new(a), "P02", new(b))
 		follow(q)
 	}
 }
@@ -194,13 +194,13 @@ func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 		"an entropy of player B with its commitment, beside the move of player A": {unanswered(0), "signatures: that of P01: it is not over"},
 		"an entropy of player A with its commitment, beside the move of player B": {unanswered(1), "signatures: that of P02: it is not over"},
 		"a technical loss with an invented choice": {func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = league.Both("P01", pointer("odd"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, pointer("P01")
+			q.Result.Details.Choices = league.Both("P01", new("odd"), "P02", nil)
+			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, new("P01")
 		}, "signatures: that of P01: it is not over"},
 		"an entropy that a player without a key never committed to": {func(q *protocol.MatchResultReport) {
 			q.Draw.Entropies = league.Both("P01", entropies[0].Hex(), "P02", protocol.Secret{9}.Hex())
-			q.Result.Details.Choices = league.Both("P01", pointer("even"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, pointer("P01")
+			q.Result.Details.Choices = league.Both("P01", new("even"), "P02", nil)
+			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, new("P01")
 		}, "draw.entropies: that of P02 does not belong to its commitment"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -216,8 +216,8 @@ func TestReportWithSignaturesIsAccepted(t *testing.T) {
 	for name, change := range map[string]func(*protocol.MatchResultReport){
 		"a whole match": func(*protocol.MatchResultReport) {},
 		"a technical loss of a player without choice": func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = league.Both("P01", pointer("even"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, pointer("P01")
+			q.Result.Details.Choices = league.Both("P01", new("even"), "P02", nil)
+			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, new("P01")
 			q.Draw.Entropies, q.Signatures = q.Draw.Entropies[:1], q.Signatures[:1]
 		},
 		"a double technical loss": func(q *protocol.MatchResultReport) {
@@ -273,21 +273,6 @@ func TestResultKeepsOnlyVerifiedSignatures(t *testing.T) {
 	assert.Len(t, v.Result.Signatures, 2, "that of a player that does not play is dropped")
 }
 
-// Without another referee a lie becomes no result: the match is a draw without choices.
-func TestLostAttemptWithoutProofBecomesADraw(t *testing.T) {
-	s := signed(t)
-	v := judge(s, honest(choose("odd", "odd")), "REF01", decide.NotPinged)
-	require.NotEmpty(t, v.Rejected)
-	apply(t, s, decide.LoseAttempt(v.Result, v.Rejected))
-	r, err := decide.ResultOfLostAttempt(s, first())
-	require.NoError(t, err)
-	assert.Equal(t, league.StatusDraw, r.Status)
-	assert.Nil(t, r.WinnerPlayerID)
-	assert.Equal(t, [2]string{}, r.Result.Moves(players))
-	apply(t, s, r)
-	assert.Equal(t, league.Both("P01", 1, "P02", 1), r.Score)
-}
-
 func TestLateReportWithoutProofIsNoDispute(t *testing.T) {
 	s := signed(t)
 	v := judge(s, honest(), "REF01", decide.NotPinged)
@@ -311,8 +296,8 @@ func ticTacToe(change ...func(*protocol.MatchResultReport)) *protocol.MatchResul
 		{PlayerID: "P01", Move: "0"}, {PlayerID: "P02", Move: "3"}, {PlayerID: "P01", Move: "1"}, {PlayerID: "P02", Move: "4"}, {PlayerID: "P01", Move: "2"},
 	}
 	q := honest(func(q *protocol.MatchResultReport) {
-		q.Result = protocol.MatchResult{Winner: pointer("P01"), Details: &protocol.ResultDetails{
-			Status: league.StatusWin, Choices: league.Both("P01", pointer("2"), "P02", pointer("4")),
+		q.Result = protocol.MatchResult{Winner: new("P01"), Details: &protocol.ResultDetails{
+			Status: league.StatusWin, Choices: league.Both("P01", new("2"), "P02", new("4")),
 		}}
 		q.Moves = moves
 		q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 5, "2", moves[:4])), "P02", signatureOf(laterStatement(1, 4, "4", moves[:3])))
@@ -338,18 +323,18 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 		"a true report": {func(*protocol.MatchResultReport) {}, ""},
 		"a technical loss in the middle": {func(q *protocol.MatchResultReport) {
 			q.Moves = q.Moves[:4]
-			q.Result.Winner, q.Result.Details.Status = pointer("P02"), league.StatusTechnicalLoss
-			q.Result.Details.Choices = league.Both("P01", pointer("1"), "P02", pointer("4"))
+			q.Result.Winner, q.Result.Details.Status = new("P02"), league.StatusTechnicalLoss
+			q.Result.Details.Choices = league.Both("P01", new("1"), "P02", new("4"))
 			q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
 		}, ""},
-		"another winner": {func(q *protocol.MatchResultReport) { q.Result.Winner = pointer("P02") }, "result.winner"},
+		"another winner": {func(q *protocol.MatchResultReport) { q.Result.Winner = new("P02") }, "result.winner"},
 		"a draw": {func(q *protocol.MatchResultReport) {
 			q.Result.Winner, q.Result.Details.Status = nil, league.StatusDraw
 		}, "result.winner"},
 		"no moves":        {func(q *protocol.MatchResultReport) { q.Moves = nil }, "moves: they are missing"},
 		"an earlier move": {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "5") }, "signatures: that of P01"},
 		"a last move that its player did not make": {func(q *protocol.MatchResultReport) { // it made the one that it signed
-			q.Result.Details.Choices = league.Both("P01", pointer("8"), "P02", pointer("4"))
+			q.Result.Details.Choices = league.Both("P01", new("8"), "P02", new("4"))
 			q.Signatures[0].Value = signatureOf(laterStatement(0, 5, "8", q.Moves[:4]))
 		}, "moves: the last one of P01"},
 		"a statement of another turn": {func(q *protocol.MatchResultReport) {
@@ -361,14 +346,14 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 		"a move of no player": {func(q *protocol.MatchResultReport) { q.Moves[1].PlayerID = "P03" }, "moves: "},
 		"a game that is not over": {func(q *protocol.MatchResultReport) {
 			q.Moves = q.Moves[:4]
-			q.Result.Details.Choices = league.Both("P01", pointer("1"), "P02", pointer("4"))
+			q.Result.Details.Choices = league.Both("P01", new("1"), "P02", new("4"))
 		}, "signatures: that of P01: it is of another turn"},
 		"an older signature of a player": {func(q *protocol.MatchResultReport) {
 			q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
 		}, "signatures: that of P01: it is of another turn"},
 		"another last move": {func(q *protocol.MatchResultReport) {
 			q.Moves = changed(q.Moves, 3, "5")
-			q.Result.Details.Choices = league.Both("P01", pointer("2"), "P02", pointer("5"))
+			q.Result.Details.Choices = league.Both("P01", new("2"), "P02", new("5"))
 			q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 5, "2", q.Moves[:4])), "P02", q.Signatures[1].Value)
 		}, "signatures: that of P02"},
 	} {
