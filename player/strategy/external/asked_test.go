@@ -51,21 +51,18 @@ func ask(t *testing.T, server *mcp.Server, stateless bool, o MCP) (choice, accou
 	t.Helper()
 	h := httptest.NewServer(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server },
 		&mcp.StreamableHTTPOptions{Stateless: stateless, JSONResponse: stateless}))
-	defer h.Close()
+	t.Cleanup(h.Close)
 	o.URL = h.URL
 	return askAt(t, o)
 }
 
 func askAt(t *testing.T, o MCP) (choice, account, logged string) {
 	t.Helper()
-	l := &log{}
-	tools := l.tools()
-	tools.MCP, tools.Fallback, tools.Timeout = o, "even", 5*time.Second
-	tools.Programs.Env = append(tools.Programs.Env, serveVariable)
-	s, err := Open(Asked, tools)
-	require.NoError(t, err)
-	defer Close(s)
-	choice, err = s.Choose(t.Context(), view("R1M1"))
+	s, l := open(t, Asked, func(tools *Tools) {
+		tools.MCP, tools.Fallback, tools.Timeout = o, "even", 5*time.Second
+		tools.Programs.Env = append(tools.Programs.Env, serveVariable)
+	})
+	choice, err := s.Choose(t.Context(), view("R1M1"))
 	require.NoError(t, err)
 	return choice, Account(s), l.String()
 }
@@ -150,17 +147,15 @@ func serveStdio() {
 
 func TestProgramOnStandardInputThatHangsIsKilled(t *testing.T) {
 	t.Parallel()
-	l := &log{}
-	tools := l.tools()
-	tools.MCP, tools.Fallback, tools.Timeout = MCP{Command: "'" + os.Args[0] + "'"}, "even", time.Second
-	tools.Programs.Env = append(tools.Programs.Env, serveVariable)
-	tools.Programs.Environ = append(os.Environ(), serveVariable+"="+hang)
-	s, err := Open(Asked, tools)
-	require.NoError(t, err)
+	s, _ := open(t, Asked, func(tools *Tools) {
+		tools.MCP, tools.Fallback, tools.Timeout = MCP{Command: "'" + os.Args[0] + "'"}, "even", time.Second
+		tools.Programs.Env = append(tools.Programs.Env, serveVariable)
+		tools.Programs.Environ = append(os.Environ(), serveVariable+"="+hang)
+	})
 	choice, err := s.Choose(t.Context(), view("R1M1"))
 	require.NoError(t, err)
 	assert.Equal(t, "even", choice)
-	Close(s) // returns when the program has ended
+	// The end of the test closes the strategy, which returns when the program has ended.
 }
 
 func TestProgramOnStandardInputChooses(t *testing.T) {
@@ -201,21 +196,13 @@ func TestServerThatHangsDelaysNoChoice(t *testing.T) {
 				sdk.ServeHTTP(w, r)
 			}))
 			t.Cleanup(h.Close)
-			l := &log{}
-			tools := l.tools()
-			tools.MCP, tools.Fallback, tools.Timeout = MCP{URL: h.URL}, "even", 500*time.Millisecond
-			s, err := Open(Asked, tools)
-			require.NoError(t, err)
-			t.Cleanup(func() { Close(s) })
+			s, _ := open(t, Asked, func(tools *Tools) {
+				tools.MCP, tools.Fallback, tools.Timeout = MCP{URL: h.URL}, "even", 500*time.Millisecond
+			})
 			t.Cleanup(func() { close(hang) })
-			chosen := make(chan string, 1)
-			go func() {
-				choice, _ := s.Choose(t.Context(), view("R1M1"))
-				chosen <- choice
-			}()
 			select {
-			case choice := <-chosen:
-				assert.Equal(t, "even", choice)
+			case chosen := <-choose(t.Context(), s, "R1M1"):
+				assert.Equal(t, made{"even", nil}, chosen)
 			case <-time.After(4 * time.Second): // less than the library waits for a session's end
 				require.Fail(t, "the choice waits for the end of the session")
 			}
@@ -231,7 +218,7 @@ func TestServerRedirectsOnlyWithinItsHost(t *testing.T) {
 		calls.Add(1)
 		sdk.ServeHTTP(w, r)
 	}))
-	defer victim.Close()
+	t.Cleanup(victim.Close)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/elsewhere":
@@ -242,7 +229,7 @@ func TestServerRedirectsOnlyWithinItsHost(t *testing.T) {
 			sdk.ServeHTTP(w, r)
 		}
 	}))
-	defer server.Close()
+	t.Cleanup(server.Close)
 	choice, _, logged := askAt(t, MCP{URL: server.URL + "/elsewhere"})
 	assert.Equal(t, "even", choice, "the fallback")
 	assert.Zero(t, calls.Load(), "the server led the player to another service")
@@ -252,38 +239,19 @@ func TestServerRedirectsOnlyWithinItsHost(t *testing.T) {
 }
 
 // openHost opens the strategy with a fallback that always chooses even.
-func openHost(t *testing.T, l *log) *Host {
+func openHost(t *testing.T) (*Host, *log) {
 	t.Helper()
-	tools := l.tools()
-	tools.Hosted, tools.Fallback = true, "even"
-	s, err := Open(HostName, tools)
-	require.NoError(t, err)
-	return s.(*Host)
-}
-
-// A chosen choice comes with its error.
-type chosenChoice struct {
-	choice string
-	err    error
-}
-
-// choose asks the host in the background.
-func choose(ctx context.Context, h *Host, matchID string) <-chan chosenChoice {
-	made := make(chan chosenChoice, 1)
-	go func() {
-		choice, err := h.Choose(ctx, view(matchID))
-		made <- chosenChoice{choice, err}
-	}()
-	return made
+	s, l := open(t, HostName, func(tools *Tools) { tools.Hosted, tools.Fallback = true, "even" })
+	return s.(*Host), l
 }
 
 func TestHostAnswersAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := openHost(t, &log{})
+		h, _ := openHost(t)
 		waited := make(chan []Question)
 		go func() { waited <- h.Wait(t.Context()) }()
 		synctest.Wait()
-		made := choose(t.Context(), h, "R1M1")
+		answer := choose(t.Context(), h, "R1M1")
 		pending := <-waited
 		require.Len(t, pending, 1)
 		q := pending[0]
@@ -295,7 +263,7 @@ func TestHostAnswersAQuestion(t *testing.T) {
 		require.ErrorContains(t, h.Answer("R9M9-1", "odd"), `choice_id "R9M9-1": no such question waits`)
 		require.NoError(t, h.Answer(q.ChoiceID, "odd"))
 		assert.Empty(t, h.Pending(), "an answered question does not wait")
-		assert.Equal(t, chosenChoice{"odd", nil}, <-made)
+		assert.Equal(t, made{"odd", nil}, <-answer)
 		require.ErrorContains(t, h.Answer(q.ChoiceID, "even"), "no such question waits", "an answer is final")
 		assert.Equal(t, "mcp-host: 1 question, 0 answered by the fallback strategy even", h.Account())
 	})
@@ -303,8 +271,7 @@ func TestHostAnswersAQuestion(t *testing.T) {
 
 func TestFallbackChoosesAtTheDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &log{}
-		h := openHost(t, l)
+		h, l := openHost(t)
 		v := view("R1M1")
 		v.Within = 30 * time.Second
 		began := time.Now()
@@ -320,13 +287,13 @@ func TestFallbackChoosesAtTheDeadline(t *testing.T) {
 
 func TestQuestionOfACanceledCallDoesNotWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		h := openHost(t, &log{})
+		h, _ := openHost(t)
 		ctx, cancel := context.WithCancel(t.Context())
-		made := choose(ctx, h, "R1M1")
+		answer := choose(ctx, h, "R1M1")
 		synctest.Wait()
 		require.Len(t, h.Pending(), 1)
 		cancel()
-		assert.ErrorIs(t, (<-made).err, context.Canceled)
+		assert.ErrorIs(t, (<-answer).err, context.Canceled)
 		assert.Empty(t, h.Pending())
 	})
 }

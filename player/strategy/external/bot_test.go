@@ -37,17 +37,13 @@ func openScript(t *testing.T, script string, limit time.Duration, settings ...fu
 	file := filepath.Join(folder, "bot.sh")
 	require.NoError(t, os.WriteFile(file, []byte(script), 0o600))
 	require.NoError(t, syscall.Mkfifo(filepath.Join(folder, "alive"), 0o600))
-	b := &testBot{log: &log{}}
-	tools := b.log.tools()
-	tools.Timeout = limit
-	for _, set := range settings {
-		set(&tools.Programs)
-	}
-	s, err := Open(fmt.Sprintf("exec:sh '%s' '%s'", file, folder), tools)
-	require.NoError(t, err)
-	b.bot = s.(*bot)
-	t.Cleanup(b.Close)
-	return b
+	s, l := open(t, fmt.Sprintf("exec:sh '%s' '%s'", file, folder), func(tools *Tools) {
+		tools.Timeout = limit
+		for _, set := range settings {
+			set(&tools.Programs)
+		}
+	})
+	return &testBot{s.(*bot), l}
 }
 
 func (b *testBot) asked(t *testing.T, matchID string) (string, error) {
@@ -178,9 +174,9 @@ func TestSurplusAnswerIsDiscarded(t *testing.T) {
 func TestQuestionsAreSequential(t *testing.T) {
 	t.Parallel()
 	b := openScript(t, `while read -r q; do echo "$q" | sed 's/.*"valid_options":\["\([^"]*\)".*/\1/'; done`, 30*time.Second)
-	var newTestModel sync.WaitGroup
+	var asking sync.WaitGroup
 	for n := range 20 {
-		newTestModel.Go(func() {
+		asking.Go(func() {
 			v := view("R1M1")
 			v.Options = []string{fmt.Sprintf("move-%d", n)}
 			choice, err := b.Choose(context.Background(), v)
@@ -188,7 +184,7 @@ func TestQuestionsAreSequential(t *testing.T) {
 			assert.Equal(t, v.Options[0], choice)
 		})
 	}
-	newTestModel.Wait()
+	asking.Wait()
 	assert.Equal(t, 1, b.starts)
 }
 
@@ -240,34 +236,22 @@ func TestCloseStopsTheBot(t *testing.T) {
 func TestCloseAbandonsAQuestion(t *testing.T) {
 	t.Parallel()
 	b := openScript(t, `read -r q; : > "$1/alive"; sleep 1000`, time.Hour)
-	failed := make(chan error)
-	go func() {
-		_, err := b.Choose(context.Background(), view("R1M1"))
-		failed <- err
-	}()
+	answer := choose(t.Context(), b, "R1M1")
 	_, err := io.ReadAll(alive(t, b)) // waits until the bot has the question
 	require.NoError(t, err)
 	go b.Close()
-	assert.ErrorIs(t, <-failed, errClosed)
+	assert.ErrorIs(t, (<-answer).err, errClosed)
 }
 
 func TestBotHasItsFullTimeAfterTheCallerGivesUp(t *testing.T) {
 	t.Parallel()
 	b := openScript(t, `read -r q; : > "$1/alive"; echo even; while read -r q; do echo odd; done`, long)
 	ctx, leave := context.WithCancel(t.Context())
-	type answer struct {
-		choice string
-		err    error
-	}
-	answered := make(chan answer)
-	go func() {
-		choice, err := b.Choose(ctx, view("R1M1"))
-		answered <- answer{choice, err}
-	}()
+	answer := choose(ctx, b, "R1M1")
 	require.Eventually(t, func() bool { return len(b.turn) == 0 }, long, time.Millisecond)
 	leave()
 	_, err := io.ReadAll(alive(t, b)) // waits until the bot has the question
 	require.NoError(t, err)
-	assert.Equal(t, answer{"even", nil}, <-answered, "the repeated question has an answer")
+	assert.Equal(t, made{"even", nil}, <-answer, "the repeated question has an answer")
 	b.answers(t, "odd")
 }

@@ -94,6 +94,34 @@ func (l *log) tools() Tools {
 	return Tools{Log: zerolog.New(l), Programs: Programs{Environ: os.Environ(), Env: []string{"GORACE"}}}
 }
 
+// open opens a strategy with changed tools, and closes it after the test.
+func open(t *testing.T, name string, change func(*Tools)) (strategy.Strategy, *log) {
+	t.Helper()
+	l := &log{}
+	tools := l.tools()
+	change(&tools)
+	s, err := Open(name, tools)
+	require.NoError(t, err)
+	t.Cleanup(func() { Close(s) })
+	return s, l
+}
+
+// made is a choice with its error.
+type made struct {
+	choice string
+	err    error
+}
+
+// choose asks a strategy in the background.
+func choose(ctx context.Context, s strategy.Strategy, matchID string) <-chan made {
+	answer := make(chan made, 1)
+	go func() {
+		choice, err := s.Choose(ctx, view(matchID))
+		answer <- made{choice, err}
+	}()
+	return answer
+}
+
 func TestNames(t *testing.T) {
 	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, exec:PROGRAM", Names(false))
 	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, mcp-host, exec:PROGRAM", Names(true))

@@ -77,12 +77,7 @@ func hangsUpHalfway(w http.ResponseWriter, r *http.Request) {
 // newTestModel returns a model at an endpoint, and its log.
 func newTestModel(t *testing.T, l LLM, limit time.Duration) (*model, *log) {
 	t.Helper()
-	logged := &log{}
-	tools := logged.tools()
-	tools.Timeout, tools.LLM = limit, l
-	s, err := Open(Model, tools)
-	require.NoError(t, err)
-	t.Cleanup(func() { Close(s) })
+	s, logged := open(t, Model, func(tools *Tools) { tools.Timeout, tools.LLM = limit, l })
 	return s.(*model), logged
 }
 

@@ -121,16 +121,16 @@ func setGeneration(fd int) error {
 // sendFromPair sends to the address in the file unixgram, from a socket that needs no call of
 // socket.
 func sendFromPair() error {
-	address, err := os.ReadFile("unixgram")
+	address, err := textIn("unixgram")
 	if err != nil {
-		return fmt.Errorf("this must be possible: %w", err)
+		return err
 	}
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0)
 	if err != nil {
 		return err
 	}
 	defer func() { _, _ = unix.Close(pair[0]), unix.Close(pair[1]) }()
-	return unix.Sendto(pair[0], []byte("x"), 0, &unix.SockaddrUnix{Name: string(address)})
+	return unix.Sendto(pair[0], []byte("x"), 0, &unix.SockaddrUnix{Name: address})
 }
 
 // useSharedMemory attaches the segment whose id is in the file segment.
@@ -163,15 +163,21 @@ func useMessageQueue() error {
 
 const ipcNoWait = 0o4000 // IPC_NOWAIT
 
-func idIn(file string) (id int, err error) {
+// textIn reads a file that the test has prepared.
+func textIn(file string) (string, error) {
 	text, err := os.ReadFile(file)
-	if err == nil {
-		id, err = strconv.Atoi(string(text))
-	}
 	if err != nil {
-		return 0, fmt.Errorf("this must be possible: %w", err)
+		err = fmt.Errorf("this must be possible: %w", err)
 	}
-	return id, nil
+	return string(text), err
+}
+
+func idIn(file string) (int, error) {
+	text, err := textIn(file)
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(text)
 }
 
 // makeIPC makes a shared memory segment and a message queue, which a test removes.
@@ -195,11 +201,11 @@ func makeIPC(t *testing.T) {
 
 // dial connects to the address in a file.
 func dial(network, name string) error {
-	address, err := os.ReadFile(name)
+	address, err := textIn(name)
 	if err != nil {
-		return fmt.Errorf("this must be possible: %w", err)
+		return err
 	}
-	c, err := net.Dial(network, string(address))
+	c, err := net.Dial(network, address)
 	if err == nil {
 		err = c.Close()
 	}
@@ -306,12 +312,9 @@ for line in sys.stdin:
     except PermissionError:
         print(json.dumps({"choice": "odd"}), flush=True)
 `), 0o600))
-	l := &log{}
-	tools := l.tools()
-	tools.Programs.Sandbox, tools.Timeout = true, long
-	s, err := Open(fmt.Sprintf("exec:python3 '%s'", file), tools)
-	require.NoError(t, err)
-	defer Close(s)
+	s, l := open(t, fmt.Sprintf("exec:python3 '%s'", file), func(tools *Tools) {
+		tools.Programs.Sandbox, tools.Timeout = true, long
+	})
 	choice, err := s.Choose(t.Context(), view("R1M1"))
 	require.NoError(t, err, l)
 	assert.Equal(t, "odd", choice)
