@@ -28,8 +28,7 @@ func TestProgramAndTestsAreValidOnEveryPlatform(t *testing.T) {
 	cache := &parsedFiles{fset: token.NewFileSet(), files: map[string]*ast.File{}}
 	for _, platform := range []string{"linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"} {
 		t.Run(platform, func(t *testing.T) {
-			own := checkTypes(t, cache, platform)
-			assert.Greater(t, len(own), 100)
+			assert.Greater(t, checkTypes(t, cache, platform), 100)
 		})
 	}
 }
@@ -62,23 +61,15 @@ type listedPackage struct {
 	}
 }
 
-// A checkedPackage is a package of this module with its types.
-type checkedPackage struct {
-	path  string
-	files []*ast.File
-	types *types.Package
-	info  *types.Info
-}
-
 // own tells whether the package, or the variant with its own tests, is of this module.
 func (p *listedPackage) own() bool {
 	path, _, variant := strings.Cut(p.ImportPath, " ")
 	return p.Module != nil && p.Module.Main && (!variant || p.ForTest == strings.TrimSuffix(path, "_test"))
 }
 
-// checkTypes checks the types of all packages for a platform, and returns those of this module by
-// import path. It checks the functions of these alone: others compile, or they would have no users.
-func checkTypes(t *testing.T, cache *parsedFiles, platform string) map[string]*checkedPackage {
+// checkTypes checks the types of all packages for a platform, and returns the number of those of this
+// module. It checks the functions of these alone: others compile, or they would have no users.
+func checkTypes(t *testing.T, cache *parsedFiles, platform string) (own int) {
 	t.Helper()
 	goos, goarch, _ := strings.Cut(platform, "/")
 	list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-test",
@@ -87,31 +78,30 @@ func checkTypes(t *testing.T, cache *parsedFiles, platform string) map[string]*c
 	list.Stderr = os.Stderr
 	out, err := list.Output()
 	require.NoError(t, err)
-	known, own := map[string]*types.Package{"unsafe": types.Unsafe}, map[string]*checkedPackage{}
+	known := map[string]*types.Package{"unsafe": types.Unsafe}
 	for decoder := json.NewDecoder(bytes.NewReader(out)); decoder.More(); { // each package follows its imports
 		var p listedPackage
 		require.NoError(t, decoder.Decode(&p))
 		if p.ImportPath == "unsafe" || strings.HasSuffix(p.ImportPath, ".test") { // a generated main
 			continue
 		}
-		checked := p.check(t, cache, goarch, known)
-		known[p.ImportPath] = checked.types
+		known[p.ImportPath] = p.check(t, cache, goarch, known)
 		if p.own() {
-			own[p.ImportPath] = checked
+			own++
 		}
 	}
 	return own
 }
 
 // check checks the types of one package, whose imports are known.
-func (p *listedPackage) check(t *testing.T, cache *parsedFiles, goarch string, known map[string]*types.Package) *checkedPackage {
+func (p *listedPackage) check(t *testing.T, cache *parsedFiles, goarch string, known map[string]*types.Package) *types.Package {
 	t.Helper()
 	path, _, _ := strings.Cut(p.ImportPath, " ")
-	checked := &checkedPackage{path: p.ImportPath}
+	var files []*ast.File
 	for _, name := range p.GoFiles {
 		f, err := cache.parse(filepath.Join(p.Dir, name))
 		require.NoError(t, err)
-		checked.files = append(checked.files, f)
+		files = append(files, f)
 	}
 	config := types.Config{
 		IgnoreFuncBodies: !p.own(), FakeImportC: true, Sizes: types.SizesFor("gc", goarch),
@@ -133,10 +123,7 @@ func (p *listedPackage) check(t *testing.T, cache *parsedFiles, goarch string, k
 	if p.Module != nil {
 		config.GoVersion = "go" + p.Module.GoVersion
 	}
-	if p.own() {
-		checked.info = &types.Info{Types: map[ast.Expr]types.TypeAndValue{}, Defs: map[*ast.Ident]types.Object{}, Uses: map[*ast.Ident]types.Object{}}
-	}
-	checked.types, _ = config.Check(path, cache.fset, checked.files, checked.info) // Error has the errors
+	checked, _ := config.Check(path, cache.fset, files, nil) // Error has the errors
 	return checked
 }
 
