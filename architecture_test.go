@@ -1,8 +1,6 @@
 package main_test
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"go/ast"
 	"go/parser"
@@ -168,36 +166,40 @@ func shortened(importPath string) string {
 	return strings.TrimPrefix(importPath, module+"/")
 }
 
-func TestImportRules(t *testing.T) {
+// importsOf returns the imports of each package of this module, without those of its tests.
+func importsOf(t *testing.T) map[string][]string {
+	t.Helper()
 	// -e lists packages that do not build too.
-	list := exec.CommandContext(t.Context(), "go", "list", "-e", "-json=ImportPath,Imports", "./...")
+	list := exec.CommandContext(t.Context(), "go", "list", "-e", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
 	out, err := list.Output()
 	require.NoError(t, err)
-	type pkg struct {
-		ImportPath string
-		Imports    []string // of what is shipped, not of tests
+	imports := map[string][]string{}
+	for line := range strings.Lines(string(out)) {
+		paths := strings.Fields(line)
+		for i := range paths {
+			paths[i] = shortened(paths[i])
+		}
+		imports[paths[0]] = paths[1:]
 	}
-	var packages []pkg
-	for d := json.NewDecoder(bytes.NewReader(out)); d.More(); {
-		var r pkg
-		require.NoError(t, d.Decode(&r))
-		packages = append(packages, r)
-		require.True(t, ours(shortened(r.ImportPath)), "%s is unknown: add it to ours()", r.ImportPath)
-	}
-	require.GreaterOrEqual(t, len(packages), 10, "go list found the module")
+	require.GreaterOrEqual(t, len(imports), 10, "go list found the module")
+	return imports
+}
 
+func TestImportRules(t *testing.T) {
+	packages := importsOf(t)
+	for pkg := range packages {
+		require.True(t, ours(pkg), "%s is unknown: add it to ours()", pkg)
+	}
 	for _, n := range importRules() {
 		t.Run(n.name, func(t *testing.T) {
 			importer, imported, _ := strings.Cut(n.example, " imports ")
 			assert.True(t, n.breaks(importer, imported), "the rule does not forbid its example")
-			for _, r := range packages {
-				if in(shortened(r.ImportPath), "league/simulation/leaguetest", "rules/rulestest") { // a harness that only tests import may import all
+			for pkg, imports := range packages {
+				if in(pkg, "league/simulation/leaguetest", "rules/rulestest") { // a harness that only tests import may import all
 					continue
 				}
-				for _, imported := range r.Imports {
-					if n.breaks(shortened(r.ImportPath), shortened(imported)) {
-						assert.Fail(t, fmt.Sprintf("%s must not import %s: %s", r.ImportPath, imported, n.reason))
-					}
+				for _, imported := range imports {
+					assert.False(t, n.breaks(pkg, imported), "%s must not import %s: %s", pkg, imported, n.reason)
 				}
 			}
 		})
@@ -293,6 +295,9 @@ func (s source) faults() (faults []string) {
 			}
 		}
 	}
+	for _, line := range s.unnamedLogLines() {
+		faults = append(faults, s.at(line)+": add .Str(\"event_type\", …): readers of logs match the names of events, so that sentences can change")
+	}
 	for _, assertion := range s.contextAssertions() {
 		faults = append(faults, s.at(assertion)+": a type assertion on a context: wrapping a context must change nothing, so pass options as parameters of the call")
 	}
@@ -354,6 +359,39 @@ func (s source) contextAssertions() (found []*ast.TypeAssertExpr) {
 	return found
 }
 
+// unnamedLogLines returns the log lines that do not name their event.
+func (s source) unnamedLogLines() (found []*ast.CallExpr) {
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		if end, ok := call.Fun.(*ast.SelectorExpr); ok && (end.Sel.Name == "Msg" || end.Sel.Name == "Msgf") && !namesEvent(end.X) {
+			found = append(found, call)
+		}
+		return true
+	})
+	return found
+}
+
+// namesEvent reports whether a chain of calls contains .Str("event_type", …).
+func namesEvent(chain ast.Expr) bool {
+	call, ok := chain.(*ast.CallExpr)
+	if !ok {
+		return false
+	}
+	sel, ok := call.Fun.(*ast.SelectorExpr)
+	if !ok {
+		return false
+	}
+	if sel.Sel.Name == "Str" && len(call.Args) == 2 {
+		if key, ok := call.Args[0].(*ast.BasicLit); ok && key.Value == `"event_type"` {
+			return true
+		}
+	}
+	return namesEvent(sel.X)
+}
+
 // shared reports whether a type, or a value that states its type, is or contains a
 // synchronisation primitive: such a variable exists to be changed. A pool of buffers is none: who
 // takes one cannot tell whose it was.
@@ -381,13 +419,8 @@ func (s source) shared(e ast.Expr) (found bool) {
 }
 
 func TestSources(t *testing.T) {
-	for _, s := range sources(t) {
-		if s.isTest() {
-			continue
-		}
-		for _, fault := range s.faults() {
-			assert.Fail(t, fault)
-		}
+	for _, s := range slices.DeleteFunc(sources(t), source.isTest) {
+		assert.Empty(t, s.faults())
 	}
 }
 
@@ -418,6 +451,8 @@ func TestSourceFaultsAreFound(t *testing.T) {
 		{"player/x.go", `func f() { _ = any(ctx).(*t) }`, "on a context"},
 		{"referee/x.go", `import "context"; type m struct { ctx context.Context }; func f() { _ = m.ctx.(*t) }`, "on a context"},
 		{"transport/http/x.go", `func f() { _ = ctx.Value(key).(*t) }`, ""},
+		{"cmd/x.go", `func f() { log.Info().Str("a", "b").Msg("x") }`, "add .Str(\"event_type\""},
+		{"cmd/x.go", `func f() { log.Warn().Str("event_type", event).Int("n", 1).Msgf("%d", 1) }`, ""},
 		{"league/x.go", `var codes = map[string]int{"E001": 1}`, ""},
 	} {
 		faults := parsed(t, tt.path, "package x\n\n"+tt.text+"\n").faults()
@@ -449,9 +484,7 @@ func sleepers(tests []source) (found []string) {
 
 func TestTestsDoNotSleep(t *testing.T) {
 	tests := slices.DeleteFunc(sources(t), func(s source) bool { return !s.isTest() })
-	for _, sleeper := range sleepers(tests) {
-		assert.Fail(t, sleeper)
-	}
+	assert.Empty(t, sleepers(tests))
 }
 
 func TestSleepersAreFound(t *testing.T) {
@@ -460,50 +493,4 @@ func TestSleepersAreFound(t *testing.T) {
 	elsewhere := parsed(t, "player/b_test.go", "package x\nimport \"testing/synctest\"\n")
 	assert.Len(t, sleepers([]source{sleeper, elsewhere}), 1)
 	assert.Empty(t, sleepers([]source{sleeper, virtual}))
-}
-
-// unnamedLogLines returns the log lines of a file that do not name their event.
-func unnamedLogLines(s source) (found []string) {
-	ast.Inspect(s.file, func(n ast.Node) bool {
-		call, ok := n.(*ast.CallExpr)
-		if !ok {
-			return true
-		}
-		if end, ok := call.Fun.(*ast.SelectorExpr); ok && (end.Sel.Name == "Msg" || end.Sel.Name == "Msgf") && !namesEvent(end.X) {
-			found = append(found, s.at(call)+": add .Str(\"event_type\", …): readers of logs match the names of events, so that sentences can change")
-		}
-		return true
-	})
-	return found
-}
-
-// namesEvent reports whether a chain of calls contains .Str("event_type", …).
-func namesEvent(chain ast.Expr) bool {
-	call, ok := chain.(*ast.CallExpr)
-	if !ok {
-		return false
-	}
-	sel, ok := call.Fun.(*ast.SelectorExpr)
-	if !ok {
-		return false
-	}
-	if sel.Sel.Name == "Str" && len(call.Args) == 2 {
-		if key, ok := call.Args[0].(*ast.BasicLit); ok && key.Value == `"event_type"` {
-			return true
-		}
-	}
-	return namesEvent(sel.X)
-}
-
-func TestLogLinesNameTheirEvent(t *testing.T) {
-	const text = `package x; func f() { log.Info().Str("a", "b").Msg("x"); log.Warn().Str("event_type", event).Int("n", 1).Msgf("%d", 1) }`
-	assert.Len(t, unnamedLogLines(parsed(t, "league/x.go", text)), 1)
-	for _, s := range sources(t) {
-		if s.isTest() {
-			continue
-		}
-		for _, line := range unnamedLogLines(s) {
-			assert.Fail(t, line)
-		}
-	}
 }

@@ -1,7 +1,6 @@
 package main_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"io/fs"
 	"os"
@@ -19,9 +18,8 @@ import (
 
 // Each claim and each threat in docs/security.md names a test, and each named test exists.
 func TestSecurityClaimsHaveTests(t *testing.T) {
-	page, err := os.ReadFile("docs/security.md")
-	require.NoError(t, err)
-	claims, _, found := strings.Cut(string(page), "\n## Remaining risks")
+	page := textOf(t, "docs/security.md")
+	claims, _, found := strings.Cut(page, "\n## Remaining risks")
 	require.True(t, found, "the section on remaining risks")
 	_, threats, found := strings.Cut(claims, "\n| attacker | asset | protection | test |\n| --- | --- | --- | --- |\n")
 	require.True(t, found, "the table of threats")
@@ -35,31 +33,25 @@ func TestSecurityClaimsHaveTests(t *testing.T) {
 		}
 	}
 	assert.Greater(t, claimed, 60)
-	for _, test := range named.FindAllStringSubmatch(string(page), -1) {
+	for _, test := range named.FindAllStringSubmatch(page, -1) {
 		assert.True(t, hasTest(t, test[2], test[1]), "%s has no %s", test[2], test[1])
 	}
-	assert.Len(t, regexp.MustCompile("`(?:Test|Fuzz)\\w+`").FindAllString(string(page), -1), len(named.FindAllString(string(page), -1)), "each test has its folder")
+	assert.Len(t, regexp.MustCompile("`(?:Test|Fuzz)\\w+`").FindAllString(page, -1), len(named.FindAllString(page, -1)), "each test has its folder")
 }
 
 // ARCHITECTURE.md has one row for each package and for each library that go.mod requires,
 // and no others.
 func TestArchitectureListsEveryPackageAndLibrary(t *testing.T) {
-	page, err := os.ReadFile("ARCHITECTURE.md")
-	require.NoError(t, err)
-	_, page, found := bytes.Cut(page, []byte("\n## Packages\n"))
+	_, page, found := strings.Cut(textOf(t, "ARCHITECTURE.md"), "\n## Packages\n")
 	require.True(t, found)
-	rows, rest, found := strings.Cut(string(page), "\n## ")
+	rows, rest, found := strings.Cut(page, "\n## ")
 	require.True(t, found)
 	_, libraries, found := strings.Cut(rest, "\n## Libraries\n")
 	require.True(t, found)
 
-	list := exec.CommandContext(t.Context(), "go", "list", "-f", "{{if ne .Name \"main\"}}{{.ImportPath}}{{end}}", "./...")
-	packages, err := list.Output()
-	require.NoError(t, err)
-	for name := range strings.FieldsSeq(string(packages)) {
-		pkg := shortened(name)
-		if strings.HasPrefix(pkg, "rules/") && pkg != "rules/rulestest" {
-			continue // a game; cmd/games.go lists the games
+	for pkg := range importsOf(t) {
+		if pkg == "main" || strings.HasPrefix(pkg, "rules/") && pkg != "rules/rulestest" {
+			continue // the program, or a game: cmd/games.go lists the games
 		}
 		assert.True(t, strings.Contains(rows, "`"+pkg+"`") || strings.Contains(rows, "`"+path.Base(pkg)+"`"), "no row for %s", pkg)
 	}
@@ -96,37 +88,27 @@ func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(folder, "*_test.go"))
 	require.NoError(t, err)
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		require.NoError(t, err)
-		if strings.Contains(string(text), "\nfunc "+name+"(") {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(files, func(file string) bool {
+		return strings.Contains(textOf(t, file), "\nfunc "+name+"(")
+	})
+}
+
+// textOf returns the text of a file.
+func textOf(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
 }
 
 // Each arrow of the diagram of packages in ARCHITECTURE.md is an import, and each package of
 // it exists.
 func TestPackageDiagramShowsImports(t *testing.T) {
-	page, err := os.ReadFile("ARCHITECTURE.md")
-	require.NoError(t, err)
-	_, diagram, found := strings.Cut(string(page), "\nflowchart LR\n")
+	_, diagram, found := strings.Cut(textOf(t, "ARCHITECTURE.md"), "\nflowchart LR\n")
 	require.True(t, found)
 	diagram, _, _ = strings.Cut(diagram, "```")
 
-	list := exec.CommandContext(t.Context(), "go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...")
-	out, err := list.Output()
-	require.NoError(t, err)
-	imports := map[string][]string{}
-	for line := range strings.Lines(string(out)) {
-		paths := strings.Fields(line)
-		for i := range paths {
-			paths[i] = shortened(paths[i])
-		}
-		imports[paths[0]] = paths[1:]
-	}
-
+	imports := importsOf(t)
 	packages := map[string]string{} // by the id of the node
 	for _, node := range regexp.MustCompile(`(?m)^ +(\w+)(?:\["([\w./]+)"\])?(?: -->.*)?$`).FindAllStringSubmatch(diagram, -1) {
 		switch {
@@ -156,9 +138,7 @@ func TestPackageDiagramShowsImports(t *testing.T) {
 
 // docs/adding-a-game.md shows sources unchanged and names existing things.
 func TestAddingAGamePageShowsTheSources(t *testing.T) {
-	text, err := os.ReadFile("docs/adding-a-game.md")
-	require.NoError(t, err)
-	page := string(text)
+	page := textOf(t, "docs/adding-a-game.md")
 	file := regexp.MustCompile("`((?:rules|cmd|player)/[\\w/]+\\.go)`")
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatchIndex(page, -1)
 	require.NotEmpty(t, blocks)
@@ -166,9 +146,7 @@ func TestAddingAGamePageShowsTheSources(t *testing.T) {
 		named := file.FindAllStringSubmatch(page[:b[0]], -1)
 		require.NotEmpty(t, named, "the page shows a source without its name")
 		path := named[len(named)-1][1]
-		source, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Contains(t, string(source), page[b[2]:b[3]], path)
+		assert.Contains(t, textOf(t, path), page[b[2]:b[3]], path)
 	}
 	for _, named := range file.FindAllStringSubmatch(page, -1) {
 		assert.FileExists(t, named[1])
@@ -184,15 +162,11 @@ func TestGameIsOnePackageAndOneLine(t *testing.T) {
 	texts := map[string]string{}
 	all := slices.DeleteFunc(sources(t), source.isTest)
 	for _, s := range all {
-		text, err := os.ReadFile(s.path)
-		require.NoError(t, err)
-		texts[s.path] = regexp.MustCompile(`evenodd \w+ .*--game \w+`).ReplaceAllString(string(text), "") // an example of a command may name a game
+		texts[s.path] = regexp.MustCompile(`evenodd \w+ .*--game \w+`).ReplaceAllString(textOf(t, s.path), "") // an example of a command may name a game
 	}
 	for _, gameType := range []string{"connect_four", "rock_paper_scissors", "tic_tac_toe"} {
 		pkg := strings.ReplaceAll(gameType, "_", "")
-		tests, err := os.ReadFile("rules/" + pkg + "/" + pkg + "_test.go")
-		require.NoError(t, err)
-		assert.Contains(t, string(tests), "rulestest.Check(t, "+pkg+".Game{})", "the game keeps the rules of games")
+		assert.Contains(t, textOf(t, "rules/"+pkg+"/"+pkg+"_test.go"), "rulestest.Check(t, "+pkg+".Game{})", "the game keeps the rules of games")
 		var knowing []string
 		name := regexp.MustCompile("(?i)" + strings.ReplaceAll(gameType, "_", "_?"))
 		for _, s := range all {
@@ -207,9 +181,7 @@ func TestGameIsOnePackageAndOneLine(t *testing.T) {
 		builtin, err := os.ReadDir("config/builtin")
 		require.NoError(t, err)
 		for _, file := range builtin {
-			text, err := os.ReadFile("config/builtin/" + file.Name())
-			require.NoError(t, err)
-			assert.NotContains(t, string(text), gameType, file.Name())
+			assert.NotContains(t, textOf(t, "config/builtin/"+file.Name()), gameType, file.Name())
 		}
 	}
 }
@@ -225,9 +197,7 @@ var (
 func TestLinksOfPagesExist(t *testing.T) {
 	links := 0
 	for _, page := range pages(t) {
-		text, err := os.ReadFile(page)
-		require.NoError(t, err)
-		for _, found := range link.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+		for _, found := range link.FindAllStringSubmatch(fenced.ReplaceAllString(textOf(t, page), ""), -1) {
 			links++
 			path, fragment, _ := strings.Cut(found[1], "#")
 			file := page
@@ -257,15 +227,14 @@ func TestPagesNamedOutsideOfPagesExist(t *testing.T) {
 		if strings.HasSuffix(path, "_test.go") || !slices.Contains([]string{".go", ".html", ".txt", ".yaml", ".tmpl", ".py", ".mjs"}, filepath.Ext(path)) {
 			return nil
 		}
-		text, err := os.ReadFile(path)
-		for _, found := range reference.FindAllStringSubmatch(string(text), -1) {
+		for _, found := range reference.FindAllStringSubmatch(textOf(t, path), -1) {
 			named++
 			page := filepath.Join("docs", found[1])
 			if assert.FileExists(t, page, "%s names it", path) && found[2] != "" {
 				assert.Contains(t, anchors(t, page), found[2], "%s names %s", path, found[0])
 			}
 		}
-		return err
+		return nil
 	}))
 	assert.Greater(t, named, 30)
 }
@@ -288,12 +257,9 @@ func pages(t *testing.T) (all []string) {
 // anchors returns the fragments of the headings of a page, as GitHub makes them.
 func anchors(t *testing.T, page string) (all []string) {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	require.NoError(t, err)
-	for _, found := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(string(text), ""), -1) {
+	for _, found := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(textOf(t, page), ""), -1) {
 		words := regexp.MustCompile(`[^\p{L}\p{N}_\- ]`).ReplaceAllString(strings.ToLower(found[1]), "")
 		all = append(all, strings.ReplaceAll(words, " ", "-"))
 	}
-	slices.Sort(all)
-	return slices.Compact(all)
+	return all
 }
