@@ -4,10 +4,12 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -29,9 +31,8 @@ var sevenProcesses = map[string][]string{
 	"player4":  {"player", "--port", "0", "--name", "Delta", "--strategy", "contrarian"},
 }
 
-// startSevenProcesses starts the processes in an order, and waits for their end. It
-// returns false if another program has taken the port meanwhile.
-func startSevenProcesses(t *testing.T, order []string, start func(*testing.T, ...string) *process) (map[string]*process, bool) {
+// startSevenProcesses starts the processes in an order, and waits for their end.
+func startSevenProcesses(t *testing.T, order []string, start func(*testing.T, ...string) *process) map[string]*process {
 	t.Helper()
 	port := freePort(t)
 	running := map[string]*process{}
@@ -47,13 +48,8 @@ func startSevenProcesses(t *testing.T, order []string, start func(*testing.T, ..
 			running[name].await(t, "cannot register yet, trying again")
 		}
 	}
-	if running["manager"].awaitExit(t) == 1 && strings.Contains(running["manager"].stderr.String(), "is taken by another program") {
-		return nil, false
-	}
-	for _, p := range running {
-		p.awaitExit(t)
-	}
-	return running, true
+	awaitSuccess(t, slices.Collect(maps.Values(running))...)
+	return running
 }
 
 func TestSevenProcessesInAnyOrder(t *testing.T) {
@@ -69,15 +65,7 @@ func TestSevenProcessesInAnyOrder(t *testing.T) {
 			if i == 0 {
 				run = startProcess
 			}
-			running, ok := startSevenProcesses(t, order, run)
-			if !ok {
-				running, ok = startSevenProcesses(t, order, run)
-			}
-			require.True(t, ok, "the port was taken twice")
-			for name, p := range running {
-				require.Zero(t, p.code, "%s: %s", name, p.stderr.String())
-			}
-			checkSevenProcesses(t, running)
+			checkSevenProcesses(t, startSevenProcesses(t, order, run))
 		})
 	}
 }
