@@ -1,10 +1,10 @@
 package cmd_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -35,8 +35,7 @@ func startNATS(t *testing.T, league string, change ...func(*server.Options)) *na
 	roster, config := filepath.Join(dir, "roster.csv"), filepath.Join(dir, "nats.conf")
 	n := &natsNet{league: league, keys: filepath.Join(dir, "keys")}
 	require.NoError(t, os.WriteFile(roster, []byte(natsRoster), 0o600))
-	code, _, stderr := run(t.Context(), "league", "codes", roster, "--nats", n.keys, "--league-id", league)
-	require.Zero(t, code, stderr)
+	mustRun(t, "league", "codes", roster, "--nats", n.keys, "--league-id", league)
 	require.NoError(t, os.WriteFile(config, []byte("authorization { include \"keys/users.conf\" }\n"), 0o600))
 	o, err := server.ProcessConfigFile(config)
 	require.NoError(t, err)
@@ -93,12 +92,8 @@ func TestAgentsOnHTTPAndOnNATSPlayInOneLeague(t *testing.T) {
 		start(t, "player", "--port", "0", "--name", "Cem", "--manager", at),
 		start(t, "player", "--port", "0", "--name", "Dora", "--manager", at),
 	}
-	for _, p := range processes {
-		<-p.done
-		assert.Zero(t, p.code, p.name)
-	}
-	code, stdout, stderr := run(t.Context(), "audit", data)
-	assert.Zero(t, code, "%s%s", stdout, stderr)
+	awaitSuccess(t, processes...)
+	mustRun(t, "audit", data)
 }
 
 // The manager admits an agent on NATS only at the one subject that is its own: a call to any other could become a line of
@@ -172,8 +167,10 @@ func TestUsersOfTheNATSServerCannotActForOthers(t *testing.T) {
 	root, err := natsgo.Connect(n.url, natsgo.UserInfo("root", "secret"))
 	require.NoError(t, err)
 	defer root.Close()
-	seen := &sightings{}
-	_, err = root.Subscribe(">", seen.add)
+	seen := &transcript{changed: make(chan struct{})}
+	_, err = root.Subscribe(">", func(m *natsgo.Msg) {
+		_, _ = fmt.Fprintf(seen, "%s %s\n", m.Subject, m.Data) // not the reply, which anybody may name
+	})
 	require.NoError(t, err)
 	require.NoError(t, root.Flush())
 	forbidden := func(conn *nats.Conn, what string) {
@@ -231,26 +228,9 @@ func TestUsersOfTheNATSServerCannotActForOthers(t *testing.T) {
 	_, err = root.Request("evenodd.L.agent.anna", nil, patience)
 	require.NoError(t, err)
 	assert.Eventually(t, func() bool { return anna.LastError() != nil }, patience, time.Millisecond)
-	assert.Eventually(t, func() bool { return seen.have("first") }, patience, time.Millisecond) // and all before it
-	assert.False(t, seen.have("forged"), "a message that the server must drop has arrived")
-	assert.False(t, seen.have("reflected"), "a reply has gone to a subject that is not the caller's")
-	assert.False(t, seen.have("second"))
-}
-
-// Sightings are all messages of a server.
-type sightings struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *sightings) add(m *natsgo.Msg) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.text.WriteString(m.Subject + " " + string(m.Data) + "\n") // not the reply, which anybody may name
-}
-
-func (s *sightings) have(text string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return strings.Contains(s.text.String(), text)
+	first := func() bool { return strings.Contains(seen.String(), "first") } // and all before it
+	assert.Eventually(t, first, patience, time.Millisecond)
+	assert.NotContains(t, seen.String(), "forged", "a message that the server must drop has arrived")
+	assert.NotContains(t, seen.String(), "reflected", "a reply has gone to a subject that is not the caller's")
+	assert.NotContains(t, seen.String(), "second")
 }
