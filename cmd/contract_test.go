@@ -8,8 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -27,12 +25,11 @@ type object = map[string]any
 // words replaced: example(t, "003-8.4.1-…", "old", "new").
 func example(t *testing.T, name string, oldnew ...string) string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "testdata", "messages", name+".json"))
-	require.NoError(t, err)
+	text := readPage(t, "testdata/messages/"+name+".json")
 	for i := 0; i < len(oldnew); i += 2 {
-		require.Contains(t, string(text), oldnew[i], "nothing to replace in %s", name)
+		require.Contains(t, text, oldnew[i], "nothing to replace in %s", name)
 	}
-	return strings.NewReplacer(oldnew...).Replace(string(text))
+	return strings.NewReplacer(oldnew...).Replace(text)
 }
 
 const (
@@ -53,20 +50,28 @@ func post(t *testing.T, url, body string) (int, []byte) {
 	return fetch(t, http.MethodPost, url, strings.NewReader(body))
 }
 
+// fetch makes a request whose answer, if it has a body, is JSON.
 func fetch(t *testing.T, method, url string, body io.Reader) (int, []byte) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), method, url, body)
-	require.NoError(t, err)
-	request.Header.Set("Content-Type", "application/json")
-	response, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	defer response.Body.Close()
-	answer, err := io.ReadAll(response.Body)
-	require.NoError(t, err)
+	response, answer := ask(t, method, url, "", body)
 	if len(answer) > 0 && response.StatusCode != http.StatusMethodNotAllowed && response.StatusCode != http.StatusNotFound {
 		assert.Equal(t, "application/json", response.Header.Get("Content-Type"))
 	}
 	return response.StatusCode, answer
+}
+
+// ask makes a request. Host "" is that of the URL.
+func ask(t *testing.T, method, url, host string, body io.Reader) (*http.Response, []byte) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, url, body)
+	require.NoError(t, err)
+	request.Host = host
+	request.Header.Set("Content-Type", "application/json")
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(t, err)
+	answer, err := io.ReadAll(response.Body)
+	require.NoError(t, errors.Join(err, response.Body.Close()))
+	return response, answer
 }
 
 // call posts a call, which is answered, and returns the JSON-RPC response.
@@ -175,14 +180,7 @@ func TestRequestsThatAreNoCallsAreRefused(t *testing.T) {
 		{"GET", "/healthz", "192.0.2.1:8000", "", 200, "", ""}, // behind a port that is passed on
 		{"GET", "/healthz", "evil.example", "", 421, "", ""},
 	} {
-		request, err := http.NewRequestWithContext(t.Context(), tt.method, "http://"+manager.Host+tt.path, strings.NewReader(tt.body))
-		require.NoError(t, err)
-		request.Host = tt.host
-		request.Header.Set("Content-Type", "application/json")
-		response, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		text, err := io.ReadAll(response.Body)
-		require.NoError(t, errors.Join(err, response.Body.Close()))
+		response, text := ask(t, tt.method, "http://"+manager.Host+tt.path, tt.host, strings.NewReader(tt.body))
 		assert.Equal(t, tt.status, response.StatusCode, "%v", tt)
 		assert.Regexp(t, tt.answer, string(text))
 		if tt.logged != "" {

@@ -1,9 +1,9 @@
 package cmd_test
 
 import (
-	"bytes"
 	"context"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"os"
@@ -21,29 +21,48 @@ import (
 	"evenodd/cmd"
 )
 
-// dataFolder makes a data folder with these files below config.
-func dataFolder(t *testing.T, files map[string]string) string {
+// folderOf makes a folder with these files.
+func folderOf(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		path := filepath.Join(dir, "config", name)
+		path := filepath.Join(dir, name)
 		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	return dir
 }
 
+// tempFile makes a file in a folder of its own, and returns its path.
+func tempFile(t *testing.T, name, text string) string {
+	t.Helper()
+	return filepath.Join(folderOf(t, map[string]string{name: text}), name)
+}
+
+// textsIn returns the texts of the files in a folder, by path.
+func textsIn(t *testing.T, folder string) map[string]string {
+	t.Helper()
+	texts := map[string]string{}
+	require.NoError(t, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			texts[path] = readText(t, path)
+		}
+		return err
+	}))
+	return texts
+}
+
 func TestLeagueFollowsItsConfigurationFiles(t *testing.T) {
 	t.Parallel()
-	data := dataFolder(t, map[string]string{
-		"system.json": `{"default_league_id": "cup"}`,
-		"leagues/cup.json": `{"legs": 2, "participants": {"min_players": 2, "max_players": 2},
+	data := folderOf(t, map[string]string{
+		"config/system.json": `{"default_league_id": "cup"}`,
+		"config/leagues/cup.json": `{"legs": 2, "participants": {"min_players": 2, "max_players": 2},
 			"scoring": {"win_points": 7, "draw_points": 5, "loss_points": 1, "tiebreakers": ["wins"]}}`,
-		"agents/agents_config.json": `{
+		"config/agents/agents_config.json": `{
 			"referees": [{"referee_id": "REF07", "display_name": "Whistle", "max_concurrent_matches": 1}],
 			"players": [{"player_id": "P11", "display_name": "Eleven", "preferred_leagues": ["shield", "cup"]},
 				{"player_id": "P12", "display_name": "Twelve"}]}`,
-		"defaults/player.json": `{"strategy": "even"}`,
+		"config/defaults/player.json": `{"strategy": "even"}`,
 	})
 	m := startManager(t, "--data", data, "--exit-when-done")
 	players := []*process{
@@ -83,14 +102,11 @@ func takenPorts(t *testing.T) (first int) {
 
 // A value that no league can have is wrong usage, also while the port is taken.
 func TestWrongUsageOfAManagerIsFoundBeforeATakenPort(t *testing.T) {
-	taken, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
+	taken, port := listenAtFreePort(t)
 	defer func() { _ = taken.Close() }()
-	_, port, err := net.SplitHostPort(taken.Addr().String())
-	require.NoError(t, err)
 	for _, flag := range []string{"--players=1", "--legs=-1"} {
-		var out, problem bytes.Buffer
-		assert.Equal(t, 2, cmd.Execute(t.Context(), "test", []string{"manager", "--port", port, flag}, &out, &problem), problem.String())
+		code, _, stderr := run(t.Context(), "manager", "--port", port, flag)
+		assert.Equal(t, 2, code, stderr)
 	}
 }
 
@@ -98,7 +114,7 @@ func TestAgentTakesTheFirstFreePortOfARange(t *testing.T) {
 	t.Parallel()
 	first := takenPorts(t)
 	portsOf := func(last int) string {
-		return dataFolder(t, map[string]string{"system.json": `{"network": {"base_host": "127.0.0.1",
+		return folderOf(t, map[string]string{"config/system.json": `{"network": {"base_host": "127.0.0.1",
 			"default_player_port_range": [` + strconv.Itoa(first) + `, ` + strconv.Itoa(last) + `]}}`})
 	}
 	p := start(t, "player", "--data", portsOf(min(first+40, 65535)))
@@ -190,10 +206,7 @@ func runOnSmallVolume(t *testing.T, options, script string, env ...string) *proc
 	t.Helper()
 	if err := exec.Command("unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
 		"mount -t tmpfs -o size=16k none "+t.TempDir()).Run(); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("continuous integration must run this test: allow unprivileged user namespaces (unshare --user --mount): %v", err)
-		}
-		t.Skipf("NOT RUN: no file system can be mounted here: unshare: %v", err)
+		cmd.NotTested(t, "needs unprivileged user namespaces (unshare --user --mount): "+err.Error())
 	}
 	data := t.TempDir()
 	return launch(t, t.TempDir(), append(env, "DATA="+data), "unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
@@ -269,5 +282,5 @@ func TestFloodDoesNotFillADiskOf12MB(t *testing.T) {
 	assert.Regexp(t, `resumes: round \d+ of 12, \d+ of 24 matches recorded`, m.stderr.String())
 	awaitSuccess(t, agents...)
 	assert.Contains(t, m.stdout.String(), "Champion: ")
-	t.Logf("%d KB of logs, %d lines on the screen", size, bytes.Count([]byte(m.stderr.String()), []byte("\n")))
+	t.Logf("%d KB of logs, %d lines on the screen", size, strings.Count(m.stderr.String(), "\n"))
 }

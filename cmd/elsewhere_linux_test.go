@@ -55,7 +55,7 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 		guest := starterAgent{project, filepath.Join(t.TempDir(), language.Name), nil}
 		guest.program = strings.Fields(guest.Start())
 		t.Run(language.Name, func(t *testing.T) {
-			guest.needTool(t, guest.program[0])
+			needTool(t, guest.program[0])
 			output(t, "new", guest.Role, "--lang", language.Name, "--name", language.Name, guest.dir)
 			guests = append(guests, guest)
 		})

@@ -5,8 +5,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -61,30 +59,19 @@ func startModel(t *testing.T) *fakeModel {
 	return m
 }
 
-// classFile writes an entrants file with further files beside it.
-func classFile(t *testing.T, text string, others map[string]string) string {
-	t.Helper()
-	dir := t.TempDir()
-	for name, text := range others {
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	path := filepath.Join(dir, "class.yaml")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
-}
-
 // The example of the page is a valid file, and a league of its players completes.
 func TestExampleOfTheEntrantsPage(t *testing.T) {
 	t.Setenv("OPENAI_API_KEY", "sk-example")
 	m, dana := startModel(t), startThirdPartyPlayer(t, "odd")
-	page, err := os.ReadFile(filepath.Join(root, "docs", "entrants.md"))
-	require.NoError(t, err)
-	example := regexp.MustCompile("(?s)```yaml\n(.*?)```").FindSubmatch(page)
-	require.NotNil(t, example)
-	text := strings.NewReplacer("http://localhost:11434/v1", m.url, "https://api.openai.com/v1", m.url, "http://localhost:8101/mcp", dana.url).Replace(string(example[1]))
-	file := classFile(t, text, map[string]string{"prompt.txt": "Choose even.", "bot.sh": "while read -r question; do echo even; done\n"})
-	code, stdout, stderr := run(t.Context(), append(freeListenFlags(t), "--entrants", file, "--quiet", "--strict")...)
-	require.Zero(t, code, stderr)
+	here := strings.NewReplacer("http://localhost:11434/v1", m.url, "https://api.openai.com/v1", m.url,
+		"http://localhost:8101/mcp", dana.url)
+	class := folderOf(t, map[string]string{
+		"class.yaml": here.Replace(blocksOf(readPage(t, "docs/entrants.md"), "yaml")[0]),
+		"prompt.txt": "Choose even.",
+		"bot.sh":     "while read -r question; do echo even; done\n",
+	})
+	file := filepath.Join(class, "class.yaml")
+	stdout := mustRun(t, append(freeListenFlags(t), "--entrants", file, "--quiet", "--strict")...)
 	for _, name := range []string{"Alice", "Bot-1", "Bot-2", "Bot-3", "Qwen", "GPT", "Dana"} {
 		assert.Contains(t, stdout, "│ "+name+" ")
 	}
@@ -96,14 +83,15 @@ func TestExampleOfTheEntrantsPage(t *testing.T) {
 func TestEntrantsAreTriedBeforeALeague(t *testing.T) {
 	t.Parallel()
 	m := startModel(t)
-	file := classFile(t, strings.ReplaceAll(`
+	class := folderOf(t, map[string]string{"maybe.sh": "while read -r question; do echo maybe; done\n", "class.yaml": `
 entrants:
-  - {name: Locked, llm: {url: "MODEL", model: locked}}
+  - {name: Locked, llm: {url: "` + m.url + `", model: locked}}
   - {name: Dead, llm: {url: "http://127.0.0.1:1/v1", model: dead}}
   - {name: Nonsense, exec: sh maybe.sh, count: 2}
   - {name: Missing, exec: sh missing.sh}
   - {name: Alice, strategy: odd}
-`, "MODEL", m.url), map[string]string{"maybe.sh": "while read -r question; do echo maybe; done\n"})
+`})
+	file := filepath.Join(class, "class.yaml")
 	host := strings.TrimSuffix(strings.TrimPrefix(m.url, "http://"), "/v1")
 	for _, command := range [][]string{{"simulate"}, {"up", "--port", "0", "--data", t.TempDir()}} {
 		code, stdout, stderr := run(t.Context(), append(command, "--entrants", file)...)
@@ -133,12 +121,12 @@ Nonsense-1: 5 technical losses \(sh: answered "maybe", .*\)
 func TestFallbacksOfAModel(t *testing.T) {
 	t.Parallel()
 	m := startModel(t)
-	file := classFile(t, strings.ReplaceAll(`
+	file := tempFile(t, "class.yaml", `
 entrants:
-  - {name: Silent, llm: {url: "MODEL", model: silent}}
-  - {name: Good, llm: {url: "MODEL", model: good}}
+  - {name: Silent, llm: {url: "`+m.url+`", model: silent}}
+  - {name: Good, llm: {url: "`+m.url+`", model: good}}
   - {name: Alice, strategy: odd}
-`, "MODEL", m.url), nil)
+`)
 	args := []string{"simulate", "--entrants", file, "--force", "--seed", "7", "--quiet", "--strict", "--legs", "2"}
 	code, stdout, stderr := run(t.Context(), args...)
 	assert.Equal(t, 3, code)
@@ -152,23 +140,19 @@ entrants:
 	assert.Equal(t, 3, code)
 	assert.Equal(t, 1, strings.Count(stdout, `"fallbacks": 4`), "the row of P01")
 	assert.Equal(t, 4, strings.Count(stdout, "\"fallbacks\": {\n        \"P01\": 1\n      }"), "its matches")
-	findings, audited, stderr := run(t.Context(), "audit", dir)
-	assert.Zero(t, findings, audited+stderr)
+	mustRun(t, "audit", dir)
 	code, resumed, _ := run(t.Context(), append(args, "--format", "json", "--data", dir, "--resume")...)
 	assert.Equal(t, 3, code)
 	models := regexp.MustCompile(`(?s)  "models": \[.*?\n  \],\n`) // what this run asked, and how long the answers took
 	assert.Regexp(t, models, stdout)
 	assert.Equal(t, models.ReplaceAllString(stdout, ""), models.ReplaceAllString(resumed, ""))
-	_, report, _ := run(t.Context(), "report", dir, "--format", "text")
+	report := mustRun(t, "report", dir, "--format", "text")
 	assert.Regexp(t, `\nLanguage models:\n  Silent \(silent\): 4 requests, median \d+ ms, 90 % within \d+ ms\n  Good \(good\): 4 requests`, report)
-	_, report, _ = run(t.Context(), "report", dir, "-o", "-")
-	assert.Contains(t, report, "<li><bdi dir=\"auto\">Silent</bdi> (silent): 4 requests")
-	_, organised, _ := run(t.Context(), "league", "standings", "--data", dir)
-	assert.Regexp(t, `│ Silent +│.* 4 │\n`, organised)
-	_, organised, _ = run(t.Context(), "league", "export", "--data", dir)
-	assert.Equal(t, 1, strings.Count(organised, `"fallbacks": 4`))
-	_, organised, _ = run(t.Context(), "league", "export", "--data", dir, "--format", "csv", "--list", "standings")
-	assert.Contains(t, organised, ",fallbacks,remark\n")
+	assert.Contains(t, mustRun(t, "report", dir, "-o", "-"), "<li><bdi dir=\"auto\">Silent</bdi> (silent): 4 requests")
+	assert.Regexp(t, `│ Silent +│.* 4 │\n`, mustRun(t, "league", "standings", "--data", dir))
+	assert.Equal(t, 1, strings.Count(mustRun(t, "league", "export", "--data", dir), `"fallbacks": 4`))
+	rows := mustRun(t, "league", "export", "--data", dir, "--format", "csv", "--list", "standings")
+	assert.Contains(t, rows, ",fallbacks,remark\n")
 
 	_, stdout, _ = run(t.Context(), append(args, "--format", "csv", "--transport", "http")...)
 	assert.Regexp(t, `^match_id,.*,reason,fallbacks_A,fallbacks_B\nR1M1,1,P01,P02,.*,1,0\n`, stdout)
@@ -181,12 +165,7 @@ entrants:
 func exampleBot(t *testing.T, name string) string {
 	t.Helper()
 	if filepath.Ext(name) == ".py" {
-		if _, err := exec.LookPath("python3"); err != nil {
-			if os.Getenv("CI") != "" {
-				t.Fatal("no python3: continuous integration plays with the example in Python")
-			}
-			t.Skip("NOT TESTED: the example in Python, because there is no python3 here")
-		}
+		needTool(t, "python3")
 	}
 	path, err := filepath.Abs(filepath.Join("..", "testdata", "bots", name))
 	require.NoError(t, err)
@@ -273,12 +252,7 @@ func TestLanguageModelPlaysALeague(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, histories, 1)
 	assert.Regexp(t, `\n\{"model":\{"name":"llama3.2","requests":3,"tokens_in":100,"tokens_out":10,"median_ms":\d+,"p90_ms":\d+\}`, readText(t, histories[0]))
-	assert.NoError(t, filepath.WalkDir(folder, func(path string, d os.DirEntry, err error) error {
-		if err == nil && !d.IsDir() {
-			text, readErr := os.ReadFile(path)
-			assert.NotContains(t, string(text), key, path)
-			return readErr
-		}
-		return err
-	}))
+	for path, text := range textsIn(t, folder) {
+		assert.NotContains(t, text, key, path)
+	}
 }

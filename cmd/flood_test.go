@@ -5,12 +5,10 @@ import (
 	"fmt"
 	"html"
 	"io"
-	"io/fs"
 	"math"
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -138,7 +136,7 @@ func playUnderAttack(t *testing.T, role string, attack attack) {
 	if role != "player" {
 		longTest(t)
 	}
-	data := dataFolder(t, map[string]string{"leagues/" + crashLeague + ".json": `{"retry_policy": {"delay_sec": 1},
+	data := folderOf(t, map[string]string{"config/leagues/" + crashLeague + ".json": `{"retry_policy": {"delay_sec": 1},
 		"timeouts": {"move_timeout_sec": 5, "game_join_ack_timeout_sec": 3, "generic_response_timeout_sec": 3}}`})
 	m := startManager(t, "--data", data, "--players", "0", "--pace", "300ms", "--exit-when-done")
 	agents := []*process{m.join(t, "referee", "--data", data)}
@@ -216,14 +214,9 @@ func crawl(t *testing.T, base string, paths ...string) map[string]string {
 func secretsIn(t *testing.T, folder string) (secrets []string) {
 	t.Helper()
 	long := regexp.MustCompile(`[A-Za-z0-9_-]{24,}`)
-	require.NoError(t, filepath.WalkDir(filepath.Join(folder, "private"), func(path string, d fs.DirEntry, err error) error {
-		if err != nil || d.IsDir() {
-			return err
-		}
-		text, err := os.ReadFile(path)
-		secrets = append(secrets, long.FindAllString(string(text), -1)...)
-		return err
-	}))
+	for _, text := range textsIn(t, filepath.Join(folder, "private")) {
+		secrets = append(secrets, long.FindAllString(text, -1)...)
+	}
 	return secrets
 }
 
@@ -232,9 +225,7 @@ func secretsIn(t *testing.T, folder string) (secrets []string) {
 func TestNoPageHasASecretOfItsLeague(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	roster := filepath.Join(t.TempDir(), "class.csv")
-	require.NoError(t, os.WriteFile(roster, []byte("name,code,role\nAlpha,sekret-alpha,\nBeta,sekret-beta1,\nWhistle,sekret-whistle,referee\n"), 0o600))
-	m := startManager(t, "--roster", roster, "--data", data, "--legs", "3", "--pace", "200ms")
+	m := startManager(t, "--roster", secretRoster(t), "--data", data, "--legs", "3", "--pace", "200ms")
 	base := strings.TrimSuffix(m.url, "/mcp")
 	secrets := []string{m.admin(t), "sekret-"}
 	for _, a := range [][2]string{{"referee", "Whistle:whistle"}, {"player", "Alpha:alpha"}, {"player", "Beta:beta1"}} {

@@ -16,14 +16,6 @@ import (
 	"evenodd/league/store"
 )
 
-// secretFile writes a file for --secret-file.
-func secretFile(t *testing.T, text string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "league.secret")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
-}
-
 func TestLeagueWithItsJournalInNATS(t *testing.T) {
 	t.Parallel()
 	net := startNATS(t, "shared", func(o *server.Options) {
@@ -33,7 +25,7 @@ func TestLeagueWithItsJournalInNATS(t *testing.T) {
 		_, _ = fmt.Fprint(w, `{"config":{"sync_interval":120000000000}}`)
 	}))
 	t.Cleanup(monitor.Close)
-	secret, first := secretFile(t, strings.Repeat("0123456789", 4)), t.TempDir()
+	secret, first := tempFile(t, "league.secret", strings.Repeat("0123456789", 4)), t.TempDir()
 	manager := func(data string, more ...string) *process {
 		return start(t, append([]string{"manager", "--port", "0", "--players", "8", "--exit-when-done", "--league-id", "shared",
 			"--data", data, "--nats", net.url, "--nats-creds", net.keys, "--journal", "nats", "--secret-file", secret,
@@ -45,36 +37,26 @@ func TestLeagueWithItsJournalInNATS(t *testing.T) {
 	for i := range 8 {
 		agents = append(agents, start(t, "player", "--port", "0", "--name", fmt.Sprint("Player", i), "--manager", at))
 	}
-	for _, p := range agents {
-		<-p.done
-		assert.Zero(t, p.code, p.name)
-	}
+	awaitSuccess(t, agents...)
 	assert.Contains(t, begun.stderr.String(), "JOURNAL_SYNC_LATE")
-	code, stdout, stderr := run(t.Context(), "audit", first)
-	assert.Zero(t, code, "%s%s", stdout, stderr)
+	mustRun(t, "audit", first)
 	assert.NoFileExists(t, filepath.Join(first, "private", "shared.key"), "nothing secret is stored")
-	code, token, stderr := run(t.Context(), "league", "token", "--data", first, "--secret-file", secret)
-	assert.Zero(t, code, stderr)
+	token := mustRun(t, "league", "token", "--data", first, "--secret-file", secret)
 	assert.Regexp(t, `^adm-`, token)
-	code, _, stderr = run(t.Context(), "league", "token", "--data", first)
+	code, _, stderr := run(t.Context(), "league", "token", "--data", first)
 	assert.NotZero(t, code)
 	assert.Contains(t, stderr, "set --secret-file")
 
 	// Another machine has nothing but the secret. There is another league in its folder.
 	second := t.TempDir()
-	code, _, stderr = run(t.Context(), "simulate", "--players", "2", "--data", second, "--league-id", "shared")
-	require.Zero(t, code, stderr)
+	mustRun(t, "simulate", "--players", "2", "--data", second, "--league-id", "shared")
 	again := manager(second)
 	again.await(t, `The journal in \S+ was not the beginning of that in NATS`)
 	again.await(t, `The old league is in \S+archive`)
 	again.await(t, `League shared at \S+ is over already: 28 of 28 matches recorded`)
-	<-again.done
-	assert.Zero(t, again.code)
-	want, err := os.ReadFile(store.Folder(first).Journal("shared"))
-	require.NoError(t, err)
-	got, err := os.ReadFile(store.Folder(second).Journal("shared"))
-	require.NoError(t, err)
-	added, found := strings.CutPrefix(string(got), string(want))
+	awaitSuccess(t, again)
+	got, want := readText(t, store.Folder(second).Journal("shared")), readText(t, store.Folder(first).Journal("shared"))
+	added, found := strings.CutPrefix(got, want)
 	require.True(t, found)
 	assert.Regexp(t, `^{[^\n]*"type":"manager_took_over","data":{"manager":"[^"]+","term":2}[^\n]*\n$`, added)
 
@@ -83,19 +65,17 @@ func TestLeagueWithItsJournalInNATS(t *testing.T) {
 	fresh.await(t, `League shared at \S+ waits for 8 players`)
 	fresh.stop()
 	<-fresh.done
-	code, other, stderr := run(t.Context(), "league", "token", "--data", second, "--secret-file", secret)
-	assert.Zero(t, code, stderr)
-	assert.NotEqual(t, token, other)
-	secret = secretFile(t, strings.Repeat("another", 5))
+	assert.NotEqual(t, token, mustRun(t, "league", "token", "--data", second, "--secret-file", secret))
+	secret = tempFile(t, "league.secret", strings.Repeat("another", 5))
 	wrong := manager(second)
-	<-wrong.done
-	assert.Equal(t, 1, wrong.code)
+	assert.Equal(t, 1, wrong.awaitExit(t))
 	assert.Contains(t, wrong.stderr.String(), "the league began with another secret")
 }
 
 func TestFlagsOfAJournalInNATS(t *testing.T) {
 	t.Parallel()
-	secret, open, short := secretFile(t, strings.Repeat("s", 32)), secretFile(t, strings.Repeat("s", 32)), secretFile(t, "s")
+	secret, open := tempFile(t, "secret", strings.Repeat("s", 32)), tempFile(t, "open", strings.Repeat("s", 32))
+	short := tempFile(t, "short", "s")
 	require.NoError(t, os.Chmod(open, 0o644))
 	nats := []string{"--journal", "nats", "--nats", "nats://127.0.0.1:1", "--data", t.TempDir()}
 	for name, tt := range map[string]struct {

@@ -121,15 +121,9 @@ func TestStepsOfAgentsAreToolsAndNoMethods(t *testing.T) {
 	referee := m.join(t, "referee", "--name", "Whistle", "--data", data)
 	refereeURL := endpointOf(t, referee)
 	referee.await(t, `"event_type":"REGISTERED"`) // its identity is written
-	paths, err := filepath.Glob(filepath.Join(data, "private", "referee-*.json"))
-	require.NoError(t, err)
-	require.Len(t, paths, 1)
-	var identity struct {
-		AuthToken string `json:"auth_token"`
-	}
-	require.NoError(t, json.Unmarshal([]byte(readText(t, paths[0])), &identity))
-	require.NotEmpty(t, identity.AuthToken)
-	credential := protocol.KeyOf(identity.AuthToken).ManagerCredential("cup")
+	tokens := tokensIn(t, data)
+	require.Len(t, tokens, 1)
+	credential := protocol.KeyOf(tokens[0]).ManagerCredential("cup")
 
 	for _, tt := range []struct{ url, tool, arguments string }{
 		{m.url, "create_schedule", `{"players":["P01","P02"]}`},
@@ -156,7 +150,7 @@ func TestStepsOfAgentsAreToolsAndNoMethods(t *testing.T) {
 	use(t.Context(), t, connect(t, refereeURL, credential), "register_to_league", nil, &registered)
 	assert.Equal(t, []string{"ACCEPTED", "REF01", "cup", m.url, ""},
 		[]string{registered.Status, registered.RefereeID, registered.LeagueID, registered.Manager, registered.AuthToken})
-	for _, token := range []string{identity.AuthToken, m.admin(t)} {
+	for _, token := range []string{tokens[0], m.admin(t)} {
 		var schedule struct {
 			Rounds  int
 			Total   int `json:"total_matches"`
@@ -176,7 +170,7 @@ func TestStepsOfAgentsAreToolsAndNoMethods(t *testing.T) {
 func TestToolsAreThoseOfThePage(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "2")
-	page := readText(t, filepath.Join("..", "docs", "mcp.md"))
+	page := readPage(t, "docs/mcp.md")
 	for role, url := range map[string]string{"manager": m.url, "referee": endpointOf(t, m.join(t, "referee"))} {
 		row := regexp.MustCompile(`(?m)^\| ` + role + ` \| ([^;|]+)`).FindStringSubmatch(page)
 		require.NotNil(t, row, role)

@@ -3,13 +3,14 @@ package cmd_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/cmd"
 )
 
 // node runs a third-party program of testdata/mcp with Node. Such a test takes long.
@@ -18,16 +19,9 @@ func node(t *testing.T, script string, args ...string) *process {
 	longTest(t)
 	dir, err := filepath.Abs(filepath.Join("..", "testdata", "mcp"))
 	require.NoError(t, err)
-	_, missing := exec.LookPath("node")
-	if missing == nil {
-		_, missing = os.Stat(filepath.Join(dir, "node_modules"))
-	}
-	if missing != nil {
-		const reason = "needs Node 20 and 'npm ci --prefix testdata/mcp'"
-		if os.Getenv("CI") != "" {
-			t.Fatal("continuous integration runs this test: it " + reason)
-		}
-		t.Skip("NOT TESTED: MCP clients from npm: it " + reason)
+	needTool(t, "node")
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil {
+		cmd.NotTested(t, "needs Node 20 and 'npm ci --prefix testdata/mcp'")
 	}
 	return launch(t, dir, nil, "node", append([]string{filepath.Join(dir, filepath.FromSlash(script))}, args...)...)
 }

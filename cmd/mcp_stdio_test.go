@@ -186,18 +186,15 @@ func TestDesktopServerNeedsNoManager(t *testing.T) {
 // The configuration in docs/mcp.md starts a server with all tools.
 func TestConfigurationOfADesktopHostWorks(t *testing.T) {
 	t.Parallel()
-	page := readText(t, filepath.Join(root, "docs", "mcp.md"))
-	_, section, found := strings.Cut(page, "\n## A desktop assistant\n")
+	_, section, found := strings.Cut(readPage(t, "docs/mcp.md"), "\n## A desktop assistant\n")
 	require.True(t, found)
-	_, snippet, _ := strings.Cut(section, "```json\n")
-	snippet, section, _ = strings.Cut(snippet, "```\n")
 	var configuration struct {
 		MCPServers map[string]struct {
 			Command string
 			Args    []string
 		} `json:"mcpServers"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(snippet), &configuration))
+	require.NoError(t, json.Unmarshal([]byte(blocksOf(section, "json")[0]), &configuration))
 	server := configuration.MCPServers["evenodd"]
 	assert.Equal(t, "evenodd", server.Command)
 	require.Equal(t, "mcp", server.Args[0])

@@ -52,27 +52,29 @@ func installed(t *testing.T, program, pkg, tested string) (path string) {
 			return path
 		}
 	}
-	missing := "NOT TESTED: " + tested + ", which is not there (on Debian: apt-get install " + pkg + ")"
-	if os.Getenv("CI") != "" {
-		t.Fatal(missing)
-	}
-	t.Skip(missing)
+	NotTested(t, tested+", which is not there (on Debian: apt-get install "+pkg+")")
 	return ""
+}
+
+// NotTested skips a test for which this machine lacks something. Continuous integration has all.
+func NotTested(t *testing.T, why string) {
+	t.Helper()
+	if os.Getenv("CI") != "" {
+		t.Fatal("continuous integration runs this test: " + why)
+	}
+	t.Skip("NOT TESTED: " + why)
 }
 
 // promtool runs Debian's promtool, if it is there.
 func promtool(t *testing.T, input string, args ...string) {
 	t.Helper()
-	t.Run("promtool", func(t *testing.T) { runPromtool(t, input, args...) })
-}
-
-func runPromtool(t *testing.T, input string, args ...string) {
-	t.Helper()
-	path := installed(t, "promtool", "prometheus", "metrics and alert rules by promtool")
-	check := exec.CommandContext(t.Context(), path, args...)
-	check.Stdin = strings.NewReader(input)
-	out, err := check.CombinedOutput()
-	require.NoError(t, err, "promtool %v: %s", args, out)
+	t.Run("promtool", func(t *testing.T) {
+		path := installed(t, "promtool", "prometheus", "metrics and alert rules by promtool")
+		check := exec.CommandContext(t.Context(), path, args...)
+		check.Stdin = strings.NewReader(input)
+		out, err := check.CombinedOutput()
+		require.NoError(t, err, "promtool %v: %s", args, out)
+	})
 }
 
 // callerOf fails or succeeds as an error says.

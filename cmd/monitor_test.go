@@ -1,8 +1,6 @@
 package cmd_test
 
 import (
-	"errors"
-	"io"
 	"net/http"
 	"regexp"
 	"strconv"
@@ -26,13 +24,7 @@ func metric(t *testing.T, text, series string) (value float64) {
 // get returns the status and the body of the answer to GET. Host "" is that of the URL.
 func get(t *testing.T, url, host string) (status int, body string) {
 	t.Helper()
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, http.NoBody)
-	require.NoError(t, err)
-	request.Host = host
-	answer, err := http.DefaultClient.Do(request)
-	require.NoError(t, err)
-	text, err := io.ReadAll(answer.Body)
-	require.NoError(t, errors.Join(err, answer.Body.Close()))
+	answer, text := ask(t, http.MethodGet, url, host, http.NoBody)
 	return answer.StatusCode, string(text)
 }
 

@@ -1,8 +1,6 @@
 package cmd_test
 
 import (
-	"os"
-	"os/exec"
 	"path/filepath"
 	"testing"
 
@@ -44,18 +42,12 @@ except RuntimeError as problem:
 
 func TestPythonModulePlaysFunctions(t *testing.T) {
 	t.Parallel()
-	if _, err := exec.LookPath("python3"); err != nil {
-		require.Empty(t, os.Getenv("CI"), "continuous integration has python3")
-		t.Skip("NOT TESTED: the module in Python, because there is no python3 here")
-	}
-	dir := t.TempDir()
-	code, stdout, stderr := run(t.Context(), "new", "python-module", dir)
-	require.Zero(t, code, stderr)
-	assert.Equal(t, "created "+filepath.Join(dir, "evenodd.py")+"\n", stdout)
-	code, _, stderr = run(t.Context(), "new", "python-module", dir)
+	needTool(t, "python3")
+	dir := folderOf(t, map[string]string{"play.py": moduleScript})
+	assert.Equal(t, "created "+filepath.Join(dir, "evenodd.py")+"\n", mustRun(t, "new", "python-module", dir))
+	code, _, stderr := run(t.Context(), "new", "python-module", dir)
 	assert.Equal(t, 1, code)
 	assert.Contains(t, stderr, "exists already")
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "play.py"), []byte(moduleScript), 0o600))
 	p := launch(t, dir, nil, "python3", "play.py")
 	require.Zero(t, p.awaitExit(t), p.stderr.String())
 	const players = ` 3 ['first', 'chance', 'Broken'] ['function broken', 'function chance', 'function first'] 6 `

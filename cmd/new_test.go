@@ -11,7 +11,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/url"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -25,6 +24,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/cmd"
 	"evenodd/cmd/starter"
 	"evenodd/league/protocol"
 )
@@ -45,10 +45,7 @@ func newStarter(t *testing.T, dir string, language starter.Language, role string
 	require.Zero(t, code, stderr)
 	assert.Contains(t, stdout, "created "+filepath.Join(a.dir, "Dockerfile")+"\n")
 	require.Contains(t, stderr, "  "+language.Test+"\n  "+a.Start()+"\n")
-
-	readme, err := os.ReadFile(filepath.Join(a.dir, "README.md"))
-	require.NoError(t, err)
-	assert.Contains(t, string(readme), "`"+a.Start()+"`")
+	assert.Contains(t, readText(t, filepath.Join(a.dir, "README.md")), "`"+a.Start()+"`")
 	a.runTool(t, strings.Fields(language.Test)...)
 	a.program = strings.Fields(a.Start())
 	if a.program[0] == "go" { // go run does not end its program when it is killed
@@ -61,19 +58,16 @@ func newStarter(t *testing.T, dir string, language starter.Language, role string
 // runTool runs a tool of the language in the project.
 func (a *starterAgent) runTool(t *testing.T, command ...string) {
 	t.Helper()
-	a.needTool(t, command[0])
+	needTool(t, command[0])
 	p := launch(t, a.dir, nil, command[0], command[1:]...)
 	require.Zero(t, p.awaitExit(t), "%s\n%s", p.stdout.String(), p.stderr.String())
 }
 
-// needTool skips a test without a tool of the language.
-func (a *starterAgent) needTool(t *testing.T, name string) {
+// needTool skips a test without a program that it runs.
+func needTool(t *testing.T, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("continuous integration tests the agents in %s: %v", a.Language.Name, err)
-		}
-		t.Skipf("NOT TESTED: the agents in %s: %v", a.Language.Name, err)
+		cmd.NotTested(t, err.Error())
 	}
 }
 
@@ -87,11 +81,7 @@ func (a *starterAgent) join(t *testing.T, manager string, env ...string) *proces
 // examination.
 func (a *starterAgent) examine(t *testing.T) {
 	t.Helper()
-	free, err := net.Listen("tcp", "localhost:0")
-	require.NoError(t, err)
-	manager := free.Addr().String()
-	require.NoError(t, free.Close())
-
+	manager := "localhost:" + freePort(t)
 	p := a.join(t, "http://"+manager+"/mcp")
 	url := p.await(t, `listening at (\S+)\n`)[1]
 	report := output(t, "check", a.Role, url, "--listen", manager, "--wait", "30s")
@@ -131,11 +121,11 @@ func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 	if t.Failed() || len(agents) < 2*len(starter.Languages()) { // without a tool, a test is skipped
 		return
 	}
-	roster, lines := filepath.Join(dir, "roster.csv"), "name,code,role\n"
+	lines := "name,code,role\n"
 	for i, a := range agents {
 		lines += fmt.Sprintf("%s,nightingale-%d,%s\n", a.Name, i, a.Role)
 	}
-	require.NoError(t, os.WriteFile(roster, []byte(lines), 0o600))
+	roster := tempFile(t, "roster.csv", lines)
 	// The manager of a long league dies. Another one at the same port begins a new league.
 	first := awaitManager(t, startProcess(t, "manager", "--port", "0", "--roster", roster, "--legs", "100"))
 	var playing []*process
@@ -163,8 +153,7 @@ func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 
 func TestNewAgentExplainsMistakes(t *testing.T) {
 	t.Parallel()
-	full := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(full, "mine.py"), nil, 0o600))
+	full := folderOf(t, map[string]string{"mine.py": ""})
 	for _, tt := range []struct {
 		args []string
 		code int
@@ -194,9 +183,7 @@ func TestNewAgentQuotesItsName(t *testing.T) {
 		require.NoError(t, err)
 		var all strings.Builder
 		for _, name := range names {
-			text, err := os.ReadFile(filepath.Join(dir, name))
-			require.NoError(t, err)
-			all.Write(text)
+			all.WriteString(readText(t, filepath.Join(dir, name)))
 		}
 		quoted := `"The \"best\" \\ {{PORT}}"`
 		assert.Contains(t, all.String(), quoted, language.Name)

@@ -2,10 +2,8 @@ package cmd_test
 
 import (
 	"encoding/json"
-	"io/fs"
 	"net/http"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,19 +16,21 @@ import (
 // organise sends a command of the organiser by HTTP, and returns the answer.
 func (m *manager) organise(t *testing.T, command string, members ...string) object {
 	t.Helper()
-	params := map[string]string{"auth_token": m.admin(t), "league_id": m.league(t), "command": command, "by": "A. Smith", "reason": "so decided"}
+	return call(t, m.url, decisionOf(t, m.admin(t), m.health(t)["league_id"].(string), command, members...))
+}
+
+// decisionOf is a call with a command of the organiser.
+func decisionOf(t *testing.T, token, league, command string, members ...string) string {
+	t.Helper()
+	params := map[string]string{
+		"auth_token": token, "league_id": league, "command": command, "by": "A. Smith", "reason": "so decided",
+	}
 	for i := 0; i < len(members); i += 2 {
 		params[members[i]] = members[i+1]
 	}
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "organise_league", "params": params, "id": 1})
+	body, err := json.Marshal(object{"jsonrpc": "2.0", "method": "organise_league", "params": params, "id": 1})
 	require.NoError(t, err)
-	return call(t, m.url, string(body))
-}
-
-// league returns the id of the manager's league.
-func (m *manager) league(t *testing.T) string {
-	t.Helper()
-	return m.health(t)["league_id"].(string)
+	return string(body)
 }
 
 // health returns what GET /healthz of the manager shows.
@@ -116,12 +116,17 @@ func (k *storedLeague) withCode(t *testing.T, role, name, code string) *process 
 		role, "--port", "0", "--name", name, "--data", string(k.data), "--manager", k.url, "--log-level", "debug")
 }
 
+// secretRoster writes a roster of two players and a referee.
+func secretRoster(t *testing.T) string {
+	t.Helper()
+	return tempFile(t, "class.csv",
+		"name,code,role\nAlpha,sekret-alpha,\nBeta,sekret-beta1,\nWhistle,sekret-whistle,referee\n")
+}
+
 func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 	t.Parallel()
 	k := newStoredLeague(t)
-	roster := filepath.Join(t.TempDir(), "class.csv")
-	require.NoError(t, os.WriteFile(roster, []byte("name,code,role\nAlpha,sekret-alpha,\nBeta,sekret-beta1,\nWhistle,sekret-whistle,referee\n"), 0o600))
-	flags := []string{"--roster", roster, "--log-level", "debug"}
+	flags := []string{"--roster", secretRoster(t), "--log-level", "debug"}
 	m := k.manager(t, flags...)
 	m.await(t, `League \S+ at \S+ waits for 2 players and 1 referee\.`)
 	agents := []*process{k.withCode(t, "referee", "Whistle", "sekret-whistle"), k.withCode(t, "player", "Alpha", "sekret-alpha")}
@@ -153,29 +158,19 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 	}
 	output(t, "audit", string(k.data))
 	assert.NotContains(t, m.stderr.String()+again.stderr.String()+squatter.stderr.String(), "sekret")
-	require.NoError(t, filepath.WalkDir(string(k.data), func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.Type().IsRegular() {
-			assert.NotContains(t, readText(t, path), "sekret", path)
-		}
-		return err
-	}))
+	for path, text := range textsIn(t, string(k.data)) {
+		assert.NotContains(t, text, "sekret", path)
+	}
 }
 
 // The commands and the roster of docs/registration.md play a league.
 func TestRegistrationPageShowsALeague(t *testing.T) {
 	t.Parallel()
-	page := readText(t, filepath.Join(root, "docs", "registration.md"))
-	block := func(language string) string {
-		_, after, found := strings.Cut(page, "```"+language+"\n")
-		text, _, ends := strings.Cut(after, "```")
-		require.True(t, found && ends, language)
-		return text
-	}
-	folder := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "class.csv"), []byte(block("csv")), 0o600))
+	page := readPage(t, "docs/registration.md")
+	folder := folderOf(t, map[string]string{"class.csv": blocksOf(page, "csv")[0]})
 	port := freePort(t)
 	var all []*process
-	for line := range strings.Lines(block("sh")) {
+	for line := range strings.Lines(blocksOf(page, "sh")[0]) {
 		words := strings.Fields(line)
 		var env []string
 		if strings.Contains(words[0], "=") {

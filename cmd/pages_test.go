@@ -40,7 +40,7 @@ func TestCommandsOfPagesExist(t *testing.T) {
 	require.NoError(t, err)
 	for _, name := range append(pages, filepath.Join(root, "README.md"), filepath.Join(root, "CONTRIBUTING.md"), filepath.Join(root, "testdata", "bots", "README.md")) {
 		page := readText(t, name)
-		commands := commandsOf(shellBlocks(page))
+		commands := commandsOf(blocksOf(page, "sh"))
 		for _, span := range codeSpan().FindAllStringSubmatch(page, -1) {
 			commands = append(commands, span[1])
 		}
@@ -125,8 +125,6 @@ func runSession(t *testing.T, page string, least int) {
 	if _, err := exec.LookPath("sh"); err != nil {
 		t.Skip("the page has shell commands")
 	}
-	text, err := os.ReadFile(filepath.Join(root, "docs", page))
-	require.NoError(t, err)
 	dir, known, commands := t.TempDir(), map[string]string{}, 0
 	same := func(text string) string {
 		return hexText().ReplaceAllStringFunc(text, func(hash string) string {
@@ -138,8 +136,8 @@ func runSession(t *testing.T, page string, least int) {
 			return hash
 		})
 	}
-	for _, block := range regexp.MustCompile("(?s)```text\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		for _, session := range strings.Split("\n"+block[1], "\n$ ")[1:] {
+	for _, block := range blocksOf(readPage(t, "docs/"+page), "text") {
+		for _, session := range strings.Split("\n"+block, "\n$ ")[1:] {
 			command, want, _ := strings.Cut(session, "\n")
 			commands++
 			run := exec.CommandContext(t.Context(), "sh", "-c", same(command))
@@ -171,15 +169,8 @@ func withoutVariation(text string) string {
 // runs the agents by hand, which the third block shows.
 func TestRunningALeaguePageWorks(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "running-a-league.md"))
-	require.NoError(t, err)
-	block := func(language string) (all []string) {
-		for _, found := range regexp.MustCompile("(?s)```"+language+"\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-			all = append(all, found[1])
-		}
-		return all
-	}
-	files, commands := block("yaml"), block("sh")
+	page := readPage(t, "docs/running-a-league.md")
+	files, commands := blocksOf(page, "yaml"), blocksOf(page, "sh")
 	require.Len(t, files, 1)
 	require.Len(t, commands, 4)
 
@@ -192,11 +183,9 @@ func TestRunningALeaguePageWorks(t *testing.T) {
 	})
 	t.Run("a league from a file", func(t *testing.T) {
 		t.Parallel()
-		dir := t.TempDir()
-		bot, err := os.ReadFile(filepath.Join(root, "testdata", "bots", "alternate.sh"))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), bot, 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, "class.yaml"), []byte(files[0]), 0o600))
+		bot := readPage(t, "testdata/bots/alternate.sh")
+		dir := folderOf(t, map[string]string{"class.yaml": files[0], "bot.sh": bot})
+		require.NoError(t, os.Chmod(filepath.Join(dir, "bot.sh"), 0o700))
 		words := strings.Fields(commands[1])
 		p := launch(t, dir, nil, words[0], append(words[1:], "--port", "0")...)
 		require.Zero(t, p.awaitExit(t), p.stderr.String())
@@ -223,10 +212,8 @@ func checkPage(t *testing.T, p *process) {
 	if strings.Contains(p.name, "simulate") {
 		p.await(t, "The league is over; ")
 	}
-	r, err := http.Get(url)
-	require.NoError(t, err)
-	_ = r.Body.Close()
-	assert.Equal(t, http.StatusOK, r.StatusCode)
+	status, _ := get(t, url, "")
+	assert.Equal(t, http.StatusOK, status)
 	p.interrupt(t)
 	assert.Zero(t, p.awaitExit(t), p.stderr.String())
 }
@@ -234,18 +221,13 @@ func checkPage(t *testing.T, p *process) {
 // docs/live-page.md shows commands that serve pages.
 func TestLivePageCommandsWork(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile(filepath.Join(root, "docs", "live-page.md"))
-	require.NoError(t, err)
 	dir := t.TempDir()
-	require.Zero(t, start(t, "simulate", "--players", "2", "--data", filepath.Join(dir, "SHARED")).awaitExit(t))
-	commands := 0
-	for _, block := range regexp.MustCompile("(?s)```sh\n(.*?)```").FindAllStringSubmatch(string(text), -1) {
-		for command := range strings.Lines(block[1]) {
-			commands++
-			checkPage(t, launch(t, dir, nil, "evenodd", strings.Fields(atFreePort(command))[1:]...))
-		}
+	mustRun(t, "simulate", "--players", "2", "--data", filepath.Join(dir, "SHARED"))
+	commands := commandsOf(blocksOf(readPage(t, "docs/live-page.md"), "sh"))
+	assert.Len(t, commands, 4)
+	for _, command := range commands {
+		checkPage(t, launch(t, dir, nil, "evenodd", strings.Fields(atFreePort(command))[1:]...))
 	}
-	assert.Equal(t, 4, commands)
 }
 
 // atFreePort is a command that serves a page, at a free port and without pauses.

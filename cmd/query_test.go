@@ -32,17 +32,25 @@ func newQueriedLeague(t *testing.T) *queriedLeague {
 		m.join(t, role, "--name", name, "--id", id, "--data", q.data)
 	}
 	m.await(t, "The league is over; ")
-	paths, err := filepath.Glob(filepath.Join(q.data, "private", "*-*.json"))
+	q.tokens = tokensIn(t, q.data)
+	require.Len(t, q.tokens, 4)
+	return q
+}
+
+// tokensIn returns the tokens of the agents of a data folder.
+func tokensIn(t *testing.T, data string) (tokens []string) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(data, "private", "*-*.json"))
 	require.NoError(t, err)
-	require.Len(t, paths, 4)
 	for _, path := range paths {
 		var identity struct {
 			AuthToken string `json:"auth_token"`
 		}
 		require.NoError(t, json.Unmarshal([]byte(readText(t, path)), &identity))
-		q.tokens = append(q.tokens, identity.AuthToken)
+		require.NotEmpty(t, identity.AuthToken)
+		tokens = append(tokens, identity.AuthToken)
 	}
-	return q
+	return tokens
 }
 
 // ask runs a query, and returns its output and its exit code. No token is ever in

@@ -3,7 +3,6 @@ package cmd_test
 import (
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -30,9 +29,10 @@ func readPage(t *testing.T, name string) string {
 	return readText(t, filepath.Join(root, filepath.FromSlash(name)))
 }
 
-// shellBlocks returns the content of the shell blocks of a page.
-func shellBlocks(page string) (blocks []string) {
-	for _, block := range regexp.MustCompile("(?sm)^```sh[^\n]*\n(.*?)^```").FindAllStringSubmatch(page, -1) {
+// blocksOf returns the content of the code blocks of a page in a language.
+func blocksOf(page, language string) (blocks []string) {
+	fenced := regexp.MustCompile("(?sm)^```" + language + "\\b[^\n]*\n(.*?)^```")
+	for _, block := range fenced.FindAllStringSubmatch(page, -1) {
 		blocks = append(blocks, block[1])
 	}
 	return blocks
@@ -121,9 +121,11 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	t.Parallel()
 	r := &reader{}
 	readme, list := readPage(t, "README.md"), readPage(t, "docs/commands.md")
-	commands := slices.Concat(commandsOf(shellBlocks(readme)), commandsOf(shellBlocks(list)), commandsOfTables(list))
+	commands := slices.Concat(commandsOf(blocksOf(readme, "sh")), commandsOf(blocksOf(list, "sh")), commandsOfTables(list))
 	require.GreaterOrEqual(t, len(commands), 30)
-	assert.Equal(t, "main evenodd", goListed(t, "{{.Name}} {{.ImportPath}}"), "go install . installs evenodd, go run . runs it")
+	module := r.launch(t, "go list -f {{.Name}}:{{.ImportPath}} .")
+	awaitSuccess(t, module)
+	assert.Equal(t, "main:evenodd\n", module.stdout.String(), "go install . installs evenodd, go run . runs it")
 	var later, queries, pages []string
 	known := map[string]bool{}
 	for _, command := range commands {
@@ -188,21 +190,10 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	}
 }
 
-// goListed is what 'go list' says about the package of the module's folder.
-func goListed(t *testing.T, format string) string {
-	t.Helper()
-	list := exec.CommandContext(t.Context(), "go", "list", "-f", format, ".")
-	list.Dir = root
-	text, err := list.Output()
-	require.NoError(t, err)
-	return strings.TrimSpace(string(text))
-}
-
 // TestCommandsPageListsEveryCommand compares docs/commands.md with the help.
 func TestCommandsPageListsEveryCommand(t *testing.T) {
 	t.Parallel()
-	code, help, _ := run(t.Context(), "--help")
-	require.Zero(t, code)
+	help := mustRun(t, "--help")
 	page := readPage(t, "docs/commands.md")
 	commands := regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`).FindAllStringSubmatch(help, -1)
 	require.Greater(t, len(commands), 15)
@@ -290,7 +281,7 @@ func (r *reader) runQueries(t *testing.T, queries []string) {
 // runLeagueByHand runs the processes of docs/running-a-league.md together, at ports that are free.
 func (r *reader) runLeagueByHand(t *testing.T) {
 	t.Helper()
-	blocks := shellBlocks(readPage(t, "docs/running-a-league.md"))
+	blocks := blocksOf(readPage(t, "docs/running-a-league.md"), "sh")
 	league := commandsOf(blocks[len(blocks)-1:])
 	require.Len(t, league, 7)
 	port := freePort(t)

@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"net"
 	"net/netip"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -68,13 +66,13 @@ type rebinding struct {
 // what the referee printed.
 func (r *rebinding) play(t *testing.T, rebound string) (table, matches, refereed string) {
 	t.Helper()
-	port, leagueFolder, refereeFolder := freePort(t), t.TempDir(), t.TempDir()
-	writeConfig(t, leagueFolder, "leagues/league_2025_even_odd.json", map[string]any{
+	port := freePort(t)
+	leagueFolder := folderWithSettings(t, "leagues/"+crashLeague, object{
 		"allowed_endpoints": r.allowed,
-		"retry_policy":      map[string]any{"max_retries": 1, "delay_sec": 0},
-		"timeouts":          map[string]any{"game_join_ack_timeout_sec": 20}, // for Honest on a busy machine
+		"retry_policy":      object{"max_retries": 1, "delay_sec": 0},
+		"timeouts":          object{"game_join_ack_timeout_sec": 20}, // for Honest on a busy machine
 	})
-	writeConfig(t, refereeFolder, "defaults/referee.json", map[string]any{"allowed_endpoints": append([]string{}, r.own...)})
+	refereeFolder := folderWithSettings(t, "defaults/referee", object{"allowed_endpoints": append([]string{}, r.own...)})
 	run := func(names string, args ...string) *process {
 		var env []string
 		if names != "" {
@@ -128,9 +126,7 @@ func TestManagerRefusesReboundPlayers(t *testing.T) {
 	t.Parallel()
 	victim, port := listenAtFreePort(t)
 	connected := acceptOne(victim)
-	data := t.TempDir()
-	rules := map[string]any{"allowed_endpoints": []string{reboundAgents}}
-	writeConfig(t, data, "leagues/league_2025_even_odd.json", rules)
+	data := folderWithSettings(t, "leagues/"+crashLeague, object{"allowed_endpoints": []string{reboundAgents}})
 	names := testResolver + "=" + serveNames(t, reboundAgents, "127.0.0.1")
 	at := freePort(t)
 	m := launch(t, t.TempDir(), []string{names}, "evenodd", "manager", "--port", at, "--players", "2", "--data", data)
@@ -168,27 +164,22 @@ func TestOwnSettingOfARefereeAllowsSplitHorizonDNS(t *testing.T) {
 	assert.False(t, strings.Contains(matches, "TECHNICAL_LOSS"), "a player was not reached") //nolint:testifylint // the files are long
 }
 
-// writeConfig writes a configuration file of a data folder.
-func writeConfig(t *testing.T, folder, name string, content map[string]any) {
+// folderWithSettings makes a data folder with one file of settings.
+func folderWithSettings(t *testing.T, name string, settings object) string {
 	t.Helper()
-	path := filepath.Join(folder, "config", name)
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	text, err := json.Marshal(content)
+	text, err := json.Marshal(settings)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path, text, 0o600))
+	return folderOf(t, map[string]string{"config/" + name + ".json": string(text)})
 }
 
 // matchFiles returns all files of the matches of a data folder.
 func matchFiles(t *testing.T, folder string) string {
 	t.Helper()
 	var all strings.Builder
-	require.NoError(t, filepath.WalkDir(folder, func(path string, entry os.DirEntry, err error) error {
-		if err != nil || entry.IsDir() || !strings.Contains(path, "matches") {
-			return err
+	for path, text := range textsIn(t, folder) {
+		if strings.Contains(path, "matches") {
+			all.WriteString(text)
 		}
-		text, err := os.ReadFile(path)
-		all.Write(text)
-		return err
-	}))
+	}
 	return all.String()
 }

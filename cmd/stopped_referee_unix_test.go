@@ -33,7 +33,9 @@ func TestStoppedRefereeRecordsNoLateAnswer(t *testing.T) {
 	for n := range stopLeagues {
 		t.Run(strconv.Itoa(n), func(t *testing.T) {
 			t.Parallel()
-			data := dataFolder(t, map[string]string{"leagues/" + crashLeague + ".json": `{"timeouts": {"move_timeout_sec": 1}}`})
+			data := folderOf(t, map[string]string{
+				"config/leagues/" + crashLeague + ".json": `{"timeouts": {"move_timeout_sec": 1}}`,
+			})
 			m := startManager(t, "--data", data, "--players", "2", "--legs", strconv.Itoa(stopMatches), "--exit-when-done")
 			referee := startProcess(t, "referee", "--port", "0", "--manager", m.url, "--data", data)
 			s := &refereeStopper{referee: referee.cmd.Process, asked: map[string]bool{}}

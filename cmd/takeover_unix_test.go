@@ -3,7 +3,7 @@
 package cmd_test
 
 import (
-	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -11,7 +11,6 @@ import (
 	"net"
 	"net/http"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -22,6 +21,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/store"
 )
 
 // A relay forwards connections to another address, until it is cut.
@@ -29,8 +30,8 @@ type relay struct {
 	address string
 
 	mu    sync.Mutex
-	cut   bool
-	conns map[net.Conn]bool
+	uncut context.Context
+	cut   context.CancelFunc // ends uncut
 }
 
 // startRelay forwards each connection to the address that to returns; it closes the connection if that is "".
@@ -38,7 +39,8 @@ func startRelay(t *testing.T, to func() string) *relay {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
-	r := &relay{address: l.Addr().String(), conns: map[net.Conn]bool{}}
+	r := &relay{address: l.Addr().String()}
+	r.set(false)
 	var all sync.WaitGroup
 	all.Go(func() {
 		for {
@@ -67,9 +69,7 @@ func (r *relay) forward(from net.Conn, to string) {
 		return
 	}
 	defer func() { _ = target.Close() }()
-	if !r.keep(from, target) {
-		return
-	}
+	defer context.AfterFunc(r.now(), func() { _, _ = from.Close(), target.Close() })()
 	done := make(chan struct{}, 2)
 	for _, way := range [][2]net.Conn{{from, target}, {target, from}} {
 		go func() {
@@ -80,26 +80,21 @@ func (r *relay) forward(from net.Conn, to string) {
 	<-done
 }
 
-func (r *relay) keep(conns ...net.Conn) bool {
+func (r *relay) now() (uncut context.Context) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, c := range conns {
-		r.conns[c] = true
-	}
-	return !r.cut
+	return r.uncut
 }
 
 // set cuts all connections, and those that come, or lets them pass again.
 func (r *relay) set(cut bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.cut = cut; !cut {
-		return
+	if cut {
+		r.cut()
+	} else {
+		r.uncut, r.cut = context.WithCancel(context.Background())
 	}
-	for c := range r.conns {
-		_ = c.Close()
-	}
-	clear(r.conns)
 }
 
 // A pair is two managers of a league, of which one leads.
@@ -119,7 +114,7 @@ type pair struct {
 func startPair(t *testing.T, league string, args ...string) *pair {
 	t.Helper()
 	servers := startNATS(t, league, func(o *server.Options) { o.JetStream, o.StoreDir = true, t.TempDir() })
-	secret := secretFile(t, strings.Repeat("s3cret!", 10))
+	secret := tempFile(t, "league.secret", strings.Repeat("s3cret!", 10))
 	x := &pair{league: league, servers: servers, secret: secret, args: append([]string{"--league-id", league, "--nats-creds", servers.keys, "--secret-file", secret}, args...)}
 	for i := range x.managers {
 		x.nats[i] = startRelay(t, func() string { return strings.TrimPrefix(servers.url, "nats://") })
@@ -194,15 +189,8 @@ func (x *pair) url() string { return "http://" + x.balancer.address + "/mcp" }
 // journal returns the lines of a manager's journal.
 func (x *pair) journal(t *testing.T, i int) []string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join(x.data[i], "data", "leagues", x.league, "journal.jsonl"))
-	require.NoError(t, err)
-	var lines []string
-	for line := range strings.Lines(string(text)) {
-		if strings.HasSuffix(line, "\n") {
-			lines = append(lines, line)
-		}
-	}
-	return lines
+	lines := strings.SplitAfter(readText(t, store.Folder(x.data[i]).Journal(x.league)), "\n")
+	return lines[:len(lines)-1] // the last one is not complete
 }
 
 // longestGap is the longest time between two results in a journal, after the first.
@@ -239,19 +227,12 @@ func longestGap(t *testing.T, journal []string) (longest time.Duration, results 
 
 // organise sends a command of the organiser to the manager that leads, until one answers. It returns the status of the
 // answer; "" for an error of the league.
-func (x *pair) organise(t *testing.T, token, command, match string) (status string) {
+func (x *pair) organise(t *testing.T, token, command string, members ...string) (status string) {
 	t.Helper()
-	params := map[string]string{
-		"auth_token": token, "league_id": x.league, "command": command, "by": "A. Smith", "reason": "so decided",
-	}
-	if match != "" {
-		params["match_id"] = match
-	}
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": "organise_league", "id": 1, "params": params})
-	require.NoError(t, err)
+	body := decisionOf(t, token, x.league, command, members...)
 	client := http.Client{Timeout: 5 * time.Second}
 	require.Eventually(t, func() bool {
-		answer, err := client.Post(x.url(), "application/json", bytes.NewReader(body))
+		answer, err := client.Post(x.url(), "application/json", strings.NewReader(body))
 		if err != nil {
 			return false
 		}
@@ -337,17 +318,17 @@ func takeOver(t *testing.T, i int, how disturbance, format leagueFormat) {
 	token := strings.TrimSpace(output(t, "league", "token", "--league-id", x.league, "--data", x.data[first],
 		"--secret-file", x.secret))
 	old.await(t, `"match_id":"R1M1",.*"event_type":"RESULT_RECORDED"`)
-	again := x.organise(t, token, "rematch", "R1M1") == "DONE" // else the round after has begun
-	<-time.After(rand.N(3 * time.Second))                      // before the last round
+	again := x.organise(t, token, "rematch", "match_id", "R1M1") == "DONE" // else the round after has begun
+	<-time.After(rand.N(3 * time.Second))                                  // before the last round
 	paused := i%2 == 1
 	if paused {
-		require.Equal(t, "DONE", x.organise(t, token, "pause", ""))
+		require.Equal(t, "DONE", x.organise(t, token, "pause"))
 	}
 	how.disturb(t, x, first)
 	known := x.journal(t, first)
 	next.await(t, `"event_type":"THIS_MANAGER_LEADS"`)
 	if paused {
-		assert.Equal(t, "DONE", x.organise(t, token, "resume", ""), "the pause is not lost")
+		assert.Equal(t, "DONE", x.organise(t, token, "resume"), "the pause is not lost")
 	}
 	awaitSuccess(t, append(agents, next)...)
 	if how.ends != "" {
@@ -384,11 +365,8 @@ func TestStandbyFollowsALeaderThatEnds(t *testing.T) {
 	assert.Equal(t, http.StatusServiceUnavailable, refused.StatusCode)
 	assert.Equal(t, "1", refused.Header.Get("Retry-After"))
 	require.Eventually(t, func() bool {
-		answer, err := http.Get(standby + "/")
-		require.NoError(t, err)
-		page, err := io.ReadAll(answer.Body)
-		require.NoError(t, err)
-		return answer.Body.Close() == nil && strings.Contains(string(page), "Waiting for the start")
+		_, page := get(t, standby+"/", "")
+		return strings.Contains(page, "Waiting for the start")
 	}, patience, 100*time.Millisecond)
 	other := x.alone(t, "--standby", "--players", "5")
 	otherPort := x.ports[2]

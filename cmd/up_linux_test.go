@@ -116,10 +116,8 @@ func TestUpOnATerminal(t *testing.T) {
 	require.NoError(t, err)
 	p.await(t, `\nThe league starts now: players 2, referees 1\.\r\n(?s).*\nround 1 began\r\nR1M1: P0\d (Ada|Bob) won against P0\d (Ada|Bob)`)
 	p.await(t, `\nChampion: (Ada|Bob) \(P0\d\) with 3 points\r\nThe page stays until Ctrl-C\.\r\n`)
-	answer, err := http.Get(page)
-	require.NoError(t, err)
-	require.NoError(t, answer.Body.Close())
-	assert.Equal(t, http.StatusOK, answer.StatusCode)
+	status, _ := get(t, page, "")
+	assert.Equal(t, http.StatusOK, status)
 	_, err = keyboard.Write([]byte{3}) // Ctrl-C
 	require.NoError(t, err)
 	assert.Zero(t, p.awaitExit(t), "the exit code is that of the league")

@@ -80,11 +80,8 @@ func TestUpExitsWith3AfterTechnicalLosses(t *testing.T) {
 // A league that waits for an agent that cannot run ends with the reason.
 func TestUpStopsIfAPlayerCannotTakePart(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	folder := filepath.Join(dir, "SHARED", "config", "agents")
-	require.NoError(t, os.MkdirAll(folder, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(folder, "agents_config.json"), []byte(
-		`{"schema_version": "1.0.0", "last_updated": "2026-01-01T00:00:00Z", "players": [{"player_id": "P02", "active": false}]}`), 0o600))
+	dir := folderOf(t, map[string]string{"SHARED/config/agents/agents_config.json": `{"schema_version": "1.0.0",
+		"last_updated": "2026-01-01T00:00:00Z", "players": [{"player_id": "P02", "active": false}]}`})
 	p := startUp(t, dir, fourPlayers)
 	assert.Equal(t, 1, p.awaitExit(t), p.stderr.String())
 	assert.Empty(t, p.stdout.String())
