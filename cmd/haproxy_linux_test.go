@@ -8,9 +8,7 @@ import (
 	"io"
 	"net"
 	stdhttp "net/http"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -38,18 +36,15 @@ func freeAddress(t *testing.T) string {
 func startHAProxy(t *testing.T, manager string) (address string) {
 	t.Helper()
 	path := installed(t, "haproxy", "haproxy", "agents behind HAProxy")
-	page, err := os.ReadFile("../docs/many-machines.md")
-	require.NoError(t, err)
-	found := regexp.MustCompile("(?s)```haproxy\n(.*?)```").FindSubmatch(page)
+	found := regexp.MustCompile("(?s)```haproxy\n(.*?)```").FindStringSubmatch(readFile(t, "../docs/many-machines.md"))
 	require.NotNil(t, found)
 	address = freeAddress(t)
-	text := string(found[1])
+	text := found[1]
 	for from, to := range map[string]string{"bind :80": "bind " + address, "192.0.2.7:8000": manager, "192.0.2.8:8000": freeAddress(t)} {
 		require.Equal(t, 1, strings.Count(text, from), from)
 		text = strings.Replace(text, from, to, 1)
 	}
-	file := filepath.Join(t.TempDir(), "haproxy.cfg")
-	require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+	file := writeFile(t, text, t.TempDir(), "haproxy.cfg")
 	var output bytes.Buffer
 	run := exec.CommandContext(t.Context(), path, "-db", "-f", file)
 	run.Stdout, run.Stderr = &output, &output

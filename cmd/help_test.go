@@ -49,19 +49,17 @@ func TestHelpOfEveryCommandIsItsFile(t *testing.T) {
 	strategies := regexp.MustCompile(`(?s)\nStrategies: random,.*?\n\n`)
 	files := 0
 	for path := range documented(t) {
-		var out, problems bytes.Buffer
-		arguments := append(strings.Fields(path)[1:], "--help")
-		require.Zero(t, Execute(t.Context(), "test", arguments, &out, &problems), path)
-		require.Empty(t, problems.String(), path)
-		help := games.ReplaceAll(out.Bytes(), []byte("${1}GAMES (default even_odd)"))
-		help = strategies.ReplaceAll(help, []byte("\nStrategies: STRATEGIES\n\n"))
+		code, help, problems := printedBy(t, append(strings.Fields(path)[1:], "--help")...)
+		require.Zero(t, code, path)
+		require.Empty(t, problems, path)
+		help = games.ReplaceAllString(help, "${1}GAMES (default even_odd)")
+		help = strategies.ReplaceAllString(help, "\nStrategies: STRATEGIES\n\n")
 		file := filepath.Join(dir, strings.ReplaceAll(path, " ", "-")+".txt")
 		if updating {
-			require.NoError(t, os.WriteFile(file, help, 0o644))
+			require.NoError(t, os.WriteFile(file, []byte(help), 0o644))
 		}
-		want, err := os.ReadFile(file)
-		require.NoError(t, err)
-		assert.Equal(t, string(want), string(help), "%s differs: run 'go test ./cmd -run TestHelp -update' and read the change", file)
+		assert.Equal(t, readFile(t, file), help,
+			"%s differs: run 'go test ./cmd -run TestHelp -update' and read the change", file)
 		files++
 	}
 	there, err := filepath.Glob(filepath.Join(dir, "*"))
@@ -96,9 +94,7 @@ func pagesIn(t *testing.T, dir string) map[string]string {
 	require.NoError(t, err)
 	pages := map[string]string{}
 	for _, f := range files {
-		text, err := os.ReadFile(filepath.Join(dir, f.Name()))
-		require.NoError(t, err)
-		pages[f.Name()] = string(text)
+		pages[f.Name()] = readFile(t, dir, f.Name())
 	}
 	return pages
 }
@@ -108,9 +104,7 @@ func TestManualHasEveryCommandAndFlag(t *testing.T) {
 	dir := t.TempDir()
 	first, second := filepath.Join(dir, "new", "man1"), filepath.Join(dir, "again")
 	for _, to := range []string{first, second} {
-		var out, problems bytes.Buffer
-		require.Zero(t, Execute(t.Context(), "test", []string{"man", to}, &out, &problems), problems.String())
-		assert.Empty(t, out.String())
+		assert.Empty(t, mustPrint(t, "man", to))
 	}
 	pages := pagesIn(t, first)
 	assert.Equal(t, pages, pagesIn(t, second))

@@ -22,12 +22,21 @@ import (
 // testLogs are the limits of log files in tests.
 var testLogs = config.Logs{MaxFileMB: 16, MaxFiles: 4}
 
-// readFile returns the contents of a log file.
+// readFile returns the contents of a file.
 func readFile(t *testing.T, elements ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(elements...))
 	require.NoError(t, err)
 	return string(text)
+}
+
+// writeFile writes a file into a folder, which need not exist yet, and returns its path.
+func writeFile(t *testing.T, text string, elements ...string) (path string) {
+	t.Helper()
+	path = filepath.Join(elements...)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	return path
 }
 
 // filesIn returns the paths of all files in a folder, with slashes.
@@ -143,9 +152,7 @@ func TestLogFileDropsTheOldestOfTooManyWaitingLines(t *testing.T) {
 func TestLogFileCompletesAnUnfinishedLine(t *testing.T) {
 	for before, want := range map[string]string{"": "", "{}\n{}\n": "{}\n{}\n", "{}\n{\"mess": "{}\n{\"mess\n", "{": "{\n"} {
 		dir := t.TempDir()
-		path := filepath.Join(dir, systemLog)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(before), 0o644))
+		path := writeFile(t, before, dir, systemLog)
 		f := openSystemLog(dir, testLogs, nil)
 		writeLine(t, f, `{"agent_id":"player:P01"}`)
 		require.NoError(t, f.Close())

@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -10,7 +9,6 @@ import (
 	stdhttp "net/http"
 	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -178,28 +176,23 @@ func TestMetricsHaveAFewSeriesWhateverOthersSend(t *testing.T) {
 
 // docs/metrics.md names each metric that this program has, and six alert rules about them.
 func TestAlertRulesOfTheDocumentation(t *testing.T) {
-	page, err := os.ReadFile("../docs/metrics.md")
-	require.NoError(t, err)
-	found := regexp.MustCompile("(?s)```yaml\n(groups:.*?)```").FindSubmatch(page)
+	page := readFile(t, "../docs/metrics.md")
+	found := regexp.MustCompile("(?s)```yaml\n(groups:.*?)```").FindStringSubmatch(page)
 	require.NotNil(t, found)
-	assert.Equal(t, 6, bytes.Count(found[1], []byte("- alert: ")))
+	assert.Equal(t, 6, strings.Count(found[1], "- alert: "))
 	known := map[string]bool{"evenodd": true}
-	for _, row := range regexp.MustCompile("(?m)^\\| `(evenodd_\\w+)` \\|").FindAllSubmatch(page, -1) {
-		known[string(row[1])] = true
+	for _, row := range regexp.MustCompile("(?m)^\\| `(evenodd_\\w+)` \\|").FindAllStringSubmatch(page, -1) {
+		known[row[1]] = true
 	}
 	assert.Greater(t, len(known), 12)
 	named := regexp.MustCompile(`"(evenodd_\w+)"`)
 	for _, file := range []string{"metrics/metrics.go", "monitor.go", "page.go", "agent.go"} {
-		source, err := os.ReadFile(file)
-		require.NoError(t, err)
-		for _, metric := range named.FindAllSubmatch(source, -1) {
-			assert.True(t, known[string(metric[1])], "docs/metrics.md has no row for %s", metric[1])
+		for _, metric := range named.FindAllStringSubmatch(readFile(t, file), -1) {
+			assert.True(t, known[metric[1]], "docs/metrics.md has no row for %s", metric[1])
 		}
 	}
-	for _, metric := range regexp.MustCompile(`evenodd_\w+`).FindAllString(string(found[1]), -1) {
+	for _, metric := range regexp.MustCompile(`evenodd_\w+`).FindAllString(found[1], -1) {
 		assert.True(t, known[metric], "a rule names %s, which is not in the table", metric)
 	}
-	rules := filepath.Join(t.TempDir(), "rules.yaml")
-	require.NoError(t, os.WriteFile(rules, found[1], 0o600))
-	promtool(t, "", "check", "rules", rules)
+	promtool(t, "", "check", "rules", writeFile(t, found[1], t.TempDir(), "rules.yaml"))
 }

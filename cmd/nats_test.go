@@ -2,7 +2,6 @@ package cmd_test
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -31,13 +30,13 @@ type natsNet struct {
 // startNATS starts a NATS server, which also has a user root that may do all.
 func startNATS(t *testing.T, league string, change ...func(*server.Options)) *natsNet {
 	t.Helper()
-	dir := t.TempDir()
-	roster, config := filepath.Join(dir, "roster.csv"), filepath.Join(dir, "nats.conf")
+	dir := folderOf(t, map[string]string{
+		"roster.csv": natsRoster,
+		"nats.conf":  "authorization { include \"keys/users.conf\" }\n",
+	})
 	n := &natsNet{league: league, keys: filepath.Join(dir, "keys")}
-	require.NoError(t, os.WriteFile(roster, []byte(natsRoster), 0o600))
-	mustRun(t, "league", "codes", roster, "--nats", n.keys, "--league-id", league)
-	require.NoError(t, os.WriteFile(config, []byte("authorization { include \"keys/users.conf\" }\n"), 0o600))
-	o, err := server.ProcessConfigFile(config)
+	mustRun(t, "league", "codes", filepath.Join(dir, "roster.csv"), "--nats", n.keys, "--league-id", league)
+	o, err := server.ProcessConfigFile(filepath.Join(dir, "nats.conf"))
 	require.NoError(t, err)
 	o.Users = append(o.Users, &server.User{Username: "root", Password: "secret"})
 	o.Host, o.Port, o.NoLog, o.NoSigs = "127.0.0.1", -1, true, true
@@ -64,9 +63,8 @@ func (n *natsNet) flags(args ...string) []string {
 // as connects a user with its key.
 func (n *natsNet) as(t *testing.T, name string) *nats.Conn {
 	t.Helper()
-	key, err := os.ReadFile(filepath.Join(n.keys, name+".nk"))
-	require.NoError(t, err)
-	conn, err := nats.Connect(nats.Options{URLs: []string{n.url}, Creds: key, Name: name, Log: zerolog.Nop()})
+	key := readText(t, filepath.Join(n.keys, name+".nk"))
+	conn, err := nats.Connect(nats.Options{URLs: []string{n.url}, Creds: []byte(key), Name: name, Log: zerolog.Nop()})
 	require.NoError(t, err)
 	t.Cleanup(conn.Close)
 	conn.SetErrorHandler(nil)

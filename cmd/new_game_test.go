@@ -17,10 +17,7 @@ func clone(t *testing.T, files ...string) string {
 	t.Helper()
 	root := t.TempDir()
 	for _, name := range append(files, "go.mod", "cmd/games.go", "cmd/print.go", "rules/evenodd/evenodd.go") {
-		require.NoError(t, os.MkdirAll(filepath.Join(root, filepath.Dir(name)), 0o755))
-		text, err := os.ReadFile(filepath.Join("..", name))
-		require.NoError(t, err)
-		require.NoError(t, os.WriteFile(filepath.Join(root, name), text, 0o600))
+		writeFile(t, readFile(t, "..", name), root, name)
 	}
 	return root
 }
@@ -31,20 +28,16 @@ func TestNewGameCompilesAndPassesItsTests(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, runNewGame(streams{out: &out, err: io.Discard}, root, "pick_2_stones"))
 	assert.Equal(t, "created rules/pick2stones/pick2stones.go\ncreated rules/pick2stones/pick2stones_test.go\nchanged cmd/games.go\n", out.String())
-	game, err := os.ReadFile(filepath.Join(root, "rules/pick2stones/pick2stones.go"))
-	require.NoError(t, err)
-	assert.Contains(t, string(game), "// Package pick2stones is the game Pick 2 Stones: ")
-	assert.Contains(t, string(game), "const Type = \"pick_2_stones\"\n")
-	assert.NotContains(t, strings.ToLower(string(game)), "skeleton")
+	game := readFile(t, root, "rules/pick2stones/pick2stones.go")
+	assert.Contains(t, game, "// Package pick2stones is the game Pick 2 Stones: ")
+	assert.Contains(t, game, "const Type = \"pick_2_stones\"\n")
+	assert.NotContains(t, strings.ToLower(game), "skeleton")
 
-	list, err := os.ReadFile(filepath.Join(root, gamesFile))
-	require.NoError(t, err)
-	before, err := os.ReadFile(filepath.Join("..", gamesFile))
-	require.NoError(t, err)
+	list, before := readFile(t, root, gamesFile), readFile(t, "..", gamesFile)
 	const imported, line = "\t\"evenodd/rules/pick2stones\"\n", "\t\tpick2stones.Game{},\n"
-	assert.Contains(t, string(list), imported)
-	assert.Contains(t, string(list), line)
-	assert.Equal(t, string(before), strings.NewReplacer(imported, "", line, "").Replace(string(list)))
+	assert.Contains(t, list, imported)
+	assert.Contains(t, list, line)
+	assert.Equal(t, before, strings.NewReplacer(imported, "", line, "").Replace(list))
 	inFolder(t, root, "go", "test", "-vet=all", "evenodd/rules/pick2stones")
 	assert.Empty(t, inFolder(t, root, "gofmt", "-l", "."))
 }

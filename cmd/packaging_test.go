@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -34,9 +33,7 @@ func parsed(t *testing.T, file string, args []string) {
 // matches returns the groups of each match of a pattern in a file of the repository.
 func matches(t *testing.T, file, pattern string) [][]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", filepath.FromSlash(file)))
-	require.NoError(t, err)
-	found := regexp.MustCompile("(?m)"+pattern).FindAllStringSubmatch(string(text), -1)
+	found := regexp.MustCompile("(?m)"+pattern).FindAllStringSubmatch(readFile(t, "..", file), -1)
 	require.NotEmpty(t, found, "%s: %s", file, pattern)
 	return found
 }
@@ -132,8 +129,7 @@ func TestOnlyThePlayerOfAModelGetsItsKey(t *testing.T) {
 func TestRosterOfARunningLeagueStays(t *testing.T) {
 	o := &upOptions{}
 	o.Referees, o.data, o.LeagueID = 1, t.TempDir(), "cup"
-	o.admission.roster = filepath.Join(t.TempDir(), "class.csv")
-	require.NoError(t, os.WriteFile(o.admission.roster, []byte("name,code\nAda,code-of-ada\n"), 0o600))
+	o.admission.roster = writeFile(t, "name,code\nAda,code-of-ada\n", t.TempDir(), "class.csv")
 	g, err := newUpGroup(streams{err: &bytes.Buffer{}}, o, nil)
 	require.NoError(t, err)
 	assert.Contains(t, string(g.roster), "Referee-1")

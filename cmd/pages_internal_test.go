@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bytes"
 	"encoding/json"
 	"flag"
 	"fmt"
@@ -25,9 +24,7 @@ import (
 // The table of docs/protocol.md with the differences of the specification has the names and numbers that
 // the program has.
 func TestDifferencesOfTheSpecificationAreDecided(t *testing.T) {
-	page, err := os.ReadFile("../docs/protocol.md")
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(page), "\n## Where the specification differs\n")
+	_, section, found := strings.Cut(readFile(t, "../docs/protocol.md"), "\n## Where the specification differs\n")
 	require.True(t, found)
 	rules, err := config.NewLoader("", known()).Rules(defaultLeague)
 	require.NoError(t, err)
@@ -69,9 +66,7 @@ func TestDifferencesOfTheSpecificationAreDecided(t *testing.T) {
 // The page of the protocol tells the kinds of moves of games. Games that it does not list are
 // allowed.
 func TestProtocolPageHasTheMovesOfGames(t *testing.T) {
-	text, err := os.ReadFile("../docs/protocol.md")
-	require.NoError(t, err)
-	_, section, found := strings.Cut(string(text), "\n### GAME_MOVE_CALL\n")
+	_, section, found := strings.Cut(readFile(t, "../docs/protocol.md"), "\n### GAME_MOVE_CALL\n")
 	require.True(t, found)
 	section, _, _ = strings.Cut(section, "\n### ")
 	rows := regexp.MustCompile("(?m)^\\| `([a-z_]+)` \\| `([a-z_]+)` \\|").FindAllStringSubmatch(section, -1)
@@ -86,9 +81,7 @@ func TestProtocolPageHasTheMovesOfGames(t *testing.T) {
 const strategiesPage = "../docs/strategies.md"
 
 func TestStrategiesPageNamesEveryStrategy(t *testing.T) {
-	page, err := os.ReadFile(strategiesPage)
-	require.NoError(t, err)
-	_, table, found := strings.Cut(string(page), "\n| strategy | choice | rationale | use it |\n")
+	_, table, found := strings.Cut(readFile(t, strategiesPage), "\n| strategy | choice | rationale | use it |\n")
 	require.True(t, found)
 	table, _, _ = strings.Cut(table, "\n\n")
 	var named []string
@@ -100,34 +93,27 @@ func TestStrategiesPageNamesEveryStrategy(t *testing.T) {
 
 // 'go test ./cmd -run TestStrategiesPage -update' writes the results into the page.
 func TestStrategiesPageShowsWhatItsCommandsPrint(t *testing.T) {
-	page, err := os.ReadFile(strategiesPage)
-	require.NoError(t, err)
-	commands := 0
+	page, commands := readFile(t, strategiesPage), 0
 	block := regexp.MustCompile("(?s)```sh\nevenodd ([^\n]+)\n```\n\n```text\n(.*?)```\n")
-	shown := block.ReplaceAllStringFunc(string(page), func(text string) string {
+	shown := block.ReplaceAllStringFunc(page, func(text string) string {
 		commands++
 		line := block.FindStringSubmatch(text)[1]
-		var out, problems bytes.Buffer
-		require.Zero(t, Execute(t.Context(), "test", strings.Fields(line), &out, &problems), "%s\n%s", line, problems.String())
-		return "```sh\nevenodd " + line + "\n```\n\n```text\n" + out.String() + "```\n"
+		return "```sh\nevenodd " + line + "\n```\n\n```text\n" + mustPrint(t, strings.Fields(line)...) + "```\n"
 	})
 	assert.Equal(t, 5, commands)
 	if flag.Lookup("update").Value.String() == "true" {
 		require.NoError(t, os.WriteFile(strategiesPage, []byte(shown), 0o644))
 		return
 	}
-	assert.Equal(t, shown, string(page), "run 'go test ./cmd -run TestStrategiesPage -update' and read the change")
+	assert.Equal(t, shown, page, "run 'go test ./cmd -run TestStrategiesPage -update' and read the change")
 }
 
 func TestStrategiesPageShowsTheSources(t *testing.T) {
-	page, err := os.ReadFile(strategiesPage)
-	require.NoError(t, err)
-	source, err := os.ReadFile("../player/strategy/strategy.go")
-	require.NoError(t, err)
-	for _, code := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(string(page), -1) {
-		assert.Contains(t, string(source), code[1])
+	page, source := readFile(t, strategiesPage), readFile(t, "../player/strategy/strategy.go")
+	for _, code := range regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatch(page, -1) {
+		assert.Contains(t, source, code[1])
 	}
-	for _, path := range regexp.MustCompile("`(player/[\\w/]+\\.go)`").FindAllStringSubmatch(string(page), -1) {
+	for _, path := range regexp.MustCompile("`(player/[\\w/]+\\.go)`").FindAllStringSubmatch(page, -1) {
 		assert.FileExists(t, "../"+path[1])
 	}
 }
@@ -147,9 +133,8 @@ type simulated struct {
 
 func simulatedBy(t *testing.T, line string) (s simulated) {
 	t.Helper()
-	var out, problems bytes.Buffer
-	require.Zero(t, Execute(t.Context(), "test", strings.Fields(line+" --format json"), &out, &problems), "%s\n%s", line, problems.String())
-	require.NoError(t, json.Unmarshal(out.Bytes(), &s))
+	printed := mustPrint(t, strings.Fields(line+" --format json")...)
+	require.NoError(t, json.Unmarshal([]byte(printed), &s))
 	return s
 }
 
@@ -175,11 +160,11 @@ func (s *simulated) of(strategy string) (played, losses int, points float64) {
 
 // The figures of docs/lessons.md about simulations are those that its commands give.
 func TestFiguresOfTheLessonsAreThoseOfTheirCommands(t *testing.T) {
-	text, err := os.ReadFile("../docs/lessons.md")
-	require.NoError(t, err)
-	page := strings.Join(strings.Fields(string(text)), " ")
+	text := readFile(t, "../docs/lessons.md")
+	page := strings.Join(strings.Fields(text), " ")
 	commands := map[string]string{}
-	for _, row := range regexp.MustCompile("(?m)^\\| \\[(\\d+)\\] \\| `evenodd (simulate [^`]+)`").FindAllStringSubmatch(string(text), -1) {
+	simulations := regexp.MustCompile("(?m)^\\| \\[(\\d+)\\] \\| `evenodd (simulate [^`]+)`")
+	for _, row := range simulations.FindAllStringSubmatch(text, -1) {
 		commands[row[1]] = row[2]
 	}
 	says := func(format string, values ...any) {
@@ -188,9 +173,7 @@ func TestFiguresOfTheLessonsAreThoseOfTheirCommands(t *testing.T) {
 	}
 	withRetries := func(n int) simulated {
 		folder := t.TempDir()
-		file := filepath.Join(folder, "config", "system.json")
-		require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o700))
-		require.NoError(t, os.WriteFile(file, fmt.Appendf(nil, `{"retry_policy": {"max_retries": %d}}`, n), 0o600))
+		writeFile(t, fmt.Sprintf(`{"retry_policy": {"max_retries": %d}}`, n), folder, "config/system.json")
 		return simulatedBy(t, strings.Replace(commands["1"], "--data cup", "--data "+folder, 1))
 	}
 	without, with := withRetries(0), withRetries(3)

@@ -7,7 +7,6 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -29,24 +28,28 @@ func printedBy(t *testing.T, args ...string) (code int, out, problem string) {
 	return code, stdout.String(), stderr.String()
 }
 
+// mustPrint returns what a command prints. It must succeed.
+func mustPrint(t *testing.T, args ...string) string {
+	t.Helper()
+	code, out, problem := printedBy(t, args...)
+	require.Zero(t, code, "%v: %s", args, problem)
+	return out
+}
+
 // mustSimulate simulates a league, and returns its folder.
 func mustSimulate(t *testing.T, args ...string) string {
 	t.Helper()
 	dir := t.TempDir()
-	code, _, problem := printedBy(t, append([]string{"simulate", "--seed", "7", "--quiet", "--data", dir}, args...)...)
-	require.Zero(t, code, problem)
+	mustPrint(t, append([]string{"simulate", "--seed", "7", "--quiet", "--data", dir}, args...)...)
 	return dir
 }
 
 func TestAuditNamesEachFinding(t *testing.T) {
 	dir := mustSimulate(t, "--players", "2")
-	_, out, _ := printedBy(t, "audit", dir)
-	assert.Equal(t, "audited 1 match of league "+defaultLeague+": no findings\n", out)
+	assert.Equal(t, "audited 1 match of league "+defaultLeague+": no findings\n", mustPrint(t, "audit", dir))
 
 	standings := store.Folder(dir).Standings(defaultLeague)
-	text, err := os.ReadFile(standings)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(standings, []byte(strings.Replace(string(text), `"points": `, `"points": 7`, 1)), 0o600))
+	writeFile(t, strings.Replace(readFile(t, standings), `"points": `, `"points": 7`, 1), standings)
 	code, out, problem := printedBy(t, "audit", dir)
 	assert.Equal(t, exitFound, code)
 	assert.Equal(t, "evenodd: 1 finding\n", problem)
@@ -106,9 +109,7 @@ func TestReadersOfALeagueExplainWrongArguments(t *testing.T) {
 func TestReplayShowsTheConversationOfAMatch(t *testing.T) {
 	dir := mustSimulate(t, "--players", "4", "--faults", "crash=P03@R1-R3,referee-crash=REF01@R1")
 	replay := func(args ...string) string {
-		code, out, problem := printedBy(t, append([]string{"replay", "--data", dir}, args...)...)
-		require.Zero(t, code, problem)
-		return out
+		return mustPrint(t, append([]string{"replay", "--data", dir}, args...)...)
 	}
 	played := replay("R1M1")
 	for _, want := range []string{
@@ -139,10 +140,8 @@ func TestStatisticsOfASimulationAreThoseOfItsFiles(t *testing.T) {
 			t.Parallel()
 			data := t.TempDir()
 			simulate := func(format string) string {
-				var stdout, stderr bytes.Buffer
-				args := append([]string{"simulate", "--seed", "7", "--quiet", "--data", data, "--new-league", "--format", format}, strings.Fields(flags)...)
-				require.Zero(t, Execute(t.Context(), "test", args, &stdout, &stderr), stderr.String())
-				return stdout.String()
+				line := "simulate --seed 7 --quiet --new-league --format " + format + " " + flags
+				return mustPrint(t, append(strings.Fields(line), "--data", data)...)
 			}
 			var output struct {
 				Statistics json.RawMessage `json:"statistics"`

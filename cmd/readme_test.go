@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -121,7 +120,8 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	t.Parallel()
 	r := &reader{}
 	readme, list := readPage(t, "README.md"), readPage(t, "docs/commands.md")
-	commands := slices.Concat(commandsOf(blocksOf(readme, "sh")), commandsOf(blocksOf(list, "sh")), commandsOfTables(list))
+	commands := append(commandsOf(blocksOf(readme, "sh")), commandsOf(blocksOf(list, "sh"))...)
+	commands = append(commands, commandsOfTables(list)...)
 	require.GreaterOrEqual(t, len(commands), 30)
 	module := r.launch(t, "go list -f {{.Name}}:{{.ImportPath}} .")
 	awaitSuccess(t, module)

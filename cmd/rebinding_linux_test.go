@@ -72,7 +72,8 @@ func (r *rebinding) play(t *testing.T, rebound string) (table, matches, refereed
 		"retry_policy":      object{"max_retries": 1, "delay_sec": 0},
 		"timeouts":          object{"game_join_ack_timeout_sec": 20}, // for Honest on a busy machine
 	})
-	refereeFolder := folderWithSettings(t, "defaults/referee", object{"allowed_endpoints": append([]string{}, r.own...)})
+	own := append([]string{}, r.own...) // not null
+	refereeFolder := folderWithSettings(t, "defaults/referee", object{"allowed_endpoints": own})
 	run := func(names string, args ...string) *process {
 		var env []string
 		if names != "" {

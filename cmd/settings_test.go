@@ -1,8 +1,6 @@
 package cmd
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -20,18 +18,13 @@ func leagueOfFour() (o manager.Options) {
 
 func TestLeagueOptionsFollowTheFile(t *testing.T) {
 	for text, want := range map[string][2]int{
-		`{}`:                                  {3, 10},
-		`{"lifecycle": {"suspend_after": 2}}`: {2, 10},
-		`{"lifecycle": {"suspend_after": 0, "shutdown_after": 0}}`:  {0, 0},
-		`{"lifecycle": {"suspend_after": 1, "shutdown_after": 50}}`: {1, 50},
+		``:                                    {3, 10},
+		`, "lifecycle": {"suspend_after": 2}`: {2, 10},
+		`, "lifecycle": {"suspend_after": 0, "shutdown_after": 0}`:  {0, 0},
+		`, "lifecycle": {"suspend_after": 1, "shutdown_after": 50}`: {1, 50},
 	} {
 		dir := t.TempDir()
-		path := filepath.Join(dir, "config", "leagues", "cup.json")
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-		require.NoError(t, os.WriteFile(path, []byte(`{"schema_version": "1.0.0", "league_id": "cup", `+text[1:]), 0o600))
-		if text == `{}` {
-			require.NoError(t, os.WriteFile(path, []byte(`{"schema_version": "1.0.0", "league_id": "cup"}`), 0o600))
-		}
+		writeFile(t, `{"schema_version": "1.0.0", "league_id": "cup"`+text+`}`, dir, "config/leagues/cup.json")
 		o := leagueOfFour()
 		_, err := new(leagueSettings).complete(config.NewLoader(dir, known()), &o)
 		require.NoError(t, err)
@@ -41,9 +34,8 @@ func TestLeagueOptionsFollowTheFile(t *testing.T) {
 
 func TestManagerKnowsTheGamesOfTheRegistry(t *testing.T) {
 	dir := t.TempDir()
-	path := filepath.Join(dir, "config", "games", "games_registry.json")
-	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
-	require.NoError(t, os.WriteFile(path, []byte(`{"games": [{"game_type": "tic_tac_toe"}, {"game_type": "even_odd"}]}`), 0o600))
+	const registry = `{"games": [{"game_type": "tic_tac_toe"}, {"game_type": "even_odd"}]}`
+	writeFile(t, registry, dir, "config/games/games_registry.json")
 	o := leagueOfFour()
 	_, err := new(leagueSettings).complete(config.NewLoader(dir, known()), &o)
 	require.NoError(t, err)

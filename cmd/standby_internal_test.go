@@ -3,8 +3,6 @@ package cmd
 import (
 	"crypto/tls"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -34,8 +32,7 @@ func TestEachFileOfTheOperatorHasItsDigest(t *testing.T) {
 		require.NoError(t, err)
 		return files()
 	}
-	ca := filepath.Join(t.TempDir(), "ca.pem")
-	require.NoError(t, os.WriteFile(ca, []byte("an authority"), 0o600))
+	ca := writeFile(t, "an authority", t.TempDir(), "ca.pem")
 	first := digests(func(*managerProcess, *sharedJournal) {})
 	for file, changes := range map[string][]func(p *managerProcess, j *sharedJournal){
 		"roster": {

@@ -23,16 +23,23 @@ type terminal struct {
 	printed chan string // up to each \n or \r, without these
 }
 
-// newTerminal opens a terminal of so many columns.
-func newTerminal(t *testing.T, columns uint16) *terminal {
+// OpenTerminal opens a pseudo-terminal: what a program prints on the terminal appears on the screen.
+func OpenTerminal(t *testing.T) (screen, tty *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
 	require.NoError(t, unix.IoctlSetPointerInt(int(screen.Fd()), unix.TIOCSPTLCK, 0))
 	number, err := unix.IoctlGetInt(int(screen.Fd()), unix.TIOCGPTN)
 	require.NoError(t, err)
-	tty, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
+	tty, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|unix.O_NOCTTY, 0)
 	require.NoError(t, err)
+	return screen, tty
+}
+
+// newTerminal opens a terminal of so many columns.
+func newTerminal(t *testing.T, columns uint16) *terminal {
+	t.Helper()
+	screen, tty := OpenTerminal(t)
 	require.NoError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 25, Col: columns}))
 	printed := make(chan string, 10_000)
 	go func() {

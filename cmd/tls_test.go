@@ -108,10 +108,8 @@ func TestReplacedCertificatesAreReloaded(t *testing.T) {
 	m := startTLSManager(t, ca.writeCertificate(t, dir, 2)...)
 	at, err := url.Parse(m.url)
 	require.NoError(t, err)
-	trusted, err := os.ReadFile(ca.file)
-	require.NoError(t, err)
 	pool := x509.NewCertPool()
-	require.True(t, pool.AppendCertsFromPEM(trusted))
+	require.True(t, pool.AppendCertsFromPEM([]byte(readText(t, ca.file))))
 	shown := func() int64 {
 		c, err := (&tls.Dialer{Config: &tls.Config{RootCAs: pool}}).DialContext(t.Context(), "tcp", at.Host)
 		require.NoError(t, err)

@@ -4,9 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"os"
 	"os/exec"
-	"strconv"
 	"syscall"
 	"testing"
 	"time"
@@ -14,6 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sys/unix"
+
+	"evenodd/cmd"
 )
 
 // A handle refers to a process, also after its end.
@@ -74,13 +74,7 @@ func TestKilledUpLeavesNoProcess(t *testing.T) {
 // onTerminal runs evenodd on a terminal of its own. What it prints is in stderr; keyboard is for its input.
 func onTerminal(t *testing.T, dir string, args ...string) (p *process, keyboard io.Writer) {
 	t.Helper()
-	master, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	require.NoError(t, err)
-	require.NoError(t, unix.IoctlSetPointerInt(int(master.Fd()), unix.TIOCSPTLCK, 0))
-	n, err := unix.IoctlGetInt(int(master.Fd()), unix.TIOCGPTN)
-	require.NoError(t, err)
-	terminal, err := os.OpenFile("/dev/pts/"+strconv.Itoa(n), os.O_RDWR|syscall.O_NOCTTY, 0)
-	require.NoError(t, err)
+	master, terminal := cmd.OpenTerminal(t)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	p = newProcess("evenodd", args, cancel)
 	p.cmd = exec.CommandContext(ctx, "evenodd", args...)
