@@ -44,7 +44,8 @@ func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
 			}
 			assert.NotContains(t, p.stderr.String(), "The old league is in", "a restarted manager resumes its league")
 			assert.Regexp(t, championPattern("Alice|Bot-1|Bot-2|Zoé"), p.stdout.String())
-			assert.Regexp(t, "audited "+tt.matches+" matches of league "+crashLeague+": no findings", output(t, "audit", filepath.Join(dir, "SHARED")))
+			audited := "audited " + tt.matches + " matches of league " + crashLeague + ": no findings"
+			assert.Regexp(t, audited, mustRun(t, "audit", filepath.Join(dir, "SHARED")))
 		})
 	}
 }
@@ -82,7 +83,7 @@ func TestKilledSimulationResumesWithTheSameOutput(t *testing.T) {
 	longTest(t)
 	t.Parallel()
 	league := []string{"simulate", "--players", "40", "--seed", "7", "--strategies", "random,contrarian,mirror,frequency", "--format", "json"}
-	want := output(t, league...)
+	want := mustRun(t, league...)
 	data := t.TempDir()
 	resume := []string{"simulate", "--data", data, "--resume", "--format", "json"}
 	args := append(slices.Clone(league), "--data", data)
@@ -92,12 +93,12 @@ func TestKilledSimulationResumesWithTheSameOutput(t *testing.T) {
 		p.kill(t)
 		args = slices.Clone(resume)
 	}
-	assert.Equal(t, hashOf(want), hashOf(output(t, resume...)))
+	assert.Equal(t, hashOf(want), hashOf(mustRun(t, resume...)))
 
 	p := start(t, append(slices.Clone(league), "--data", data)...)
 	assert.Equal(t, 2, p.awaitExit(t))
 	assert.Contains(t, p.stderr.String(), "--resume continues it, --new-league starts another")
-	assert.Equal(t, hashOf(want), hashOf(output(t, resume...)), "a league that is over is shown")
+	assert.Equal(t, hashOf(want), hashOf(mustRun(t, resume...)), "a league that is over is shown")
 	p = start(t, "manager", "--data", data, "--port", "0")
 	assert.Equal(t, 2, p.awaitExit(t))
 	assert.Contains(t, p.stderr.String(), "a simulated league continues with simulate")

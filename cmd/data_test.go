@@ -267,7 +267,7 @@ func TestFloodDoesNotFillADiskOf12MB(t *testing.T) {
 	_, health := fetch(t, http.MethodGet, strings.TrimSuffix(k.url, "/mcp")+"/healthz", nil)
 	assert.Contains(t, string(health), `"low":true`)
 	assert.Contains(t, string(health), `"status":"warning"`)
-	agents := k.agents(t)
+	agents := k.agents(t, 4)
 	m.await(t, `"event_type":"ROUND_COMPLETED"`)
 	var flooding sync.WaitGroup
 	defer flooding.Wait()

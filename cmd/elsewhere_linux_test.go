@@ -56,7 +56,7 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 		guest.program = strings.Fields(guest.Start())
 		t.Run(language.Name, func(t *testing.T) {
 			needTool(t, guest.program[0])
-			output(t, "new", guest.Role, "--lang", language.Name, "--name", language.Name, guest.dir)
+			mustRun(t, "new", guest.Role, "--lang", language.Name, "--name", language.Name, guest.dir)
 			guests = append(guests, guest)
 		})
 	}

@@ -216,7 +216,7 @@ func TestExampleBotsPlayInTheSandbox(t *testing.T) {
 		t.Skip("NOT TESTED: " + p.stderr.String())
 	}
 	require.Zero(t, p.code, p.stderr.String())
-	again := output(t, append(league, "--transport", "http")...)
+	again := mustRun(t, append(league, "--transport", "http")...)
 	assert.Equal(t, p.stdout.String(), again, "the same league without a sandbox, by HTTP")
 }
 

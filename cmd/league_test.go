@@ -208,7 +208,7 @@ func (p *process) health(t *testing.T) string {
 func firstByeOfThree(t *testing.T) string {
 	t.Helper()
 	found := regexp.MustCompile(`(?m)^R1M1,1,(P0\d),(P0\d),`).FindStringSubmatch(
-		output(t, "simulate", "--players", "3", "--seed", "1", "--format", "csv"))
+		mustRun(t, "simulate", "--players", "3", "--seed", "1", "--format", "csv"))
 	require.NotNil(t, found)
 	for _, id := range []string{"P01", "P02", "P03"} {
 		if id != found[1] && id != found[2] {

@@ -249,7 +249,6 @@ func TestListenerIsToldOfALeague(t *testing.T) {
 			}
 			var match struct {
 				MatchID string `json:"match_id"`
-				Status  string
 				Choices map[string]*string
 			}
 			read(t, client, league+"matches/R1M1", &match)

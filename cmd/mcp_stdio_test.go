@@ -138,7 +138,7 @@ func TestDesktopSimulatesALeague(t *testing.T) {
 func TestDesktopToolsRefuseHarmfulArguments(t *testing.T) {
 	t.Parallel()
 	data := t.TempDir()
-	output(t, "simulate", "--quiet", "--data", data)
+	mustRun(t, "simulate", "--quiet", "--data", data)
 	require.NoError(t, os.WriteFile(filepath.Join(data, "data", "secret.json"), []byte(`{"secret":"s3cr3t"}`), 0o600))
 	d := startDesktop(t, []string{"EVENODD_TOKEN=tok-p01-abcdefgh", "EVENODD_ADMIN_TOKEN=adm-abcdefgh"},
 		"--data", data, "--manager", "http://127.0.0.1:1/mcp")

@@ -84,7 +84,7 @@ func (a *starterAgent) examine(t *testing.T) {
 	manager := "localhost:" + freePort(t)
 	p := a.join(t, "http://"+manager+"/mcp")
 	url := p.await(t, `listening at (\S+)\n`)[1]
-	report := output(t, "check", a.Role, url, "--listen", manager, "--wait", "30s")
+	report := mustRun(t, "check", a.Role, url, "--listen", manager, "--wait", "30s")
 	assert.NotRegexp(t, `(?m)^(FAIL|warning)`, report)
 	assert.Contains(t, report, ", 0 skipped, ")
 	assert.Zero(t, p.awaitExit(t))
@@ -148,7 +148,7 @@ func TestStarterAgentsConformAndPlayALeague(t *testing.T) {
 		}
 		assert.Regexp(t, `(?m)^R\dM1: (WIN|DRAW), `, p.stdout.String(), "each referee conducts a match")
 	}
-	assert.Contains(t, output(t, "audit", data), "audited 6 matches of league league_2025_even_odd: no findings")
+	assert.Contains(t, mustRun(t, "audit", data), "audited 6 matches of league league_2025_even_odd: no findings")
 }
 
 func TestNewAgentExplainsMistakes(t *testing.T) {

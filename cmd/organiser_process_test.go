@@ -75,7 +75,7 @@ func TestDecisionsOfAnOrganiserOutliveTheManagerProcess(t *testing.T) {
 	m.organise(t, "withdraw", "agent_id", "P03")
 	require.Zero(t, m.awaitExit(t))
 
-	audit := output(t, "audit", data)
+	audit := mustRun(t, "audit", data)
 	for _, want := range []string{"the league paused by A. Smith", "a rematch of R1M1 ordered by A. Smith", "P03 withdrawn by A. Smith"} {
 		assert.Contains(t, audit, want)
 	}
@@ -106,7 +106,7 @@ func TestOneOfSeveralOrganisersMakesADecision(t *testing.T) {
 	for _, text := range refused {
 		assert.Contains(t, text, "the league is paused already, by "+winner+" at ")
 	}
-	assert.Contains(t, output(t, "league", "status", "--data", data), "Paused by "+winner+" since ")
+	assert.Contains(t, mustRun(t, "league", "status", "--data", data), "Paused by "+winner+" since ")
 }
 
 // withCode starts an agent that has its code from the environment.
@@ -156,7 +156,7 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 		require.Zero(t, p.awaitExit(t), p.stderr.String())
 		assert.NotContains(t, p.stderr.String(), "sekret")
 	}
-	output(t, "audit", string(k.data))
+	mustRun(t, "audit", string(k.data))
 	assert.NotContains(t, m.stderr.String()+again.stderr.String()+squatter.stderr.String(), "sekret")
 	for path, text := range textsIn(t, string(k.data)) {
 		assert.NotContains(t, text, "sekret", path)
@@ -194,12 +194,6 @@ func TestManagerStartsItsLeagueAtATime(t *testing.T) {
 	m := k.manager(t, "--start-at", soon)
 	m.await(t, `League \S+ at \S+ starts at `+soon)
 	m.await(t, `The time of the start is past`)
-	var agents []*process
-	for role, name := range map[string]string{"referee": "Whistle", "player": "Alpha"} {
-		agents = append(agents, start(t, role, "--port", "0", "--name", name, "--data", string(k.data), "--manager", k.url))
-	}
-	agents = append(agents, start(t, "player", "--port", "0", "--name", "Beta", "--data", string(k.data), "--manager", k.url))
-	require.Zero(t, m.awaitExit(t), m.stderr.String())
-	awaitSuccess(t, agents...)
-	output(t, "audit", string(k.data))
+	awaitSuccess(t, append(k.agents(t, 2), m)...)
+	mustRun(t, "audit", string(k.data))
 }

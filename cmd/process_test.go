@@ -245,7 +245,7 @@ func (m *manager) admin(t *testing.T) string {
 		} else {
 			data = filepath.Join(m.cmd.Dir, "SHARED")
 		}
-		m.token = strings.TrimSpace(output(t, "league", "token", "--data", data))
+		m.token = strings.TrimSpace(mustRun(t, "league", "token", "--data", data))
 	})
 	return m.token
 }
@@ -389,14 +389,6 @@ func runIn(t *testing.T, dir string, env []string, args ...string) (code int, st
 	result, err := runInWorker(commandLine{whole, append(os.Environ(), env...), args})
 	require.NoError(t, err)
 	return result.Code, string(result.Stdout), string(result.Stderr)
-}
-
-// output returns what evenodd prints. It must succeed.
-func output(t *testing.T, args ...string) string {
-	t.Helper()
-	code, stdout, stderr := runIn(t, t.TempDir(), nil, args...)
-	require.Zero(t, code, stderr)
-	return stdout
 }
 
 var update = flag.Bool("update", false, "write what the program prints now into the scripts")

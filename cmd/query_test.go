@@ -170,7 +170,7 @@ func TestTablesOfALargeLeagueHaveAllPlayers(t *testing.T) {
 		{"league", "standings", "--data", data},
 	} {
 		ids := map[string]bool{}
-		for _, id := range regexp.MustCompile(`│ (P\d{2,3}) +│`).FindAllStringSubmatch(output(t, command...), -1) {
+		for _, id := range regexp.MustCompile(`│ (P\d{2,3}) +│`).FindAllStringSubmatch(mustRun(t, command...), -1) {
 			ids[id[1]] = true
 		}
 		assert.Len(t, ids, players, "%v", command)

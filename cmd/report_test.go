@@ -31,24 +31,22 @@ type reportDocument struct {
 	Standings []struct {
 		PlayerID        string `json:"player_id"`
 		TechnicalLosses int    `json:"technical_losses"`
-	} `json:"standings"`
+	}
 	Matches []struct {
 		MatchID string `json:"match_id"`
-		Status  string `json:"status"`
-	} `json:"matches"`
+		Status  string
+	}
 	Faults []struct {
-		AgentID     string `json:"agent_id"`
-		Kind        string `json:"kind"`
-		Remedy      string `json:"remedy"`
-		Count       int    `json:"count"`
-		Occurrences []struct {
-			MatchID string `json:"match_id"`
-		} `json:"occurrences"`
-		Lost int `json:"technical_losses"`
-	} `json:"faults"`
-	Transcripts []struct {
-		MatchID string `json:"match_id"`
-	} `json:"transcripts"`
+		AgentID      string `json:"agent_id"`
+		Kind, Remedy string
+		Occurrences  []ofMatch
+		Lost         int `json:"technical_losses"`
+	}
+	Transcripts []ofMatch
+}
+
+type ofMatch struct {
+	MatchID string `json:"match_id"`
 }
 
 func readReport(t *testing.T, data string, args ...string) (r reportDocument, text string) {
@@ -178,20 +176,20 @@ func TestResultsOnTheWordOfARefereeAreMarked(t *testing.T) {
 	require.Zero(t, m.awaitExit(t), m.stderr.String())
 	assert.Contains(t, m.stdout.String(), sentence)
 	assert.Equal(t, 1, strings.Count(m.stderr.String(), "RESULT_STATED"), "one warning for the referee")
-	assert.Contains(t, output(t, "league", "standings", "--data", data), sentence)
-	assert.Contains(t, output(t, "league", "schedule", "--data", data), "rests on the word of its referee")
-	assert.Equal(t, 2, strings.Count(output(t, "league", "export", "--data", data, "--format", "csv"), ",stated\n"))
+	assert.Contains(t, mustRun(t, "league", "standings", "--data", data), sentence)
+	assert.Contains(t, mustRun(t, "league", "schedule", "--data", data), "rests on the word of its referee")
+	assert.Equal(t, 2, strings.Count(mustRun(t, "league", "export", "--data", data, "--format", "csv"), ",stated\n"))
 
-	text := output(t, "report", data, "--format", "text")
+	text := mustRun(t, "report", data, "--format", "text")
 	assert.Contains(t, text, sentence)
 	assert.Contains(t, text, "Not rated: 2 results on the word of a referee alone.")
 	assert.NotContains(t, text, "No agent failed")
-	output(t, "report", data, "-o", page)
+	mustRun(t, "report", data, "-o", page)
 	assert.Contains(t, readText(t, page), sentence)
 	assert.Equal(t, 2, strings.Count(readText(t, page), `title="It rests on the word of its referee alone."`))
 	assert.NotContains(t, readText(t, page), "No agent failed")
 
-	assert.Contains(t, output(t, "audit", data), strings.TrimSuffix(sentence, "."))
+	assert.Contains(t, mustRun(t, "audit", data), strings.TrimSuffix(sentence, "."))
 	strict := start(t, "audit", "--strict", data)
 	assert.Equal(t, 4, strict.awaitExit(t))
 	assert.Contains(t, strict.stderr.String(), "evenodd: results that rest on the word of a referee alone: 2")

@@ -37,11 +37,10 @@ func (k *storedLeague) manager(t *testing.T, flags ...string) *process {
 	return start(t, append(k.args[:len(k.args):len(k.args)], flags...)...)
 }
 
-// agents start a referee and four players.
-func (k *storedLeague) agents(t *testing.T) []*process {
+// agents start a referee and up to four players.
+func (k *storedLeague) agents(t *testing.T, players int) (all []*process) {
 	t.Helper()
-	var all []*process
-	for _, name := range []string{"Whistle", "Alpha", "Beta", "Gamma", "Delta"} {
+	for _, name := range ([]string{"Whistle", "Alpha", "Beta", "Gamma", "Delta"})[:players+1] {
 		role := "player"
 		if name == "Whistle" {
 			role = "referee"
@@ -56,7 +55,7 @@ func newFinishedLeague(t *testing.T) (k *storedLeague, table string) {
 	t.Helper()
 	k = newStoredLeague(t)
 	m := k.manager(t)
-	agents := k.agents(t)
+	agents := k.agents(t, 4)
 	require.Zero(t, m.awaitExit(t), m.stderr.String())
 	awaitSuccess(t, agents...)
 	return k, m.stdout.String()
@@ -88,7 +87,7 @@ func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	k := newStoredLeague(t)
 	journal := k.data.Journal(crashLeague)
 	m := startProcess(t, append(k.args, "--pace", "1s")...) // the interrupt comes before the end of the league, also on a busy machine
-	agents := k.agents(t)
+	agents := k.agents(t, 4)
 	m.await(t, `"round_id":1,.*"event_type":"ROUND_COMPLETED"`)
 	require.NoError(t, m.cmd.Process.Signal(syscall.SIGTERM))
 	require.Equal(t, 130, m.awaitExit(t), m.stderr.String())
@@ -106,7 +105,7 @@ func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	assert.True(t, strings.HasPrefix(readText(t, journal), before), "what was written stays")
 	awaitSuccess(t, agents...)
 	assert.Contains(t, m.stdout.String(), "\nChampion: ")
-	output(t, "audit", string(k.data))
+	mustRun(t, "audit", string(k.data))
 }
 
 func TestManagerOfACompletedLeaguePrintsItsTableAgain(t *testing.T) {
@@ -155,7 +154,7 @@ func TestManagerOfACompletedLeaguePrintsItsTableAgain(t *testing.T) {
 		assert.Contains(t, m.stderr.String(), "its end was cut off, or an older journal was restored")
 		assert.Equal(t, table, m.stdout.String())
 		assert.Contains(t, readText(t, journal), `"type":"tail_lost"`)
-		assert.Contains(t, output(t, "audit", string(k.data)), "tail")
+		assert.Contains(t, mustRun(t, "audit", string(k.data)), "tail")
 	})
 	test("begins anew when told to", func(t *testing.T, k *storedLeague, journal, standings string) {
 		m := k.manager(t, "--new-league")
@@ -164,8 +163,8 @@ func TestManagerOfACompletedLeaguePrintsItsTableAgain(t *testing.T) {
 		old := store.Folder(archive)
 		assert.Equal(t, before, readText(t, old.Journal(crashLeague)))
 		assert.Equal(t, rows, readText(t, old.Standings(crashLeague)))
-		assert.Contains(t, output(t, "audit", archive), "no findings", "what was archived can be audited")
-		assert.Contains(t, output(t, "audit", string(k.data)), "no findings")
+		assert.Contains(t, mustRun(t, "audit", archive), "no findings", "what was archived can be audited")
+		assert.Contains(t, mustRun(t, "audit", string(k.data)), "no findings")
 		assert.NoFileExists(t, standings)
 		assert.Equal(t, 1, strings.Count(readText(t, journal), "\n"), "a league was created, no more")
 	})
@@ -211,7 +210,7 @@ func TestManagerThatCannotWriteItsLastFilesFails(t *testing.T) {
 	}
 	m = &manager{process: start(t, append([]string{"manager", "--port", "0"}, arguments...)...)}
 	assert.Zero(t, m.awaitExit(t), m.stderr.String())
-	assert.Contains(t, output(t, "audit", string(data)), "no findings")
+	assert.Contains(t, mustRun(t, "audit", string(data)), "no findings")
 }
 
 // A lock file looks like the remains of a crash, so that operators remove it.
@@ -229,5 +228,5 @@ func TestRemovedLockFileAdmitsNoSecondManager(t *testing.T) {
 	assert.Zero(t, m.awaitExit(t), m.stderr.String())
 	awaitSuccess(t, agents...)
 	assert.NoDirExists(t, filepath.Join(string(data), "archive"))
-	assert.Contains(t, output(t, "audit", string(data)), "audited 1 match of league "+crashLeague+": no findings")
+	assert.Contains(t, mustRun(t, "audit", string(data)), "audited 1 match of league "+crashLeague+": no findings")
 }

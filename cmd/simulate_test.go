@@ -163,18 +163,6 @@ func freeListenFlags(t *testing.T) []string {
 	return []string{"simulate", "--seed", "7", "--listen", "localhost:" + freePort(t), "--wait", "0s"}
 }
 
-// externalJSON is the part of the output about external players.
-type externalJSON struct {
-	Standings []struct {
-		PlayerID string `json:"player_id"`
-		Name     string `json:"display_name"`
-		Strategy string `json:"strategy"`
-		Endpoint string `json:"endpoint"`
-		Played   int    `json:"played"`
-	} `json:"standings"`
-	Results []object `json:"results"`
-}
-
 func TestSimulationReportsTechnicalLossesOfAnExternalPlayer(t *testing.T) {
 	t.Parallel()
 	g := startThirdPartyPlayer(t, "\x1b[31mmaybe")
@@ -239,7 +227,12 @@ func TestPlayersOfThisProgramAsExternalPlayers(t *testing.T) {
 	code, stdout, stderr := run(t.Context(), args...)
 	require.Zero(t, code, stderr)
 	assert.Contains(t, stderr, "External players can register at http://"+place+"/mcp for 1m0s; --wait 0s skips this.\n")
-	var league externalJSON
+	var league struct {
+		Standings []struct {
+			Name     string `json:"display_name"`
+			Strategy string
+		}
+	}
 	require.NoError(t, json.Unmarshal([]byte(stdout), &league))
 	var names []string
 	for _, row := range league.Standings {

@@ -45,7 +45,8 @@ func TestStoppedRefereeRecordsNoLateAnswer(t *testing.T) {
 			assert.Equal(t, int32(stopMatches), s.stops.Load())
 			voids := strings.Count(referee.stderr.String(), `"event_type":"`+"ATTEMPT_VOID"+`"`)
 			assert.GreaterOrEqual(t, voids, stopMatches, "each answer arrives after the stop")
-			assert.Contains(t, output(t, "audit", data), strconv.Itoa(stopMatches)+" matches of league "+crashLeague+": no findings")
+			audited := strconv.Itoa(stopMatches) + " matches of league " + crashLeague + ": no findings"
+			assert.Contains(t, mustRun(t, "audit", data), audited)
 		})
 	}
 }

@@ -315,7 +315,7 @@ func takeOver(t *testing.T, i int, how disturbance, format leagueFormat) {
 	agents := x.startAgents(t, format.players, i%3 == 2)
 	old, next := x.managers[first], x.managers[1-first]
 	old.await(t, `"round_id":1,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`)
-	token := strings.TrimSpace(output(t, "league", "token", "--league-id", x.league, "--data", x.data[first],
+	token := strings.TrimSpace(mustRun(t, "league", "token", "--league-id", x.league, "--data", x.data[first],
 		"--secret-file", x.secret))
 	old.await(t, `"match_id":"R1M1",.*"event_type":"RESULT_RECORDED"`)
 	again := x.organise(t, token, "rematch", "match_id", "R1M1") == "DONE" // else the round after has begun
@@ -347,7 +347,7 @@ func takeOver(t *testing.T, i int, how disturbance, format leagueFormat) {
 	for match, n := range results {
 		assert.Equal(t, 1, n, match)
 	}
-	assert.Regexp(t, `no findings`, output(t, "audit", x.data[1-first]))
+	assert.Regexp(t, `no findings`, mustRun(t, "audit", x.data[1-first]))
 }
 
 // A leader that ends in order gives the league up: the standby leads at once. A manager with another configuration does

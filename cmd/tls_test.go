@@ -98,7 +98,7 @@ func TestLeagueOverTLS(t *testing.T) {
 	untrusted := start(t, health...)
 	assert.Equal(t, 1, untrusted.awaitExit(t))
 	assert.Contains(t, untrusted.stderr.String(), "signed by unknown authority")
-	assert.Contains(t, output(t, append(health, "--tls-ca", ca.file)...), `"status": "ok"`)
+	assert.Contains(t, mustRun(t, append(health, "--tls-ca", ca.file)...), `"status": "ok"`)
 }
 
 // A league may outlive its certificate.
