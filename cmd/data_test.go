@@ -2,7 +2,6 @@ package cmd_test
 
 import (
 	"context"
-	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -223,25 +222,14 @@ func flood(t *testing.T, url string) {
 		batches = 40
 	}
 	one := `{"jsonrpc":"2.0","id":1,"method":"league_query","params":{"sender":"player:P01","auth_token":"wrong"}},`
-	batch := "[" + strings.TrimSuffix(strings.Repeat(one, calls), ",") + "]"
+	batch := posted("[" + strings.TrimSuffix(strings.Repeat(one, calls), ",") + "]")
+	batch = strings.Replace(batch, "\r\n\r\n", "\r\nConnection: close\r\n\r\n", 1) // send waits for the end
+	target := strings.TrimSuffix(strings.TrimPrefix(url, "http://"), "/mcp")
 	var all sync.WaitGroup
 	for n := range addresses {
-		dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, byte(n+2))}}
-		client := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, _, address string) (net.Conn, error) {
-			return dialer.DialContext(ctx, "tcp4", address)
-		}}}
 		all.Go(func() {
-			defer client.CloseIdleConnections()
 			for range batches {
-				request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url, strings.NewReader(batch))
-				if !assert.NoError(t, err) {
-					return
-				}
-				request.Header.Set("Content-Type", "application/json")
-				if response, err := client.Do(request); err == nil {
-					_, _ = io.Copy(io.Discard, response.Body)
-					_ = response.Body.Close()
-				}
+				send(t.Context(), target, n+1, batch, 1)
 			}
 		})
 	}

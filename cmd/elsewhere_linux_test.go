@@ -20,25 +20,31 @@ import (
 func computers(t *testing.T) (teacher, student string) {
 	t.Helper()
 	teacher, student = fmt.Sprintf("evt%d", os.Getpid()), fmt.Sprintf("evs%d", os.Getpid())
-	ip := func(args string) error { return exec.CommandContext(t.Context(), "ip", strings.Fields(args)...).Run() }
-	if os.Getuid() != 0 || ip("netns add "+teacher) != nil {
+	if os.Getuid() != 0 || ip(t, "netns add "+teacher) != nil {
 		t.Skip("NOT TESTED: two computers: network namespaces need root and the program ip")
 	}
 	remove := func(name string) {
 		t.Cleanup(func() { _ = exec.Command("ip", "netns", "del", name).Run() })
 	}
 	remove(teacher)
-	require.NoError(t, ip("netns add "+student))
+	require.NoError(t, ip(t, "netns add "+student))
 	remove(student)
-	require.NoError(t, ip(fmt.Sprintf("link add %s netns %[1]s type veth peer name %s netns %[2]s", teacher, student)))
+	cable := fmt.Sprintf("link add %s netns %[1]s type veth peer name %s netns %[2]s", teacher, student)
+	require.NoError(t, ip(t, cable))
 	for i, name := range []string{teacher, student} {
 		for _, line := range []string{
 			"-n %s link set lo up", "-n %s addr add 192.0.2." + fmt.Sprint(i+1) + "/24 dev %[1]s", "-n %s link set %[1]s up",
 		} {
-			require.NoError(t, ip(fmt.Sprintf(line, name)), line)
+			require.NoError(t, ip(t, fmt.Sprintf(line, name)), line)
 		}
 	}
 	return teacher, student
+}
+
+// ip runs the program that configures networks.
+func ip(t *testing.T, args string) error {
+	t.Helper()
+	return exec.CommandContext(t.Context(), "ip", strings.Fields(args)...).Run()
 }
 
 // Agents on a second computer register with the address of their own route, without flags. Behind a
@@ -67,12 +73,10 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 
 	// A firewall of the student's computer drops calls of the ports that the agents listen at.
 	// Its rule comes before that of local addresses, which is the first one otherwise.
-	for _, line := range []string{"rule add pref 10 lookup local", "rule del pref 0"} {
-		args := append([]string{"-n", student}, strings.Fields(line)...)
-		require.NoError(t, exec.CommandContext(t.Context(), "ip", args...).Run(), line)
+	of, block := "-n "+student, " ipproto tcp dport 8101-8103 iif "+student+" pref 1 blackhole"
+	for _, rule := range []string{"add pref 10 lookup local", "del pref 0", "add" + block} {
+		require.NoError(t, ip(t, of+" rule "+rule), rule)
 	}
-	block := []string{"-n", student, "rule", "add", "ipproto", "tcp", "dport", "8101-8103", "iif", student, "pref", "1", "blackhole"}
-	require.NoError(t, exec.CommandContext(t.Context(), "ip", block...).Run())
 	playing := []*process{on(student, data, "evenodd", "player", "--name", "Own", "--port", "8101", "--manager", manager,
 		"--data", t.TempDir())}
 	for i, guest := range guests {
@@ -94,7 +98,6 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 	assert.Equal(t, 1, lost.awaitExit(t))
 	assert.Regexp(t, `--host 192\.0\.2\.2, or set contact_endpoint .*E025`, lost.stderr.String())
 
-	block[3] = "del"
-	require.NoError(t, exec.CommandContext(t.Context(), "ip", block...).Run())
+	require.NoError(t, ip(t, of+" rule del"+block))
 	awaitSuccess(t, append(playing, m)...)
 }

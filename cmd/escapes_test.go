@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
 	"net/http"
@@ -276,14 +277,8 @@ func TestHostileArgumentsAreEscaped(t *testing.T) {
 // the escapes of JSON.
 func TestHostileTextInTheLogIsEscaped(t *testing.T) {
 	var terminal, lines bytes.Buffer
-	for _, w := range []struct {
-		to      *bytes.Buffer
-		through func() zerolog.Logger
-	}{
-		{&terminal, func() zerolog.Logger { return zerolog.New(withoutTokens{consoleWriter(&terminal)}) }},
-		{&lines, func() zerolog.Logger { return zerolog.New(withoutTokens{&lines}) }},
-	} {
-		log := w.through()
+	for _, w := range []io.Writer{consoleWriter(&terminal), &lines} {
+		log := zerolog.New(withoutTokens{w})
 		log.Warn().Err(fmt.Errorf("error%s", rawHostile)).Str("name", rawHostile).Strs("ids", []string{hostile}).Any("any", map[string]string{hostile: hostile}).
 			Bytes("bytes", []byte(rawHostile)).Stringer("stringer", bytes.NewBufferString(hostile)).Msg("message" + rawHostile)
 	}
