@@ -109,7 +109,11 @@ func TestUpResumesAfterItWasKilled(t *testing.T) {
 	port := freePort(t)
 	entrants := "entrants:\n  - {name: Slow, exec: ./bot.sh}\n  - {name: Quick, strategy: odd}\n"
 	first := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s", "--force")
-	awaitFile(t, first, filepath.Join(dir, "asked"))
+	asked := func() bool {
+		_, err := os.Stat(filepath.Join(dir, "asked"))
+		return err == nil
+	}
+	require.Eventually(t, asked, patience, 20*time.Millisecond)
 	first.kill(t)
 
 	again := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s", "--force")
@@ -118,21 +122,4 @@ func TestUpResumesAfterItWasKilled(t *testing.T) {
 	require.Zero(t, again.awaitExit(t), again.stderr.String())
 	assert.Regexp(t, `manager \| League \S+ at http://\S+:`+port+`/mcp resumes: `, again.stderr.String())
 	assert.Regexp(t, `│ Slow +│ +2 │`, again.stdout.String())
-}
-
-// awaitFile waits until a process, or one that it started, has made a file.
-func awaitFile(t *testing.T, p *process, path string) {
-	t.Helper()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		if _, err := os.Stat(path); err == nil {
-			return
-		}
-		select {
-		case <-tick.C:
-		case <-p.done:
-			require.Fail(t, "the process has ended", p.stderr.String())
-		}
-	}
 }
