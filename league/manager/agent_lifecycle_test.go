@@ -194,9 +194,8 @@ func TestSuspendedPlayerReturnsBeforeTheNextRound(t *testing.T) {
 		away.Store(false)
 		w.WaitUntil(34 * leaguetest.Second)
 		assert.Equal(t, "ACTIVE 4 it answers again", agentLife(w, "P03"))
-		x.Finish()
+		finish(x)
 		assert.Equal(t, "R5M3 REF01", resultsOf(w, "P03")[4])
-		x.CloseAudited()
 	})
 }
 
@@ -248,8 +247,7 @@ func TestPlayerThatNeverJoinsIsShutDownAfterTenMatches(t *testing.T) {
 		q := w.Application("Agent P02")
 		q.Sender, q.AuthToken = protocol.PlayerSender("P02"), w.Token("P02")
 		q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("p02")
-		r, err := w.Apply(q)
-		require.NoError(t, err)
+		r := mustApply(w, q)
 		assert.Equal(t, []string{protocol.StatusRejected, "E014"}, []string{r.Status, r.ErrorCode})
 		assert.Equal(t, "the part of P02 in this league is over: it did not answer in its last 10 matches", *r.Reason)
 		ask(w, "P02", protocol.QueryStandings)
@@ -275,9 +273,8 @@ func TestLeagueWaitsUntilARefereeAnswers(t *testing.T) {
 		assert.Equal(t, recorded, x.Manager.Status().Recorded)
 		assert.Equal(t, assigned, count(w.EventTypes(folder), "match_assigned"), "no attempt is used up while no referee answers")
 		w.Open(leaguetest.NewAgent("REF02", nil), referees[1].Mux)
-		x.Finish()
+		finish(x)
 		assert.Less(t, w.Now(), 21*time.Minute)
-		x.CloseAudited()
 	})
 }
 
@@ -294,9 +291,8 @@ func TestNextManagerContinuesSuspensions(t *testing.T) {
 			x.Kill()
 			w.WaitUntil(moment + leaguetest.Second)
 			x = w.StartManagerIn(folder, 6, 1)
-			x.Finish()
+			finish(x)
 			assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
-			x.CloseAudited()
 		})
 	}
 }
@@ -311,9 +307,8 @@ func TestFailedAttemptStaysFailedAfterARestart(t *testing.T) {
 		assert.Equal(t, []string{"REF01 agent_failed"}, agentDecisions(w, folder))
 		x.Kill()
 		x = w.StartManagerIn(folder, 2, 1)
-		x.Finish()
+		finish(x)
 		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref01 attempt 2 at 13s"}, w.AssignmentLog())
-		x.CloseAudited()
 	})
 }
 
@@ -333,9 +328,8 @@ func TestNextManagerRecordsMissingForfeits(t *testing.T) {
 		kinds := w.EventTypes(folder)
 		require.Equal(t, []string{"agent_suspended", "round_announced"}, kinds[len(kinds)-2:])
 		x = w.StartManagerIn(folder, 6, 1)
-		x.Finish()
+		finish(x)
 		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
-		x.CloseAudited()
 	})
 }
 
@@ -388,9 +382,8 @@ func TestLocalFaultOfTheManagerIsNoRefereeFailure(t *testing.T) {
 		w.RefereeWithFiles("REF01", folder)
 		w.RefereeWithFiles("REF02", folder)
 		w.Players(4)
-		x.Finish()
+		finish(x)
 		assert.Empty(t, agentDecisions(w, folder))
 		assert.Less(t, w.Now(), time.Minute)
-		x.CloseAudited()
 	})
 }

@@ -28,20 +28,15 @@ func TestPlayerDeniesALossOfWhichItKnowsNothing(t *testing.T) {
 		w.WaitUntil(leaguetest.Second)
 		q := w.WinReport("REF01")
 		q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
-		_, err := w.Report(q)
-		require.NoError(t, err)
-		x.Finish()
+		mustReport(w, q)
+		state := finish(x)
 		r := x.Manager.Results()[0]
 		assert.Equal(t, []string{league.StatusTechnicalLoss, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
 		assert.Equal(t, []string{"P02"}, state.Rounds[0].Matches[0].Disputed, "the winner is not asked")
 		assert.Equal(t, []string{"P02"}, state.Agents["REF01"].DeniedBy)
 		assert.Zero(t, state.Agents["REF01"].Failures)
 		assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED_BY_A_PLAYER"))
-		audited := auditOf(w, folder)
-		assert.Empty(t, audited.Findings)
-		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDispute)
+		assert.Contains(t, notedRules(w, folder), audit.RuleDispute)
 	})
 }
 
@@ -56,8 +51,7 @@ func TestPlayerIsAskedAfterARestartOfTheManager(t *testing.T) {
 			w.WaitUntil(3 * leaguetest.Second)
 			q := w.WinReport("REF01")
 			q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
-			_, err := w.Report(q)
-			require.NoError(t, err)
+			mustReport(w, q)
 			if answered {
 				w.WaitUntil(5 * leaguetest.Second)
 			}
@@ -83,11 +77,9 @@ func TestBothPlayersAreAskedAboutAStatedResult(t *testing.T) {
 		w.WaitUntil(leaguetest.Second)
 		q := w.WinReport("REF01")
 		q.Result.Details = nil
-		_, err := w.Report(q)
-		require.NoError(t, err)
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		assert.Equal(t, []string{"P01"}, w.CheckFiles(folder).Rounds[0].Matches[0].Disputed, "an answer without the member proves nothing")
+		mustReport(w, q)
+		disputed := finish(x).Rounds[0].Matches[0].Disputed
+		assert.Equal(t, []string{"P01"}, disputed, "an answer without the member proves nothing")
 		for _, id := range []string{"p01", "p02"} {
 			calls := w.Calls(protocol.Ping.Name, id)
 			about := leaguetest.Decode[protocol.ToolRequest](calls[len(calls)-1].Message)
@@ -106,18 +98,14 @@ func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
 		w.Referee("REF02")
 		w.Referee("REF03")
 		w.Players(2, leaguetest.On(protocol.ChooseParity.Name, leaguetest.Silent))
-		x.Finish()
+		state := finish(x)
 		r := x.Manager.Results()[0]
 		assert.Equal(t, []string{league.StatusTechnicalLoss, "", "REF02"}, []string{r.Status, r.Winner, r.RefereeID})
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
 		lost := state.Rounds[0].Matches[0].LostAttempts
 		require.Len(t, lost, 1)
 		assert.Equal(t, []any{"REF01", journal.CauseBothAnswer}, []any{lost[0].RefereeID, lost[0].Cause})
 		assert.Zero(t, state.Agents["REF01"].Failures+state.Agents["REF02"].Failures)
-		audited := auditOf(w, folder)
-		assert.Empty(t, audited.Findings)
-		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+		assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
 	})
 }
 
@@ -148,16 +136,13 @@ func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
 					require.Error(t, err)
 				}
 			}
-			x.Finish()
+			finish(x)
 			r := x.Manager.Results()[0]
 			if status == league.StatusTechnicalLoss {
 				assert.Equal(t, []string{status, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
 			} else {
 				assert.Equal(t, []string{league.StatusDraw, "", journal.GradeStated}, []string{r.Status, r.Winner, r.Grade})
 			}
-			require.NoError(t, x.CloseFiles())
-			w.CheckFiles(folder)
-			assert.Empty(t, auditOf(w, folder).Findings)
 		})
 	}
 }
@@ -172,16 +157,12 @@ func TestMatchOfARefereeWithoutTokenGoesToAnother(t *testing.T) {
 		w.Referee("REF02")
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(tokenless(w.WinReport("REF01")))
-		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 5001)
-		x.Finish()
+		assertReportRefused(w, tokenless(w.WinReport("REF01")), protocol.ErrTokenMissing, 5001)
+		state := finish(x)
 		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "at once")
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
 		assert.Equal(t, 1, strings.Count(log.Text(), journal.NoToken("REF01")))
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
 		assert.Equal(t, []any{true, 1}, []any{state.Agents["REF01"].Tokenless, state.Agents["REF01"].Failures})
-		assert.Empty(t, auditOf(w, folder).Findings)
 	})
 }
 
@@ -223,8 +204,7 @@ func TestReportWithoutTokenTakesNoMatchFromAnother(t *testing.T) {
 			w.WaitUntil(2 * leaguetest.Second)
 			assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
 			assert.NotContains(t, log.Text(), "REFEREE_SENDS_NO_TOKEN")
-			_, err := w.Report(w.WinReport("REF01"))
-			require.NoError(t, err)
+			mustReport(w, w.WinReport("REF01"))
 			w.Finish()
 			assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)
 		})
@@ -259,13 +239,9 @@ func TestLeagueWithoutARefereeThatSendsTokensPauses(t *testing.T) {
 			w.Organise(protocol.CommandResume)
 			w.WaitUntil(w.Now() + 2*leaguetest.Second)
 			assert.Equal(t, 2, w.CountCalls(protocol.StartMatch.Name))
-			_, err = w.Report(w.WinReport("REF01"))
-			require.NoError(t, err, "now with its token")
-			x.Finish()
+			mustReport(w, w.WinReport("REF01")) // now with its token
+			finish(x)
 			assert.Equal(t, "REF01", x.Manager.Results()[0].RefereeID)
-			require.NoError(t, x.CloseFiles())
-			w.CheckFiles(folder)
-			assert.Empty(t, auditOf(w, folder).Findings)
 		})
 	}
 }
@@ -302,8 +278,7 @@ func TestResumedLeagueTriesEachReferee(t *testing.T) {
 		w.WaitUntil(20 * leaguetest.Second)
 		q := tokenless(w.WinReport("REF02"))
 		q.Attempt = 2
-		_, err := w.Report(q)
-		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 5001)
+		assertReportRefused(w, q, protocol.ErrTokenMissing, 5001)
 		w.WaitUntil(30 * leaguetest.Second)
 		w.Organise(protocol.CommandResume)
 		w.Finish()
@@ -337,7 +312,6 @@ func TestMalformedReportsLoseTheMatch(t *testing.T) {
 		unproven.Draw, unproven.Signatures = nil, nil
 		_, err := w.Report(unproven)
 		require.ErrorContains(t, err, "has a result already")
-		require.NoError(t, x.CloseFiles())
-		assert.Contains(t, w.CheckFiles(folder).Rounds[0].Matches[0].Disputed, "REF01")
+		assert.Contains(t, x.CloseAudited().Rounds[0].Matches[0].Disputed, "REF01")
 	})
 }

@@ -198,15 +198,12 @@ func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 				w.WaitUntil(w.Now() + leaguetest.Second)
 				id := league.MatchID{Round: round, Number: number}.String()
 				players := pairOf(w, id)
-				_, err := w.Report(w.ReportOf("REF01", id, nil, players[0], players[1], 1, 1))
-				require.NoError(t, err, id)
+				mustReport(w, w.ReportOf("REF01", id, nil, players[0], players[1], 1, 1))
 				w.WaitUntil(w.Now() + 200*time.Millisecond)
 				assert.Equal(t, 2*(round-1)+number, results())
 			}
 		}
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
+		finish(x)
 	})
 }
 
@@ -217,8 +214,7 @@ func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
 		x := w.StartManagerIn(folder, 3, 1, func(o *manager.Options) { o.MaxPlayers = 3 })
 		w.Referee("REF01", leaguetest.WithCapacity(2))
 		w.Player("P02")
-		_, err := w.Apply(w.Application("Silent"))
-		require.NoError(t, err)
+		mustApply(w, w.Application("Silent"))
 		w.WaitUntil(leaguetest.Second)
 		agents := func() *store.Agents {
 			doc, err := store.Read[store.Agents](folder.Agents(leaguetest.LeagueID))
@@ -260,8 +256,7 @@ func TestMatchFileOfAThirdPartyRefereeIsWrittenWithItsReport(t *testing.T) {
 		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(w.WinReport("REF01"))
-		require.NoError(t, err)
+		mustReport(w, w.WinReport("REF01"))
 		doc, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
 		require.NoError(t, err)
 		assert.Equal(t, store.WrittenByManager, doc.WrittenBy)
@@ -278,8 +273,7 @@ func TestRefereeElsewhereDeliversItsTranscripts(t *testing.T) {
 		w.RefereeWithFiles("REF01", files)
 		w.RefereeWithFiles("REF02", folder)
 		w.Players(4)
-		x.Finish()
-		for _, m := range x.CloseAudited().Matches() {
+		for _, m := range finish(x).Matches() {
 			id := m.Report.MatchID.String()
 			doc, err := folder.LoadMatch(leaguetest.LeagueID, id)
 			require.NoError(t, err)
@@ -307,8 +301,7 @@ func TestNameLikeATokenDoesNotChangeADelivery(t *testing.T) {
 		p := w.NewPlayerIn("P01", leaguetest.TempFolder(t), func(o *player.Options) { o.Name = name })
 		require.NoError(t, p.Player.Register(w.Context))
 		w.Player("P02")
-		x.Finish()
-		for _, m := range x.CloseAudited().Matches() {
+		for _, m := range finish(x).Matches() {
 			assert.NotEmpty(t, m.Report.TranscriptDigest)
 			doc, err := folder.LoadMatch(leaguetest.LeagueID, m.Report.MatchID.String())
 			require.NoError(t, err)
@@ -331,8 +324,7 @@ func TestNextManagerAsksForMissingTranscripts(t *testing.T) {
 			require.NoError(t, os.WriteFile(path, raw[:len(raw)-100], 0o600))
 		}
 		x = w.StartManagerIn(folder, 4, 1)
-		x.Finish()
-		for _, m := range x.CloseAudited().Matches() {
+		for _, m := range finish(x).Matches() {
 			doc, err := folder.LoadMatch(leaguetest.LeagueID, m.Report.MatchID.String())
 			require.NoError(t, err)
 			assert.Len(t, doc.Transcript, 12, m.Report.MatchID)
@@ -364,9 +356,8 @@ func TestBadDeliveryIsRefused(t *testing.T) {
 			x := w.StartManagerIn(folder, 4, 1)
 			w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, test.reply))
 			w.Players(4)
-			x.Finish()
+			finish(x)
 			assert.Less(t, w.Now(), test.took)
-			x.CloseAudited()
 			doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
 			require.NoError(t, err)
 			assert.Equal(t, store.WrittenByManager, doc.WrittenBy)

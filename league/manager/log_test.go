@@ -50,11 +50,10 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 		synctest.Wait() // the agents have answered the manager's pings
 		q := w.Application("Agent")
 		q.PlayerMeta.DisplayName = "Agent P01"
-		_, err := w.Apply(q)
-		require.NoError(t, err)
+		mustApply(w, q)
 		q = w.Application("Beta")
 		q.ConversationID = ""
-		_, err = w.Apply(q)
+		_, err := w.Apply(q)
 		require.Error(t, err)
 		w.Player("P02")
 		w.WaitUntil(leaguetest.Second)
@@ -66,8 +65,7 @@ func TestRefusedRequestsAreLogged(t *testing.T) {
 		asked.AuthToken = "tok-p01-forged-0123456789012345678901234567890"
 		_, err = asked.Send()
 		require.Error(t, err)
-		_, err = w.Report(w.WinReport("REF01"))
-		require.NoError(t, err)
+		mustReport(w, w.WinReport("REF01"))
 		w.Finish()
 		assert.Equal(t, []string{
 			`register_player | player:agent | E024 | display_name "Agent P01" is taken: choose another`,

@@ -93,8 +93,7 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 					w.WaitUntil(5 * time.Minute)
 					w.Organise(protocol.CommandResume)
 				}
-				x.Finish()
-				x.CloseAudited()
+				finish(x)
 			})
 		}
 	}
@@ -153,8 +152,7 @@ func TestSuspendedPlayerForfeitsMatchesThatHaveNotBegun(t *testing.T) {
 		}
 		w.Organise(protocol.CommandSuspend, leaguetest.About(running.PlayerA.PlayerID))
 		w.Organise(protocol.CommandSuspend, leaguetest.About(schedule[other][0]))
-		x.Finish()
-		state := x.CloseAudited()
+		state := finish(x)
 		assert.NotEqual(t, league.StatusTechnicalLoss, matchOf(state, running.MatchID).Report.Status, "it finishes its running match")
 		assert.Equal(t, []string{schedule[other][0]}, matchOf(state, other).Forfeited)
 		told := w.Calls(protocol.NotifyRound.Name, leaguetest.NewAgent(schedule[other][1], nil).Host)
@@ -173,8 +171,7 @@ func TestThirdPartyRefereeConductsARematch(t *testing.T) {
 		w.WaitUntil(leaguetest.Second)
 		w.Organise(protocol.CommandPause)
 		report := w.WinReport("REF01")
-		_, err := w.Report(tokenless(report))
-		require.NoError(t, err)
+		mustReport(w, tokenless(report))
 		w.Organise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
 		w.Organise(protocol.CommandResume)
 		w.WaitUntil(2 * leaguetest.Second)
@@ -187,8 +184,7 @@ func TestThirdPartyRefereeConductsARematch(t *testing.T) {
 		winner := "P02"
 		again := w.ReportOf("REF01", "R1M1", &winner, "P01", "P02", 0, 3)
 		again.Result.Details = &protocol.ResultDetails{DrawnNumber: &number, Choices: league.Both("P01", &even, "P02", &odd)}
-		_, err = w.Report(tokenless(again))
-		require.NoError(t, err)
+		mustReport(w, tokenless(again))
 		final := x.Finish()
 		assert.Equal(t, "P02", final.Champion.PlayerID)
 		assert.Equal(t, 2, matchOf(x.CloseAudited(), "R1M1").Report.Number)
@@ -277,8 +273,7 @@ func (l *organisedLeague) play(w *leaguetest.World, end leaguetest.CrashPoint) (
 	w.Players(l.players)
 	<-succession
 	<-organised
-	x.Finish()
-	state := x.CloseAudited()
+	state := finish(x)
 	o = outcome{Results: x.Manager.Results(), Standings: state.Standings()}
 	for i := range o.Results {
 		o.Results[i].RefereeID = "" // a rematch may have another referee after a crash

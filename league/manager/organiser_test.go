@@ -121,8 +121,7 @@ func TestRulingEndsARunningMatchAtOnce(t *testing.T) {
 		assert.NotEmpty(t, w.Calls(protocol.NotifyRoundCompleted.Name), "the round is over")
 		w.WaitUntil(time.Minute) // the referee reports meanwhile
 		w.Organise(protocol.CommandResume)
-		x.Finish()
-		state := x.CloseAudited()
+		state := finish(x)
 		match := matchOf(state, "R1M1")
 		assert.Equal(t, "A. Smith", match.Ruled.By)
 		assert.Equal(t, league.StatusTechnicalLoss, match.Report.Status)
@@ -156,9 +155,8 @@ func TestRematchIsPlayedBetweenTwoRounds(t *testing.T) {
 			assert.Equal(t, "a rematch of R1M1 ordered by A. Smith: so decided. The result counts until the rematch begins, at once.", done.About)
 			_, err := w.TryToOrganise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
 			require.ErrorContains(t, err, "a rematch of R1M1 is ordered already, by A. Smith")
-			x.Finish()
+			state := finish(x)
 
-			state := x.CloseAudited()
 			match := matchOf(state, "R1M1")
 			assert.Len(t, match.Annulled, 1)
 			assert.Equal(t, 2, match.Report.Number)
@@ -216,8 +214,7 @@ func TestMatchIsNotAssignedAfterItsPlayerIsSuspended(t *testing.T) {
 			w.WaitUntil(2 * leaguetest.Second)
 			require.Len(t, w.Calls(protocol.NotifyRound.Name, "p01"), 2, "P01 is told the other referee")
 			w.Organise(protocol.CommandSuspend, leaguetest.About("P01"))
-			x.Finish()
-			assert.Equal(t, []string{"P01"}, matchOf(x.CloseAudited(), "R1M1").Forfeited)
+			assert.Equal(t, []string{"P01"}, matchOf(finish(x), "R1M1").Forfeited)
 			assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
 		})
 	}
@@ -244,8 +241,7 @@ func TestLeagueEndsWhenEveryPlayerIsWithdrawn(t *testing.T) {
 			for n := range test.players {
 				w.Organise(protocol.CommandWithdraw, leaguetest.About(league.PlayerID(n+1)))
 			}
-			x.Finish()
-			state := x.CloseAudited()
+			state := finish(x)
 			assert.Len(t, state.Standings(), test.players)
 			byes := 0
 			for _, row := range state.Standings() {

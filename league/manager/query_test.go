@@ -262,8 +262,7 @@ func TestRepeatedReportsAreRateLimited(t *testing.T) {
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
 		for range 101 {
-			_, err := w.Report(w.WinReport("REF01"))
-			require.NoError(t, err)
+			mustReport(w, w.WinReport("REF01"))
 		}
 		_, err := w.Report(w.WinReport("REF01"))
 		assertRateLimited(t, err)
@@ -271,9 +270,7 @@ func TestRepeatedReportsAreRateLimited(t *testing.T) {
 		other.Result.Winner = nil
 		_, err = w.Report(other)
 		assertRateLimited(t, err)
-		second := w.ReportOf("REF01", "R1M2", nil, "P03", "P04", 1, 1)
-		_, err = w.Report(second)
-		require.NoError(t, err, "the first report of a match")
+		mustReport(w, w.ReportOf("REF01", "R1M2", nil, "P03", "P04", 1, 1)) // the first of its match
 		assert.Equal(t, 2, w.Manager.Status().Recorded)
 	})
 }
@@ -283,14 +280,12 @@ func TestRepeatedRegistrationsAreRateLimited(t *testing.T) {
 		w.StartManager(0, 1)
 		w.PingOnly("alpha")
 		q := w.Application("Alpha")
-		first, err := w.Apply(q)
-		require.NoError(t, err)
+		first := mustApply(w, q)
 		q.AuthToken = first.AuthToken
 		for range 100 {
-			_, err = w.Apply(q)
-			require.NoError(t, err)
+			mustApply(w, q)
 		}
-		_, err = w.Apply(q)
+		_, err := w.Apply(q)
 		assert.Equal(t, leaguetest.Second, assertRateLimited(t, err))
 	})
 }
@@ -302,8 +297,7 @@ func TestEndpointChangesAreRateLimited(t *testing.T) {
 		x := w.StartManagerIn(folder, 0, 1)
 		w.PingOnly("alpha")
 		q := w.Application("Alpha")
-		first, err := w.Apply(q)
-		require.NoError(t, err)
+		first := mustApply(w, q)
 		q.AuthToken = first.AuthToken
 		moved, wait := 0, time.Duration(0)
 		for i := range 30 {
@@ -311,7 +305,7 @@ func TestEndpointChangesAreRateLimited(t *testing.T) {
 			host := fmt.Sprintf("alpha%d", i)
 			w.PingOnly(host)
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf(host)
-			if _, err = w.Apply(q); err != nil {
+			if _, err := w.Apply(q); err != nil {
 				wait = assertRateLimited(t, err)
 				break
 			}
@@ -320,8 +314,7 @@ func TestEndpointChangesAreRateLimited(t *testing.T) {
 		assert.Equal(t, 20, moved)
 		assert.Equal(t, 10*leaguetest.Second, wait)
 		w.WaitUntil(w.Now() + wait)
-		_, err = w.Apply(q)
-		require.NoError(t, err, "after the delay it may move again")
+		mustApply(w, q) // after the delay it may move again
 		x.Kill()
 	})
 }

@@ -77,8 +77,7 @@ func TestReportBeforeTheAcceptanceIsRecorded(t *testing.T) {
 		w.Players(2)
 		w.WaitUntil(2500 * time.Millisecond)
 		require.Equal(t, 2, w.CountCalls(protocol.StartMatch.Name))
-		_, err := w.Report(w.WinReport("REF01"))
-		require.NoError(t, err)
+		mustReport(w, w.WinReport("REF01"))
 		w.Finish()
 	})
 }
@@ -170,15 +169,12 @@ func TestFirstOfTwoReportsCounts(t *testing.T) {
 				"R1M1 ref01 attempt 1 at 0s", "R1M2 ref02 attempt 1 at 0s",
 				"R1M1 ref02 attempt 2 at 3m47s", "R1M2 ref03 attempt 2 at 3m47s",
 			}, w.AssignmentLog())
-			_, err := w.Report(w.WinReport("REF03"))
-			leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
-			_, err = w.Report(w.WinReport(test.order[0]))
-			require.NoError(t, err)
+			assertReportRefused(w, w.WinReport("REF03"), protocol.ErrMatchNotFound, 5002)
+			mustReport(w, w.WinReport(test.order[0]))
 			other := w.WinReport(test.order[1])
 			number := 6
 			other.Result.Details.DrawnNumber = &number
-			_, err = w.Report(other)
-			leaguetest.AssertRefused(t, err, protocol.ErrDuplicateReport, 5003)
+			assertReportRefused(w, other, protocol.ErrDuplicateReport, 5003)
 			assert.Equal(t, 1, w.Manager.Status().Recorded)
 			assert.Equal(t, test.order[0], w.Manager.Results()[0].RefereeID)
 			assert.Equal(t, 8, w.Manager.Results()[0].Number)
@@ -201,9 +197,7 @@ func registerAgain(w *leaguetest.World, id string) {
 	w.T.Helper()
 	q := w.RefereeApplication(id)
 	q.AuthToken = w.Token(id)
-	answer, err := w.ApplyReferee(q)
-	require.NoError(w.T, err)
-	require.NotNil(w.T, answer.RefereeID)
+	require.NotNil(w.T, mustApplyReferee(w, q).RefereeID)
 }
 
 // A manager that is told to stop hands out no further attempt, also not to a referee that

@@ -20,6 +20,22 @@ import (
 	"evenodd/league/simulation/leaguetest"
 )
 
+// mustApply sends the application of a player, which gets a response, if only a rejection.
+func mustApply(w *leaguetest.World, q *protocol.LeagueRegisterRequest) *protocol.LeagueRegisterResponse {
+	w.T.Helper()
+	r, err := w.Apply(q)
+	require.NoError(w.T, err)
+	return r
+}
+
+// mustApplyReferee is mustApply for a referee.
+func mustApplyReferee(w *leaguetest.World, q *protocol.RefereeRegisterRequest) *protocol.RefereeRegisterResponse {
+	w.T.Helper()
+	r, err := w.ApplyReferee(q)
+	require.NoError(w.T, err)
+	return r
+}
+
 func TestIDsAreAssignedInOrderOfRegistration(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
@@ -40,8 +56,7 @@ func TestAcceptedRegistrationHasIDAndToken(t *testing.T) {
 		w.StartManager(0, 1)
 		w.PingOnly("alpha")
 		q := w.Application("Alpha")
-		r, err := w.Apply(q)
-		require.NoError(t, err)
+		r := mustApply(w, q)
 		assert.Equal(t, protocol.StatusAccepted, r.Status)
 		assert.Equal(t, "P01", *r.PlayerID)
 		assert.Equal(t, leaguetest.LeagueID, r.LeagueID)
@@ -53,8 +68,7 @@ func TestAcceptedRegistrationHasIDAndToken(t *testing.T) {
 		assert.Equal(t, protocol.ManagerSender, r.Sender)
 
 		w.PingOnly("whistle")
-		ref, err := w.ApplyReferee(w.RefereeApplication("Whistle"))
-		require.NoError(t, err)
+		ref := mustApplyReferee(w, w.RefereeApplication("Whistle"))
 		assert.Equal(t, "REF01", *ref.RefereeID)
 		assert.Equal(t, w.Token("REF01"), ref.AuthToken)
 	})
@@ -123,8 +137,7 @@ func TestInvalidRegistrationIsRejected(t *testing.T) {
 				test.change(&q.PlayerMeta)
 			}
 			before := w.Manager.Status().Players
-			r, err := w.Apply(q)
-			require.NoError(t, err)
+			r := mustApply(w, q)
 			assert.Zero(t, w.Now().Round(leaguetest.Second), "without a delay")
 			if test.code == "" {
 				assert.Equal(t, protocol.StatusAccepted, r.Status)
@@ -164,8 +177,7 @@ func TestRefereeCapacityIsAtMostTen(t *testing.T) {
 		_, err := w.ApplyReferee(q)
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		q.RefereeMeta.MaxConcurrentMatches = 10
-		r, err := w.ApplyReferee(q)
-		require.NoError(t, err)
+		r := mustApplyReferee(w, q)
 		assert.Equal(t, protocol.StatusAccepted, r.Status)
 	})
 }
@@ -195,8 +207,7 @@ func TestDisplayNameThatLooksLikeAnotherIsRefused(t *testing.T) {
 			q := w.Application("Beta")
 			q.PlayerMeta.DisplayName = name
 			w.PingOnly("beta")
-			r, err := w.Apply(q)
-			require.NoError(t, err)
+			r := mustApply(w, q)
 			assert.Equal(t, protocol.StatusRejected, r.Status)
 			assert.Equal(t, string(protocol.ErrDuplicateName), r.ErrorCode)
 			assert.Contains(t, *r.Reason, `looks like "Agent P01", which is taken: choose another`)
@@ -241,15 +252,13 @@ func TestUnconfirmedRegistrationIsDroppedAfterTheGracePeriod(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *manager.Options) { o.MaxPlayers, o.RegistrationGrace = 2, int(grace/time.Second) })
 		w.Player("P01")
-		squatter, err := w.Apply(w.Application("Squatter"))
-		require.NoError(t, err)
+		squatter := mustApply(w, w.Application("Squatter"))
 		require.Equal(t, "P02", *squatter.PlayerID)
 		w.PingOnly("beta")
 		q := w.Application("Beta")
 
 		w.WaitUntil(grace - 1500*time.Millisecond)
-		refused, err := w.Apply(q)
-		require.NoError(t, err)
+		refused := mustApply(w, q)
 		assert.Equal(t, string(protocol.ErrLeagueFull), refused.ErrorCode)
 		assert.Equal(t, 2, refused.RetryAfterSec, "whole seconds, rounded up")
 		assert.Contains(t, *refused.Reason, "P02 has not answered yet: try again in 2 s")
@@ -257,13 +266,12 @@ func TestUnconfirmedRegistrationIsDroppedAfterTheGracePeriod(t *testing.T) {
 
 		w.WaitUntil(grace)
 		q.Sender, q.ConversationID = protocol.PlayerSender("P02"), "conv-beta-again"
-		accepted, err := w.Apply(q)
-		require.NoError(t, err)
+		accepted := mustApply(w, q)
 		require.Equal(t, protocol.StatusAccepted, accepted.Status)
 		assert.Equal(t, "P03", *accepted.PlayerID, "a dropped id is not granted again")
 		assert.Equal(t, 2, w.Manager.Status().Players)
 
-		_, err = w.Query("P02", protocol.QueryStatus).Send()
+		_, err := w.Query("P02", protocol.QueryStatus).Send()
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 6001)
 		back := w.Application("Squatter")
 		back.AuthToken = squatter.AuthToken
@@ -289,8 +297,7 @@ func TestRegistrationWithAForbiddenEndpointIsDropped(t *testing.T) {
 			x := w.StartManagerIn(folder, 0, 1, func(o *manager.Options) { o.Caller = test.caller(w) })
 			q := w.Application("Alpha")
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf(test.at)
-			r, err := w.Apply(q)
-			require.NoError(t, err)
+			r := mustApply(w, q)
 			assert.Equal(t, protocol.StatusAccepted, r.Status)
 			synctest.Wait()
 			assert.Zero(t, x.Manager.Status().Players)
@@ -316,12 +323,10 @@ func TestHostIsCheckedAtRegistration(t *testing.T) {
 				return nil
 			}
 		})
-		r, err := w.Apply(w.Application("Nowhere"))
-		require.NoError(t, err)
+		r := mustApply(w, w.Application("Nowhere"))
 		assert.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
 		assert.Contains(t, *r.Reason, "host nowhere does not exist")
-		r, err = w.Apply(w.Application("Slow"))
-		require.NoError(t, err)
+		r = mustApply(w, w.Application("Slow"))
 		assert.Equal(t, protocol.StatusAccepted, r.Status)
 		assert.Equal(t, leaguetest.Second, w.Now())
 	})
@@ -334,20 +339,17 @@ func TestConfirmationsSurviveARestart(t *testing.T) {
 		grace := func(o *manager.Options) { o.MaxPlayers, o.RegistrationGrace = 2, 20 }
 		x := w.StartManagerIn(folder, 0, 1, grace)
 		w.Player("P01")
-		_, err := w.Apply(w.Application("Silent"))
-		require.NoError(t, err)
+		mustApply(w, w.Application("Silent"))
 		w.WaitUntil(15 * leaguetest.Second)
 		x.Kill()
 		x = w.StartManagerIn(folder, 0, 1, grace)
 		assert.Equal(t, []string{"P02"}, x.Manager.Status().Awaited)
 		w.WaitUntil(30 * leaguetest.Second)
-		r, err := w.Apply(w.Application("Beta"))
-		require.NoError(t, err)
+		r := mustApply(w, w.Application("Beta"))
 		assert.Equal(t, string(protocol.ErrLeagueFull), r.ErrorCode, "its grace period restarted at 15 s")
 		assert.Equal(t, 5, r.RetryAfterSec)
 		w.WaitUntil(35 * leaguetest.Second)
-		r, err = w.Apply(w.Application("Beta"))
-		require.NoError(t, err)
+		r = mustApply(w, w.Application("Beta"))
 		assert.Equal(t, protocol.StatusAccepted, r.Status)
 		x.Kill()
 	})
@@ -360,21 +362,18 @@ func TestStartDropsUnconfirmedAgents(t *testing.T) {
 		x := w.StartManagerIn(folder, 0, 1)
 		w.Referee("REF01")
 		w.Player("P01")
-		_, err := w.Apply(w.Application("Silent"))
-		require.NoError(t, err)
+		mustApply(w, w.Application("Silent"))
 		synctest.Wait()
 		q := &protocol.ToolRequest{}
 		q.AuthToken = w.Manager.AdminToken()
-		_, err = protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
 		leaguetest.AssertRefused(t, err, protocol.ErrLeagueNotStarted, 30)
 		assert.Contains(t, protocol.AsError(err).Detail, "1 player and 1 referee have answered")
 
 		w.Player("P03")
 		w.StartLeague()
-		x.Finish()
+		state := finish(x)
 		assert.Len(t, x.Manager.Results(), 1)
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
 		assert.Equal(t, []string{"P01", "P03"}, state.Started.Players)
 		assert.Equal(t, map[string]bool{"P02": true}, state.Dropped)
 	})
@@ -386,8 +385,7 @@ func TestServerWithoutAnAgentAtThePathDoesNotConfirm(t *testing.T) {
 		w.Player("P01")
 		q := w.Application("Squatter")
 		q.PlayerMeta.ContactEndpoint = "http://p01:8000/nothing"
-		_, err := w.Apply(q)
-		require.NoError(t, err)
+		mustApply(w, q)
 		w.WaitUntil(20 * leaguetest.Second)
 		assert.Equal(t, []string{"P02"}, w.Manager.Status().Awaited)
 	})

@@ -22,6 +22,23 @@ import (
 	"evenodd/league/store"
 )
 
+// mustReport sends a report that the manager accepts.
+func mustReport(w *leaguetest.World, q *protocol.MatchResultReport) {
+	w.T.Helper()
+	_, err := w.Report(q)
+	require.NoError(w.T, err)
+}
+
+// assertReportRefused sends a report that the manager refuses.
+func assertReportRefused(
+	w *leaguetest.World, q *protocol.MatchResultReport, code protocol.Code, rpc int,
+) *protocol.Error {
+	w.T.Helper()
+	_, err := w.Report(q)
+	leaguetest.AssertRefused(w.T, err, code, rpc)
+	return protocol.AsError(err)
+}
+
 func TestReportIsIdempotent(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartReporting()
@@ -62,12 +79,9 @@ func TestInvalidReportIsRejected(t *testing.T) {
 			w.StartReporting()
 			q := w.WinReport("REF01")
 			test.change(w, q)
-			_, err := w.Report(q)
-			leaguetest.AssertRefused(t, err, test.code, test.rpc)
+			assertReportRefused(w, q, test.code, test.rpc)
 			assert.Zero(t, w.Manager.Status().Recorded)
-
-			_, err = w.Report(w.WinReport("REF01"))
-			require.NoError(t, err, "a correct report is still accepted")
+			mustReport(w, w.WinReport("REF01")) // a correct report is still accepted
 		})
 	}
 }
@@ -75,16 +89,13 @@ func TestInvalidReportIsRejected(t *testing.T) {
 func TestSecondReportMustAgreeWithTheFirst(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartReporting()
-		_, err := w.Report(w.WinReport("REF01"))
-		require.NoError(t, err)
+		mustReport(w, w.WinReport("REF01"))
 		same, other := w.WinReport("REF01"), w.WinReport("REF01")
 		same.Result.Score, same.Result.Details.Reason = league.Both("P01", 1, "P02", 0), "in other words"
-		_, err = w.Report(same)
-		require.NoError(t, err)
+		mustReport(w, same)
 		winner := "P02"
 		other.Result.Winner = &winner
-		_, err = w.Report(other)
-		leaguetest.AssertRefused(t, err, protocol.ErrDuplicateReport, 5003)
+		assertReportRefused(w, other, protocol.ErrDuplicateReport, 5003)
 		assert.Equal(t, decide.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
 			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", Number: 8, ChoiceA: "even", ChoiceB: "odd",
@@ -123,8 +134,7 @@ func TestReportFormsOfThirdPartyReferees(t *testing.T) {
 			w.StartReporting()
 			q := w.ReportOf("REF01", "R1M1", test.winner, "P01", "P02", test.a, test.b)
 			q.Result.Details = test.details
-			_, err := w.Report(q)
-			require.NoError(t, err)
+			mustReport(w, q)
 			assert.Equal(t, test.statusWith, w.Manager.Results()[0].Status)
 			points, failed := map[string]int{}, 0
 			for _, row := range w.Manager.Standings() {
@@ -145,10 +155,8 @@ func TestStandingsUpdateMatchesTheSpecification(t *testing.T) { // 003 §8.7 and
 			w.Player(league.PlayerID(i+1), leaguetest.WithName(name))
 		}
 		w.WaitUntil(leaguetest.Second)
-		_, err := w.Report(w.WinReport("REF01"))
-		require.NoError(t, err)
-		_, err = w.Report(w.ReportOf("REF01", "R1M2", nil, "P03", "P04", 1, 1))
-		require.NoError(t, err)
+		mustReport(w, w.WinReport("REF01"))
+		mustReport(w, w.ReportOf("REF01", "R1M2", nil, "P03", "P04", 1, 1))
 		synctest.Wait()
 		update := leaguetest.Decode[protocol.StandingsUpdate](w.OnlyCall(protocol.UpdateStandings.Name, "p01").Message)
 		assert.Equal(t, "conv-round-1-standings", update.ConversationID)
@@ -172,33 +180,36 @@ func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		for range 3 {
-			_, err := w.Report(w.ContradictoryReport("REF01"))
-			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-			assert.Contains(t, protocol.AsError(err).Detail, "result.winner: by the rules of even_odd it is P01")
+			e := assertReportRefused(w, w.ContradictoryReport("REF01"), protocol.ErrInvalidFieldType, -32602)
+			assert.Contains(t, e.Detail, "result.winner: by the rules of even_odd it is P01")
 		}
 		late := w.WinReport("REF01")
 		late.Attempt = 1 // it does not wait for the answer to attempt 2
-		_, err := w.Report(late)
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
-		assert.Contains(t, protocol.AsError(err).Detail, "REF01 has lost attempt 1 at match R1M1")
-		x.Finish()
+		e := assertReportRefused(w, late, protocol.ErrInvalidMatchState, 4005)
+		assert.Contains(t, e.Detail, "REF01 has lost attempt 1 at match R1M1")
+		state := finish(x)
 		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "without a delay")
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
 		require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
 		assert.Equal(t, "REF01", state.Rounds[0].Matches[0].LostAttempts[0].RefereeID)
-		audited := auditOf(w, folder)
-		assert.Empty(t, audited.Findings, "the recorded result is that of the other referee")
-		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+		assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
 	})
 }
 
-func rulesOf(findings []audit.Finding) (names []string) {
-	for _, f := range findings {
-		names = append(names, f.Rule)
+// notedRules are the rules of the notes of an audit.
+func notedRules(w *leaguetest.World, folder store.Folder) (names []string) {
+	w.T.Helper()
+	for _, note := range auditOf(w, folder).Notes {
+		names = append(names, note.Rule)
 	}
 	return names
+}
+
+// finish waits for the end of a league and audits it.
+func finish(x *leaguetest.ManagerRun) *journal.State {
+	x.World.T.Helper()
+	x.Finish()
+	return x.CloseAudited()
 }
 
 // A referee that does not correct a contradictory report within ten seconds loses the match.
@@ -228,8 +239,7 @@ func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 		w.WaitUntil(21 * leaguetest.Second)
 		require.Len(t, w.Calls(protocol.StartMatch.Name, "ref02"), 1, "REF01 has not reported in time")
 		for _, id := range []string{"REF02", "REF02", "REF01", "REF02"} {
-			_, err := w.Report(w.ContradictoryReport(id))
-			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+			assertReportRefused(w, w.ContradictoryReport(id), protocol.ErrInvalidFieldType, -32602)
 		}
 		w.Finish()
 		assert.Equal(t, 21*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref03")[0].At, "without a delay")
@@ -247,8 +257,7 @@ func TestCorrectedReportCounts(t *testing.T) {
 		_, err := w.Report(w.ContradictoryReport("REF01"))
 		require.Error(t, err)
 		w.WaitUntil(9 * leaguetest.Second)
-		_, err = w.Report(w.WinReport("REF01"))
-		require.NoError(t, err)
+		mustReport(w, w.WinReport("REF01"))
 		w.Finish()
 		assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
 		assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
@@ -265,18 +274,13 @@ func TestContradictoryReportOfTheOnlyRefereeDecidesNothing(t *testing.T) {
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		for range 3 {
-			_, err := w.Report(w.ContradictoryReport("REF01"))
-			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+			assertReportRefused(w, w.ContradictoryReport("REF01"), protocol.ErrInvalidFieldType, -32602)
 		}
-		x.Finish()
+		finish(x)
 		r := x.Manager.Results()[0]
 		assert.Equal(t, "DRAW   0 stated", fmt.Sprintf("%s %s %s %d %s", r.Status, r.Winner, r.ChoiceA, r.Number, r.Grade))
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
-		audited := auditOf(w, folder)
-		assert.Empty(t, audited.Findings)
-		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
-		assert.Equal(t, 1, audited.Stated)
+		assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
+		assert.Equal(t, 1, auditOf(w, folder).Stated)
 	})
 }
 
@@ -292,17 +296,13 @@ func TestDoubleTechnicalLossOfReachablePlayersIsRejected(t *testing.T) {
 		w.WaitUntil(leaguetest.Second)
 		pings := w.CountCalls(protocol.Ping.Name, "p01")
 		for range 2 {
-			_, err := w.Report(doubleLossReport(w, "REF01"))
-			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+			assertReportRefused(w, doubleLossReport(w, "REF01"), protocol.ErrInvalidMatchState, 4005)
 		}
 		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
-		x.Finish()
+		state := finish(x)
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
 		assert.NotEqual(t, league.StatusTechnicalLoss, x.Manager.Results()[0].Status)
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
 		assert.Equal(t, "it says that P01 and P02 both failed, but both answer", state.Rounds[0].Matches[0].LostAttempts[0].Reason)
-		assert.Empty(t, auditOf(w, folder).Findings)
 	})
 }
 
@@ -336,16 +336,12 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 				assert.Error(t, err)
 			})
 			w.WaitUntil(10*leaguetest.Second + leaguetest.Second/2)
-			_, err := w.Report(test.then(w, "REF01"))
-			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+			assertReportRefused(w, test.then(w, "REF01"), protocol.ErrInvalidMatchState, 4005)
 			assert.Equal(t, 11*leaguetest.Second, w.Now(), "when both players have answered")
 			<-first
 			assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
-			x.Finish()
+			assert.Len(t, finish(x).Rounds[0].Matches[0].LostAttempts, 1)
 			assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
-			require.NoError(t, x.CloseFiles())
-			assert.Len(t, w.CheckFiles(folder).Rounds[0].Matches[0].LostAttempts, 1)
-			assert.Empty(t, auditOf(w, folder).Findings)
 		})
 	}
 }
@@ -400,9 +396,8 @@ func TestRejectedReportSurvivesARestart(t *testing.T) {
 				r := x.Manager.Results()[0]
 				assert.Equal(t, test.want, r.Status+" "+r.Winner)
 				require.NoError(t, x.CloseFiles())
-				audited := auditOf(w, folder)
-				assert.Empty(t, audited.Findings)
-				assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+				assert.Empty(t, auditOf(w, folder).Findings)
+				assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
 			})
 		}
 	}
@@ -419,19 +414,13 @@ func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 		x.Kill()
 		x = w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Pace = 30 })
 		w.WaitUntil(10 * leaguetest.Second)
-		_, err := w.Report(doubleLossReport(w, "REF01"))
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		assertReportRefused(w, doubleLossReport(w, "REF01"), protocol.ErrInvalidMatchState, 4005)
 		w.WaitUntil(40 * leaguetest.Second)
 		pings := w.CountCalls(protocol.Ping.Name, "p01")
-		_, err = w.Report(doubleLossReport(w, "REF01"))
-		require.NoError(t, err)
+		mustReport(w, doubleLossReport(w, "REF01"))
 		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"))
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
-		audited := auditOf(w, folder)
-		assert.Empty(t, audited.Findings)
-		assert.Contains(t, rulesOf(audited.Notes), audit.RuleDoubt)
+		finish(x)
+		assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
 	})
 }
 

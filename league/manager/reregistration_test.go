@@ -41,8 +41,7 @@ func TestRepeatedRegistrationGetsTheSameResponse(t *testing.T) {
 			w.PingOnly("alpha")
 			w.PingOnly("beta")
 			q := w.Application("Alpha")
-			first, err := w.Apply(q)
-			require.NoError(t, err)
+			first := mustApply(w, q)
 			require.Equal(t, "P03", *first.PlayerID)
 			if test.before != nil {
 				test.before(w)
@@ -50,8 +49,7 @@ func TestRepeatedRegistrationGetsTheSameResponse(t *testing.T) {
 			if test.change != nil {
 				test.change(q)
 			}
-			again, err := w.Apply(q)
-			require.NoError(t, err)
+			again := mustApply(w, q)
 			if test.code == "" {
 				assert.Equal(t, first.PlayerID, again.PlayerID)
 				assert.Equal(t, first.AuthToken, again.AuthToken)
@@ -102,8 +100,7 @@ func TestAgentWithItsTokenIsReadmitted(t *testing.T) {
 				w.StartLeague()
 			}
 			began := w.Now()
-			r, err := w.Apply(q)
-			require.NoError(t, err)
+			r := mustApply(w, q)
 			assert.Equal(t, began, w.Now(), "without a delay")
 			assert.Equal(t, string(test.code), r.ErrorCode)
 			if test.code != "" {
@@ -153,14 +150,12 @@ func TestAgentMayMoveOnlyToAnEndpointItCouldRegister(t *testing.T) {
 			})
 			w.Referee("REF01")
 			player := w.Players(2)[1]
-			_, err := w.Apply(w.Application("Silent"))
-			require.NoError(t, err)
+			mustApply(w, w.Application("Silent"))
 			synctest.Wait() // the agents have answered the manager's pings
 			player.Stop()
 			q := w.Application("Agent P02")
 			q.AuthToken, q.PlayerMeta.ContactEndpoint = w.Token("P02"), test.to
-			r, err := w.Apply(q)
-			require.NoError(t, err)
+			r := mustApply(w, q)
 			require.Equal(t, string(protocol.ErrInvalidEndpoint), r.ErrorCode)
 			assert.Contains(t, *r.Reason, test.reason)
 			player.Stop = w.Network.Listen(player.Host, player.Mux, false)
@@ -183,8 +178,7 @@ func TestAgentDroppedDuringReregistrationIsUnknown(t *testing.T) {
 				return nil
 			}
 		})
-		silent, err := w.Apply(w.Application("Silent"))
-		require.NoError(t, err)
+		silent := mustApply(w, w.Application("Silent"))
 		w.WaitUntil(10 * leaguetest.Second)
 		w.RunAt(10*leaguetest.Second+leaguetest.Second/2, func() {
 			r, err := w.Apply(w.Application("Beta"))
@@ -193,7 +187,7 @@ func TestAgentDroppedDuringReregistrationIsUnknown(t *testing.T) {
 		})
 		q := w.Application("Silent")
 		q.AuthToken, q.PlayerMeta.ContactEndpoint = silent.AuthToken, leaguetest.EndpointOf("slow")
-		_, err = w.Apply(q)
+		_, err := w.Apply(q)
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
 	})
 }
@@ -209,8 +203,7 @@ func TestMovedAgentIsCalledAtItsNewEndpoint(t *testing.T) {
 		q := w.Application("Agent P02")
 		q.AuthToken = w.Token("P02")
 		q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("elsewhere")
-		_, err := w.Apply(q)
-		require.NoError(t, err)
+		mustApply(w, q)
 		w.StartLeague()
 		w.Finish()
 		assert.Equal(t, 1, player.Player.Record().Stats.TotalMatches)

@@ -197,12 +197,10 @@ func TestRestartedManagerRepeatsTheResultsBeforeThePause(t *testing.T) {
 		x.Kill()
 		w.WaitUntil(50 * leaguetest.Second)
 		x = w.StartManagerIn(folder, 4, 1, paced)
-		x.Finish()
+		finish(x)
 		assert.Equal(t, []int{30, 80, 110}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
 		assert.Equal(t, []int{30, 50, 80, 110}, leaguetest.Seconds(w.Calls(protocol.UpdateStandings.Name, "p01")))
 		assert.Equal(t, []int{30, 50, 80, 110}, leaguetest.Seconds(w.Calls(protocol.NotifyRoundCompleted.Name, "ref01")))
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
 	})
 }
 
@@ -237,10 +235,7 @@ func TestStoppingManagerWaitsForRunningMatches(t *testing.T) {
 			x.Kill()
 
 			x = w.StartManagerIn(folder, 4, 1)
-			x.Finish()
-			synctest.Wait()
-			require.NoError(t, x.CloseFiles())
-			state := w.CheckFiles(folder)
+			state := finish(x)
 			for _, m := range state.Matches() {
 				assert.Len(t, m.Attempts, test.attempts)
 			}

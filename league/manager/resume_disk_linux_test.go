@@ -47,10 +47,8 @@ func TestReportIsNotAcknowledgedOnAFullDisk(t *testing.T) {
 
 		w.WaitUntil(20 * leaguetest.Second)
 		x = w.StartManagerIn(folder, 4, 1)
-		x.Finish()
+		state := finish(x)
 		assert.Len(t, w.Calls(protocol.Invite.Name), 12, "no match is played twice")
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
 		for _, m := range state.Matches() {
 			assert.Len(t, m.Attempts, 1)
 		}
@@ -90,8 +88,6 @@ func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
 		x = w.StartManagerIn(folder, 3, 1)
 		r := w.Player("Alpha", leaguetest.WithoutID)
 		assert.Equal(t, "P03", r.Player.ID())
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
+		finish(x)
 	})
 }

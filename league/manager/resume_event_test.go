@@ -166,9 +166,7 @@ func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
 		w.RefereeWithFiles("REF02", files)
 		w.Players(4)
 		<-ended
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
+		state := finish(x)
 		events := map[string]int{}
 		for _, kind := range w.EventTypes(folder) {
 			events[kind]++

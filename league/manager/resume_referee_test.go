@@ -32,11 +32,9 @@ func TestReportBeforeTheRoundContinuesIsRecorded(t *testing.T) {
 		w.WaitUntil(10 * leaguetest.Second)
 		assert.Equal(t, 2, x.Manager.Status().Recorded)
 		assert.Equal(t, []string{leaguetest.LeagueID + "/R1M1.json", leaguetest.LeagueID + "/R1M2.json"}, leaguetest.MatchFiles(t, files), "the reports are acknowledged")
-		x.Finish()
+		finish(x)
 		assert.Len(t, w.Calls(protocol.StartMatch.Name), 6)
 		assert.Len(t, w.Calls(protocol.Invite.Name), 12)
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
 	})
 }
 
@@ -63,12 +61,10 @@ func TestResultIsReportedToTheRestartedManager(t *testing.T) {
 			if test.too {
 				w.RefereeWithFiles("REF01", files)
 			}
-			x.Finish()
+			assert.Equal(t, 1, finish(x).Rounds[0].Matches[0].Report.Number)
 			assert.Less(t, w.Now(), 80*leaguetest.Second)
 			assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
 			assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, files))
-			require.NoError(t, x.CloseFiles())
-			assert.Equal(t, 1, w.CheckFiles(folder).Rounds[0].Matches[0].Report.Number)
 		})
 	}
 }
@@ -98,13 +94,11 @@ func TestReturningRefereeGetsItsMatchImmediately(t *testing.T) {
 			synctest.Wait()
 			assigned := w.Calls(protocol.StartMatch.Name)
 			assert.Equal(t, int(back/leaguetest.Second), int(assigned[len(assigned)-1].At/leaguetest.Second))
-			x.Finish()
+			assert.Equal(t, "REF01", finish(x).Rounds[0].Matches[0].Report.RefereeID)
 			for _, e := range assigned {
 				assert.Equal(t, "ref01", e.To)
 				assert.Equal(t, 1, leaguetest.Decode[protocol.MatchAssignment](e.Message).Attempt)
 			}
-			require.NoError(t, x.CloseFiles())
-			assert.Equal(t, "REF01", w.CheckFiles(folder).Rounds[0].Matches[0].Report.RefereeID)
 			assert.NotContains(t, w.EventTypes(folder), "agent_suspended")
 		})
 	}
@@ -148,8 +142,7 @@ func TestUnreachableRefereeIsSuspended(t *testing.T) {
 			assert.Equal(t, []string{
 				"R1M1 ref01 1", "R1M1 ref02 2", "R1M2 ref02 1", "R2M1 ref02 1", "R2M2 ref02 1", "R3M1 ref01 1", "R3M2 ref02 1",
 			}, list)
-			require.NoError(t, x.CloseFiles())
-			w.CheckFiles(folder)
+			x.CloseAudited()
 			kinds := w.EventTypes(folder)
 			assert.Equal(t, []int{1, 1}, []int{count(kinds, "agent_suspended"), count(kinds, "agent_returned")})
 		})
@@ -187,11 +180,9 @@ func TestOtherCommitmentForTheSameAttemptStartsANewAttempt(t *testing.T) {
 				x = w.StartManagerIn(folder, 2, 1)
 			}
 			refereeWithOtherNonces(w, "REF01", files)
-			x.Finish()
+			m := finish(x).Rounds[0].Matches[0]
 			report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 			assert.Equal(t, 2, report.Attempt)
-			require.NoError(t, x.CloseFiles())
-			m := w.CheckFiles(folder).Rounds[0].Matches[0]
 			require.Len(t, m.Attempts, 2)
 			assert.NotEqual(t, m.Attempts[0].Commitment, m.Attempts[1].Commitment)
 			assert.Equal(t, report.Draw.Commitment, m.Attempts[1].Commitment)
@@ -223,10 +214,8 @@ func TestResumedLeagueKeepsItsSettings(t *testing.T) {
 		x = w.StartManagerIn(folder, 6, 1, func(o *manager.Options) {
 			o.Legs, o.Scoring.Win, o.Scoring.Draw, o.Tiebreakers = 2, 7, 5, []string{"wins"}
 		})
-		x.Finish()
+		state := finish(x)
 		assert.Contains(t, log.Text(), "this league keeps those it began with")
-		require.NoError(t, x.CloseFiles())
-		state := w.CheckFiles(folder)
 		assert.Equal(t, 6, state.TotalMatches())
 		for _, row := range x.Manager.Standings() {
 			assert.Equal(t, 3*row.Wins+row.Draws, row.Points)

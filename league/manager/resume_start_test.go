@@ -40,13 +40,10 @@ func TestRegistrationsSurviveARestart(t *testing.T) {
 		assert.Equal(t, "P03", late.Player.ID(), "P02 is taken")
 		q := w.Application("Agent P01")
 		q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("another")
-		refused, err := w.Apply(q)
-		require.NoError(t, err)
+		refused := mustApply(w, q)
 		assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
 		w.Player("P04")
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
+		finish(x)
 	})
 }
 
@@ -58,11 +55,9 @@ func TestRegistrationWithALostResponseIsIdempotent(t *testing.T) {
 			x := w.StartMortalManager(leaguetest.CrashPoint{Event: 4, When: when}, folder, 0, 1)
 			w.PingOnly("whistle")
 			q := w.Application("Alpha")
-			var first *protocol.LeagueRegisterResponse
-			_, err := w.ApplyReferee(w.RefereeApplication("Whistle"))
-			require.NoError(t, err)
+			mustApplyReferee(w, w.RefereeApplication("Whistle"))
 			synctest.Wait() // the referee has answered the manager's ping: event 3
-			first, err = w.Apply(q)
+			first, err := w.Apply(q)
 			if when == leaguetest.BeforeTelling {
 				require.Error(t, err, "the response is lost")
 				x.RestoreDisk()
@@ -72,8 +67,7 @@ func TestRegistrationWithALostResponseIsIdempotent(t *testing.T) {
 			}
 			w.PingOnly("alpha")
 			w.StartManagerIn(folder, 0, 1)
-			again, err := w.Apply(q)
-			require.NoError(t, err)
+			again := mustApply(w, q)
 			require.Equal(t, protocol.StatusAccepted, again.Status)
 			assert.Equal(t, "P01", *again.PlayerID)
 			assert.Equal(t, w.Token("P01"), again.AuthToken)
@@ -82,8 +76,7 @@ func TestRegistrationWithALostResponseIsIdempotent(t *testing.T) {
 			}
 			other := w.Application("Alpha")
 			other.ConversationID = "conv-somebody-else"
-			refused, err := w.Apply(other)
-			require.NoError(t, err)
+			refused := mustApply(w, other)
 			assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
 			assert.Equal(t, 1, w.Manager.Status().Players)
 			assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), q.ConversationID, "a reader of the journal cannot repeat the registration to get the token")
@@ -172,21 +165,19 @@ func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
 			}
 			w.PingOnly("alpha")
 			q := w.Application("Alpha")
-			first, err := w.Apply(q)
-			require.NoError(t, err)
+			first := mustApply(w, q)
 			old := first.AuthToken
 			w.WaitUntil(time.Hour)
 			require.NoError(t, statusWith(w, "P01", old))
 			w.WaitUntil(time.Hour + leaguetest.Second)
 			restart()
-			err = statusWith(w, "P01", old)
+			err := statusWith(w, "P01", old)
 			leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 6001)
 			assert.Contains(t, err.Error(), "register again")
 
 			q.AuthToken, q.ConversationID = old, "conv-again"
 			for range 2 { // the first response is lost
-				renewed, err := w.Apply(q)
-				require.NoError(t, err)
+				renewed := mustApply(w, q)
 				require.Equal(t, protocol.StatusAccepted, renewed.Status)
 				assert.Equal(t, "P01", *renewed.PlayerID)
 				assert.Equal(t, w.TokenOf("P01", 2), renewed.AuthToken)
@@ -198,14 +189,12 @@ func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
 			leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
 
 			q.AuthToken = w.TokenOf("P01", 2)
-			same, err := w.Apply(q)
-			require.NoError(t, err)
+			same := mustApply(w, q)
 			assert.Equal(t, q.AuthToken, same.AuthToken, "the token has not expired")
 			w.WaitUntil(2*time.Hour + 2*leaguetest.Second)
 			restart()
 			require.Error(t, statusWith(w, "P01", q.AuthToken))
-			third, err := w.Apply(q)
-			require.NoError(t, err)
+			third := mustApply(w, q)
 			assert.Equal(t, w.TokenOf("P01", 3), third.AuthToken)
 			require.NoError(t, statusWith(w, "P01", third.AuthToken))
 			kinds := w.EventTypes(folder)
@@ -222,11 +211,9 @@ func TestLeagueContinuesAfterItsTokensExpired(t *testing.T) {
 		x := w.StartManagerIn(folder, 4, 1, hourly)
 		w.RefereeWithFiles("REF01", files)
 		w.Players(4)
-		x.Finish()
+		finish(x)
 		assert.Equal(t, 150*time.Minute, w.Now())
 		require.Error(t, statusWith(w, "P01", w.Token("P01")), "all other calls need a new token")
-		require.NoError(t, x.CloseFiles())
-		w.CheckFiles(folder)
 	})
 }
 
@@ -240,8 +227,7 @@ func TestTokensHaveTheConfiguredLength(t *testing.T) {
 			w.Referee("REF01")
 			w.Players(2)
 			w.PingOnly("alpha")
-			r, err := w.Apply(w.Application("Alpha"))
-			require.NoError(t, err)
+			r := mustApply(w, w.Application("Alpha"))
 			full := w.Token("P03")
 			assert.Equal(t, full[:len("tok-p03-")+length], r.AuthToken)
 			assert.Len(t, r.AuthToken, len("tok-p03-")+length)

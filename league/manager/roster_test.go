@@ -42,9 +42,7 @@ func applyWithCode(w *leaguetest.World, name, host, code string) *protocol.Leagu
 	q := w.Application(name)
 	q.ConversationID = "conv-" + name + "-" + host
 	q.PlayerMeta.ContactEndpoint, q.RegistrationCode = leaguetest.EndpointOf(host), code
-	r, err := w.Apply(q)
-	require.NoError(w.T, err)
-	return r
+	return mustApply(w, q)
 }
 
 func TestRosterRefusesAgentsWithoutTheirCode(t *testing.T) {
@@ -142,8 +140,7 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 			if !started {
 				w.StartLeague()
 			}
-			x.Finish()
-			state := x.CloseAudited()
+			state := finish(x)
 			assert.Len(t, state.Agents["P01"].Keys(), 2)
 			assert.Empty(t, state.Agents["P01"].SuspendReason)
 			marked := 0
@@ -191,12 +188,10 @@ func TestAgentWithAnotherKeyWaitsUntilItsMatchIsOver(t *testing.T) {
 		q.PlayerMeta.ContactEndpoint, q.RegistrationCode = leaguetest.EndpointOf("phone"), "code-of-Alice"
 		q.ConversationID = "conv-another-key"
 		q.PlayerMeta.PublicKey = protocol.NewSigningKey(leaguetest.SecretOf("another key")).Public()
-		r, err := w.Apply(q)
-		require.NoError(t, err)
+		r := mustApply(w, q)
 		assert.Equal(t, string(protocol.ErrInvalidMatchState), r.ErrorCode)
 		assert.Positive(t, r.RetryAfterSec)
-		x.Finish()
-		x.CloseAudited()
+		finish(x)
 	})
 }
 
@@ -216,8 +211,7 @@ func TestRegistrationsWithARosterSurviveARestartWithAnotherRoster(t *testing.T) 
 		x = w.StartManagerIn(folder, 3, 1, withRoster(without))
 		playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
 		playerWithCode(w, "danas", "Dana", leaguetest.TempFolder(t))
-		x.Finish()
-		state := x.CloseAudited()
+		state := finish(x)
 		assert.Len(t, state.Started.Players, 3, "Alice is still there")
 		assert.Equal(t, &journal.Roster{Players: 2}, state.Configuration.Roster)
 		for _, secret := range []string{"code-of-", "Dana's"} {

@@ -58,8 +58,7 @@ func playerWithKey(t *testing.T, w *leaguetest.World, name string) *protocol.Lea
 	w.PingOnly(name)
 	q := w.Application(name)
 	q.PlayerMeta.PublicKey = signerOf(name).Public()
-	accepted, err := w.Apply(q)
-	require.NoError(t, err)
+	accepted := mustApply(w, q)
 	require.Equal(t, protocol.StatusAccepted, accepted.Status, "%v", accepted.Reason)
 	return accepted
 }
@@ -70,8 +69,7 @@ func TestRegistrationRecordsTheKey(t *testing.T) {
 		x := w.StartManagerIn(folder, 0, 1, signing)
 		accepted := playerWithKey(t, w, "alpha")
 		w.PingOnly("beta")
-		_, err := w.Apply(w.Application("Beta"))
-		require.NoError(t, err)
+		mustApply(w, w.Application("Beta"))
 		x.Kill()
 		state, _ := w.FoldJournal(folder)
 		assert.Equal(t, map[string]string{"P01": signerOf("alpha").Public()}, state.PublicKeys())
@@ -90,8 +88,7 @@ func TestAgentKeepsItsKey(t *testing.T) {
 		again := func(key string) *protocol.LeagueRegisterResponse {
 			q := w.Application("Alpha")
 			q.AuthToken, q.ConversationID, q.PlayerMeta.PublicKey = first.AuthToken, "conv-again", key
-			response, err := w.Apply(q)
-			require.NoError(t, err)
+			response := mustApply(w, q)
 			return response
 		}
 		rejected := again(signerOf("attacker").Public())
@@ -101,12 +98,10 @@ func TestAgentKeepsItsKey(t *testing.T) {
 		assert.Equal(t, protocol.StatusAccepted, again(signerOf("alpha").Public()).Status)
 
 		w.PingOnly("beta")
-		without, err := w.Apply(w.Application("Beta"))
-		require.NoError(t, err)
+		without := mustApply(w, w.Application("Beta"))
 		q := w.Application("Beta")
 		q.AuthToken, q.ConversationID, q.PlayerMeta.PublicKey = without.AuthToken, "conv-later", signerOf("beta").Public()
-		later, err := w.Apply(q)
-		require.NoError(t, err)
+		later := mustApply(w, q)
 		assert.Equal(t, protocol.StatusAccepted, later.Status)
 		x.Kill()
 		state, _ := w.FoldJournal(folder)
@@ -121,12 +116,10 @@ func TestRepeatedRegistrationWithAnotherKeyGetsNoToken(t *testing.T) {
 		first := playerWithKey(t, w, "alpha")
 		q := w.Application("alpha")
 		q.PlayerMeta.PublicKey = signerOf("alpha").Public()
-		repeated, err := w.Apply(q)
-		require.NoError(t, err)
+		repeated := mustApply(w, q)
 		assert.Equal(t, first.AuthToken, repeated.AuthToken)
 		q.PlayerMeta.PublicKey = signerOf("attacker").Public()
-		other, err := w.Apply(q)
-		require.NoError(t, err)
+		other := mustApply(w, q)
 		assert.Equal(t, protocol.StatusRejected, other.Status)
 		assert.Empty(t, other.AuthToken)
 	})
@@ -137,20 +130,17 @@ func TestLeagueThatRequiresSignaturesRejectsAgentsWithoutThem(t *testing.T) {
 		w.StartManager(0, 1, requiring)
 		w.PingOnly("alpha")
 		w.PingOnly("arbiter")
-		rejected, err := w.Apply(w.Application("Alpha"))
-		require.NoError(t, err)
+		rejected := mustApply(w, w.Application("Alpha"))
 		assert.Equal(t, protocol.StatusRejected, rejected.Status)
 		assert.Contains(t, *rejected.Reason, "player_meta.public_key")
 		q := w.RefereeApplication("Arbiter")
 		q.RefereeMeta.PublicKey = signerOf("arbiter").Public()
-		referee, err := w.ApplyReferee(q)
-		require.NoError(t, err)
+		referee := mustApplyReferee(w, q)
 		assert.Equal(t, protocol.StatusRejected, referee.Status)
 		assert.Contains(t, *referee.Reason, "referee_meta.relays_signatures")
 
 		q.RefereeMeta.RelaysSignatures = true
-		referee, err = w.ApplyReferee(q)
-		require.NoError(t, err)
+		referee = mustApplyReferee(w, q)
 		assert.Equal(t, protocol.StatusAccepted, referee.Status)
 		playerWithKey(t, w, "beta")
 	})
@@ -201,8 +191,7 @@ func signingAgents(t *testing.T, w *leaguetest.World) {
 	}))
 	q := w.RefereeApplication("arbiter")
 	q.RefereeAuth, q.RefereeMeta.RelaysSignatures = protocol.RefereeAuthAccessToken, true
-	accepted, err := w.ApplyReferee(q)
-	require.NoError(t, err)
+	accepted := mustApplyReferee(w, q)
 	require.Equal(t, protocol.StatusAccepted, accepted.Status)
 	w.Unchecked["arbiter"], w.Unchecked["alpha"], w.Unchecked["beta"] = true, true, true
 	w.WaitUntil(w.Now() + 5*leaguetest.Second)
@@ -245,12 +234,9 @@ func TestSignedLeagueFromAssignmentToHead(t *testing.T) {
 
 		lie := signedReport(w, started, "alpha", "beta")
 		lie.Result.Details.Choices = league.Both("P01", lie.Result.Details.Choices[1].Value, "P02", lie.Result.Details.Choices[0].Value)
-		_, err := w.Report(lie)
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-		_, err = w.Report(signedReport(w, journal.Origin, "alpha", "beta"))
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-		_, err = w.Report(signedReport(w, started, "alpha", "beta"))
-		require.NoError(t, err)
+		assertReportRefused(w, lie, protocol.ErrInvalidFieldType, -32602)
+		assertReportRefused(w, signedReport(w, journal.Origin, "alpha", "beta"), protocol.ErrInvalidFieldType, -32602)
+		mustReport(w, signedReport(w, started, "alpha", "beta"))
 		final := x.Finish()
 
 		state, hashes := w.FoldJournal(folder)
@@ -323,8 +309,7 @@ func TestSealCoversEventsAfterTheEnd(t *testing.T) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 2, 1, signing)
 		signingAgents(t, w)
-		_, err := w.Report(signedReport(w, startHash(t, w, folder), "alpha", "beta"))
-		require.NoError(t, err)
+		mustReport(w, signedReport(w, startHash(t, w, folder), "alpha", "beta"))
 		x.Finish()
 		before := x.Manager.Seal()
 		w.PingOnly("elsewhere")
@@ -335,8 +320,7 @@ func TestSealCoversEventsAfterTheEnd(t *testing.T) {
 				a.Stop()
 			}
 		}
-		back, err := w.Apply(q)
-		require.NoError(t, err)
+		back := mustApply(w, q)
 		require.Equal(t, protocol.StatusAccepted, back.Status, "%v", back.Reason)
 		after := x.Manager.Seal()
 		assert.NotEqual(t, before, after)
@@ -358,10 +342,8 @@ func TestResumedLeagueKeepsItsStart(t *testing.T) {
 		}
 		unsigned := signedReport(w, started, "alpha", "beta")
 		unsigned.Signatures = nil
-		_, err := w.Report(unsigned)
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-		_, err = w.Report(signedReport(w, started, "alpha", "beta"))
-		require.NoError(t, err)
+		assertReportRefused(w, unsigned, protocol.ErrInvalidFieldType, -32602)
+		mustReport(w, signedReport(w, started, "alpha", "beta"))
 		x.Finish()
 		assertSealed(t, w, folder, x.Manager.Seal())
 	})
@@ -374,10 +356,8 @@ func TestLeagueWithoutJournalSigns(t *testing.T) {
 		signingAgents(t, w)
 		started := leaguetest.Decode[protocol.MatchAssignment](w.Calls(protocol.StartMatch.Name)[0].Message).Started
 		require.Len(t, started, 64)
-		_, err := w.Report(signedReport(w, started, "beta", "alpha"))
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
-		_, err = w.Report(signedReport(w, started, "alpha", "beta"))
-		require.NoError(t, err)
+		assertReportRefused(w, signedReport(w, started, "beta", "alpha"), protocol.ErrInvalidFieldType, -32602)
+		mustReport(w, signedReport(w, started, "alpha", "beta"))
 		w.Finish()
 		assert.Equal(t, manager.SignedHead{}, w.Manager.Seal())
 	})
@@ -393,14 +373,12 @@ func TestRefereeThatRelaysNothingIsToldNoKeys(t *testing.T) {
 			protocol.Ping.Name:       leaguetest.AnswerWith(map[string]string{"message_type": "PONG", "status": "ok"}),
 			protocol.StartMatch.Name: w.AcceptMatch,
 		}))
-		_, err := w.ApplyReferee(w.RefereeApplication("arbiter"))
-		require.NoError(t, err)
+		mustApplyReferee(w, w.RefereeApplication("arbiter"))
 		w.WaitUntil(5 * leaguetest.Second)
 		assignment := w.Calls(protocol.StartMatch.Name)[0].Message
 		assert.NotContains(t, string(assignment), "public_key")
 		assert.NotContains(t, string(assignment), "started")
-		_, err = w.Report(w.WinReport("REF01"))
-		require.NoError(t, err, "its result is recorded")
+		mustReport(w, w.WinReport("REF01"))
 		w.Finish()
 	})
 }
@@ -416,8 +394,7 @@ func TestJournalHoldsNoPartOfAToken(t *testing.T) {
 			w.PingOnly("alpha")
 			q := w.Application("Alpha")
 			q.ConversationID = "P01/1"
-			accepted, err := w.Apply(q)
-			require.NoError(t, err)
+			accepted := mustApply(w, q)
 			_, secret, _ := strings.Cut(strings.TrimPrefix(accepted.AuthToken, "tok-"), "-")
 			token, err := base64.RawURLEncoding.DecodeString(secret)
 			require.NoError(t, err)

@@ -70,9 +70,7 @@ func TestLateCallsOfTheLeaderBeforeChangeNothing(t *testing.T) {
 			w.RefereeWithFiles("REF01", leaguetest.MemoryFolder(t))
 			w.Players(players)
 			<-succession
-			x.Finish()
-			require.NoError(t, x.CloseFiles())
-			state := w.CheckFiles(folder)
+			state := finish(x)
 			for _, m := range state.Matches() {
 				assert.Len(t, m.Attempts, 1, "%s", m.Report.MatchID)
 			}
@@ -257,8 +255,7 @@ func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
 		assert.Greater(t, w.CountCalls(protocol.UpdateStandings.Name, "phone"), told)
 		from["broadcasts"] = "again"
 		w.Organise(protocol.CommandResume)
-		x.Finish()
-		x.CloseAudited()
+		finish(x)
 		for _, r := range played {
 			doc, err := store.Read[store.Match](x.Folder.Match(leaguetest.LeagueID, r.MatchID))
 			require.NoError(t, err)

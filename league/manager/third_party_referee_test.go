@@ -30,8 +30,7 @@ func thirdPartyReferee(w *leaguetest.World, id string, start leaguetest.Reply) *
 		protocol.StartMatch.Name: start,
 	}
 	w.Open(a, w.ScriptMux(a.Script))
-	answer, err := w.ApplyReferee(w.RefereeApplication(id))
-	require.NoError(w.T, err)
+	answer := mustApplyReferee(w, w.RefereeApplication(id))
 	require.NotNil(w.T, answer.RefereeID)
 	return a
 }
@@ -160,8 +159,7 @@ func TestPlayersLearnThatTheirRefereeDoesNotAuthenticate(t *testing.T) {
 		require.Len(t, again, 2)
 		match := leaguetest.Decode[protocol.RoundAnnouncement](again[1].Message).Matches[0]
 		assert.Equal(t, []string{"R1M1", "REF02", "none"}, []string{match.MatchID, match.RefereeID, match.RefereeAuth})
-		_, err := w.Report(tokenless(w.ReportOf("REF02", "R1M1", nil, "P01", "P02", 1, 1)))
-		assert.NoError(t, err)
+		mustReport(w, tokenless(w.ReportOf("REF02", "R1M1", nil, "P01", "P02", 1, 1)))
 	})
 }
 
@@ -243,9 +241,7 @@ func TestReportWithinStartMatchIsRecorded(t *testing.T) {
 			return w.AcceptMatch(c)
 		})
 		w.Players(2)
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		assert.Empty(t, auditOf(w, x.Folder).Findings)
+		finish(x)
 	})
 }
 
@@ -259,8 +255,7 @@ func TestReregistrationMayChangeRefereeAuthentication(t *testing.T) {
 		for _, auth := range []string{protocol.RefereeAuthNone, protocol.RefereeAuthAccessToken, protocol.RefereeAuthAccessToken, ""} {
 			q := w.RefereeApplication("REF01")
 			q.Sender, q.AuthToken, q.RefereeAuth = "referee:REF01", w.Token("REF01"), auth
-			answer, err := w.ApplyReferee(q)
-			require.NoError(t, err)
+			answer := mustApplyReferee(w, q)
 			assert.Equal(t, protocol.StatusAccepted, answer.Status)
 		}
 		x.Kill()
@@ -307,10 +302,8 @@ func TestResumedLeagueKeepsItsAuthenticationMode(t *testing.T) {
 		x.Kill()
 		x = w.StartManagerIn(folder, 4, 2) // strict now, but the recorded setting applies
 		w.WaitUntil(2 * leaguetest.Second)
-		_, err := w.Report(tokenless(w.ReportOf("REF02", "R1M2", nil, "P03", "P04", 1, 1)))
-		require.NoError(t, err)
-		_, err = w.Report(tokenless(w.WinReport("REF01")))
-		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 5001)
+		mustReport(w, tokenless(w.ReportOf("REF02", "R1M2", nil, "P03", "P04", 1, 1)))
+		assertReportRefused(w, tokenless(w.WinReport("REF01")), protocol.ErrTokenMissing, 5001)
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
 		assert.Equal(t, journal.AuthLenient, state.Created.Auth)
