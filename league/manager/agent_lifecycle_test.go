@@ -1,8 +1,8 @@
 package manager_test
 
 import (
+	"bytes"
 	"cmp"
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -19,7 +19,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
-	"evenodd/league/store/appendfile"
 )
 
 // agentDecisions lists the journal's agent state changes and forfeits in order, for example
@@ -27,7 +26,7 @@ import (
 func agentDecisions(w *leaguetest.World, folder store.Folder) []string {
 	w.T.Helper()
 	list := []string{}
-	_, _, err := appendfile.Lines(strings.NewReader(string(leaguetest.ReadJournal(w, folder))), func(_ int, text []byte) error {
+	for text := range bytes.Lines(leaguetest.ReadJournal(w, folder)) {
 		line := leaguetest.Decode[struct {
 			Type string `json:"type"`
 			Data struct {
@@ -41,9 +40,7 @@ func agentDecisions(w *leaguetest.World, folder store.Folder) []string {
 		case "match_forfeited":
 			list = append(list, line.Data.MatchID+" "+line.Type)
 		}
-		return nil
-	})
-	require.NoError(w.T, err)
+	}
 	return list
 }
 
@@ -65,17 +62,6 @@ func agentLife(w *leaguetest.World, id string) string {
 	_, data := answer(q)
 	life := leaguetest.Decode[protocol.AgentLife](data)
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", life.State, life.Failures, life.StateReason))
-}
-
-// startSeconds returns the seconds at which matches were assigned.
-func startSeconds(w *leaguetest.World) (list []int) {
-	for _, e := range w.Calls(protocol.StartMatch.Name) {
-		if second := int(e.At / leaguetest.Second); !slices.Contains(list, second) {
-			list = append(list, second)
-		}
-	}
-	slices.Sort(list)
-	return list
 }
 
 // withOutage makes a player that waits before each choice. While away is set, it breaks
@@ -104,18 +90,27 @@ func withOutage(away *atomic.Bool, choice time.Duration) leaguetest.Option {
 	}
 }
 
-// sixWithOutage starts six players that take 3 s for each choice. P03 fails while away is
+// playersWithOutage starts players that need a time for each choice. P03 fails while away is
 // set.
-func sixWithOutage(w *leaguetest.World) (away *atomic.Bool) {
+func playersWithOutage(w *leaguetest.World, players int, choice time.Duration) (away *atomic.Bool) {
 	w.T.Helper()
 	away = new(atomic.Bool)
-	for n := 1; n <= 6; n++ {
+	for n := 1; n <= players; n++ {
 		if n == 3 {
-			w.Player(league.PlayerID(n), withOutage(away, 3*leaguetest.Second))
+			w.Player(league.PlayerID(n), withOutage(away, choice))
 		} else {
-			w.Player(league.PlayerID(n), leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
+			w.Player(league.PlayerID(n), leaguetest.WithDelays(0, choice, 0))
 		}
 	}
+	return away
+}
+
+// sixWithOutage is playersWithOutage with six players, of which P03 fails after a second.
+func sixWithOutage(w *leaguetest.World) (away *atomic.Bool) {
+	w.T.Helper()
+	away = playersWithOutage(w, 6, 3*leaguetest.Second)
+	w.WaitUntil(1 * leaguetest.Second)
+	away.Store(true)
 	return away
 }
 
@@ -124,9 +119,7 @@ func TestDeadPlayerIsSuspendedAndForfeits(t *testing.T) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 6, 1)
 		w.RefereeWithFiles("REF01", folder)
-		away := sixWithOutage(w)
-		w.WaitUntil(1 * leaguetest.Second)
-		away.Store(true)
+		sixWithOutage(w)
 		assert.Equal(t, "ACTIVE 0", agentLife(w, "P03"))
 		w.WaitUntil(31 * leaguetest.Second) // round 4: three rounds have cost 8 s and more each
 		assert.Equal(t, "SUSPENDED 4 did not answer in its last 3 matches", agentLife(w, "P03"))
@@ -137,7 +130,9 @@ func TestDeadPlayerIsSuspendedAndForfeits(t *testing.T) {
 		}}, statusWith.Inactive)
 		x.Finish()
 
-		assert.Equal(t, []int{0, 11, 19, 29, 34}, startSeconds(w), "a round with a dead player waits 2 s more for its answer about the match")
+		started := slices.Compact(leaguetest.Seconds(w.Calls(protocol.StartMatch.Name)))
+		assert.Equal(t, []int{0, 11, 19, 29, 34}, started,
+			"a round with a dead player waits 2 s more for its answer about the match")
 		assert.Equal(t, []string{"R1M2 REF01", "R2M1 REF01", "R3M2 REF01", "R4M3 forfeited", "R5M3 forfeited"}, resultsOf(w, "P03"))
 		assert.Equal(t, []string{"P03 agent_suspended", "R4M3 match_forfeited", "R5M3 match_forfeited"}, agentDecisions(w, folder))
 		assert.Len(t, w.Calls(protocol.NotifyRound.Name, "p03"), 3, "a suspended player gets no round announcements")
@@ -184,12 +179,9 @@ func checkForfeits(w *leaguetest.World, folder store.Folder) {
 
 func TestSuspendedPlayerReturnsBeforeTheNextRound(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 6, 1)
-		w.RefereeWithFiles("REF01", folder)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 6, 1)
+		w.RefereeWithFiles("REF01", x.Folder)
 		away := sixWithOutage(w)
-		w.WaitUntil(1 * leaguetest.Second)
-		away.Store(true)
 		w.WaitUntil(30 * leaguetest.Second)
 		away.Store(false)
 		w.WaitUntil(34 * leaguetest.Second)
@@ -204,14 +196,7 @@ func TestSuspendedPlayerReturnsDuringALongRound(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(4, 1, func(o *manager.Options) { o.SuspendAfter = 1 })
 		w.Referee("REF01")
-		away := new(atomic.Bool)
-		for n := 1; n <= 4; n++ {
-			if n == 3 {
-				w.Player("P03", withOutage(away, 25*leaguetest.Second))
-			} else {
-				w.Player(league.PlayerID(n), leaguetest.WithDelays(0, 25*leaguetest.Second, 0))
-			}
-		}
+		away := playersWithOutage(w, 4, 25*leaguetest.Second)
 		w.WaitUntil(1 * leaguetest.Second)
 		away.Store(true)
 		w.WaitUntil(40 * leaguetest.Second) // in the second round
@@ -227,9 +212,8 @@ func TestSuspendedPlayerReturnsDuringALongRound(t *testing.T) {
 // ten failed matches end its participation.
 func TestPlayerThatNeverJoinsIsShutDownAfterTenMatches(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Legs = 4 })
-		w.RefereeWithFiles("REF01", folder)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1, func(o *manager.Options) { o.Legs = 4 })
+		w.RefereeWithFiles("REF01", x.Folder)
 		w.Player("P01")
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
 		w.Player("P03")
@@ -237,7 +221,7 @@ func TestPlayerThatNeverJoinsIsShutDownAfterTenMatches(t *testing.T) {
 		x.Finish()
 		want := slices.Repeat([]string{"P02 agent_suspended", "P02 agent_returned"}, 7)
 		want = append(want, "P02 agent_shutdown", "R11M2 match_forfeited", "R12M2 match_forfeited")
-		assert.Equal(t, want, agentDecisions(w, folder))
+		assert.Equal(t, want, agentDecisions(w, x.Folder))
 		played := slices.DeleteFunc(resultsOf(w, "P02"), func(r string) bool { return strings.HasSuffix(r, "forfeited") })
 		assert.Len(t, played, 10)
 		assert.Equal(t, "SHUTDOWN 12 did not answer in its last 10 matches", agentLife(w, "P02"))
@@ -284,9 +268,7 @@ func TestNextManagerContinuesSuspensions(t *testing.T) {
 			folder := leaguetest.TempFolder(t)
 			x := w.StartManagerIn(folder, 6, 1)
 			w.RefereeWithFiles("REF01", folder)
-			away := sixWithOutage(w)
-			w.WaitUntil(1 * leaguetest.Second)
-			away.Store(true)
+			sixWithOutage(w)
 			w.WaitUntil(moment)
 			x.Kill()
 			w.WaitUntil(moment + leaguetest.Second)
@@ -319,9 +301,7 @@ func TestNextManagerRecordsMissingForfeits(t *testing.T) {
 		const before = 1 + 7 + 7 + 7 + 1 + 3*(2+3*3) + 1 // events: start, three rounds, suspension of P03
 		x := w.StartMortalManager(leaguetest.CrashPoint{Event: before + 1, When: leaguetest.BeforeTelling}, folder, 6, 1)
 		w.RefereeWithFiles("REF01", folder)
-		away := sixWithOutage(w)
-		w.WaitUntil(1 * leaguetest.Second)
-		away.Store(true)
+		sixWithOutage(w)
 		w.WaitUntil(24 * leaguetest.Second)
 		<-x.Died
 		x.RestoreDisk()
@@ -355,29 +335,18 @@ func TestMatchesOfSlowPlayersAreAssignedLast(t *testing.T) {
 	})
 }
 
-// outOfDescriptors is a caller that has no file descriptors left for one method until a
-// given time.
-type outOfDescriptors struct {
-	next   protocol.Caller
-	method string
-	until  time.Duration
-	now    func() time.Duration
-}
-
-func (c *outOfDescriptors) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
-	if r.Method == c.method && c.now() < c.until {
-		return nil, nil, leaguetest.NoDescriptors{}
-	}
-	return c.next.Call(ctx, r)
-}
-
 // A local fault of the manager does not count against the referee.
 func TestLocalFaultOfTheManagerIsNoRefereeFailure(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
 		x := w.StartManagerIn(folder, 4, 2, func(o *manager.Options) {
 			o.SuspendAfter = 1
-			o.Caller = &outOfDescriptors{o.Caller, protocol.StartMatch.Name, 10 * leaguetest.Second, w.Now}
+			o.Caller = failingCaller{o.Caller, func(r protocol.CallRequest) error {
+				if r.Method == protocol.StartMatch.Name && w.Now() < 10*leaguetest.Second {
+					return leaguetest.NoDescriptors{}
+				}
+				return nil
+			}}
 		})
 		w.RefereeWithFiles("REF01", folder)
 		w.RefereeWithFiles("REF02", folder)

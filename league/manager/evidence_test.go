@@ -69,8 +69,7 @@ func TestPlayerIsAskedAfterARestartOfTheManager(t *testing.T) {
 // The manager asks both players of a match that rests on the word of its referee alone.
 func TestBothPlayersAreAskedAboutAStatedResult(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
 		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Player("P01")
 		w.Player("P02", leaguetest.On(protocol.Ping.Name, leaguetest.AnswerWith(map[string]string{"status": "ok"})))
@@ -92,8 +91,7 @@ func TestBothPlayersAreAskedAboutAStatedResult(t *testing.T) {
 // is recorded, and no referee failed.
 func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 3)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 3)
 		w.Referee("REF01")
 		w.Referee("REF02")
 		w.Referee("REF03")
@@ -105,7 +103,7 @@ func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
 		require.Len(t, lost, 1)
 		assert.Equal(t, []any{"REF01", journal.CauseBothAnswer}, []any{lost[0].RefereeID, lost[0].Cause})
 		assert.Zero(t, state.Agents["REF01"].Failures+state.Agents["REF02"].Failures)
-		assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
+		assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
 	})
 }
 
@@ -115,13 +113,9 @@ func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
 	required := func(o *manager.Options) { o.Evidence = journal.GradeRecomputed }
 	for name, status := range map[string]string{"a win": league.StatusWin, "a technical loss": league.StatusTechnicalLoss} {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			x := w.StartManagerIn(folder, 2, 1, required)
-			thirdPartyReferee(w, "REF01", w.AcceptMatch)
-			w.Players(2)
-			w.WaitUntil(leaguetest.Second)
+			x := thirdPartyLeague(w, required)
 			x.Kill()
-			x = w.StartManagerIn(folder, 2, 1) // the journal, not the option, decides
+			x = w.StartManagerIn(x.Folder, 2, 1) // the journal, not the option, decides
 			w.WaitUntil(5 * leaguetest.Second)
 			q := w.WinReport("REF01")
 			q.Result.Details = &protocol.ResultDetails{Status: status}
@@ -216,22 +210,18 @@ func TestReportWithoutTokenTakesNoMatchFromAnother(t *testing.T) {
 func TestLeagueWithoutARefereeThatSendsTokensPauses(t *testing.T) {
 	for name, killed := range map[string]bool{"running": false, "killed in the pause": true} {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			x := w.StartManagerIn(folder, 2, 1)
-			thirdPartyReferee(w, "REF01", w.AcceptMatch)
-			w.Players(2)
-			w.WaitUntil(leaguetest.Second)
+			x := thirdPartyLeague(w)
 			_, err := w.Report(tokenless(w.WinReport("REF01")))
 			require.Error(t, err)
 			w.WaitUntil(60 * leaguetest.Second)
 			assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name), "nothing is tried in a pause")
 			if killed {
 				x.Kill()
-				x = w.StartManagerIn(folder, 2, 1)
+				x = w.StartManagerIn(x.Folder, 2, 1)
 				w.WaitUntil(120 * leaguetest.Second)
 				assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name), "nothing is tried in a pause")
 			}
-			state, _ := w.FoldJournal(folder)
+			state, _ := w.FoldJournal(x.Folder)
 			require.NotNil(t, state.Paused)
 			assert.Equal(t, []string{journal.ByManager, journal.NoToken("REF01")}, []string{state.Paused.By, state.Paused.Reason})
 			_, reason := state.Lifecycle(state.Agents["REF01"])
@@ -250,18 +240,14 @@ func TestLeagueWithoutARefereeThatSendsTokensPauses(t *testing.T) {
 // referee does not answer any more.
 func TestMatchIsRuledWhileTheLeagueWaitsForAToken(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
-		r := thirdPartyReferee(w, "REF01", w.AcceptMatch)
-		w.Players(2)
-		w.WaitUntil(leaguetest.Second)
+		x := thirdPartyLeague(w)
 		_, err := w.Report(tokenless(w.WinReport("REF01")))
 		require.Error(t, err)
 		w.WaitUntil(10 * leaguetest.Second)
-		r.Stop()
+		w.Agents()[1].Stop() // the referee
 		w.Organise(protocol.CommandRule, leaguetest.OfMatch("R1M1"), leaguetest.Winner("P01"))
 		w.WaitUntil(20 * leaguetest.Second)
-		state, _ := w.FoldJournal(folder)
+		state, _ := w.FoldJournal(x.Folder)
 		assert.False(t, state.Open(), "the round is over")
 		w.Organise(protocol.CommandResume)
 		x.Finish()
@@ -292,8 +278,7 @@ func TestResumedLeagueTriesEachReferee(t *testing.T) {
 // whatever it lacks.
 func TestMalformedReportsLoseTheMatch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
 		w.Referee("REF01", w.OnlyAccepting(), leaguetest.WithCapacity(1))
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)

@@ -184,10 +184,9 @@ func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
 // standings.json contains a result within 200 ms.
 func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1)
 		results := func() int {
-			s, err := store.Read[store.Standings](folder.Standings(leaguetest.LeagueID))
+			s, err := store.Read[store.Standings](x.Folder.Standings(leaguetest.LeagueID))
 			require.NoError(t, err)
 			return s.Version
 		}
@@ -210,14 +209,13 @@ func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 // agents.json lists the registered agents with endpoint and state.
 func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 3, 1, func(o *manager.Options) { o.MaxPlayers = 3 })
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 3, 1, func(o *manager.Options) { o.MaxPlayers = 3 })
 		w.Referee("REF01", leaguetest.WithCapacity(2))
 		w.Player("P02")
 		mustApply(w, w.Application("Silent"))
 		w.WaitUntil(leaguetest.Second)
 		agents := func() *store.Agents {
-			doc, err := store.Read[store.Agents](folder.Agents(leaguetest.LeagueID))
+			doc, err := store.Read[store.Agents](x.Folder.Agents(leaguetest.LeagueID))
 			require.NoError(t, err)
 			return doc
 		}
@@ -233,7 +231,7 @@ func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
 		silent := player
 		silent.PlayerID, silent.DisplayName, silent.Endpoint, silent.Answered = "P01", "Silent", "http://silent:8000/mcp", false
 		assert.Equal(t, []store.Agent{silent, player}, agents().Players)
-		raw, err := os.ReadFile(folder.Agents(leaguetest.LeagueID))
+		raw, err := os.ReadFile(x.Folder.Agents(leaguetest.LeagueID))
 		require.NoError(t, err)
 		assert.NotContains(t, string(raw), "tok-")
 
@@ -251,13 +249,9 @@ func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
 // A third-party referee writes no match file here, so the manager writes it with the report.
 func TestMatchFileOfAThirdPartyRefereeIsWrittenWithItsReport(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		w.StartManagerIn(folder, 2, 1)
-		thirdPartyReferee(w, "REF01", w.AcceptMatch)
-		w.Players(2)
-		w.WaitUntil(leaguetest.Second)
+		x := thirdPartyLeague(w)
 		mustReport(w, w.WinReport("REF01"))
-		doc, err := store.Read[store.Match](folder.Match(leaguetest.LeagueID, "R1M1"))
+		doc, err := store.Read[store.Match](x.Folder.Match(leaguetest.LeagueID, "R1M1"))
 		require.NoError(t, err)
 		assert.Equal(t, store.WrittenByManager, doc.WrittenBy)
 		assert.Equal(t, "P01", *doc.Result.WinnerPlayerID)
@@ -294,8 +288,7 @@ func TestRefereeElsewhereDeliversItsTranscripts(t *testing.T) {
 // name must not make the record differ from its digest in the journal.
 func TestNameLikeATokenDoesNotChangeADelivery(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Signatures = journal.SignaturesOptional })
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signed)
 		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
 		name := "tok-p01-" + strings.Repeat("x", 40)
 		p := w.NewPlayerIn("P01", leaguetest.TempFolder(t), func(o *player.Options) { o.Name = name })
@@ -303,7 +296,7 @@ func TestNameLikeATokenDoesNotChangeADelivery(t *testing.T) {
 		w.Player("P02")
 		for _, m := range finish(x).Matches() {
 			assert.NotEmpty(t, m.Report.TranscriptDigest)
-			doc, err := folder.LoadMatch(leaguetest.LeagueID, m.Report.MatchID.String())
+			doc, err := x.Folder.LoadMatch(leaguetest.LeagueID, m.Report.MatchID.String())
 			require.NoError(t, err)
 			assert.Contains(t, []string{doc.PlayerA.DisplayName, doc.PlayerB.DisplayName}, protocol.HiddenToken)
 		}
@@ -352,13 +345,12 @@ func TestBadDeliveryIsRefused(t *testing.T) {
 		{"another attempt", edit(func(text string) string { return strings.ReplaceAll(text, `"attempt":1`, `"attempt":2`) }), time.Second},
 	} {
 		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			x := w.StartManagerIn(folder, 4, 1)
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1)
 			w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, test.reply))
 			w.Players(4)
 			finish(x)
 			assert.Less(t, w.Now(), test.took)
-			doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
+			doc, err := x.Folder.LoadMatch(leaguetest.LeagueID, "R1M1")
 			require.NoError(t, err)
 			assert.Equal(t, store.WrittenByManager, doc.WrittenBy)
 		})

@@ -134,11 +134,10 @@ func TestOrganiserIsToldWhatIsWrongWithACommand(t *testing.T) {
 // no referee has yet.
 func TestSuspendedPlayerForfeitsMatchesThatHaveNotBegun(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Concurrency = 1 })
-		w.RefereeWithFiles("REF01", folder)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1, func(o *manager.Options) { o.Concurrency = 1 })
+		w.RefereeWithFiles("REF01", x.Folder)
 		for n := range 4 {
-			w.PlayerIn(league.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
+			w.PlayerIn(league.PlayerID(n+1), x.Folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
 		}
 		w.WaitUntil(leaguetest.Second) // one match of round 1 runs, the other waits
 		running := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
@@ -164,11 +163,7 @@ func TestSuspendedPlayerForfeitsMatchesThatHaveNotBegun(t *testing.T) {
 // A third-party referee plays a rematch as any match. It names no attempt.
 func TestThirdPartyRefereeConductsARematch(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, lenient)
-		thirdPartyReferee(w, "REF01", w.AcceptMatch)
-		w.Players(2)
-		w.WaitUntil(leaguetest.Second)
+		x := thirdPartyLeague(w, lenient)
 		w.Organise(protocol.CommandPause)
 		report := w.WinReport("REF01")
 		mustReport(w, tokenless(report))

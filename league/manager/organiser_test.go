@@ -25,9 +25,8 @@ func signed(o *manager.Options) { o.Signatures = journal.SignaturesOptional }
 
 func TestPausedLeagueBeginsNoRoundBeforeItIsResumed(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1)
-		w.RefereeWithFiles("REF01", folder)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1)
+		w.RefereeWithFiles("REF01", x.Folder)
 		w.Players(3)
 		w.Player("P04", leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
 		w.WaitUntil(2 * leaguetest.Second) // round 1 runs
@@ -82,9 +81,8 @@ func TestManagerEndsAtOnceWhilePaused(t *testing.T) {
 
 func TestLeagueDoesNotEndWhilePaused(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
-		w.RefereeWithFiles("REF01", folder)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+		w.RefereeWithFiles("REF01", x.Folder)
 		w.Player("P01", leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
 		w.Player("P02")
 		w.WaitUntil(2 * leaguetest.Second)
@@ -110,9 +108,8 @@ func TestLeagueDoesNotEndWhilePaused(t *testing.T) {
 
 func TestRulingEndsARunningMatchAtOnce(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, signed)
-		w.RefereeWithFiles("REF01", folder)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signed)
+		w.RefereeWithFiles("REF01", x.Folder)
 		w.Player("P01", leaguetest.WithDelays(0, 20*leaguetest.Second, 0))
 		w.Player("P02")
 		w.WaitUntil(5 * leaguetest.Second)
@@ -126,7 +123,7 @@ func TestRulingEndsARunningMatchAtOnce(t *testing.T) {
 		assert.Equal(t, "A. Smith", match.Ruled.By)
 		assert.Equal(t, league.StatusTechnicalLoss, match.Report.Status)
 		assert.Empty(t, match.Disputed, "a report after a ruling is refused and no dispute")
-		assert.NotContains(t, w.EventTypes(folder), "match_disputed")
+		assert.NotContains(t, w.EventTypes(x.Folder), "match_disputed")
 		refused := w.Calls(protocol.ReportMatchResult.Name)
 		require.NotEmpty(t, refused)
 		assert.ErrorContains(t, refused[0].Err, "has a result by A. Smith")
@@ -204,8 +201,7 @@ func matchOf(s *journal.State, matchID string) *journal.Match {
 func TestMatchIsNotAssignedAfterItsPlayerIsSuspended(t *testing.T) {
 	for n := range 8 { // the conductor may notice the decision in two places, at random
 		leaguetest.RunInMemory(t, strconv.Itoa(n), func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			x := w.StartManagerIn(folder, 2, 2)
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 2)
 			w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))
 			thirdPartyReferee(w, "REF02", w.AcceptMatch)
 			late := leaguetest.Delayed(4*leaguetest.Second, leaguetest.Normally)
@@ -233,10 +229,9 @@ func TestLeagueEndsWhenEveryPlayerIsWithdrawn(t *testing.T) {
 		{"knockout", 4, &journal.Tournament{Algorithm: pairing.Knockout}},
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			x := w.StartManagerIn(folder, test.players, 1, withTournament(test.format))
-			w.RefereeWithFiles("REF01", folder)
-			playersIn(w, folder, test.players, leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
+			x := w.StartManagerIn(leaguetest.TempFolder(t), test.players, 1, withTournament(test.format))
+			w.RefereeWithFiles("REF01", x.Folder)
+			playersIn(w, x.Folder, test.players, leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
 			w.WaitUntil(2 * leaguetest.Second) // in round 1
 			for n := range test.players {
 				w.Organise(protocol.CommandWithdraw, leaguetest.About(league.PlayerID(n+1)))
@@ -291,15 +286,13 @@ func withTournament(format *journal.Tournament) func(*manager.Options) {
 func TestRequestsOfTheOrganiserAreLimited(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
-		q := &protocol.ToolRequest{}
-		q.AuthToken = w.Manager.AdminToken()
 		for range 100 {
-			_, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+			_, err := getStandings(w, w.Manager.AdminToken())
 			require.NoError(t, err)
 		}
-		_, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		_, err := getStandings(w, w.Manager.AdminToken())
 		leaguetest.AssertRefused(t, err, protocol.ErrRateLimited, 22)
-		_, err = protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		_, err = startLeague(w, w.Manager.AdminToken())
 		leaguetest.AssertRefused(t, err, protocol.ErrRateLimited, 22)
 	})
 }

@@ -2,6 +2,7 @@ package manager_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"time"
@@ -130,9 +131,7 @@ func TestStandingsAndStatusAreAlsoTopLevelMembers(t *testing.T) {
 				assert.JSONEq(t, string(value), string(top), member)
 			}
 		}
-		q := &protocol.ToolRequest{}
-		q.AuthToken = w.Token("P01")
-		r, err := protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		r, err := getStandings(w, w.Token("P01"))
 		require.NoError(t, err)
 		assert.Equal(t, w.Final.FinalStandings, r.Standings)
 		assert.JSONEq(t, string(ask(w, "P01", protocol.QueryStandings)), string(leaguetest.Encode(r.Data)))
@@ -293,8 +292,7 @@ func TestRepeatedRegistrationsAreRateLimited(t *testing.T) {
 // Repeated moves to other endpoints are limited, so that they do not fill the journal.
 func TestEndpointChangesAreRateLimited(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 0, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1)
 		w.PingOnly("alpha")
 		q := w.Application("Alpha")
 		first := mustApply(w, q)
@@ -325,9 +323,36 @@ type forbidden struct{}
 func (forbidden) Error() string { return "10.0.0.7 is not an allowed address" }
 func (forbidden) Unwrap() error { return &transport.ForbiddenError{} }
 
-// failingCaller fails every call.
-type failingCaller struct{ because error }
+// A failingCaller fails the calls for which fails returns an error.
+type failingCaller struct {
+	protocol.Caller
+	fails func(protocol.CallRequest) error
+}
 
-func (n failingCaller) Call(context.Context, protocol.CallRequest) (any, *protocol.Timing, error) {
-	return nil, nil, n.because
+func (c failingCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
+	if err := c.fails(r); err != nil {
+		return nil, nil, err
+	}
+	return c.Caller.Call(ctx, r)
+}
+
+// refusingCaller refuses to call one host.
+func refusingCaller(next protocol.Caller, host string) protocol.Caller {
+	return failingCaller{next, func(r protocol.CallRequest) error {
+		if r.Endpoint == leaguetest.EndpointOf(host) {
+			return forbidden{}
+		}
+		return nil
+	}}
+}
+
+// checkEndpoint finds no host nowhere, and has no answer about the host slow.
+func checkEndpoint(ctx context.Context, endpoint string) error {
+	switch endpoint {
+	case leaguetest.EndpointOf("nowhere"):
+		return errors.New("host nowhere does not exist")
+	case leaguetest.EndpointOf("slow"):
+		<-ctx.Done()
+	}
+	return nil
 }

@@ -43,9 +43,8 @@ func transcriptFor(w *leaguetest.World, token, matchID string, attempt int) (*pr
 
 func TestOrganiserReadsTheLinesOfTheJournal(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
-		w.RefereeWithFiles("REF01", folder)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+		w.RefereeWithFiles("REF01", x.Folder)
 		w.Players(2)
 		x.Finish()
 		token := w.Manager.AdminToken()
@@ -54,7 +53,7 @@ func TestOrganiserReadsTheLinesOfTheJournal(t *testing.T) {
 		assert.Len(t, first.Lines, 3)
 		rest, _ := readAs[protocol.JournalData](w, token, protocol.QueryJournal, protocol.QueryParams{Offset: 4})
 		assert.Equal(t, first.Last, rest.Last)
-		text, err := os.ReadFile(folder.Journal(leaguetest.LeagueID))
+		text, err := os.ReadFile(x.Folder.Journal(leaguetest.LeagueID))
 		require.NoError(t, err)
 		assert.Equal(t, string(text), strings.Join(append(first.Lines, rest.Lines...), "\n")+"\n")
 		behind, _ := readAs[protocol.JournalData](w, token, protocol.QueryJournal, protocol.QueryParams{Offset: rest.Last + 1})
@@ -85,8 +84,7 @@ func TestOnlyTheOrganiserReadsJournalLogsAndTranscripts(t *testing.T) {
 
 func TestOrganiserGetsTranscriptsFromFolderOrReferee(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
 		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
 		w.Players(2)
 		x.Finish()
@@ -94,7 +92,7 @@ func TestOrganiserGetsTranscriptsFromFolderOrReferee(t *testing.T) {
 		delivered, err := transcriptFor(w, token, "R1M1", 0)
 		require.NoError(t, err)
 		assert.Equal(t, 1, delivered.Attempt)
-		require.NoError(t, os.Remove(folder.Match(leaguetest.LeagueID, "R1M1")))
+		require.NoError(t, os.Remove(x.Folder.Match(leaguetest.LeagueID, "R1M1")))
 		asked, err := transcriptFor(w, token, "R1M1", 1)
 		require.NoError(t, err)
 		assert.Equal(t, delivered.Match, asked.Match)
@@ -107,8 +105,7 @@ func TestOrganiserGetsTranscriptsFromFolderOrReferee(t *testing.T) {
 
 func TestViewersGetTranscriptsOfRecordedMatches(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
 		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
 		at := league.Attempt{MatchID: league.MatchID{Round: 1, Number: 1}, Number: 1}
 		w.Players(2, leaguetest.On(protocol.ChooseParity.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
@@ -121,7 +118,7 @@ func TestViewersGetTranscriptsOfRecordedMatches(t *testing.T) {
 		stored, err := w.Manager.ViewTranscript(w.Context, at)
 		require.NoError(t, err)
 		require.NotEmpty(t, stored.Transcript)
-		require.NoError(t, os.Remove(folder.Match(leaguetest.LeagueID, "R1M1")))
+		require.NoError(t, os.Remove(x.Folder.Match(leaguetest.LeagueID, "R1M1")))
 		asked, err := w.Manager.ViewTranscript(w.Context, at)
 		require.NoError(t, err)
 		assert.Equal(t, stored, asked)
@@ -135,8 +132,7 @@ func TestViewersGetTranscriptsOfRecordedMatches(t *testing.T) {
 // Viewers have no credential: many at once cause two calls to referees at a time.
 func TestViewersCauseFewCallsToReferees(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1)
 		var mu sync.Mutex
 		calls, most := 0, 0
 		count := func(change int) {
@@ -154,8 +150,8 @@ func TestViewersCauseFewCallsToReferees(t *testing.T) {
 		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, deliver))
 		w.Players(4)
 		x.Finish()
-		require.NoError(t, os.RemoveAll(folder.Matches(leaguetest.LeagueID)))
-		most = 0 // the calls of the manager for the data folder are over
+		require.NoError(t, os.RemoveAll(x.Folder.Matches(leaguetest.LeagueID)))
+		most = 0 // the calls of the manager for the data x.Folder are over
 		var viewing sync.WaitGroup
 		for match := range 6 {
 			viewing.Go(func() {

@@ -172,8 +172,7 @@ func TestStandingsUpdateMatchesTheSpecification(t *testing.T) { // 003 §8.7 and
 // After three contradictory reports, another referee gets the match.
 func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 2)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 2)
 		w.Referee("REF01", w.OnlyAccepting())
 		// while it has not answered, the match has no result
 		w.Referee("REF02", leaguetest.On(protocol.StartMatch.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)))
@@ -192,7 +191,7 @@ func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
 		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
 		require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
 		assert.Equal(t, "REF01", state.Rounds[0].Matches[0].LostAttempts[0].RefereeID)
-		assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
+		assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
 	})
 }
 
@@ -268,8 +267,7 @@ func TestCorrectedReportCounts(t *testing.T) {
 // notes it.
 func TestContradictoryReportOfTheOnlyRefereeDecidesNothing(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
 		w.Referee("REF01", w.OnlyAccepting())
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
@@ -279,8 +277,8 @@ func TestContradictoryReportOfTheOnlyRefereeDecidesNothing(t *testing.T) {
 		finish(x)
 		r := x.Manager.Results()[0]
 		assert.Equal(t, "DRAW   0 stated", fmt.Sprintf("%s %s %s %d %s", r.Status, r.Winner, r.ChoiceA, r.Number, r.Grade))
-		assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
-		assert.Equal(t, 1, auditOf(w, folder).Stated)
+		assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
+		assert.Equal(t, 1, auditOf(w, x.Folder).Stated)
 	})
 }
 
@@ -288,8 +286,7 @@ func TestContradictoryReportOfTheOnlyRefereeDecidesNothing(t *testing.T) {
 // referee gets the match.
 func TestDoubleTechnicalLossOfReachablePlayersIsRejected(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 2)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 2)
 		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Referee("REF02")
 		w.Players(2, leaguetest.WithDelays(leaguetest.Second, leaguetest.Second, 0))
@@ -319,8 +316,7 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 		{"a consistent report", 5 * leaguetest.Second, (*leaguetest.World).WinReport},
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			x := w.StartManagerIn(folder, 2, 2)
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 2)
 			thirdPartyReferee(w, "REF01", w.AcceptMatch)
 			w.Referee("REF02")
 			// The delays keep REF02 from ending the match at the instant of the verdict: a report that
@@ -375,19 +371,15 @@ func TestRejectedReportSurvivesARestart(t *testing.T) {
 	} {
 		for _, last := range []string{"attempt_lost", "agent_failed"} {
 			leaguetest.RunInMemory(t, test.name+" until "+last, func(t *testing.T, w *leaguetest.World) {
-				folder := leaguetest.TempFolder(t)
-				x := w.StartManagerIn(folder, 2, 1)
-				thirdPartyReferee(w, "REF01", w.AcceptMatch)
-				w.Players(2)
-				w.WaitUntil(leaguetest.Second)
+				x := thirdPartyLeague(w)
 				for range test.times {
 					_, err := w.Report(test.report(w, "REF01"))
 					assert.Equal(t, test.times > 1, err != nil)
 				}
 				w.WaitUntil(2 * leaguetest.Second)
 				x.Kill()
-				cutAfter(t, w, folder, last)
-				x = w.StartManagerIn(folder, 2, 1)
+				cutAfter(t, w, x.Folder, last)
+				x = w.StartManagerIn(x.Folder, 2, 1)
 				for range test.times {
 					w.WaitUntil(w.Now() + 5*leaguetest.Second)
 					_, _ = w.Report(test.report(w, "REF01")) // accepted or not
@@ -396,8 +388,8 @@ func TestRejectedReportSurvivesARestart(t *testing.T) {
 				r := x.Manager.Results()[0]
 				assert.Equal(t, test.want, r.Status+" "+r.Winner)
 				require.NoError(t, x.CloseFiles())
-				assert.Empty(t, auditOf(w, folder).Findings)
-				assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
+				assert.Empty(t, auditOf(w, x.Folder).Findings)
+				assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
 			})
 		}
 	}
@@ -406,13 +398,9 @@ func TestRejectedReportSurvivesARestart(t *testing.T) {
 // A restarted manager also pings the players before it records a double technical loss.
 func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1)
-		thirdPartyReferee(w, "REF01", w.AcceptMatch)
-		w.Players(2)
-		w.WaitUntil(leaguetest.Second)
+		x := thirdPartyLeague(w)
 		x.Kill()
-		x = w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Pace = 30 })
+		x = w.StartManagerIn(x.Folder, 2, 1, func(o *manager.Options) { o.Pace = 30 })
 		w.WaitUntil(10 * leaguetest.Second)
 		assertReportRefused(w, doubleLossReport(w, "REF01"), protocol.ErrInvalidMatchState, 4005)
 		w.WaitUntil(40 * leaguetest.Second)
@@ -420,7 +408,7 @@ func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 		mustReport(w, doubleLossReport(w, "REF01"))
 		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"))
 		finish(x)
-		assert.Contains(t, notedRules(w, folder), audit.RuleDoubt)
+		assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
 	})
 }
 

@@ -1,8 +1,6 @@
 package manager_test
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -115,19 +113,6 @@ func TestAgentWithItsTokenIsReadmitted(t *testing.T) {
 	}
 }
 
-// refusingCaller refuses to call one endpoint.
-type refusingCaller struct {
-	protocol.Caller
-	endpoint string
-}
-
-func (n refusingCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
-	if r.Endpoint == n.endpoint {
-		return nil, nil, forbidden{}
-	}
-	return n.Caller.Call(ctx, r)
-}
-
 // A returning agent may move only to an endpoint that it could register. If it is rejected,
 // it keeps its endpoint.
 func TestAgentMayMoveOnlyToAnEndpointItCouldRegister(t *testing.T) {
@@ -140,13 +125,7 @@ func TestAgentMayMoveOnlyToAnEndpointItCouldRegister(t *testing.T) {
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
 			w.StartManager(0, 1, func(o *manager.Options) {
-				o.Caller = refusingCaller{o.Caller, leaguetest.EndpointOf("secret")}
-				o.CheckEndpoint = func(_ context.Context, endpoint string) error {
-					if endpoint == leaguetest.EndpointOf("nowhere") {
-						return errors.New("host nowhere does not exist")
-					}
-					return nil
-				}
+				o.Caller, o.CheckEndpoint = refusingCaller(o.Caller, "secret"), checkEndpoint
 			})
 			w.Referee("REF01")
 			player := w.Players(2)[1]
@@ -170,13 +149,7 @@ func TestAgentMayMoveOnlyToAnEndpointItCouldRegister(t *testing.T) {
 func TestAgentDroppedDuringReregistrationIsUnknown(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1, func(o *manager.Options) {
-			o.MaxPlayers, o.RegistrationGrace = 1, 10
-			o.CheckEndpoint = func(ctx context.Context, endpoint string) error {
-				if endpoint == leaguetest.EndpointOf("slow") {
-					<-ctx.Done()
-				}
-				return nil
-			}
+			o.MaxPlayers, o.RegistrationGrace, o.CheckEndpoint = 1, 10, checkEndpoint
 		})
 		silent := mustApply(w, w.Application("Silent"))
 		w.WaitUntil(10 * leaguetest.Second)
@@ -228,14 +201,24 @@ func TestRegistrationWithAWrongTokenIsRejected(t *testing.T) {
 	})
 }
 
+// startLeague calls start_league with a token.
+func startLeague(w *leaguetest.World, token string) (*protocol.LeagueStarted, error) {
+	q := &protocol.ToolRequest{}
+	q.AuthToken = token
+	return protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+}
+
+// getStandings calls get_standings with a token.
+func getStandings(w *leaguetest.World, token string) (*protocol.LeagueQueryResponse, error) {
+	q := &protocol.ToolRequest{}
+	q.AuthToken = token
+	return protocol.GetStandings.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+}
+
 func TestStartLeagueNeedsAdminTokenAndAgents(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
-		start := func(token string) (*protocol.LeagueStarted, error) {
-			q := &protocol.ToolRequest{}
-			q.AuthToken = token
-			return protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
-		}
+		start := func(token string) (*protocol.LeagueStarted, error) { return startLeague(w, token) }
 		admin := w.Manager.AdminToken()
 		_, err := start("")
 		leaguetest.AssertRefused(t, err, protocol.ErrTokenMissing, 11)

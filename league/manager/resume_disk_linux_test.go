@@ -57,16 +57,13 @@ func TestReportIsNotAcknowledgedOnAFullDisk(t *testing.T) {
 
 func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 0, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1)
 		w.Referee("REF01")
 		w.Players(2)
 		w.PingOnly("alpha")
 		synctest.Wait() // the agents have answered the manager's pings
 		fillDisk(x)
-		q := &protocol.ToolRequest{}
-		q.AuthToken = x.Manager.AdminToken()
-		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		_, err := startLeague(w, x.Manager.AdminToken())
 		require.Error(t, err)
 		assert.Equal(t, -32603, protocol.AsError(err).RPC)
 		<-x.Done
@@ -74,7 +71,7 @@ func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
 		x.Agent.Stop()
 		require.Error(t, x.CloseFiles())
 
-		x = w.StartManagerIn(folder, 0, 1)
+		x = w.StartManagerIn(x.Folder, 0, 1)
 		assert.Equal(t, "WAITING_FOR_REGISTRATIONS", x.Manager.Status().State)
 		fillDisk(x)
 		_, err = w.Apply(w.Application("Alpha"))
@@ -85,7 +82,7 @@ func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
 		x.Agent.Stop()
 		require.Error(t, x.CloseFiles())
 
-		x = w.StartManagerIn(folder, 3, 1)
+		x = w.StartManagerIn(x.Folder, 3, 1)
 		r := w.Player("Alpha", leaguetest.WithoutID)
 		assert.Equal(t, "P03", r.Player.ID())
 		finish(x)

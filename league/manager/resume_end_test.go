@@ -84,8 +84,7 @@ func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 		next bool // by the next manager
 	}{{"the agent returns while the manager waits", false}, {"the agent returns after a restart of the manager", true}} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			x := w.StartManagerIn(folder, 2, 1)
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
 			w.Referee("REF01")
 			w.Player("P01")
 			absent := true
@@ -97,13 +96,13 @@ func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 			}))
 			x.Finish()
 			informed := func() int {
-				kinds := w.EventTypes(folder)
+				kinds := w.EventTypes(x.Folder)
 				return len(kinds) - 1 - slices.Index(kinds, "completed")
 			}
 			require.Equal(t, 2, informed())
 			if test.next {
 				x.Kill()
-				x = w.StartManagerIn(folder, 2, 1)
+				x = w.StartManagerIn(x.Folder, 2, 1)
 				x.Finish() // P02 is still unreachable
 				require.Equal(t, 2, informed())
 			}
@@ -205,8 +204,8 @@ func TestRunEndsSoonAfterRefusals(t *testing.T) {
 // manager counts from its start.
 func TestRunEndsWithinHalfAMinuteOfTheLastResult(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1, func(o *manager.Options) { o.Broadcast = journal.BroadcastMatch })
+		everyMatch := func(o *manager.Options) { o.Broadcast = journal.BroadcastMatch }
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1, everyMatch)
 		silent := []leaguetest.Option{
 			leaguetest.On(protocol.UpdateStandings.Name, leaguetest.Silent), leaguetest.On(protocol.NotifyRoundCompleted.Name, leaguetest.Silent),
 			leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.Silent), leaguetest.On(protocol.GetMatchTranscript.Name, leaguetest.Silent),
@@ -219,7 +218,7 @@ func TestRunEndsWithinHalfAMinuteOfTheLastResult(t *testing.T) {
 		assert.InDelta(t, 25*leaguetest.Second, took, float64(leaguetest.Second))
 		before := w.Now()
 		require.NoError(t, x.CloseFiles())
-		x = w.StartManagerIn(folder, 4, 1)
+		x = w.StartManagerIn(x.Folder, 4, 1)
 		require.NotNil(t, x.Finish())
 		assert.InDelta(t, 25*leaguetest.Second, w.Now()-before, float64(leaguetest.Second))
 	})

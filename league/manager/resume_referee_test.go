@@ -204,14 +204,13 @@ func refereeWithOtherNonces(w *leaguetest.World, id string, folder store.Folder)
 // A league keeps its recorded settings.
 func TestResumedLeagueKeepsItsSettings(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1)
 		w.Referee("REF01")
 		w.Players(4, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
 		w.WaitUntil(4 * leaguetest.Second)
 		x.Kill()
 		log := w.CaptureLog()
-		x = w.StartManagerIn(folder, 6, 1, func(o *manager.Options) {
+		x = w.StartManagerIn(x.Folder, 6, 1, func(o *manager.Options) {
 			o.Legs, o.Scoring.Win, o.Scoring.Draw, o.Tiebreakers = 2, 7, 5, []string{"wins"}
 		})
 		state := finish(x)

@@ -18,15 +18,14 @@ import (
 // Registrations survive a restart, and registration stays open.
 func TestRegistrationsSurviveARestart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 4, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1)
 		r := w.Referee("REF01")
 		w.Player("P01")
 		w.Player("Somebody", leaguetest.WithoutID)
 		synctest.Wait() // the agents have answered the manager's pings
 		x.Kill()
 		w.WaitUntil(1 * leaguetest.Second)
-		x = w.StartManagerIn(folder, 4, 1)
+		x = w.StartManagerIn(x.Folder, 4, 1)
 		assert.True(t, x.Manager.Resumed())
 		assert.Equal(t, manager.Status{
 			State: decide.StateWaitingForRegistrations, Counts: decide.Counts{Players: 2, Referees: 1},
@@ -123,9 +122,7 @@ func TestStartedLeagueStaysStartedAfterARestart(t *testing.T) {
 		w.Referee("REF01")
 		w.Players(3)
 		synctest.Wait() // the agents have answered the manager's pings
-		q := &protocol.ToolRequest{}
-		q.AuthToken = x.Manager.AdminToken()
-		_, err := protocol.StartLeague.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+		_, err := startLeague(w, x.Manager.AdminToken())
 		require.NoError(t, err)
 		kinds := w.EventTypes(folder)
 		assert.Equal(t, "started", kinds[len(kinds)-1], "the event is durable before the response")
@@ -155,12 +152,11 @@ func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
 		next bool // the manager restarts after the expiry
 	}{{"under the same manager", false}, {"under the next manager", true}} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			x := w.StartManagerIn(folder, 0, 1, withTokenTTL)
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, withTokenTTL)
 			restart := func() {
 				if test.next {
 					x.Kill()
-					x = w.StartManagerIn(folder, 0, 1, withTokenTTL)
+					x = w.StartManagerIn(x.Folder, 0, 1, withTokenTTL)
 				}
 			}
 			w.PingOnly("alpha")
@@ -197,7 +193,7 @@ func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
 			third := mustApply(w, q)
 			assert.Equal(t, w.TokenOf("P01", 3), third.AuthToken)
 			require.NoError(t, statusWith(w, "P01", third.AuthToken))
-			kinds := w.EventTypes(folder)
+			kinds := w.EventTypes(x.Folder)
 			assert.Equal(t, 2, count(kinds, "agent_returned"))
 		})
 	}

@@ -173,9 +173,8 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 
 func TestAgentWithAnotherKeyWaitsUntilItsMatchIsOver(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 0, 1, withRoster(classRoster()))
-		w.RefereeWithFiles("REF01", folder)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, withRoster(classRoster()))
+		w.RefereeWithFiles("REF01", x.Folder)
 		silent := w.NewPlayerIn("laptop", leaguetest.TempFolder(t), func(o *player.Options) { o.RegistrationCode = "code-of-Alice" },
 			leaguetest.WithName("Alice"), leaguetest.WithoutID, leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
 		require.NoError(t, silent.Player.Register(w.Context))

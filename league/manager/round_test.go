@@ -294,11 +294,10 @@ func TestOrganisersTimeReplacesTheManagers(t *testing.T) {
 
 func TestOrganiserStartsTheLeague(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 0, 1)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1)
 		_, err := w.TryToOrganise(protocol.CommandStart)
 		require.ErrorContains(t, err, "0 players and 0 referees have answered: a league needs 2 players and 1 referee")
-		w.RefereeWithFiles("REF01", folder)
+		w.RefereeWithFiles("REF01", x.Folder)
 		w.Player("P01")
 		done := w.Organise(protocol.CommandStart, leaguetest.StartAt(w.Clock.Now().Add(-time.Hour)))
 		assert.Equal(t, "The league starts as soon as enough players and a referee have answered.", done.About)
@@ -314,7 +313,7 @@ func TestOrganiserStartsTheLeague(t *testing.T) {
 		require.ErrorContains(t, err, "the league has started")
 		state := finish(x)
 		assert.Equal(t, time.Hour, startedAt(w, state))
-		assert.Contains(t, strings.Join(w.EventTypes(folder), " "), "decided started")
+		assert.Contains(t, strings.Join(w.EventTypes(x.Folder), " "), "decided started")
 	})
 }
 

@@ -20,8 +20,6 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-func signing(o *manager.Options) { o.Signatures = journal.SignaturesOptional }
-
 func requiring(o *manager.Options) { o.Signatures = journal.SignaturesRequired }
 
 // signerOf is the signing key of an agent.
@@ -65,13 +63,12 @@ func playerWithKey(t *testing.T, w *leaguetest.World, name string) *protocol.Lea
 
 func TestRegistrationRecordsTheKey(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 0, 1, signing)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, signed)
 		accepted := playerWithKey(t, w, "alpha")
 		w.PingOnly("beta")
 		mustApply(w, w.Application("Beta"))
 		x.Kill()
-		state, _ := w.FoldJournal(folder)
+		state, _ := w.FoldJournal(x.Folder)
 		assert.Equal(t, map[string]string{"P01": signerOf("alpha").Public()}, state.PublicKeys())
 		assert.Equal(t, state.Created.ManagerKey, accepted.ManagerKey)
 		assert.True(t, protocol.ValidPublicKey(accepted.ManagerKey))
@@ -82,8 +79,7 @@ func TestRegistrationRecordsTheKey(t *testing.T) {
 // the key.
 func TestAgentKeepsItsKey(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 0, 1, signing)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, signed)
 		first := playerWithKey(t, w, "alpha")
 		again := func(key string) *protocol.LeagueRegisterResponse {
 			q := w.Application("Alpha")
@@ -104,7 +100,7 @@ func TestAgentKeepsItsKey(t *testing.T) {
 		later := mustApply(w, q)
 		assert.Equal(t, protocol.StatusAccepted, later.Status)
 		x.Kill()
-		state, _ := w.FoldJournal(folder)
+		state, _ := w.FoldJournal(x.Folder)
 		assert.Equal(t, map[string]string{"P01": signerOf("alpha").Public()}, state.PublicKeys(), "a key counts only from the beginning")
 	})
 }
@@ -112,7 +108,7 @@ func TestAgentKeepsItsKey(t *testing.T) {
 // The response to a registration is repeated only for the same key: it contains the token.
 func TestRepeatedRegistrationWithAnotherKeyGetsNoToken(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(0, 1, signing)
+		w.StartManager(0, 1, signed)
 		first := playerWithKey(t, w, "alpha")
 		q := w.Application("alpha")
 		q.PlayerMeta.PublicKey = signerOf("alpha").Public()
@@ -170,7 +166,7 @@ func TestChangedConfigurationIsRecorded(t *testing.T) {
 func TestManagerWithAnotherSecretDoesNotResume(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		w.StartManagerIn(folder, 0, 1, signing).Kill()
+		w.StartManagerIn(folder, 0, 1, signed).Kill()
 		other := leaguetest.SecretOf("another manager")
 		x, o := w.OpenManager(leaguetest.CrashPoint{}, folder, 0, 1, func(o *manager.Options) { o.Secret = &other })
 		require.ErrorContains(t, x.Start(o), "manager_key")
@@ -185,14 +181,9 @@ func signingAgents(t *testing.T, w *leaguetest.World) {
 	for _, name := range []string{"alpha", "beta"} {
 		playerWithKey(t, w, name)
 	}
-	w.Open(leaguetest.NewAgent("arbiter", nil), w.ScriptMux(leaguetest.Script{
-		protocol.Ping.Name:       leaguetest.AnswerWith(map[string]string{"message_type": "PONG", "status": "ok"}),
-		protocol.StartMatch.Name: w.AcceptMatch,
-	}))
-	q := w.RefereeApplication("arbiter")
-	q.RefereeAuth, q.RefereeMeta.RelaysSignatures = protocol.RefereeAuthAccessToken, true
-	accepted := mustApplyReferee(w, q)
-	require.Equal(t, protocol.StatusAccepted, accepted.Status)
+	thirdPartyReferee(w, "arbiter", w.AcceptMatch, func(q *protocol.RefereeRegisterRequest) {
+		q.RefereeAuth, q.RefereeMeta.RelaysSignatures = protocol.RefereeAuthAccessToken, true
+	})
 	w.Unchecked["arbiter"], w.Unchecked["alpha"], w.Unchecked["beta"] = true, true, true
 	w.WaitUntil(w.Now() + 5*leaguetest.Second)
 }
@@ -306,10 +297,9 @@ func TestRepeatedEndOfARoundHasTheHeadOfThatRound(t *testing.T) {
 // An event after the end, such as the return of an agent, is covered as well.
 func TestSealCoversEventsAfterTheEnd(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, signing)
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signed)
 		signingAgents(t, w)
-		mustReport(w, signedReport(w, startHash(t, w, folder), "alpha", "beta"))
+		mustReport(w, signedReport(w, startHash(t, w, x.Folder), "alpha", "beta"))
 		x.Finish()
 		before := x.Manager.Seal()
 		w.PingOnly("elsewhere")
@@ -324,14 +314,14 @@ func TestSealCoversEventsAfterTheEnd(t *testing.T) {
 		require.Equal(t, protocol.StatusAccepted, back.Status, "%v", back.Reason)
 		after := x.Manager.Seal()
 		assert.NotEqual(t, before, after)
-		assertSealed(t, w, folder, after)
+		assertSealed(t, w, x.Folder, after)
 	})
 }
 
 func TestResumedLeagueKeepsItsStart(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 1, signing)
+		x := w.StartManagerIn(folder, 2, 1, signed)
 		signingAgents(t, w)
 		started := startHash(t, w, folder)
 		x.Kill()
@@ -352,7 +342,7 @@ func TestResumedLeagueKeepsItsStart(t *testing.T) {
 // Without a journal, `started` is the hash of the line that would begin one.
 func TestLeagueWithoutJournalSigns(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 1, signing)
+		w.StartManager(2, 1, signed)
 		signingAgents(t, w)
 		started := leaguetest.Decode[protocol.MatchAssignment](w.Calls(protocol.StartMatch.Name)[0].Message).Started
 		require.Len(t, started, 64)
@@ -365,15 +355,10 @@ func TestLeagueWithoutJournalSigns(t *testing.T) {
 
 func TestRefereeThatRelaysNothingIsToldNoKeys(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 1, signing)
-		w.PingOnly("alpha")
+		w.StartManager(2, 1, signed)
 		playerWithKey(t, w, "alpha")
 		playerWithKey(t, w, "beta")
-		w.Open(leaguetest.NewAgent("arbiter", nil), w.ScriptMux(leaguetest.Script{
-			protocol.Ping.Name:       leaguetest.AnswerWith(map[string]string{"message_type": "PONG", "status": "ok"}),
-			protocol.StartMatch.Name: w.AcceptMatch,
-		}))
-		mustApplyReferee(w, w.RefereeApplication("arbiter"))
+		thirdPartyReferee(w, "arbiter", w.AcceptMatch)
 		w.WaitUntil(5 * leaguetest.Second)
 		assignment := w.Calls(protocol.StartMatch.Name)[0].Message
 		assert.NotContains(t, string(assignment), "public_key")
@@ -389,8 +374,7 @@ func TestRefereeThatRelaysNothingIsToldNoKeys(t *testing.T) {
 func TestJournalHoldsNoPartOfAToken(t *testing.T) {
 	for _, leagueID := range []string{"registration", "evenodd-registration-v2", "evenodd-token-v2"} {
 		leaguetest.RunInMemory(t, leagueID, func(t *testing.T, w *leaguetest.World) {
-			folder := leaguetest.TempFolder(t)
-			x := w.StartManagerIn(folder, 0, 1, func(o *manager.Options) { o.LeagueID = leagueID })
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, func(o *manager.Options) { o.LeagueID = leagueID })
 			w.PingOnly("alpha")
 			q := w.Application("Alpha")
 			q.ConversationID = "P01/1"
@@ -399,7 +383,7 @@ func TestJournalHoldsNoPartOfAToken(t *testing.T) {
 			token, err := base64.RawURLEncoding.DecodeString(secret)
 			require.NoError(t, err)
 			x.Kill()
-			state, _ := w.FoldJournal(folder)
+			state, _ := w.FoldJournal(x.Folder)
 			published, err := hex.DecodeString(state.Agents["P01"].Registration)
 			require.NoError(t, err)
 			require.Len(t, published, 16)

@@ -22,7 +22,9 @@ import (
 func lenient(o *manager.Options) { o.Auth = journal.AuthLenient }
 
 // thirdPartyReferee registers a referee that accepts matches and does not use access tokens.
-func thirdPartyReferee(w *leaguetest.World, id string, start leaguetest.Reply) *leaguetest.Agent {
+func thirdPartyReferee(
+	w *leaguetest.World, id string, start leaguetest.Reply, change ...func(*protocol.RefereeRegisterRequest),
+) {
 	w.T.Helper()
 	a := leaguetest.NewAgent(id, nil)
 	a.Script = leaguetest.Script{
@@ -30,9 +32,22 @@ func thirdPartyReferee(w *leaguetest.World, id string, start leaguetest.Reply) *
 		protocol.StartMatch.Name: start,
 	}
 	w.Open(a, w.ScriptMux(a.Script))
-	answer := mustApplyReferee(w, w.RefereeApplication(id))
-	require.NotNil(w.T, answer.RefereeID)
-	return a
+	q := w.RefereeApplication(id)
+	for _, set := range change {
+		set(q)
+	}
+	require.NotNil(w.T, mustApplyReferee(w, q).RefereeID)
+}
+
+// thirdPartyLeague starts a league of two players. Its only referee accepts the match, does not use access tokens,
+// and leaves the report to the test.
+func thirdPartyLeague(w *leaguetest.World, change ...func(*manager.Options)) *leaguetest.ManagerRun {
+	w.T.Helper()
+	x := w.StartManagerIn(leaguetest.TempFolder(w.T), 2, 1, change...)
+	thirdPartyReferee(w, "REF01", w.AcceptMatch)
+	w.Players(2)
+	w.WaitUntil(leaguetest.Second)
+	return x
 }
 
 // tokenless removes the token of a report.
@@ -261,13 +276,7 @@ func TestReregistrationMayChangeRefereeAuthentication(t *testing.T) {
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
 		assert.False(t, state.Agents["REF01"].ShowsAccessTokens())
-		returned := 0
-		for _, kind := range w.EventTypes(x.Folder) {
-			if kind == "agent_returned" {
-				returned++
-			}
-		}
-		assert.Equal(t, 2, returned, "only changes are recorded")
+		assert.Equal(t, 2, count(w.EventTypes(x.Folder), "agent_returned"), "only changes are recorded")
 	})
 }
 
