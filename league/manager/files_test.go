@@ -78,38 +78,32 @@ func rewrite(t *testing.T, path string, change func(string) string) {
 	require.NoError(t, os.WriteFile(path, []byte(changed), 0o600))
 }
 
+// A lock file looks like the remains of a crash, so that operators remove it. That admits no second manager.
 func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
-	folder := folderWithLeague(t)
-	first, _, err := manager.OpenFiles(folder, leagueID, false, nil)
-	require.NoError(t, err)
-	for _, fresh := range []bool{false, true} {
-		_, _, err = manager.OpenFiles(folder, leagueID, fresh, nil)
-		var locked *store.LockedError
-		require.ErrorAs(t, err, &locked)
-		assert.Contains(t, locked.Path, leagueID)
-		assert.FileExists(t, folder.Journal(leagueID), "the journal is not moved")
+	for name, removed := range map[string]bool{"with its lock file": false, "with a removed lock file": true} {
+		t.Run(name, func(t *testing.T) {
+			folder := folderWithLeague(t)
+			first, _, err := manager.OpenFiles(folder, leagueID, false, nil)
+			require.NoError(t, err)
+			lock := filepath.Join(string(folder), "private", leagueID+".lock")
+			for _, fresh := range []bool{false, true} {
+				want := lock
+				if removed {
+					require.NoError(t, os.Remove(lock))
+					want = folder.Journal(leagueID)
+				}
+				_, archived, err := manager.OpenFiles(folder, leagueID, fresh, nil)
+				var locked *store.LockedError
+				require.ErrorAs(t, err, &locked)
+				assert.Equal(t, want, locked.Path)
+				assert.Empty(t, archived)
+				assert.FileExists(t, folder.Journal(leagueID), "the journal is not moved")
+			}
+			require.NoError(t, openAndClose(folder, "another_league"), "another league is not locked")
+			require.NoError(t, first.Close())
+			require.NoError(t, openAndClose(folder, leagueID))
+		})
 	}
-	require.NoError(t, openAndClose(folder, "another_league"), "another league is not locked")
-	require.NoError(t, first.Close())
-	require.NoError(t, openAndClose(folder, leagueID))
-}
-
-// A lock file looks like the remains of a crash, so that operators remove it.
-func TestRemovedLockFileAdmitsNoSecondManager(t *testing.T) {
-	folder := folderWithLeague(t)
-	first, _, err := manager.OpenFiles(folder, leagueID, false, nil)
-	require.NoError(t, err)
-	for _, fresh := range []bool{false, true} {
-		require.NoError(t, os.Remove(filepath.Join(string(folder), "private", leagueID+".lock")))
-		_, archived, err := manager.OpenFiles(folder, leagueID, fresh, nil)
-		var locked *store.LockedError
-		require.ErrorAs(t, err, &locked)
-		assert.Equal(t, folder.Journal(leagueID), locked.Path)
-		assert.Empty(t, archived)
-		assert.FileExists(t, folder.Journal(leagueID), "the journal is not moved")
-	}
-	require.NoError(t, first.Close())
-	require.NoError(t, openAndClose(folder, leagueID))
 }
 
 func TestOpenFilesRejectsDamagedFiles(t *testing.T) {

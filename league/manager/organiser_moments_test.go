@@ -56,9 +56,7 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 					w.RefereeWithFiles("REF01", folder)
 				}
 				w.RefereeWithFiles("REF02", folder)
-				for n := range 4 {
-					w.PlayerIn(league.PlayerID(n+1), folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
-				}
+				playersIn(w, folder, 4, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
 				switch moment { // a round takes two seconds, and the pause five
 				case running:
 					w.WaitUntil(6 * leaguetest.Second)
@@ -136,9 +134,7 @@ func TestSuspendedPlayerForfeitsMatchesThatHaveNotBegun(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1, func(o *manager.Options) { o.Concurrency = 1 })
 		w.RefereeWithFiles("REF01", x.Folder)
-		for n := range 4 {
-			w.PlayerIn(league.PlayerID(n+1), x.Folder, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
-		}
+		playersIn(w, x.Folder, 4, leaguetest.WithDelays(0, 2*leaguetest.Second, 0))
 		w.WaitUntil(leaguetest.Second) // one match of round 1 runs, the other waits
 		running := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
 		other := "R1M2"

@@ -18,16 +18,16 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
-	"evenodd/league/store"
 )
 
 // readAs sends a query with the admin token, and decodes the data of the response.
-func readAs[T any](w *leaguetest.World, token, queryType string, params protocol.QueryParams) (*T, *protocol.LeagueQueryResponse) {
+func readAs[T any](
+	w *leaguetest.World, queryType string, params protocol.QueryParams,
+) (*T, *protocol.LeagueQueryResponse) {
 	w.T.Helper()
-	q := &protocol.LeagueQuery{LeagueID: leaguetest.LeagueID, QueryType: queryType, QueryParams: params}
-	q.Envelope = protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeLeagueQuery, "conv-organiser")
-	q.AuthToken = token
-	r, err := protocol.Query.Call(w.Context, w.Untrusted, w.ManagerPeer(), q)
+	q := w.Query("", queryType)
+	q.Sender, q.AuthToken, q.QueryParams = protocol.ManagerSender, w.Manager.AdminToken(), params
+	r, err := q.Send()
 	require.NoError(w.T, err)
 	data := new(T)
 	require.NoError(w.T, json.Unmarshal(leaguetest.Encode(r.Data), data))
@@ -47,18 +47,17 @@ func TestOrganiserReadsTheLinesOfTheJournal(t *testing.T) {
 		w.RefereeWithFiles("REF01", x.Folder)
 		w.Players(2)
 		x.Finish()
-		token := w.Manager.AdminToken()
-		first, _ := readAs[protocol.JournalData](w, token, protocol.QueryJournal, protocol.QueryParams{Limit: 3})
+		first, _ := readAs[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Limit: 3})
 		assert.Equal(t, 1, first.First)
 		assert.Len(t, first.Lines, 3)
-		rest, _ := readAs[protocol.JournalData](w, token, protocol.QueryJournal, protocol.QueryParams{Offset: 4})
+		rest, _ := readAs[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Offset: 4})
 		assert.Equal(t, first.Last, rest.Last)
 		text, err := os.ReadFile(x.Folder.Journal(leaguetest.LeagueID))
 		require.NoError(t, err)
 		assert.Equal(t, string(text), strings.Join(append(first.Lines, rest.Lines...), "\n")+"\n")
-		behind, _ := readAs[protocol.JournalData](w, token, protocol.QueryJournal, protocol.QueryParams{Offset: rest.Last + 1})
+		behind, _ := readAs[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Offset: rest.Last + 1})
 		assert.Empty(t, behind.Lines)
-		status, _ := readAs[protocol.StatusData](w, token, protocol.QueryStatus, protocol.QueryParams{})
+		status, _ := readAs[protocol.StatusData](w, protocol.QueryStatus, protocol.QueryParams{})
 		assert.Equal(t, "LEAGUE_COMPLETED", status.State)
 	})
 }
@@ -173,9 +172,9 @@ func TestOrganiserReadsTheLogOfAnAgent(t *testing.T) {
 		log := filepath.Join(folder.LeagueLogs(leaguetest.LeagueID), "league.log.jsonl")
 		require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o755))
 		require.NoError(t, os.WriteFile(log, []byte(`{"id":"P01","at":1}`+"\n"+`{"id":"P02"}`+"\n"), 0o600))
-		read, _ := readAs[protocol.AgentLogData](w, w.Manager.AdminToken(), protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P01"})
+		read, _ := readAs[protocol.AgentLogData](w, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P01"})
 		assert.Equal(t, &protocol.AgentLogData{AgentID: "P01", Lines: []string{`{"id":"P01","at":1}`}}, read)
-		_, no := readAs[protocol.AgentLogData](w, w.Manager.AdminToken(), protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P09"})
+		_, no := readAs[protocol.AgentLogData](w, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P09"})
 		assert.Equal(t, "E005", no.Error.ErrorCode)
 	})
 }
@@ -257,24 +256,22 @@ func TestOnlyRecordedMatchesAreRead(t *testing.T) {
 
 // The manager keeps the draws of old rounds only in the journal.
 func TestMatchOfAnOldRoundIsReadWithItsDraw(t *testing.T) {
-	start := func(w *leaguetest.World, change ...func(*manager.Options)) func() {
-		w.StartManager(4, 1, change...)
-		return func() { w.Finish() }
-	}
-	for _, tt := range []struct {
-		name  string
-		start func(*leaguetest.World) (finish func())
-		draw  bool
-	}{
-		{"events in memory", func(w *leaguetest.World) func() { return start(w, keepsEvents) }, true},
-		{"a journal", func(w *leaguetest.World) func() {
-			x := w.StartManagerIn(store.Folder(w.T.TempDir()), 4, 1)
-			return func() { x.Finish() }
-		}, true},
-		{"no events", func(w *leaguetest.World) func() { return start(w) }, false},
+	const noEvents = "no events"
+	for name, start := range map[string]func(*leaguetest.World) (finish func() *protocol.LeagueCompleted){
+		"events in memory": func(w *leaguetest.World) func() *protocol.LeagueCompleted {
+			w.StartManager(4, 1, keepsEvents)
+			return w.Finish
+		},
+		"a journal": func(w *leaguetest.World) func() *protocol.LeagueCompleted {
+			return w.StartManagerIn(leaguetest.TempFolder(w.T), 4, 1).Finish
+		},
+		noEvents: func(w *leaguetest.World) func() *protocol.LeagueCompleted {
+			w.StartManager(4, 1)
+			return w.Finish
+		},
 	} {
-		leaguetest.RunInMemory(t, tt.name, func(t *testing.T, w *leaguetest.World) {
-			finish := tt.start(w)
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			finish := start(w)
 			w.Referee("REF01")
 			w.Players(4)
 			finish()
@@ -282,7 +279,7 @@ func TestMatchOfAnOldRoundIsReadWithItsDraw(t *testing.T) {
 				x := recordedMatch(w, id)
 				assert.NotEmpty(t, x.Reason, id)
 				assert.Len(t, x.Score, 2, id)
-				if tt.draw || id == "R3M2" {
+				if name != noEvents || id == "R3M2" {
 					require.NotNil(t, x.Draw, id)
 					assert.Equal(t, w.Nonce(id).Hex(), x.Draw.Nonce)
 				}

@@ -151,14 +151,11 @@ func TestUnreportedMatchIsReassigned(t *testing.T) {
 }
 
 func TestFirstOfTwoReportsCounts(t *testing.T) {
-	for _, test := range []struct {
-		name  string
-		order []string
-	}{
-		{"after the report of the second referee it is rejected", []string{"REF02", "REF01"}},
-		{"before the report of the second referee it counts", []string{"REF01", "REF02"}},
+	for name, order := range map[string][]string{
+		"after the report of the second referee it is rejected": {"REF02", "REF01"},
+		"before the report of the second referee it counts":     {"REF01", "REF02"},
 	} {
-		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			w.StartManager(4, 3)
 			for n := range 3 {
 				w.Referee(league.RefereeID(n+1), w.OnlyAccepting())
@@ -170,13 +167,13 @@ func TestFirstOfTwoReportsCounts(t *testing.T) {
 				"R1M1 ref02 attempt 2 at 3m47s", "R1M2 ref03 attempt 2 at 3m47s",
 			}, w.AssignmentLog())
 			assertReportRefused(w, w.WinReport("REF03"), protocol.ErrMatchNotFound, 5002)
-			mustReport(w, w.WinReport(test.order[0]))
-			other := w.WinReport(test.order[1])
+			mustReport(w, w.WinReport(order[0]))
+			other := w.WinReport(order[1])
 			number := 6
 			other.Result.Details.DrawnNumber = &number
 			assertReportRefused(w, other, protocol.ErrDuplicateReport, 5003)
 			assert.Equal(t, 1, w.Manager.Status().Recorded)
-			assert.Equal(t, test.order[0], w.Manager.Results()[0].RefereeID)
+			assert.Equal(t, order[0], w.Manager.Results()[0].RefereeID)
 			assert.Equal(t, 8, w.Manager.Results()[0].Number)
 		})
 	}

@@ -39,22 +39,6 @@ func assertReportRefused(
 	return protocol.AsError(err)
 }
 
-func TestReportIsIdempotent(t *testing.T) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartReporting()
-		for range 2 {
-			ack, err := w.Report(w.WinReport("REF01"))
-			require.NoError(t, err)
-			assert.Equal(t, protocol.StatusAccepted, ack.Status)
-			assert.Equal(t, "R1M1", ack.MatchID)
-			assert.Equal(t, 1, ack.RoundID)
-			assert.Equal(t, 1, w.Manager.Status().Recorded)
-			assert.Equal(t, 1, w.Manager.Standings()[0].Played)
-			assert.Equal(t, 3, w.Manager.Standings()[0].Points)
-		}
-	})
-}
-
 func TestInvalidReportIsRejected(t *testing.T) {
 	for _, test := range []struct {
 		name   string
@@ -89,13 +73,17 @@ func TestInvalidReportIsRejected(t *testing.T) {
 func TestSecondReportMustAgreeWithTheFirst(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartReporting()
-		mustReport(w, w.WinReport("REF01"))
-		same, other := w.WinReport("REF01"), w.WinReport("REF01")
-		same.Result.Score, same.Result.Details.Reason = league.Both("P01", 1, "P02", 0), "in other words"
-		mustReport(w, same)
-		winner := "P02"
-		other.Result.Winner = &winner
-		assertReportRefused(w, other, protocol.ErrDuplicateReport, 5003)
+		similar := w.WinReport("REF01")
+		similar.Result.Score, similar.Result.Details.Reason = league.Both("P01", 1, "P02", 0), "in other words"
+		for _, same := range []*protocol.MatchResultReport{w.WinReport("REF01"), w.WinReport("REF01"), similar} {
+			ack, err := w.Report(same)
+			require.NoError(t, err)
+			assert.Equal(t, []any{protocol.StatusAccepted, "R1M1", 1}, []any{ack.Status, ack.MatchID, ack.RoundID})
+			assert.Equal(t, 1, w.Manager.Status().Recorded)
+			first := w.Manager.Standings()[0]
+			assert.Equal(t, []int{1, 3}, []int{first.Played, first.Points})
+		}
+		assertReportRefused(w, w.ContradictoryReport("REF01"), protocol.ErrDuplicateReport, 5003)
 		assert.Equal(t, decide.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
 			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", Number: 8, ChoiceA: "even", ChoiceB: "odd",

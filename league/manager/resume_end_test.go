@@ -21,11 +21,6 @@ import (
 	"evenodd/transport"
 )
 
-// countCalls counts all recorded calls.
-func countCalls(w *leaguetest.World) int {
-	return len(w.Recorder.All(func(*leaguetest.Exchange) bool { return true }))
-}
-
 func TestRestartOfACompletedLeagueChangesNothing(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := leaguetest.TempFolder(t)
@@ -36,7 +31,8 @@ func TestRestartOfACompletedLeagueChangesNothing(t *testing.T) {
 		require.NoError(t, x.CloseFiles())
 		x.Agent.Stop()
 		w.CheckFiles(folder)
-		before, calls := string(leaguetest.ReadJournal(w, folder)), countCalls(w)
+		all := func(*leaguetest.Exchange) bool { return true }
+		before, calls := string(leaguetest.ReadJournal(w, folder)), w.Recorder.All(all)
 		for range 2 {
 			w.WaitUntil(w.Now() + leaguetest.Second)
 			x = w.StartManagerIn(folder, 4, 1)
@@ -46,7 +42,7 @@ func TestRestartOfACompletedLeagueChangesNothing(t *testing.T) {
 		}
 		assert.Equal(t, before, string(leaguetest.ReadJournal(w, folder)))
 		w.CheckFiles(folder)
-		assert.Equal(t, calls, countCalls(w), "no further calls")
+		assert.Len(t, w.Recorder.All(all), len(calls), "no further calls")
 	})
 }
 
@@ -79,11 +75,8 @@ func TestMissingFilesOfACompletedLeagueAreRestored(t *testing.T) {
 // An agent that is unreachable at the end learns it once after its return, from this manager
 // or the next one.
 func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		next bool // by the next manager
-	}{{"the agent returns while the manager waits", false}, {"the agent returns after a restart of the manager", true}} {
-		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+	for name, restarts := range map[string]bool{"while the manager waits": false, "after its restart": true} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
 			w.Referee("REF01")
 			w.Player("P01")
@@ -100,7 +93,7 @@ func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 				return len(kinds) - 1 - slices.Index(kinds, "completed")
 			}
 			require.Equal(t, 2, informed())
-			if test.next {
+			if restarts {
 				x.Kill()
 				x = w.StartManagerIn(x.Folder, 2, 1)
 				x.Finish() // P02 is still unreachable
@@ -228,46 +221,45 @@ func TestRunEndsWithinHalfAMinuteOfTheLastResult(t *testing.T) {
 // query meanwhile, and also from a manager that was restarted.
 func TestTranscriptsComeBeforeTheEndOfTheLeague(t *testing.T) {
 	for _, restarts := range []bool{false, true} {
-		t.Run(fmt.Sprintf("restarts=%t", restarts), func(t *testing.T) { transcriptsComeBeforeTheEnd(t, restarts) })
-	}
-}
-
-func transcriptsComeBeforeTheEnd(t *testing.T, restarts bool) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
-		var x *leaguetest.ManagerRun
-		x = w.StartManagerIn(folder, 2, 1, func(o *manager.Options) {
-			o.Over = func(*protocol.LeagueCompleted) {
-				if restarts {
-					x.Cancel()
-					time.Sleep(time.Second) // the manager has noticed
+		leaguetest.RunOnWire(t, fmt.Sprintf("restarts=%t", restarts), func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			var x *leaguetest.ManagerRun
+			x = w.StartManagerIn(folder, 2, 1, func(o *manager.Options) {
+				o.Over = func(*protocol.LeagueCompleted) {
+					if restarts {
+						x.Cancel()
+						time.Sleep(time.Second) // the manager has noticed
+					}
 				}
+			})
+			asked := false
+			deliver := func(c *leaguetest.Call) (jsontext.Value, error) {
+				_, err := w.Query("REF01", protocol.QueryStatus).Send()
+				assert.NoError(t, err)
+				time.Sleep(3 * time.Second)
+				asked = true
+				return c.OwnAnswer()
 			}
+			end := func(c *leaguetest.Call) (jsontext.Value, error) {
+				assert.True(t, asked, "the transcript is delivered before the end")
+				return c.OwnAnswer()
+			}
+			w.RefereeWithFiles("REF01", leaguetest.TempFolder(t),
+				leaguetest.On(protocol.GetMatchTranscript.Name, deliver), leaguetest.On(protocol.NotifyLeagueCompleted.Name, end))
+			w.Players(2)
+			if restarts {
+				<-x.Done
+				assert.Zero(t, w.CountCalls(protocol.GetMatchTranscript.Name, "ref01"))
+				require.NoError(t, x.CloseFiles())
+				x = w.StartManagerIn(folder, 2, 1)
+			}
+			require.NotNil(t, x.Finish())
+			assert.Equal(t, 1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "ref01"))
+			doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
+			require.NoError(t, err)
+			assert.NotEmpty(t, doc.Transcript)
 		})
-		asked := false
-		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-			_, err := w.Query("REF01", protocol.QueryStatus).Send()
-			assert.NoError(t, err)
-			time.Sleep(3 * time.Second)
-			asked = true
-			return c.OwnAnswer()
-		}), leaguetest.On(protocol.NotifyLeagueCompleted.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-			assert.True(t, asked, "the transcript is delivered before the end")
-			return c.OwnAnswer()
-		}))
-		w.Players(2)
-		if restarts {
-			<-x.Done
-			assert.Zero(t, w.CountCalls(protocol.GetMatchTranscript.Name, "ref01"))
-			require.NoError(t, x.CloseFiles())
-			x = w.StartManagerIn(folder, 2, 1)
-		}
-		require.NotNil(t, x.Finish())
-		assert.Equal(t, 1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "ref01"))
-		doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
-		require.NoError(t, err)
-		assert.NotEmpty(t, doc.Transcript)
-	})
+	}
 }
 
 // The manager does not call an agent for ever at whose endpoint nothing listens. An agent that

@@ -40,11 +40,8 @@ func TestReportBeforeTheRoundContinuesIsRecorded(t *testing.T) {
 
 // A manager that is down during a whole match gets the result after its restart.
 func TestResultIsReportedToTheRestartedManager(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		too  bool // the referee also dies after the match
-	}{{"the referee retries", false}, {"the referee died meanwhile", true}} {
-		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+	for name, died := range map[string]bool{"the referee retries": false, "the referee died meanwhile": true} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 			x := w.StartManagerIn(folder, 2, 1)
 			r := w.RefereeWithFiles("REF01", files)
@@ -53,12 +50,12 @@ func TestResultIsReportedToTheRestartedManager(t *testing.T) {
 			x.Kill()
 			w.WaitUntil(6 * leaguetest.Second)
 			require.Equal(t, []string{leaguetest.AttemptFile(1)}, leaguetest.MatchFiles(t, files))
-			if test.too {
+			if died {
 				r.StopReferee()
 			}
 			w.WaitUntil(60 * leaguetest.Second)
 			x = w.StartManagerIn(folder, 2, 1)
-			if test.too {
+			if died {
 				w.RefereeWithFiles("REF01", files)
 			}
 			assert.Equal(t, 1, finish(x).Rounds[0].Matches[0].Report.Number)
@@ -106,11 +103,8 @@ func TestReturningRefereeGetsItsMatchImmediately(t *testing.T) {
 
 // A referee that stays unreachable loses its match and gets matches again after its return.
 func TestUnreachableRefereeIsSuspended(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		next bool // a restarted manager reads it from the journal
-	}{{"under the same manager", false}, {"under the next manager", true}} {
-		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+	for name, restarts := range map[string]bool{"under the same manager": false, "under the next manager": true} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 			suspendAfterOne := func(o *manager.Options) { o.SuspendAfter = 1 }
 			x := w.StartManagerIn(folder, 4, 2, suspendAfterOne)
@@ -122,7 +116,7 @@ func TestUnreachableRefereeIsSuspended(t *testing.T) {
 			w.WaitUntil(17 * leaguetest.Second)
 			assert.Contains(t, w.EventTypes(folder), "agent_failed")
 			assert.NotContains(t, w.EventTypes(folder), "agent_suspended", "the round is not over")
-			if test.next {
+			if restarts {
 				x.Kill()
 				x = w.StartManagerIn(folder, 4, 2, suspendAfterOne)
 			}
@@ -134,7 +128,7 @@ func TestUnreachableRefereeIsSuspended(t *testing.T) {
 				q := leaguetest.Decode[protocol.MatchAssignment](e.Message)
 				list = append(list, q.MatchID+" "+e.To+" "+string(rune('0'+q.Attempt)))
 			}
-			if test.next { // a restarted manager assigns unfinished matches again
+			if restarts { // a restarted manager assigns unfinished matches again
 				assert.Equal(t, 2, count(list, "R1M1 ref02 2"))
 				list = slices.Compact(list)
 			}
@@ -162,11 +156,8 @@ func count(list []string, what string) int {
 // A referee that restarts the same attempt with another commitment could choose between two
 // draws. It gets a new attempt instead.
 func TestOtherCommitmentForTheSameAttemptStartsANewAttempt(t *testing.T) {
-	for _, test := range []struct {
-		name    string
-		manager bool // the manager dies too
-	}{{"under the same manager", false}, {"under the next manager", true}} {
-		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+	for name, restarts := range map[string]bool{"under the same manager": false, "under the next manager": true} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 			x := w.StartManagerIn(folder, 2, 1)
 			r := w.RefereeWithFiles("REF01", files)
@@ -175,7 +166,7 @@ func TestOtherCommitmentForTheSameAttemptStartsANewAttempt(t *testing.T) {
 			r.StopReferee()
 			w.WaitUntil(2 * leaguetest.Second)
 			require.NoError(t, os.RemoveAll(files.Matches(leaguetest.LeagueID)))
-			if test.manager {
+			if restarts {
 				x.Kill()
 				x = w.StartManagerIn(folder, 2, 1)
 			}

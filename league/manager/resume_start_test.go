@@ -147,14 +147,11 @@ func statusWith(w *leaguetest.World, id, token string) error {
 // An expired token only authorizes the request of a new token. That request is idempotent
 // until the new token is used.
 func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
-	for _, test := range []struct {
-		name string
-		next bool // the manager restarts after the expiry
-	}{{"under the same manager", false}, {"under the next manager", true}} {
-		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+	for name, restarts := range map[string]bool{"under the same manager": false, "under the next manager": true} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, withTokenTTL)
 			restart := func() {
-				if test.next {
+				if restarts {
 					x.Kill()
 					x = w.StartManagerIn(x.Folder, 0, 1, withTokenTTL)
 				}
