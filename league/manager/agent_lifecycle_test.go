@@ -57,9 +57,7 @@ func resultsOf(w *leaguetest.World, id string) []string {
 
 // agentLife returns state, failures and reason of an agent from get_player_stats.
 func agentLife(w *leaguetest.World, id string) string {
-	q := w.Query("P01", protocol.QueryPlayerStats)
-	q.QueryParams.PlayerID = id
-	_, data := answer(q)
+	data := ask(w, "P01", protocol.QueryPlayerStats, protocol.QueryParams{PlayerID: id})
 	life := leaguetest.Decode[protocol.AgentLife](data)
 	return strings.TrimSpace(fmt.Sprintf("%s %d %s", life.State, life.Failures, life.StateReason))
 }
@@ -169,10 +167,8 @@ func checkForfeits(w *leaguetest.World, folder store.Folder) {
 			assert.Empty(t, a.ForfeitedBy)
 		}
 	}
-	q := w.Query("P01", protocol.QuerySchedule)
-	q.QueryParams.RoundID = 4
-	_, data := answer(q)
-	scheduled := leaguetest.Decode[protocol.ScheduleData](data).Matches[2]
+	schedule := ask(w, "P01", protocol.QuerySchedule, protocol.QueryParams{RoundID: 4})
+	scheduled := leaguetest.Decode[protocol.ScheduleData](schedule).Matches[2]
 	assert.Equal(t, []any{league.StatusTechnicalLoss, other, (*string)(nil)},
 		[]any{scheduled.Status, *scheduled.WinnerPlayerID, scheduled.RefereeEndpoint})
 }

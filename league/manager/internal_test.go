@@ -39,13 +39,17 @@ func full(t *testing.T) *eventfulManager {
 	return m
 }
 
+// organise sends a command with the admin token.
+func (m *eventfulManager) organise(q *protocol.OrganiseRequest) error {
+	q.AuthToken, q.LeagueID, q.By = m.organiser.token, "l", "A. Smith"
+	_, err := m.organiseLeague(m.t.Context(), "", q)
+	return err
+}
+
 // Otherwise Run would fail to record a start with one player.
 func TestWithdrawalBetweenTheDecisionToStartAndTheStartComesAfterIt(t *testing.T) {
 	m := full(t)
-	_, err := m.organiseLeague(t.Context(), "", &protocol.OrganiseRequest{
-		Envelope: protocol.Envelope{AuthToken: m.organiser.token}, LeagueID: "l", Command: protocol.CommandWithdraw, By: "A. Smith", AgentID: "P02",
-	})
-	require.NoError(t, err)
+	require.NoError(t, m.organise(&protocol.OrganiseRequest{Command: protocol.CommandWithdraw, AgentID: "P02"}))
 	require.NoError(t, m.start(t.Context()))
 	assert.Len(t, m.players, 2)
 	assert.NotNil(t, m.state.Agents["P02"].Withdrawn)
@@ -53,9 +57,7 @@ func TestWithdrawalBetweenTheDecisionToStartAndTheStartComesAfterIt(t *testing.T
 
 func TestStartThatIsDecidedCannotBePlannedForLater(t *testing.T) {
 	m := full(t)
-	_, err := m.organiseLeague(t.Context(), "", &protocol.OrganiseRequest{
-		Envelope: protocol.Envelope{AuthToken: m.organiser.token}, LeagueID: "l", Command: protocol.CommandStart, By: "A. Smith", StartAt: "2999-01-01T00:00:00Z",
-	})
+	err := m.organise(&protocol.OrganiseRequest{Command: protocol.CommandStart, StartAt: "2999-01-01T00:00:00Z"})
 	require.ErrorContains(t, err, "the league has started")
 	assert.Nil(t, m.state.StartPlanned)
 }

@@ -55,11 +55,9 @@ func TestReturnedPlayerHasTheTotalsOfTheWholeLeague(t *testing.T) {
 }
 
 // recordingStrategy records its views and chooses the first option.
-type recordingStrategy struct {
-	strategy.Strategy
+type recordingStrategy struct{ seen []strategy.View }
 
-	seen []strategy.View
-}
+func (c *recordingStrategy) Name() string { return "recording" }
 
 func (c *recordingStrategy) Choose(_ context.Context, v strategy.View) (string, error) {
 	c.seen = append(c.seen, v)
@@ -70,9 +68,7 @@ func (c *recordingStrategy) Choose(_ context.Context, v strategy.View) (string, 
 func TestStrategyIsShownDeadlineAndHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 0)
-		random, err := strategy.New("random")
-		require.NoError(t, err)
-		looks := &recordingStrategy{Strategy: random}
+		looks := &recordingStrategy{}
 		a := w.Player("P01", func(a *leaguetest.Agent) { a.Decide = looks })
 		first := w.ScriptedReferee(a, "R1M1", 1)
 		for _, ask := range []func() error{
@@ -83,7 +79,7 @@ func TestStrategyIsShownDeadlineAndHistory(t *testing.T) {
 			require.NoError(t, ask())
 		}
 		second := w.ScriptedReferee(a, "R2M1", 1)
-		_, err = second.Invite()
+		_, err := second.Invite()
 		require.NoError(t, err)
 		_, err = second.Move(protocol.FormatTimestamp(w.Clock.Now().Add(30*time.Second)), "left", "right")
 		require.NoError(t, err)
@@ -109,9 +105,7 @@ func TestStrategyIsShownTheStandingsOfTheLastCompletedRound(t *testing.T) {
 			w.StartManager(4, 2, change)
 			w.Referee("REF01")
 			w.Referee("REF02")
-			random, err := strategy.New("random")
-			require.NoError(t, err)
-			looks := &recordingStrategy{Strategy: random}
+			looks := &recordingStrategy{}
 			w.Player("P01", func(a *leaguetest.Agent) { a.Decide = looks }, leaguetest.On(protocol.Invite.Name, leaguetest.Delayed(3*leaguetest.Second, leaguetest.Normally)))
 			for _, id := range []string{"P02", "P03", "P04"} {
 				w.Player(id)

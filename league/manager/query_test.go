@@ -53,10 +53,14 @@ func TestBearerTokenAuthenticatesAQuery(t *testing.T) {
 	})
 }
 
-// ask sends a query without parameters and returns its data.
-func ask(w *leaguetest.World, id, queryType string) jsontext.Value {
+// ask sends a query, most often without parameters, and returns its data.
+func ask(w *leaguetest.World, id, queryType string, params ...protocol.QueryParams) jsontext.Value {
 	w.T.Helper()
-	_, data := answer(w.Query(id, queryType))
+	q := w.Query(id, queryType)
+	for _, p := range params {
+		q.QueryParams = p
+	}
+	_, data := answer(q)
 	return data
 }
 
@@ -88,10 +92,7 @@ func TestQueriesAreAnsweredDuringTheLeague(t *testing.T) {
 			"referee_endpoint":"http://ref01:8000/mcp","status":"SCHEDULED","winner_player_id":null}]}`,
 			string(ask(w, "P01", protocol.QuerySchedule)), "without round_id it is the current round")
 		round := func(n protocol.QueryRound) string {
-			q := w.Query("P01", protocol.QuerySchedule)
-			q.QueryParams.RoundID = n
-			_, data := answer(q)
-			return string(data)
+			return string(ask(w, "P01", protocol.QuerySchedule, protocol.QueryParams{RoundID: n}))
 		}
 		assert.JSONEq(t, `{"round_id":1,"rounds":3,"total_matches":1,"matches":[{"match_id":"R1M1","round_id":1,"player_A_id":"P01","player_B_id":"P02",
 			"referee_endpoint":"http://ref01:8000/mcp","status":"DRAW","winner_player_id":null}]}`, round(1))
@@ -103,11 +104,9 @@ func TestQueriesAreAnsweredDuringTheLeague(t *testing.T) {
 		assert.JSONEq(t, `{"next_match":{"match_id":"R3M1","round_id":3,"opponent_id":"P03",
 			"referee_endpoint":"http://ref01:8000/mcp","referee_expected":true}}`,
 			string(ask(w, "P02", protocol.QueryNextMatch)), "P02 has a bye")
-		other := w.Query("REF01", protocol.QueryNextMatch)
-		other.QueryParams.PlayerID = "P03"
-		_, data := answer(other)
+		other := ask(w, "REF01", protocol.QueryNextMatch, protocol.QueryParams{PlayerID: "P03"})
 		assert.JSONEq(t, `{"next_match":{"match_id":"R2M1","round_id":2,"opponent_id":"P01","referee_endpoint":"http://ref01:8000/mcp"}}`,
-			string(data), "agents may query other agents")
+			string(other), "agents may query other agents")
 		assert.JSONEq(t, `{"rank":1,"tied":true,"shared_rank":1,"player_id":"P01","display_name":"Agent P01","played":1,"wins":0,"draws":1,"losses":0,"points":1,
 			"technical_losses":0,"state":"ACTIVE","failures":0}`, string(ask(w, "P01", protocol.QueryPlayerStats)))
 

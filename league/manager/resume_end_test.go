@@ -245,7 +245,8 @@ func TestTranscriptsComeBeforeTheEndOfTheLeague(t *testing.T) {
 				return c.OwnAnswer()
 			}
 			w.RefereeWithFiles("REF01", leaguetest.TempFolder(t),
-				leaguetest.On(protocol.GetMatchTranscript.Name, deliver), leaguetest.On(protocol.NotifyLeagueCompleted.Name, end))
+				leaguetest.On(protocol.GetMatchTranscript.Name, deliver),
+				leaguetest.On(protocol.NotifyLeagueCompleted.Name, end))
 			w.Players(2)
 			if restarts {
 				<-x.Done

@@ -22,17 +22,15 @@ import (
 	"evenodd/rules"
 )
 
-// classRoster lists Alice, Bob and Carol, each with the code "code-of-" and the name.
-func classRoster(names ...string) *decide.Roster {
+// class are the players that a roster lists in most tests.
+var class = []string{"Alice", "Bob", "Carol"}
+
+// withRoster is the option of a league that signs, with a roster of players. Each has the code "code-of-" and its name.
+func withRoster(names ...string) func(*manager.Options) {
 	roster := decide.NewRoster()
-	for _, name := range append([]string{"Alice", "Bob", "Carol"}, names...) {
+	for _, name := range names {
 		roster.Add(true, name, "code-of-"+name)
 	}
-	return roster
-}
-
-// withRoster is the option of a league with the roster, which signs.
-func withRoster(roster *decide.Roster) func(*manager.Options) {
 	return func(o *manager.Options) { o.Roster, o.Signatures = roster, journal.SignaturesOptional }
 }
 
@@ -48,7 +46,7 @@ func applyWithCode(w *leaguetest.World, name, host, code string) *protocol.Leagu
 func TestRosterRefusesAgentsWithoutTheirCode(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		log := w.CaptureLog()
-		w.StartManager(0, 1, withRoster(classRoster()))
+		w.StartManager(0, 1, withRoster(class...))
 		w.PingOnly("laptop")
 		w.PingOnly("other")
 		for _, tt := range []struct {
@@ -83,7 +81,7 @@ func TestRosterRefusesAgentsWithoutTheirCode(t *testing.T) {
 func TestManagerLimitsGuessesAtACode(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		from := "192.0.2.1"
-		w.StartManager(0, 1, withRoster(classRoster()), func(o *manager.Options) {
+		w.StartManager(0, 1, withRoster(class...), func(o *manager.Options) {
 			o.CallerAddress = func(context.Context) string { return from }
 		})
 		w.PingOnly("laptop")
@@ -109,10 +107,11 @@ func TestManagerLimitsGuessesAtACode(t *testing.T) {
 
 // playerWithCode registers one of our players with the code of its name, and with its own
 // data folder.
-func playerWithCode(w *leaguetest.World, host, name string, folder store.Folder) *leaguetest.Agent {
+func playerWithCode(w *leaguetest.World, host, name string, traits ...leaguetest.Option) *leaguetest.Agent {
 	w.T.Helper()
-	a := w.NewPlayerIn(host, folder, func(o *player.Options) { o.RegistrationCode = "code-of-" + name },
-		leaguetest.WithName(name), leaguetest.WithoutID)
+	code := func(o *player.Options) { o.RegistrationCode = "code-of-" + name }
+	traits = append(traits, leaguetest.WithName(name), leaguetest.WithoutID)
+	a := w.NewPlayerIn(host, leaguetest.TempFolder(w.T), code, traits...)
 	require.NoError(w.T, a.Player.Register(w.Context))
 	return a
 }
@@ -123,18 +122,18 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			folder := leaguetest.TempFolder(t)
 			options := func(o *manager.Options) { o.Pace = 60 }
-			x := w.StartManagerIn(folder, 0, 1, withRoster(classRoster()), options)
+			x := w.StartManagerIn(folder, 0, 1, withRoster(class...), options)
 			w.RefereeWithFiles("REF01", folder)
-			alice := playerWithCode(w, "laptop", "Alice", leaguetest.TempFolder(t))
-			playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
-			playerWithCode(w, "carols", "Carol", leaguetest.TempFolder(t))
+			alice := playerWithCode(w, "laptop", "Alice")
+			playerWithCode(w, "bobs", "Bob")
+			playerWithCode(w, "carols", "Carol")
 			if started {
 				w.StartLeague()
 				w.WaitUntil(90 * leaguetest.Second) // the first round is over
 			}
 			ask(w, "P01", protocol.QueryStatus) // a token that was never used stays
 			alice.Stop()
-			back := playerWithCode(w, "phone", "Alice", leaguetest.TempFolder(t))
+			back := playerWithCode(w, "phone", "Alice")
 			assert.Equal(t, "P01", back.Player.ID())
 			assert.Equal(t, w.TokenOf("P01", 2), back.Player.Token(), "the lost token is of no use")
 			if !started {
@@ -173,12 +172,10 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 
 func TestAgentWithAnotherKeyWaitsUntilItsMatchIsOver(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, withRoster(classRoster()))
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, withRoster(class...))
 		w.RefereeWithFiles("REF01", x.Folder)
-		silent := w.NewPlayerIn("laptop", leaguetest.TempFolder(t), func(o *player.Options) { o.RegistrationCode = "code-of-Alice" },
-			leaguetest.WithName("Alice"), leaguetest.WithoutID, leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
-		require.NoError(t, silent.Player.Register(w.Context))
-		playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
+		silent := playerWithCode(w, "laptop", "Alice", leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
+		playerWithCode(w, "bobs", "Bob")
 		w.StartLeague()
 		w.WaitUntil(w.Now() + leaguetest.Second)
 		silent.Stop()
@@ -198,18 +195,14 @@ func TestRegistrationsWithARosterSurviveARestartWithAnotherRoster(t *testing.T) 
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		log := w.CaptureLog()
 		folder := leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 3, 1, withRoster(classRoster()))
+		x := w.StartManagerIn(folder, 3, 1, withRoster(class...))
 		w.RefereeWithFiles("REF01", folder)
-		playerWithCode(w, "laptop", "Alice", leaguetest.TempFolder(t))
+		playerWithCode(w, "laptop", "Alice")
 		synctest.Wait()
 		x.Kill()
-		without := decide.NewRoster()
-		for _, name := range []string{"Bob", "Dana"} {
-			without.Add(true, name, "code-of-"+name)
-		}
-		x = w.StartManagerIn(folder, 3, 1, withRoster(without))
-		playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
-		playerWithCode(w, "danas", "Dana", leaguetest.TempFolder(t))
+		x = w.StartManagerIn(folder, 3, 1, withRoster("Bob", "Dana"))
+		playerWithCode(w, "bobs", "Bob")
+		playerWithCode(w, "danas", "Dana")
 		state := finish(x)
 		assert.Len(t, state.Started.Players, 3, "Alice is still there")
 		assert.Equal(t, &journal.Roster{Players: 2}, state.Configuration.Roster)

@@ -189,15 +189,15 @@ func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
 			x = w.StartManagerIn(leaguetest.TempFolder(t), 0, 1, append([]func(*manager.Options){withTakeover, shared}, change...)...)
 			w.Secret, _ = master.Secret(leaguetest.LeagueID, x.Files.State.Created.SecretNonce)
 		}
-		takeOver(withRoster(classRoster()))
+		takeOver(withRoster(class...))
 		token := x.Manager.AdminToken()
 		refereesFolder, start := leaguetest.TempFolder(t), w.Clock.Now().Add(time.Minute)
 		w.RefereeWithFiles("REF01", refereesFolder)
-		alice := playerWithCode(w, "laptop", "Alice", leaguetest.TempFolder(t))
-		playerWithCode(w, "bobs", "Bob", leaguetest.TempFolder(t))
+		alice := playerWithCode(w, "laptop", "Alice")
+		playerWithCode(w, "bobs", "Bob")
 		ask(w, "P01", protocol.QueryStatus)
 		alice.Stop()
-		alice = playerWithCode(w, "phone", "Alice", leaguetest.TempFolder(t)) // with a second token
+		alice = playerWithCode(w, "phone", "Alice") // with a second token
 		w.Organise(protocol.CommandStart, leaguetest.StartAt(start))
 		exhaust := func() (n int) {
 			for ; n < 1000; n++ {
@@ -210,7 +210,7 @@ func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
 		}
 		exhaust()
 
-		takeOver(withRoster(classRoster()))
+		takeOver(withRoster(class...))
 		assert.GreaterOrEqual(t, exhaust(), 100)
 		from["limits of callers"] = "nowhere"
 		assert.Equal(t, token, x.Manager.AdminToken())
@@ -237,15 +237,15 @@ func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
 		from["roster"] = "the operator's files"
 		time.Sleep(leaguetest.Second)
 		w.Organise(protocol.CommandWithdraw, leaguetest.About("P03"))
-		takeOver(withRoster(classRoster()), func(o *manager.Options) { o.Pace = 60 })
-		playerWithCode(w, "carols", "Carol", leaguetest.TempFolder(t))
+		takeOver(withRoster(class...), func(o *manager.Options) { o.Pace = 60 })
+		playerWithCode(w, "carols", "Carol")
 		w.WaitUntil(150 * leaguetest.Second) // the first round is over
 		w.Organise(protocol.CommandPause)
 		told := w.CountCalls(protocol.UpdateStandings.Name, "phone")
 		played := x.Manager.Results()
 		require.NotEmpty(t, played)
 
-		takeOver(withRoster(classRoster()))
+		takeOver(withRoster(class...))
 		synctest.Wait()
 		assert.Equal(t, played, x.Manager.Results())
 		assert.NotNil(t, x.Files.State.Paused)

@@ -194,7 +194,7 @@ func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 				id := league.MatchID{Round: round, Number: number}.String()
 				players := pairOf(w, id)
 				q := tokenless(w.ReportOf("REF01", id, &players[0], players[0], players[1], 3, 0))
-				even, odd, failingCaller, eighteen, seven := "even", "odd", "EVEN", 18, 7
+				even, odd, upper, eighteen, seven := "even", "odd", "EVEN", 18, 7
 				switch id {
 				case "R1M1": // the parity rule of one known referee
 					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: league.Both(players[0], &even, players[1], &odd)}
@@ -205,7 +205,8 @@ func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 				case "R2M2": // a contradictory report
 					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Choices: league.Both(players[0], &even, players[1], &odd)}
 				case "R3M1":
-					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: league.Both(players[0], &failingCaller, players[1], &odd)}
+					choices := league.Both(players[0], &upper, players[1], &odd)
+					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: choices}
 				case "R3M2":
 					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Status: league.StatusTechnicalLoss}
 				}
