@@ -28,12 +28,17 @@ func storeOf(t *testing.T, folder store.Folder, role, name string) *membership.I
 	return k
 }
 
+// save stores the identity that an agent has in a league, with the token "tok-" and its id.
+func save(k *membership.IdentityStore, id, leagueID string) error {
+	r := &protocol.Registration{LeagueID: leagueID, ManagerAuth: protocol.ManagerAuthBearer}
+	return k.Save(membership.New(id, "tok-"+id, r), r, moment)
+}
+
 // stored returns a store with the identity of an agent.
 func stored(t *testing.T, folder store.Folder, role, name, id string) *membership.IdentityStore {
 	t.Helper()
 	k := storeOf(t, folder, role, name)
-	r := &protocol.Registration{LeagueID: leagueID, ManagerAuth: protocol.ManagerAuthBearer}
-	require.NoError(t, k.Save(membership.New(id, "tok-"+id, r), r, moment))
+	require.NoError(t, save(k, id, leagueID))
 	return k
 }
 
@@ -147,8 +152,7 @@ func TestDiscardedIdentityStaysInItsFile(t *testing.T) {
 	assert.Equal(t, "P07", storeOf(t, folder, protocol.RolePlayer, "Alpha").Identity().AgentID,
 		"the file stays until another identity replaces it")
 
-	r := &protocol.Registration{LeagueID: "another"}
-	require.NoError(t, k.Save(membership.New("P01", "tok-P01", r), r, moment))
+	require.NoError(t, save(k, "P01", "another"))
 	again := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 	assert.Equal(t, []string{"P01", "another"}, []string{again.Identity().AgentID, again.Identity().LeagueID})
 	assert.Equal(t, k.Secret(), again.Secret())
@@ -161,9 +165,8 @@ func TestStoreWithoutFolderKeepsTheIdentityInMemory(t *testing.T) {
 			assert.Nil(t, k.Identity())
 			secret := k.Secret()
 			assert.Equal(t, secret, k.Secret())
-			r := &protocol.Registration{LeagueID: leagueID}
-			require.NoError(t, k.Save(membership.New("P01", token, r), r, moment))
-			assert.Equal(t, token, k.Identity().AuthToken, "the identity is kept in memory")
+			require.NoError(t, save(k, "P01", leagueID))
+			assert.Equal(t, "tok-P01", k.Identity().AuthToken, "the identity is kept in memory")
 		})
 	}
 }
@@ -172,12 +175,10 @@ func TestUnwritableIdentityIsKeptInMemory(t *testing.T) {
 	folder := store.Folder(t.TempDir())
 	k := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 	require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // in place of the folder
-	r := &protocol.Registration{LeagueID: leagueID}
-	m := membership.New("P01", token, r)
-	require.Error(t, k.Save(m, r, moment))
+	require.Error(t, save(k, "P01", leagueID))
 	assert.Equal(t, "P01", k.Identity().AgentID)
 	require.NoError(t, os.Remove(filepath.Join(string(folder), "private")))
-	require.NoError(t, k.Save(m, r, moment), "a later write succeeds")
+	require.NoError(t, save(k, "P01", leagueID), "a later write succeeds")
 	assert.Equal(t, k.Secret(), storeOf(t, folder, protocol.RolePlayer, "Alpha").Secret())
 }
 
@@ -199,8 +200,7 @@ func TestIdentityBelongsToOneManager(t *testing.T) {
 
 	other, err := membership.NewIdentityStore(folder, protocol.RolePlayer, "Alpha", "http://another/mcp", nil)
 	require.NoError(t, err)
-	r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: "L2"}
-	require.NoError(t, other.Save(membership.New("P01", "tok-2", r), r, "2026-01-01T00:00:00Z"))
+	require.NoError(t, save(other, "P01", "L2"))
 	assert.Equal(t, "P01", at("http://another/mcp").AgentID)
 	assert.Equal(t, "P07", at(managerURL).AgentID, "the first identity is unchanged")
 }
@@ -221,8 +221,7 @@ func TestSigningKeySurvivesACrashBeforeTheResponse(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, conversation, repeated)
 	assert.Equal(t, key, again.SigningKey().Public())
-	r := &protocol.Registration{LeagueID: leagueID}
-	require.NoError(t, again.Save(membership.New("P01", "tok-P01", r), r, moment))
+	require.NoError(t, save(again, "P01", leagueID))
 	assert.Equal(t, key, storeOf(t, folder, protocol.RolePlayer, "Alpha").SigningKey().Public())
 	again.Discard()
 	assert.NotEqual(t, key, again.SigningKey().Public(), "a new agent has a new key")

@@ -318,16 +318,14 @@ func TestRegistrationIsAcceptedOnlyWithIDAndToken(t *testing.T) {
 }
 
 func TestSlugHasLowerCaseLettersAndDigits(t *testing.T) {
-	for _, tt := range []struct{ name, display, want string }{
-		{"words", "Agent Alpha", "agent-alpha"},
-		{"punctuation", "a_b.c/d:e", "a-b-c-d-e"},
-		{"letters of other scripts", "Ünïcode 東京", "ünïcode-東京"},
-		{"no letter or digit", "★ ★", "agent"},
-		{"invalid UTF-8", "a\xffb", "a-b"},
+	for display, want := range map[string]string{
+		"Agent Alpha": "agent-alpha",
+		"a_b.c/d:e":   "a-b-c-d-e",
+		"Ünïcode 東京":  "ünïcode-東京",
+		"★ ★":         "agent",
+		"a\xffb":      "a-b",
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			assert.Equal(t, tt.want, membership.Slug(tt.display))
-		})
+		assert.Equal(t, want, membership.Slug(display), "%q", display)
 	}
 }
 

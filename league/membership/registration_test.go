@@ -19,9 +19,12 @@ import (
 	"evenodd/league/store"
 )
 
+// An answer is the answer of a manager to a registration.
+type answer func() (*membership.Answer, error)
+
 // scriptedManager answers registrations with the given responses in order.
 type scriptedManager struct {
-	answers  []func() (*membership.Answer, error)
+	answers  []answer
 	prepared []string // tokens of the prepared registrations
 	talks    []string // their conversations
 	calls    []string // tokens of the calls
@@ -41,7 +44,7 @@ func (d *scriptedManager) apply(e protocol.Envelope, _ string) func(context.Cont
 	}
 }
 
-func acceptedAs(id, token, leagueID string, own bool) func() (*membership.Answer, error) {
+func acceptedAs(id, token, leagueID string, own bool) answer {
 	return func() (*membership.Answer, error) {
 		r := &protocol.Registration{Status: protocol.StatusAccepted, LeagueID: leagueID}
 		if own {
@@ -51,62 +54,72 @@ func acceptedAs(id, token, leagueID string, own bool) func() (*membership.Answer
 	}
 }
 
+// asP01 is how our manager admits a new agent.
+var asP01 = acceptedAs("P01", "tok-1", leagueID, true)
+
+// rejected rejects a registration, which may be repeated after some seconds; 0 for never.
+func rejected(code protocol.Code, seconds int) answer {
+	return func() (*membership.Answer, error) {
+		reason := "so decided"
+		return &membership.Answer{Registration: &protocol.Registration{
+			Status: protocol.StatusRejected, Reason: &reason,
+			ErrorCode: string(code), ErrorName: code.Name(), RetryAfterSec: seconds,
+		}}, nil
+	}
+}
+
 // quiet returns options without a log.
 func quiet() membership.Options {
 	return membership.Options{Clock: protocol.SystemClock(), Log: zerolog.Nop()}
 }
 
-func fails(err error) func() (*membership.Answer, error) {
+func fails(err error) answer {
 	return func() (*membership.Answer, error) { return nil, err }
 }
 
 func TestRegisterReusesAValidIdentity(t *testing.T) {
-	rejected := func(code protocol.Code) func() (*membership.Answer, error) {
-		return func() (*membership.Answer, error) {
-			reason := "no"
-			return &membership.Answer{Registration: &protocol.Registration{
-				Status: protocol.StatusRejected, Reason: &reason, ErrorCode: string(code), ErrorName: code.Name(),
-			}}, nil
-		}
-	}
-	type answers = []func() (*membership.Answer, error)
 	const known, none = "P07 tok-P07", "none"
+	unreached, unknownToken := fails(unreachable{}), fails(remote(protocol.ErrTokenInvalid))
+	asP07 := acceptedAs("P07", "tok-P07", leagueID, true)
 	for _, tt := range []struct {
 		name     string
 		known    bool // P07 with tok-P07 is stored
 		leagues  []string
-		answers  answers
+		answers  []answer
 		prepared []string
-		calls    int
 		id       string // "" if rejected
-		back     bool
+		back     bool   // as P07, with the secret that is stored
 		file     string // token in the file at the end, "" for none
-		secret   bool   // the secret is unchanged
 	}{
-		{name: "new", answers: answers{acceptedAs("P01", "tok-1", leagueID, true)}, prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "new, after retries", answers: answers{fails(unreachable{}), fails(errInternal), acceptedAs("P01", "tok-1", leagueID, true)},
-			prepared: []string{none}, calls: 3, id: "P01", file: "tok-1"},
-		{name: "returns", known: true, answers: answers{acceptedAs("P07", "tok-P07", leagueID, true)},
-			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-P07", secret: true},
-		{name: "returns, with another token", known: true, answers: answers{acceptedAs("P07", "tok-new", leagueID, true)},
-			prepared: []string{known}, calls: 1, id: "P07", back: true, file: "tok-new", secret: true},
-		{name: "a third-party manager that ignores tokens", known: true, answers: answers{acceptedAs("P07", "tok-new", leagueID, false)},
-			prepared: []string{known}, calls: 1, id: "P07", file: "tok-new"},
-		{name: "granted another id", known: true, answers: answers{acceptedAs("P01", "tok-1", leagueID, true)},
-			prepared: []string{known}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "the token is unknown", known: true, answers: answers{fails(remote(protocol.ErrTokenInvalid)), acceptedAs("P01", "tok-1", leagueID, true)},
-			prepared: []string{known, none}, calls: 2, id: "P01", file: "tok-1"},
+		{name: "new", answers: []answer{asP01}, prepared: []string{none}, id: "P01", file: "tok-1"},
+		{name: "new, after retries", answers: []answer{unreached, fails(errInternal), asP01},
+			prepared: []string{none}, id: "P01", file: "tok-1"},
+		{name: "returns", known: true, answers: []answer{asP07},
+			prepared: []string{known}, id: "P07", back: true, file: "tok-P07"},
+		{name: "returns, with another token", known: true,
+			answers:  []answer{acceptedAs("P07", "tok-new", leagueID, true)},
+			prepared: []string{known}, id: "P07", back: true, file: "tok-new"},
+		{name: "a third-party manager that ignores tokens", known: true,
+			answers:  []answer{acceptedAs("P07", "tok-new", leagueID, false)},
+			prepared: []string{known}, id: "P07", file: "tok-new"},
+		{name: "granted another id", known: true, answers: []answer{asP01},
+			prepared: []string{known}, id: "P01", file: "tok-1"},
+		{name: "the token is unknown", known: true, answers: []answer{unknownToken, asP01},
+			prepared: []string{known, none}, id: "P01", file: "tok-1"},
 		{name: "the token is unknown, and a new registration is too late", known: true,
-			answers:  answers{fails(unreachable{}), fails(remote(protocol.ErrTokenInvalid)), fails(unreachable{}), rejected(protocol.ErrLateRegistration)},
-			prepared: []string{known, none}, calls: 4, file: "tok-P07"},
-		{name: "a new agent is told that its token is unknown", answers: answers{fails(remote(protocol.ErrTokenInvalid))}, prepared: []string{none}, calls: 1},
-		{name: "rejected", known: true, answers: answers{rejected(protocol.ErrInvalidEndpoint)}, prepared: []string{known}, calls: 1, file: "tok-P07", secret: true},
-		{name: "one of its leagues", leagues: []string{"another", leagueID}, answers: answers{acceptedAs("P01", "tok-1", leagueID, true)},
-			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
-		{name: "none of its leagues", leagues: []string{"another", "a third"}, answers: answers{acceptedAs("P01", "tok-1", leagueID, true)},
-			prepared: []string{none}, calls: 1},
-		{name: "its token is not sent to another league", known: true, leagues: []string{"another"}, answers: answers{acceptedAs("P01", "tok-1", "another", true)},
-			prepared: []string{none}, calls: 1, id: "P01", file: "tok-1"},
+			answers:  []answer{unreached, unknownToken, unreached, rejected(protocol.ErrLateRegistration, 0)},
+			prepared: []string{known, none}, file: "tok-P07"},
+		{name: "a new agent is told that its token is unknown", answers: []answer{unknownToken},
+			prepared: []string{none}},
+		{name: "rejected", known: true, answers: []answer{rejected(protocol.ErrInvalidEndpoint, 0)},
+			prepared: []string{known}, file: "tok-P07"},
+		{name: "one of its leagues", leagues: []string{"another", leagueID}, answers: []answer{asP01},
+			prepared: []string{none}, id: "P01", file: "tok-1"},
+		{name: "none of its leagues", leagues: []string{"another", "a third"}, answers: []answer{asP01},
+			prepared: []string{none}},
+		{name: "its token is not sent to another league", known: true, leagues: []string{"another"},
+			answers:  []answer{acceptedAs("P01", "tok-1", "another", true)},
+			prepared: []string{none}, id: "P01", file: "tok-1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
@@ -125,7 +138,7 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 					joined = append(joined, back)
 				})
 				assert.Equal(t, tt.prepared, d.prepared, "one message for all calls of a registration")
-				assert.Len(t, d.calls, tt.calls)
+				assert.Len(t, d.calls, len(tt.answers))
 				if tt.id == "" {
 					require.Error(t, err)
 					assert.Nil(t, current.Membership())
@@ -142,7 +155,7 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 				}
 				assert.Equal(t, tt.file, file)
 				if tt.known && tt.file != "" && tt.id != "" {
-					assert.Equal(t, tt.secret, secret == again.Secret())
+					assert.Equal(t, tt.back, secret == again.Secret())
 				}
 			})
 		})
@@ -158,7 +171,8 @@ func TestCallsToAReturningAgentWaitForTheManager(t *testing.T) {
 			if known {
 				identities = stored(t, "", protocol.RolePlayer, "Alpha", "P07")
 			}
-			d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(unreachable{}), fails(unreachable{}), acceptedAs("P07", "tok-P07", leagueID, true)}}
+			unreached := fails(unreachable{})
+			d := &scriptedManager{answers: []answer{unreached, unreached, acceptedAs("P07", "tok-P07", leagueID, true)}}
 			current := membership.AgentWith(identities, quiet())
 			began := time.Now()
 			var answered *membership.Membership
@@ -181,7 +195,7 @@ func TestCallsToAReturningAgentWaitForTheManager(t *testing.T) {
 
 func TestRepeatedRegisterSendsTheToken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){acceptedAs("P01", "tok-1", leagueID, true), acceptedAs("P01", "tok-1", leagueID, true)}}
+		d := &scriptedManager{answers: []answer{asP01, asP01}}
 		var backs []bool
 		e := membership.AgentWith(&membership.IdentityStore{}, quiet())
 		joined := func(_ *membership.Membership, back bool) { backs = append(backs, back) }
@@ -208,8 +222,8 @@ func TestAgentWithoutWritableFolderDoesNotRegister(t *testing.T) {
 
 func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 	folder := store.Folder(t.TempDir())
-	register := func(answer func() (*membership.Answer, error)) (string, error) {
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){answer}}
+	register := func(how answer) (string, error) {
+		d := &scriptedManager{answers: []answer{how}}
 		e := membership.AgentWith(storeOf(t, folder, protocol.RoleReferee, "Alpha"), quiet())
 		err := e.Register(t.Context(), d.apply, nil)
 		require.Len(t, d.talks, 1)
@@ -231,7 +245,7 @@ func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
 // registration. Its calls wait until a repeated registration brings the response.
 func TestCallsWaitWhileARegistrationMayHaveArrived(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){fails(errNever), acceptedAs("P01", "tok-1", leagueID, true)}}
+		d := &scriptedManager{answers: []answer{fails(errNever), asP01}}
 		current := membership.AgentWith(&membership.IdentityStore{}, quiet())
 		invited := make(chan *membership.Membership, 1)
 		time.AfterFunc(time.Second, func() { invited <- current.Await(t.Context()) }) // between the two calls
@@ -242,20 +256,12 @@ func TestCallsWaitWhileARegistrationMayHaveArrived(t *testing.T) {
 	})
 }
 
-// refusedFor returns a rejection with the given retry delay.
-func refusedFor(seconds int) func() (*membership.Answer, error) {
-	return func() (*membership.Answer, error) {
-		reason := "the name is taken by an agent that has not answered yet"
-		return &membership.Answer{Registration: &protocol.Registration{
-			Status: protocol.StatusRejected, Reason: &reason, ErrorCode: "E024", ErrorName: "DUPLICATE_NAME", RetryAfterSec: seconds,
-		}}, nil
-	}
-}
+func taken(seconds int) answer { return rejected(protocol.ErrDuplicateName, seconds) }
 
 func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var lines bytes.Buffer
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(30), refusedFor(1), acceptedAs("P01", "tok-1", leagueID, true)}}
+		d := &scriptedManager{answers: []answer{taken(30), taken(30), taken(1), asP01}}
 		var told []error
 		current := membership.AgentWith(&membership.IdentityStore{}, membership.Options{
 			Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Waiting: func(err error) { told = append(told, err) },
@@ -277,13 +283,13 @@ func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 		assert.Len(t, told, 1, "the agent is told of the first failure only")
 		assert.Equal(t, 1, strings.Count(lines.String(), `"level":"warn"`), "a reason is a warning once")
 		assert.Equal(t, 3, strings.Count(lines.String(), "cannot register yet, trying again"))
-		assert.Contains(t, lines.String(), "the name is taken by an agent that has not answered yet (E024 DUPLICATE_NAME)")
+		assert.Contains(t, lines.String(), "so decided (E024 DUPLICATE_NAME)")
 	})
 }
 
 func TestRefusalWithoutRetryAfterIsFinal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){refusedFor(30), refusedFor(0)}}
+		d := &scriptedManager{answers: []answer{taken(30), taken(0)}}
 		e := membership.AgentWith(&membership.IdentityStore{}, quiet())
 		var refused *membership.RefusedError
 		require.ErrorAs(t, e.Register(t.Context(), d.apply, nil), &refused)
@@ -301,10 +307,10 @@ func TestManagerCannotChangeItsKey(t *testing.T) {
 		var lines bytes.Buffer
 		o := quiet()
 		o.Log = zerolog.New(&lines)
-		d := &scriptedManager{answers: []func() (*membership.Answer, error){func() (*membership.Answer, error) {
-			answer, err := acceptedAs("P01", "tok-1", leagueID, true)()
-			answer.ManagerKey = key
-			return answer, err
+		d := &scriptedManager{answers: []answer{func() (*membership.Answer, error) {
+			admitted, err := asP01()
+			admitted.ManagerKey = key
+			return admitted, err
 		}}}
 		a := membership.AgentWith(storeOf(t, folder, protocol.RolePlayer, "Alpha"), o)
 		require.NoError(t, a.Register(t.Context(), d.apply, nil))

@@ -25,28 +25,23 @@ type watched struct {
 func (p *watched) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.Limit)
 	defer cancel()
-	answer, err := p.call(ctx, r.Endpoint, r.Bearer, r.Method, r.Params)
-	return answer, nil, err
-}
-
-func (p *watched) call(ctx context.Context, endpoint, bearer, method string, params any) (any, error) {
 	n := min(len(p.asked), len(p.answers)-1)
 	p.asked = append(p.asked, time.Since(p.began))
-	if endpoint != "manager" || bearer != "" {
-		return nil, fmt.Errorf("%s with bearer %q", endpoint, bearer)
+	if r.Endpoint != "manager" || r.Bearer != "" {
+		return nil, nil, fmt.Errorf("%s with bearer %q", r.Endpoint, r.Bearer)
 	}
-	request := method
-	if q, ok := params.(*protocol.LeagueQuery); ok {
-		request = fmt.Sprint(method, " ", q.QueryType, " ", q.Sender, " ", q.AuthToken, " ", q.LeagueID)
+	request := r.Method
+	if q, ok := r.Params.(*protocol.LeagueQuery); ok {
+		request = fmt.Sprint(r.Method, " ", q.QueryType, " ", q.Sender, " ", q.AuthToken, " ", q.LeagueID)
 	}
 	p.requests = append(p.requests, request)
 	if err := p.answers[n](ctx); err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if method == protocol.Ping.Name {
-		return &protocol.Pong{Status: "ok"}, nil
+	if r.Method == protocol.Ping.Name {
+		return &protocol.Pong{Status: "ok"}, nil, nil
 	}
-	return &protocol.LeagueQueryResponse{}, nil
+	return &protocol.LeagueQueryResponse{}, nil, nil
 }
 
 // statusError is an HTTP error without a message.
