@@ -16,6 +16,13 @@ import (
 	"evenodd/league/simulation/leaguetest"
 )
 
+// statedReport is the report that P01 wins R1M1, with a status and without moves.
+func statedReport(w *leaguetest.World, status string) *protocol.MatchResultReport {
+	q := w.WinReport("REF01")
+	q.Result.Details = &protocol.ResultDetails{Status: status}
+	return q
+}
+
 // A referee reports a technical loss of a player that it never asked. The loss counts at once; the
 // player denies it, which is an event, a warning and a note.
 func TestPlayerDeniesALossOfWhichItKnowsNothing(t *testing.T) {
@@ -26,9 +33,7 @@ func TestPlayerDeniesALossOfWhichItKnowsNothing(t *testing.T) {
 		w.Referee("REF02", w.OnlyAccepting())
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
-		q := w.WinReport("REF01")
-		q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
-		mustReport(w, q)
+		mustReport(w, statedReport(w, league.StatusTechnicalLoss))
 		state := finish(x)
 		r := x.Manager.Results()[0]
 		assert.Equal(t, []string{league.StatusTechnicalLoss, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
@@ -49,9 +54,7 @@ func TestPlayerIsAskedAfterARestartOfTheManager(t *testing.T) {
 			w.Referee("REF01", w.OnlyAccepting())
 			w.Players(4, leaguetest.On(protocol.Ping.Name, leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("asked", false))))
 			w.WaitUntil(3 * leaguetest.Second)
-			q := w.WinReport("REF01")
-			q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
-			mustReport(w, q)
+			mustReport(w, statedReport(w, league.StatusTechnicalLoss))
 			if answered {
 				w.WaitUntil(5 * leaguetest.Second)
 			}
@@ -117,8 +120,7 @@ func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
 			x.Kill()
 			x = w.StartManagerIn(x.Folder, 2, 1) // the journal, not the option, decides
 			w.WaitUntil(5 * leaguetest.Second)
-			q := w.WinReport("REF01")
-			q.Result.Details = &protocol.ResultDetails{Status: status}
+			q := statedReport(w, status)
 			_, err := w.Report(q)
 			if status == league.StatusTechnicalLoss {
 				require.NoError(t, err)

@@ -175,8 +175,7 @@ func TestRefereeCapacityIsAtMostTen(t *testing.T) {
 		_, err := w.ApplyReferee(q)
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		q.RefereeMeta.MaxConcurrentMatches = 10
-		r := mustApplyReferee(w, q)
-		assert.Equal(t, protocol.StatusAccepted, r.Status)
+		assert.Equal(t, protocol.StatusAccepted, mustApplyReferee(w, q).Status)
 	})
 }
 
@@ -291,8 +290,7 @@ func TestRegistrationWithAForbiddenEndpointIsDropped(t *testing.T) {
 			})
 			q := w.Application("Alpha")
 			q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf(test.at)
-			r := mustApply(w, q)
-			assert.Equal(t, protocol.StatusAccepted, r.Status)
+			assert.Equal(t, protocol.StatusAccepted, mustApply(w, q).Status)
 			synctest.Wait()
 			assert.Zero(t, x.Manager.Status().Players)
 			assert.Equal(t, []string{"created", "registered", "registration_dropped"}, w.EventTypes(x.Folder))

@@ -39,8 +39,7 @@ func TestRegistrationsSurviveARestart(t *testing.T) {
 		assert.Equal(t, "P03", late.Player.ID(), "P02 is taken")
 		q := w.Application("Agent P01")
 		q.PlayerMeta.ContactEndpoint = leaguetest.EndpointOf("another")
-		refused := mustApply(w, q)
-		assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
+		assert.Equal(t, string(protocol.ErrDuplicateName), mustApply(w, q).ErrorCode)
 		w.Player("P04")
 		finish(x)
 	})
@@ -75,8 +74,7 @@ func TestRegistrationWithALostResponseIsIdempotent(t *testing.T) {
 			}
 			other := w.Application("Alpha")
 			other.ConversationID = "conv-somebody-else"
-			refused := mustApply(w, other)
-			assert.Equal(t, string(protocol.ErrDuplicateName), refused.ErrorCode)
+			assert.Equal(t, string(protocol.ErrDuplicateName), mustApply(w, other).ErrorCode)
 			assert.Equal(t, 1, w.Manager.Status().Players)
 			assert.NotContains(t, string(leaguetest.ReadJournal(w, folder)), q.ConversationID, "a reader of the journal cannot repeat the registration to get the token")
 		})
@@ -182,8 +180,7 @@ func TestExpiredTokenOnlyRenewsItself(t *testing.T) {
 			leaguetest.AssertRefused(t, err, protocol.ErrTokenInvalid, 12)
 
 			q.AuthToken = w.TokenOf("P01", 2)
-			same := mustApply(w, q)
-			assert.Equal(t, q.AuthToken, same.AuthToken, "the token has not expired")
+			assert.Equal(t, q.AuthToken, mustApply(w, q).AuthToken, "the token has not expired")
 			w.WaitUntil(2*time.Hour + 2*leaguetest.Second)
 			restart()
 			require.Error(t, statusWith(w, "P01", q.AuthToken))

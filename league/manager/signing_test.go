@@ -84,8 +84,7 @@ func TestAgentKeepsItsKey(t *testing.T) {
 		again := func(key string) *protocol.LeagueRegisterResponse {
 			q := w.Application("Alpha")
 			q.AuthToken, q.ConversationID, q.PlayerMeta.PublicKey = first.AuthToken, "conv-again", key
-			response := mustApply(w, q)
-			return response
+			return mustApply(w, q)
 		}
 		rejected := again(signerOf("attacker").Public())
 		assert.Equal(t, protocol.StatusRejected, rejected.Status)
@@ -97,8 +96,7 @@ func TestAgentKeepsItsKey(t *testing.T) {
 		without := mustApply(w, w.Application("Beta"))
 		q := w.Application("Beta")
 		q.AuthToken, q.ConversationID, q.PlayerMeta.PublicKey = without.AuthToken, "conv-later", signerOf("beta").Public()
-		later := mustApply(w, q)
-		assert.Equal(t, protocol.StatusAccepted, later.Status)
+		assert.Equal(t, protocol.StatusAccepted, mustApply(w, q).Status)
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
 		assert.Equal(t, map[string]string{"P01": signerOf("alpha").Public()}, state.PublicKeys(), "a key counts only from the beginning")
@@ -112,8 +110,7 @@ func TestRepeatedRegistrationWithAnotherKeyGetsNoToken(t *testing.T) {
 		first := playerWithKey(t, w, "alpha")
 		q := w.Application("alpha")
 		q.PlayerMeta.PublicKey = signerOf("alpha").Public()
-		repeated := mustApply(w, q)
-		assert.Equal(t, first.AuthToken, repeated.AuthToken)
+		assert.Equal(t, first.AuthToken, mustApply(w, q).AuthToken)
 		q.PlayerMeta.PublicKey = signerOf("attacker").Public()
 		other := mustApply(w, q)
 		assert.Equal(t, protocol.StatusRejected, other.Status)

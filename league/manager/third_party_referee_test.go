@@ -271,8 +271,7 @@ func TestReregistrationMayChangeRefereeAuthentication(t *testing.T) {
 		for _, auth := range []string{protocol.RefereeAuthNone, protocol.RefereeAuthAccessToken, protocol.RefereeAuthAccessToken, ""} {
 			q := w.RefereeApplication("REF01")
 			q.Sender, q.AuthToken, q.RefereeAuth = "referee:REF01", w.Token("REF01"), auth
-			answer := mustApplyReferee(w, q)
-			assert.Equal(t, protocol.StatusAccepted, answer.Status)
+			assert.Equal(t, protocol.StatusAccepted, mustApplyReferee(w, q).Status)
 		}
 		x.Kill()
 		state, _ := w.FoldJournal(x.Folder)
