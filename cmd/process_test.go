@@ -262,35 +262,36 @@ func (m *manager) join(t *testing.T, role string, args ...string) *process {
 	return start(t, append([]string{role, "--port", "0", "--manager", m.url}, args...)...)
 }
 
-// chosenPorts are those that listenAtFreePort has returned.
+// chosenPorts are those that freePort has returned.
 var chosenPorts sync.Map
 
-// freePort returns a port for a process that a test starts.
+// freePort returns a port for a process that a test starts. It is below the range from which Linux takes ports for
+// outgoing connections and for listeners at port 0. No other test gets the port, also while its process is killed and
+// not yet started again. Nothing listens to find it: a process that another test starts at this moment would have a
+// copy of the listener, and keep the port a little longer.
 func freePort(t *testing.T) string {
 	t.Helper()
-	l, port := listenAtFreePort(t)
-	_ = l.Close()
-	return port
-}
-
-// listenAtFreePort listens at a free port below the range from which Linux takes ports for
-// outgoing connections and for listeners at port 0. No other test gets the port, also while its
-// process is killed and not yet started again.
-func listenAtFreePort(t *testing.T) (l net.Listener, port string) {
-	t.Helper()
 	for range 1000 {
-		port = strconv.Itoa(20000 + rand.IntN(10000))
-		l, err := net.Listen("tcp", "localhost:"+port)
-		if err != nil {
+		port := strconv.Itoa(20000 + rand.IntN(10000))
+		if _, chosen := chosenPorts.LoadOrStore(port, true); chosen {
 			continue
 		}
-		if _, chosen := chosenPorts.LoadOrStore(port, true); !chosen {
-			return l, port
+		c, err := net.Dial("tcp", "localhost:"+port)
+		if err != nil {
+			return port
 		}
-		_ = l.Close()
+		_ = c.Close()
 	}
 	require.Fail(t, "no port is free")
-	return nil, ""
+	return ""
+}
+
+func listenAtFreePort(t *testing.T) (l net.Listener, port string) {
+	t.Helper()
+	port = freePort(t)
+	l, err := net.Listen("tcp", "localhost:"+port)
+	require.NoError(t, err)
+	return l, port
 }
 
 // A commandLine is a call of evenodd in a folder with an environment.
