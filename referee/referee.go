@@ -59,7 +59,7 @@ type Referee struct {
 	options Options
 	life    context.Context //nolint:containedctx // ends with Close, and ends all matches
 	stop    context.CancelFunc
-	workers protocol.Workers // of all jobs
+	workers *protocol.Workers // of all jobs
 	results results
 
 	mu          sync.Mutex
@@ -88,6 +88,7 @@ func New(o Options) (*Referee, error) {
 		return nil, err
 	}
 	r.life, r.stop = context.WithCancel(context.Background())
+	r.workers = protocol.NewWorkers(r.life.Done())
 	r.rested = sync.NewCond(&r.mu)
 	return r, nil
 }

@@ -37,12 +37,12 @@ type Manager struct {
 	kept      *keptEvents        // nil unless a league without a data folder keeps its events
 	files     *fileWriter        // nil without a data folder
 
-	due       chan struct{}    // closed when the league may start
-	replanned chan struct{}    // tells that an organiser has planned the start
-	silent    chan *agent      // agents that nobody pings yet
-	late      chan *agent      // agents that returned after the end of the league
-	viewed    chan struct{}    // has an element for each call that a viewer causes
-	workers   protocol.Workers // conduct matches and send notices
+	due       chan struct{}     // closed when the league may start
+	replanned chan struct{}     // tells that an organiser has planned the start
+	silent    chan *agent       // agents that nobody pings yet
+	late      chan *agent       // agents that returned after the end of the league
+	viewed    chan struct{}     // has an element for each call that a viewer causes
+	workers   *protocol.Workers // conduct matches and send notices
 
 	mu         sync.Mutex      // guards what follows, and is held only for a short time: never during a call
 	state      *journal.State  // the fold of the recorded events

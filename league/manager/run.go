@@ -53,6 +53,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	var running sync.WaitGroup
 	defer running.Wait()
 	notifiers, stopNotifiers := context.WithCancel(work) // also cuts off broadcasts
+	m.workers = protocol.NewWorkers(notifiers.Done())
 	defer m.workers.Wait()
 	defer stopNotifiers()
 	if err := m.start(notifiers); err != nil {

@@ -46,7 +46,7 @@ type server struct {
 
 	mu      sync.Mutex // orders new requests before stop
 	stopped bool
-	workers transport.Workers
+	workers *transport.Workers
 }
 
 // Serve answers the calls to a subject until stop is called, which waits for running handlers, for so
@@ -56,8 +56,9 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
 	stop func(patience time.Duration), err error,
 ) {
 	c.MaxBearerBody = max(c.MaxBearerBody, c.MaxBody)
+	idle := make(chan struct{})
 	s := &server{Config: c, conn: conn, mux: mux, named: strings.HasSuffix(subject, ".*"),
-		budgets: transport.NewBudgets(c.Limits.OrDefault()),
+		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(idle),
 		strange: rate.Sometimes{First: 10, Interval: time.Minute}}
 	life, end := context.WithCancel(context.Background())
 	s.life = life
@@ -73,6 +74,7 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
 		_ = subscription.Unsubscribe() // an error means that the connection is closed
 		s.mu.Lock()
 		s.stopped = true
+		close(idle)
 		s.mu.Unlock()
 		defer time.AfterFunc(patience, end).Stop()
 		s.workers.Wait()
