@@ -393,8 +393,8 @@ func namesEvent(chain ast.Expr) bool {
 }
 
 // shared reports whether a type, or a value that states its type, is or contains a
-// synchronisation primitive: such a variable exists to be changed. A pool of buffers is none: who
-// takes one cannot tell whose it was.
+// synchronisation primitive: such a variable exists to be changed. A pool of package transport is
+// none: its buffers are reset.
 func (s source) shared(e ast.Expr) (found bool) {
 	if e == nil {
 		return false
@@ -411,7 +411,7 @@ func (s source) shared(e ast.Expr) (found bool) {
 		case *ast.SelectorExpr:
 			of, ok := n.X.(*ast.Ident)
 			imported := ok && (of.Name == s.nameOf("sync") || of.Name == s.nameOf("sync/atomic"))
-			found = found || imported && n.Sel.Name != "Pool"
+			found = found || imported && (n.Sel.Name != "Pool" || path.Dir(s.path) != "transport")
 		}
 		return true
 	})
@@ -438,6 +438,8 @@ func TestSourceFaultsAreFound(t *testing.T) {
 		{"league/x.go", `import os "example.com/os"; func f() { os.Exit(1) }`, ""},
 		{"cmd/x.go", `import "syscall"; var refused = syscall.ECONNREFUSED`, "errors of sockets"},
 		{"league/x.go", `import "sync"; var mu sync.Mutex`, "mu is state"},
+		{"league/x.go", `import "sync"; var p sync.Pool`, "p is state"},
+		{"transport/x.go", `import "sync"; var p = sync.Pool{New: f}`, ""},
 		{"league/x.go", `import "sync"; var mu = &sync.Mutex{}`, "mu is state"},
 		{"league/x.go", `import "sync"; var mu = new(sync.Mutex)`, "mu is state"},
 		{"league/x.go", `import "sync/atomic"; var p atomic.Pointer[int]`, "p is state"},

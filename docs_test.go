@@ -166,7 +166,8 @@ func TestGameIsOnePackageAndOneLine(t *testing.T) {
 	}
 	for _, gameType := range []string{"connect_four", "rock_paper_scissors", "tic_tac_toe"} {
 		pkg := strings.ReplaceAll(gameType, "_", "")
-		assert.Contains(t, textOf(t, "rules/"+pkg+"/"+pkg+"_test.go"), "rulestest.Check(t, "+pkg+".Game{})", "the game keeps the rules of games")
+		tests := textOf(t, "rules/"+pkg+"/"+pkg+"_test.go")
+		assert.Contains(t, tests, "rulestest.Check(t, "+pkg+".Game{})", "the game keeps the rules of games")
 		var knowing []string
 		name := regexp.MustCompile("(?i)" + strings.ReplaceAll(gameType, "_", "_?"))
 		for _, s := range all {

@@ -154,6 +154,8 @@ func TestCheckReportAsJSON(t *testing.T) {
 	require.Len(t, told.Findings, 4)
 	assert.Equal(t, "P-INV-02", told.Findings[1].ID)
 	assert.Equal(t, check.Fail, told.Findings[1].Verdict)
+	assert.NotContains(t, stdout, "\x1b")
+	assert.NotContains(t, stdout, "\u009b")
 }
 
 // The error tells the worst verdict. Nobody says that the agent conforms if it hangs, or if its league does not begin.

@@ -67,7 +67,9 @@ func ask(t *testing.T, method, url, host string, body io.Reader) (*http.Response
 	request, err := http.NewRequestWithContext(t.Context(), method, url, body)
 	require.NoError(t, err)
 	request.Host = host
-	request.Header.Set("Content-Type", "application/json")
+	if method != http.MethodGet {
+		request.Header.Set("Content-Type", "application/json")
+	}
 	response, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	answer, err := io.ReadAll(response.Body)

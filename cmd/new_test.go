@@ -67,7 +67,7 @@ func (a *starterAgent) runTool(t *testing.T, command ...string) {
 func needTool(t *testing.T, name string) {
 	t.Helper()
 	if _, err := exec.LookPath(name); err != nil {
-		cmd.NotTested(t, err.Error())
+		cmd.NotTested(t, t.Name()+": "+err.Error())
 	}
 }
 

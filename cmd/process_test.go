@@ -262,7 +262,7 @@ func (m *manager) join(t *testing.T, role string, args ...string) *process {
 	return start(t, append([]string{role, "--port", "0", "--manager", m.url}, args...)...)
 }
 
-// chosenPorts are those that freePort has returned.
+// chosenPorts are those that freePort has tried.
 var chosenPorts sync.Map
 
 // freePort returns a port for a process that a test starts. It is below the range from which Linux takes ports for
@@ -286,6 +286,7 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
+// listenAtFreePort listens at such a port. No program but those of this test takes one of them by itself.
 func listenAtFreePort(t *testing.T) (l net.Listener, port string) {
 	t.Helper()
 	port = freePort(t)

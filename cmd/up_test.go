@@ -113,7 +113,9 @@ func TestUpResumesAfterItWasKilled(t *testing.T) {
 		_, err := os.Stat(filepath.Join(dir, "asked"))
 		return err == nil
 	}
-	require.Eventually(t, asked, patience, 20*time.Millisecond)
+	if !assert.Eventually(t, asked, patience, 20*time.Millisecond) {
+		require.FailNow(t, first.stderr.String())
+	}
 	first.kill(t)
 
 	again := startUp(t, dir, entrants, "--port", port, "--legs", "2", "--bot-timeout", "20s", "--force")

@@ -93,8 +93,8 @@ func serve(body string) string {
 // callTo is a call of a method without params.
 func callTo(method string) string { return `{"jsonrpc":"2.0","method":"` + method + `","id":1}` }
 
-// The specification leaves the data of an error to the server.
-var dataOfError = regexp.MustCompile(`,"data":"(\\.|[^"\\])*"`)
+// dataOfError matches the data at the end of an error, which the specification leaves to the server.
+var dataOfError = regexp.MustCompile(`,"data":"(\\.|[^"\\])*"},"id":`)
 
 // Section 7 of the JSON-RPC 2.0 specification, example by example.
 func TestSpecificationExamples(t *testing.T) {
@@ -146,7 +146,7 @@ func TestSpecificationExamples(t *testing.T) {
 				require.Empty(t, answer, "a notification has no answer")
 				return
 			}
-			require.JSONEq(t, tt.want, dataOfError.ReplaceAllString(answer, ""))
+			require.JSONEq(t, tt.want, dataOfError.ReplaceAllString(answer, `},"id":`))
 		})
 	}
 }

@@ -78,7 +78,8 @@ func TestFallbackThatPanicsFailsThatCallAlone(t *testing.T) {
 	mux, _ := failingMux()
 	mux.Fallback(func(any) (string, bool) { panic("secret") })
 	require.Equal(t, `[{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error"},"id":1},`+
-		`{"jsonrpc":"2.0","result":"fine","id":1}]`, answerTo(mux, `[`+callTo("x")+`,`+callTo("fine")+`]`))
+		`{"jsonrpc":"2.0","result":"fine","id":2}]`,
+		answerTo(mux, `[`+callTo("x")+`,{"jsonrpc":"2.0","method":"fine","id":2}]`))
 	_, err := mux.Dispatch(context.Background(), "", "x", nil)
 	require.Equal(t, &transport.Error{Code: transport.CodeInternal, Message: "Internal error"}, err)
 }

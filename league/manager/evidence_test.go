@@ -246,7 +246,9 @@ func TestMatchIsRuledWhileTheLeagueWaitsForAToken(t *testing.T) {
 		_, err := w.Report(tokenless(w.WinReport("REF01")))
 		require.Error(t, err)
 		w.WaitUntil(10 * leaguetest.Second)
-		w.Agents()[1].Stop() // the referee
+		referee := w.Agents()[1]
+		require.Equal(t, "ref01", referee.Host)
+		referee.Stop()
 		w.Organise(protocol.CommandRule, leaguetest.OfMatch("R1M1"), leaguetest.Winner("P01"))
 		w.WaitUntil(20 * leaguetest.Second)
 		state, _ := w.FoldJournal(x.Folder)

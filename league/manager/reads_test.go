@@ -20,8 +20,8 @@ import (
 	"evenodd/league/simulation/leaguetest"
 )
 
-// readAs sends a query with the admin token, and decodes the data of the response.
-func readAs[T any](
+// readAsOrganiser sends a query with the admin token, and decodes the data of the response.
+func readAsOrganiser[T any](
 	w *leaguetest.World, queryType string, params protocol.QueryParams,
 ) (*T, *protocol.LeagueQueryResponse) {
 	w.T.Helper()
@@ -47,17 +47,17 @@ func TestOrganiserReadsTheLinesOfTheJournal(t *testing.T) {
 		w.RefereeWithFiles("REF01", x.Folder)
 		w.Players(2)
 		x.Finish()
-		first, _ := readAs[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Limit: 3})
+		first, _ := readAsOrganiser[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Limit: 3})
 		assert.Equal(t, 1, first.First)
 		assert.Len(t, first.Lines, 3)
-		rest, _ := readAs[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Offset: 4})
+		rest, _ := readAsOrganiser[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Offset: 4})
 		assert.Equal(t, first.Last, rest.Last)
 		text, err := os.ReadFile(x.Folder.Journal(leaguetest.LeagueID))
 		require.NoError(t, err)
 		assert.Equal(t, string(text), strings.Join(append(first.Lines, rest.Lines...), "\n")+"\n")
-		behind, _ := readAs[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Offset: rest.Last + 1})
+		behind, _ := readAsOrganiser[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Offset: rest.Last + 1})
 		assert.Empty(t, behind.Lines)
-		status, _ := readAs[protocol.StatusData](w, protocol.QueryStatus, protocol.QueryParams{})
+		status, _ := readAsOrganiser[protocol.StatusData](w, protocol.QueryStatus, protocol.QueryParams{})
 		assert.Equal(t, "LEAGUE_COMPLETED", status.State)
 	})
 }
@@ -150,7 +150,7 @@ func TestViewersCauseFewCallsToReferees(t *testing.T) {
 		w.Players(4)
 		x.Finish()
 		require.NoError(t, os.RemoveAll(x.Folder.Matches(leaguetest.LeagueID)))
-		most = 0 // the calls of the manager for the data x.Folder are over
+		most = 0 // the calls of the manager for the data folder are over
 		var viewing sync.WaitGroup
 		for match := range 6 {
 			viewing.Go(func() {
@@ -172,9 +172,9 @@ func TestOrganiserReadsTheLogOfAnAgent(t *testing.T) {
 		log := filepath.Join(folder.LeagueLogs(leaguetest.LeagueID), "league.log.jsonl")
 		require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o755))
 		require.NoError(t, os.WriteFile(log, []byte(`{"id":"P01","at":1}`+"\n"+`{"id":"P02"}`+"\n"), 0o600))
-		read, _ := readAs[protocol.AgentLogData](w, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P01"})
+		read, _ := readAsOrganiser[protocol.AgentLogData](w, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P01"})
 		assert.Equal(t, &protocol.AgentLogData{AgentID: "P01", Lines: []string{`{"id":"P01","at":1}`}}, read)
-		_, no := readAs[protocol.AgentLogData](w, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P09"})
+		_, no := readAsOrganiser[protocol.AgentLogData](w, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P09"})
 		assert.Equal(t, "E005", no.Error.ErrorCode)
 	})
 }

@@ -21,7 +21,7 @@ import (
 // lenient lets third-party agents omit tokens.
 func lenient(o *manager.Options) { o.Auth = journal.AuthLenient }
 
-// thirdPartyReferee registers a referee that accepts matches and does not use access tokens.
+// thirdPartyReferee registers a referee that has only a script. Unless changed, it uses no access tokens.
 func thirdPartyReferee(
 	w *leaguetest.World, id string, start leaguetest.Reply, change ...func(*protocol.RefereeRegisterRequest),
 ) {

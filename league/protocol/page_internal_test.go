@@ -408,7 +408,11 @@ func codesOf(code Code) string {
 		}
 	}
 	slices.Sort(codes[1:])
-	return strings.ReplaceAll(strings.Trim(fmt.Sprint(codes), "[]"), " ", ", ")
+	text := fmt.Sprint(codes[0])
+	for _, rpc := range codes[1:] {
+		text += fmt.Sprintf(", %d", rpc)
+	}
+	return text
 }
 
 func TestProtocolPageHasTheErrorCatalogue(t *testing.T) {

@@ -179,7 +179,9 @@ func TestLossesOfExternalPlayersAreExplained(t *testing.T) {
 			Detail: `choice must be "even" or "odd", got "maybemaybe`, Method: "choose_parity", Failures: 2, Answer: `"parity_choice":"maybemaybe`,
 		}},
 		{"a refusal", &scriptedPlayer{joins: func(q *protocol.GameInvitation) (*protocol.GameJoinAck, error) {
-			return joining(q, false), nil
+			no := joining(q, false)
+			no.MatchID = ""
+			return no, nil
 		}}, simulation.Loss{
 			Reason: "P01 refused the invitation - P02 wins by default", Method: "handle_game_invitation", Answer: `"accept":false`,
 		}},

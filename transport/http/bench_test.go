@@ -31,8 +31,9 @@ func BenchmarkCall(b *testing.B) {
 		b.Run(bb.name, func(b *testing.B) {
 			base, _ := start(b, serving(nil), bb.config)
 			client := newClient(b, nil)
-			q := transport.Request{Endpoint: base + carrier.Path, Method: "echo", Params: &text{"hi"}, Limit: bb.limit}
-			q.Decode = textOf
+			q := transport.Request{
+				Endpoint: base + carrier.Path, Method: "echo", Params: &text{"hi"}, Decode: textOf, Limit: bb.limit,
+			}
 			b.ReportAllocs()
 			for b.Loop() {
 				_, _, err := client.Call(b.Context(), q)

@@ -312,7 +312,7 @@ func TestRateLimitCountsCallsOfABatch(t *testing.T) {
 	config := carrier.Config{Limits: carrier.Limits{Rate: 1, Burst: 10}}
 	withLimits(t, config, []string{"192.0.2.1:1"}, func(t *testing.T, l *addressedNetwork) {
 		v := l.connect(t)
-		for _, calls := range []int{5, 8} { // the second is paid for lateDialect
+		for _, calls := range []int{5, 8} { // the second is paid for later
 			v.posts(t, "", "["+strings.Repeat(say1+",", calls-1)+say1+"]")
 			status, _, body := v.receives(t)
 			require.Equal(t, http.StatusOK, status)

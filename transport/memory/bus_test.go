@@ -115,7 +115,7 @@ func isUnreachable(t require.TestingT, err error) {
 	require.Equal(t, endpoint, unreachable.Endpoint)
 }
 
-func TestValuesArePassedUnchanged(t *testing.T) {
+func TestOnlyTheWireEncodesValues(t *testing.T) {
 	for name, bus := range map[string]*memory.Bus{"values": memory.NewBus(), "wire": memory.NewWireBus()} {
 		t.Run(name, func(t *testing.T) {
 			sent, answered := &question{Number: 1}, &reply{2}
@@ -229,11 +229,11 @@ func limitedModes(t *testing.T, test func(t *testing.T, bus limitedBus)) {
 
 // wait calls "wait", and returns how long the call has lasted.
 func (b limitedBus) wait(ctx context.Context, took time.Duration) (r *reply, lasted time.Duration, err error) {
-	ctx, release := context.WithCancel(ctx)
 	if b.ctx != 0 {
+		var release context.CancelFunc
 		ctx, release = context.WithTimeout(ctx, b.ctx)
+		defer release()
 	}
-	defer release()
 	start := time.Now()
 	r, err = askWithin(ctx, b.Bus, b.limit, "wait", &question{Number: 1, Nanoseconds: int64(took)})
 	return r, time.Since(start), err

@@ -133,8 +133,8 @@ func TestReplayReadsWrittenEvents(t *testing.T) {
 // A machine can lose power at any byte.
 func TestJournalCutAfterAnyByteIsResumed(t *testing.T) {
 	raw := written(t)
-	begun := bytes.Join(bytes.SplitAfter(raw, []byte("\n"))[:len(events())-3], nil)
-	for cut := len(begun); cut <= len(raw); cut++ {
+	start := len(bytes.Join(bytes.SplitAfter(raw, []byte("\n"))[:len(events())-3], nil))
+	for cut := start; cut <= len(raw); cut++ {
 		path := filepath.Join(t.TempDir(), "journal.jsonl")
 		require.NoError(t, os.WriteFile(path, raw[:cut], 0o600))
 		whole := bytes.Count(raw[:cut], []byte("\n"))
