@@ -74,34 +74,42 @@ func TestConcurrentReportsOfAMatchAreMerged(t *testing.T) {
 }
 
 func TestNewAttemptReplacesTheOldOne(t *testing.T) {
-	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+	leaguetest.RunInMemory(t, "without files", func(t *testing.T, w *leaguetest.World) {
+		replaceAttempt(t, w, w.ScriptedManager(), w.Referee("REF01"))
+	})
+	leaguetest.RunInMemory(t, "with files", func(t *testing.T, w *leaguetest.World) {
 		folder, manager, r := refereeWithFiles(w, leaguetest.Normally)
-		w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
-		w.Player("P02")
-		first := w.HandOver(manager, r, "R1M1", 1)
-		w.WaitUntil(1 * leaguetest.Second)
-		ack := w.HandOver(manager, r, "R1M1", 2)
-		assert.Equal(t, 2, ack.Attempt)
-		assert.Equal(t, protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 2, "REF01", w.Nonce("R1M1")), ack.DrawCommitment)
-		w.WaitUntil(60 * leaguetest.Second)
-		report := w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
-		assert.Equal(t, 1*leaguetest.Second, report.At)
-		assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](report.Message).Attempt)
-		assert.Equal(t, "conv-r1m1-a2", leaguetest.Decode[protocol.Envelope](report.Message).ConversationID)
-		assert.Empty(t, w.GameErrors(), "an abandoned attempt has no GAME_ERROR")
-
-		files := []string{leaguetest.FirstMatchFile, leaguetest.AttemptFile(1)}
-		assert.ElementsMatch(t, files, leaguetest.MatchFiles(t, folder))
+		first := replaceAttempt(t, w, manager, r)
+		names := []string{leaguetest.FirstMatchFile, leaguetest.AttemptFile(1)}
+		assert.ElementsMatch(t, names, leaguetest.MatchFiles(t, folder))
 		assert.Equal(t, 2, leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile).Attempt)
 		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
 		assert.Equal(t, []string{"ASSIGNED", "WAITING_FOR_PLAYERS", "ABANDONED"}, statesOf(doc))
 		assert.Nil(t, doc.Result)
 		assert.Equal(t, first.DrawCommitment, doc.Draw.Commitment)
 		assert.NotEmpty(t, transcriptWith(doc, "P02"))
-
-		old := w.HandOver(manager, r, "R1M1", 1)
-		assert.Equal(t, ack.DrawCommitment, old.DrawCommitment, "the match is over, for any attempt")
 	})
+}
+
+// replaceAttempt assigns a match a second time while P01 is silent, and returns the first acknowledgement.
+func replaceAttempt(t *testing.T, w *leaguetest.World, manager, r *leaguetest.Agent) (first *protocol.MatchAssignmentAck) {
+	t.Helper()
+	w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
+	w.Player("P02")
+	first = w.HandOver(manager, r, "R1M1", 1)
+	w.WaitUntil(1 * leaguetest.Second)
+	ack := w.HandOver(manager, r, "R1M1", 2)
+	assert.Equal(t, 2, ack.Attempt)
+	assert.Equal(t, protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 2, "REF01", w.Nonce("R1M1")), ack.DrawCommitment)
+	w.WaitUntil(60 * leaguetest.Second)
+	report := w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+	assert.Equal(t, 1*leaguetest.Second, report.At)
+	assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](report.Message).Attempt)
+	assert.Equal(t, "conv-r1m1-a2", leaguetest.Decode[protocol.Envelope](report.Message).ConversationID)
+	assert.Empty(t, w.GameErrors(), "an abandoned attempt has no GAME_ERROR")
+	old := w.HandOver(manager, r, "R1M1", 1)
+	assert.Equal(t, ack.DrawCommitment, old.DrawCommitment, "the match is over, for any attempt")
+	return first
 }
 
 func TestInvalidAssignmentIsRejected(t *testing.T) {

@@ -190,6 +190,7 @@ func TestRevivalEndsASuspension(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := started(t, test.before...)
 			assert.Equal(t, test.revived, decide.Revival(s, "P01") != nil)
+			assert.Nil(t, decide.Revival(s, "P02"), "it is not suspended")
 			s.Completed = &journal.LeagueCompleted{}
 			assert.Nil(t, decide.Revival(s, "P01"), "the league is over")
 		})

@@ -314,7 +314,8 @@ func TestStartIsDue(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			c := created()
-			c.Configuration, c.MinPlayers = tt.rule, 2
+			c.Configuration = tt.rule
+			c.MinPlayers = 2
 			s := fold(t, c)
 			for i := range tt.players {
 				apply(t, s, player(league.PlayerID(i+1)))

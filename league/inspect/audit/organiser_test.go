@@ -227,6 +227,9 @@ func loadDecided(t *testing.T) func(t *testing.T) *savedLeague {
 // after it.
 func TestForgedDecisionsAreFound(t *testing.T) {
 	load := loadDecided(t)
+	honest := load(t)
+	honest.rechain(honest.lines())
+	require.Empty(t, listed(honest.audit().Findings), "a new chain alone is no forgery")
 	agentsFile, annulledFile := "data/leagues/cup/agents.json", "data/matches/cup/R1M1-a1.json"
 	for _, tt := range []struct {
 		name    string

@@ -180,7 +180,8 @@ func TestEveryDefectOfAManagerIsFound(t *testing.T) {
 			inVirtualTime(t, func(n *network) {
 				url, _ := ownManager(n, 4, 1, &f.tamper)
 				only := check.Selection{Only: []string{f.found}}
-				requireFound(n, f.found, n.check(check.Options{Role: check.Manager, URL: url, Listener: n.open(), Selection: only}))
+				o := check.Options{Role: check.Manager, URL: url, Listener: n.open(), Selection: only}
+				requireFound(n, f.found, n.check(o))
 			})
 		})
 	}

@@ -166,7 +166,9 @@ func TestOwnManagerConforms(t *testing.T) {
 	t.Run("started by the operator", func(t *testing.T) {
 		inVirtualTime(t, func(n *network) {
 			url, manager := ownManager(n, 0, 1, nil)
-			report := n.check(check.Options{Role: check.Manager, URL: url, Listener: n.open(), Admin: manager.AdminToken()})
+			report := n.check(check.Options{
+				Role: check.Manager, URL: url, Listener: n.open(), Admin: manager.AdminToken(),
+			})
 			requirePasses(n, report)
 			assert.Less(n, report.TookMS, (30 * time.Second).Milliseconds())
 		})

@@ -115,7 +115,11 @@ func TestRefereeThatAnswersTheStartLateConductsMatches(t *testing.T) {
 				<-over
 			}
 		}}
-		requirePasses(n, checkReferee(n, late, "R-STA-01"))
+		l := n.open()
+		requirePasses(n, n.check(check.Options{
+			Role: check.Referee, URL: ownReferee(n, l, 1, late), Listener: l,
+			Selection: check.Selection{Only: []string{"R-STA-01"}},
+		}))
 	})
 }
 
