@@ -302,11 +302,12 @@ func TestOrganiserStartsTheLeague(t *testing.T) {
 		w.WaitUntil(time.Hour)
 		assert.Equal(t, decide.StateWaitingForRegistrations, x.Manager.Status().State)
 		w.Organise(protocol.CommandStart, leaguetest.StartAt(w.Clock.Now().Add(day)))
-		w.Player("P02")
+		w.Player("P02", leaguetest.WithDelays(leaguetest.Second, 0, 0)) // the league is under way at the second start
 		synctest.Wait()
 		done, err = w.TryToOrganise(protocol.CommandStart)
 		require.NoError(t, err)
 		assert.Equal(t, "The league starts now: players 2, referees 1.", done.About)
+		synctest.Wait()
 		_, err = w.TryToOrganise(protocol.CommandStart)
 		require.ErrorContains(t, err, "the league has started")
 		state := finish(x)
