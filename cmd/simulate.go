@@ -246,7 +246,11 @@ func (o *simulateOptions) interrupted() error {
 
 // play runs the league, shows its progress, and prints the time that it took.
 func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
-	collectLess()
+	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
+		// what a match needs is garbage soon, the result of a league is not
+		defer debug.SetGCPercent(debug.SetGCPercent(300))
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(512 << 20))
+	}
 	progress, stop := s.showProgress("matches")
 	if progress != nil {
 		o.Progress = progress
@@ -264,14 +268,6 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 		printHead(s.err, head)
 	}
 	return result, err
-}
-
-// collectLess lets the garbage collector run less often below a gigabyte, unless the user has set it.
-func collectLess() {
-	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetGCPercent(300)
-		debug.SetMemoryLimit(1 << 30)
-	}
 }
 
 // openFiles opens the files of the league in the data folder. The league must exist
