@@ -195,7 +195,8 @@ func TestImportRules(t *testing.T) {
 			importer, imported, _ := strings.Cut(n.example, " imports ")
 			assert.True(t, n.breaks(importer, imported), "the rule does not forbid its example")
 			for pkg, imports := range packages {
-				if in(pkg, "league/simulation/leaguetest", "rules/rulestest") { // a harness that only tests import may import all
+				// a harness that only tests import may import all
+				if in(pkg, "league/simulation/leaguetest", "rules/rulestest") {
 					continue
 				}
 				for _, imported := range imports {
@@ -296,7 +297,8 @@ func (s source) faults() (faults []string) {
 		}
 	}
 	for _, line := range s.unnamedLogLines() {
-		faults = append(faults, s.at(line)+": add .Str(\"event_type\", …): readers of logs match the names of events, so that sentences can change")
+		faults = append(faults, s.at(line)+": add .Str(\"event_type\", …): readers of logs match the names of events, "+
+			"so that sentences can change")
 	}
 	for _, assertion := range s.contextAssertions() {
 		faults = append(faults, s.at(assertion)+": a type assertion on a context: wrapping a context must change nothing, so pass options as parameters of the call")
@@ -366,7 +368,8 @@ func (s source) unnamedLogLines() (found []*ast.CallExpr) {
 		if !ok {
 			return true
 		}
-		if end, ok := call.Fun.(*ast.SelectorExpr); ok && (end.Sel.Name == "Msg" || end.Sel.Name == "Msgf") && !namesEvent(end.X) {
+		end, ok := call.Fun.(*ast.SelectorExpr)
+		if ok && (end.Sel.Name == "Msg" || end.Sel.Name == "Msgf") && !namesEvent(end.X) {
 			found = append(found, call)
 		}
 		return true

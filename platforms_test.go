@@ -94,7 +94,9 @@ func checkTypes(t *testing.T, cache *parsedFiles, platform string) (own int) {
 }
 
 // check checks the types of one package, whose imports are known.
-func (p *listedPackage) check(t *testing.T, cache *parsedFiles, goarch string, known map[string]*types.Package) *types.Package {
+func (p *listedPackage) check(
+	t *testing.T, cache *parsedFiles, goarch string, known map[string]*types.Package,
+) *types.Package {
 	t.Helper()
 	path, _, _ := strings.Cut(p.ImportPath, " ")
 	var files []*ast.File

@@ -286,7 +286,7 @@ func freePort(t *testing.T) string {
 	return ""
 }
 
-// listenAtFreePort listens at such a port. No program but those of this test takes one of them by itself.
+// listenAtFreePort listens at such a port. One attempt is enough: only this test process knows the port.
 func listenAtFreePort(t *testing.T) (l net.Listener, port string) {
 	t.Helper()
 	port = freePort(t)

@@ -43,7 +43,8 @@ func playMatch(c *leaguetest.ScriptedReferee, number int) {
 func completeRound(w *leaguetest.World, to *leaguetest.Agent, round int, change ...func(*protocol.RoundCompleted)) {
 	w.T.Helper()
 	q := &protocol.RoundCompleted{
-		Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeRoundCompleted, "conv-round"),
+		Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).
+			Envelope(protocol.TypeRoundCompleted, "conv-round"),
 		LeagueID: leaguetest.LeagueID, RoundID: round, MatchesCompleted: new(1), MatchesPlayed: new(1),
 		Summary: &protocol.RoundSummary{TotalMatches: 1, Wins: 1},
 	}

@@ -389,7 +389,8 @@ func TestPlayerTokenGrantsNothingBeyondTheOwnPlayer(t *testing.T) {
 			"see a match at its referee": {protocol.ErrTokenInvalid, func() error {
 				q := &protocol.ToolRequest{MatchID: "R1M1"}
 				q.AuthToken = token
-				_, err := protocol.GetMatchState.Call(w.Context, w.Untrusted, protocol.Peer{Endpoint: leaguetest.EndpointOf("ref01")}, q)
+				to := protocol.Peer{Endpoint: leaguetest.EndpointOf("ref01")}
+				_, err := protocol.GetMatchState.Call(w.Context, w.Untrusted, to, q)
 				return err
 			}},
 			"see another player's state": {protocol.ErrTokenInvalid, func() error {

@@ -92,7 +92,9 @@ func TestNewAttemptReplacesTheOldOne(t *testing.T) {
 }
 
 // replaceAttempt assigns a match a second time while P01 is silent, and returns the first acknowledgement.
-func replaceAttempt(t *testing.T, w *leaguetest.World, manager, r *leaguetest.Agent) (first *protocol.MatchAssignmentAck) {
+func replaceAttempt(
+	t *testing.T, w *leaguetest.World, manager, r *leaguetest.Agent,
+) (first *protocol.MatchAssignmentAck) {
 	t.Helper()
 	w.Player("P01", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally)))
 	w.Player("P02")
@@ -100,7 +102,8 @@ func replaceAttempt(t *testing.T, w *leaguetest.World, manager, r *leaguetest.Ag
 	w.WaitUntil(1 * leaguetest.Second)
 	ack := w.HandOver(manager, r, "R1M1", 2)
 	assert.Equal(t, 2, ack.Attempt)
-	assert.Equal(t, protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 2, "REF01", w.Nonce("R1M1")), ack.DrawCommitment)
+	commitment := protocol.DrawCommitment(leaguetest.LeagueID, "R1M1", 2, "REF01", w.Nonce("R1M1"))
+	assert.Equal(t, commitment, ack.DrawCommitment)
 	w.WaitUntil(60 * leaguetest.Second)
 	report := w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
 	assert.Equal(t, 1*leaguetest.Second, report.At)

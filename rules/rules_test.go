@@ -37,7 +37,8 @@ func TestRegistryRefusesUnknownGames(t *testing.T) {
 		find     string
 		want     string
 	}{
-		{"unknown", rules.NewRegistry(tictactoe.Game{}, evenodd.Game{}), "chess", `unknown game "chess"; known: even_odd, tic_tac_toe`},
+		{"unknown", rules.NewRegistry(tictactoe.Game{}, evenodd.Game{}), "chess",
+			`unknown game "chess"; known: even_odd, tic_tac_toe`},
 		{"another case", rules.NewRegistry(evenodd.Game{}), "Even_Odd", `unknown game "Even_Odd"; known: even_odd`},
 		{"no name", rules.NewRegistry(evenodd.Game{}), "", `unknown game ""; known: even_odd`},
 		{"nothing is known", rules.Registry{}, "even_odd", `unknown game "even_odd"; known: none`},
@@ -73,10 +74,14 @@ func TestFollows(t *testing.T) {
 		{"a draw", evenodd.Game{}, [2]string{"even", "even"}, new(7), true, "", ""},
 		{"no number", evenodd.Game{}, [2]string{"even", "odd"}, nil, false, "", ""},
 		{"one choice", evenodd.Game{}, [2]string{"even", ""}, new(7), false, "", ""},
-		{"a number that is never drawn", evenodd.Game{}, [2]string{"even", "odd"}, new(11), true, "P02", "the number is drawn from 1 to 10, not 11"},
-		{"number 0", evenodd.Game{}, [2]string{"even", "odd"}, new(0), true, "P01", "the number is drawn from 1 to 10, not 0"},
-		{"a number that is never drawn, without choices", evenodd.Game{}, [2]string{}, new(-1), false, "", "the number is drawn from 1 to 10, not -1"},
-		{"an illegal choice", evenodd.Game{}, [2]string{"even", "maybe"}, new(7), false, "", `choice must be "even" or "odd"`},
+		{"a number that is never drawn", evenodd.Game{}, [2]string{"even", "odd"}, new(11), true, "P02",
+			"the number is drawn from 1 to 10, not 11"},
+		{"number 0", evenodd.Game{}, [2]string{"even", "odd"}, new(0), true, "P01",
+			"the number is drawn from 1 to 10, not 0"},
+		{"a number that is never drawn, without choices", evenodd.Game{}, [2]string{}, new(-1), false, "",
+			"the number is drawn from 1 to 10, not -1"},
+		{"an illegal choice", evenodd.Game{}, [2]string{"even", "maybe"}, new(7), false, "",
+			`choice must be "even" or "odd"`},
 		{"a game without a number", rockpaperscissors.Game{}, [2]string{"rock", "paper"}, new(0), true, "P02", ""},
 		{"a game of many turns", tictactoe.Game{}, [2]string{"0", "1"}, nil, false, "", ""},
 	} {

@@ -30,7 +30,9 @@ func reported(s *journal.State, id league.MatchID) []journal.Data {
 	at := league.Attempt{MatchID: id, Number: s.Match(id).NextAttempt()}
 	return []journal.Data{&journal.MatchAssigned{Attempt: at, RefereeID: "REF01"}, &journal.MatchReported{
 		Attempt: at, RefereeID: "REF01", Score: league.Both(idA, 3, idB, 0),
-		Result: league.Result{Status: league.StatusWin, WinnerPlayerID: &idA, Choices: league.Both(idA, new("even"), idB, new("odd"))},
+		Result: league.Result{
+			Status: league.StatusWin, WinnerPlayerID: &idA, Choices: league.Both(idA, new("even"), idB, new("odd")),
+		},
 	}}
 }
 
@@ -232,7 +234,8 @@ func TestReportsOfDecidedMatches(t *testing.T) {
 	second := func(q *protocol.MatchResultReport) { q.Attempt = 2 }
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.True(t, v.Repeated, "the annulled result again")
-	v = judge(s, report(func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = new(2) }), "REF01", decide.NotPinged)
+	two := report(func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = new(2) })
+	v = judge(s, two, "REF01", decide.NotPinged)
 	require.ErrorContains(t, v.Err, "annulled by A. Smith", "another result of the annulled attempt")
 	assert.False(t, v.Accepted || v.Disputed)
 	v = judge(s, report(second), "REF01", decide.NotPinged)

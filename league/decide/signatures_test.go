@@ -195,12 +195,14 @@ func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 		"an entropy of player A with its commitment, beside the move of player B": {unanswered(1), "signatures: that of P02: it is not over"},
 		"a technical loss with an invented choice": {func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = league.Both("P01", new("odd"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, new("P01")
+			q.Result.Details.Status, q.Result.Details.DrawnNumber = league.StatusTechnicalLoss, nil
+			q.Result.Winner = new("P01")
 		}, "signatures: that of P01: it is not over"},
 		"an entropy that a player without a key never committed to": {func(q *protocol.MatchResultReport) {
 			q.Draw.Entropies = league.Both("P01", entropies[0].Hex(), "P02", protocol.Secret{9}.Hex())
 			q.Result.Details.Choices = league.Both("P01", new("even"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, new("P01")
+			q.Result.Details.Status, q.Result.Details.DrawnNumber = league.StatusTechnicalLoss, nil
+			q.Result.Winner = new("P01")
 		}, "draw.entropies: that of P02 does not belong to its commitment"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -217,7 +219,8 @@ func TestReportWithSignaturesIsAccepted(t *testing.T) {
 		"a whole match": func(*protocol.MatchResultReport) {},
 		"a technical loss of a player without choice": func(q *protocol.MatchResultReport) {
 			q.Result.Details.Choices = league.Both("P01", new("even"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, new("P01")
+			q.Result.Details.Status, q.Result.Details.DrawnNumber = league.StatusTechnicalLoss, nil
+			q.Result.Winner = new("P01")
 			q.Draw.Entropies, q.Signatures = q.Draw.Entropies[:1], q.Signatures[:1]
 		},
 		"a double technical loss": func(q *protocol.MatchResultReport) {

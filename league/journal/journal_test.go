@@ -44,7 +44,10 @@ func events() []journal.Data {
 			Score: league.Both("P01", 0, "P02", 3),
 			Draw:  &protocol.Draw{Commitment: strings.Repeat("ab", 32), Nonce: strings.Repeat("cd", 32), Entropies: league.PerPlayer[string]{{Name: "P01", Value: strings.Repeat("01", 32)}}},
 		},
-		&journal.MatchDisputed{Attempt: firstAttempt, RefereeID: "REF01", Result: league.Result{Status: league.StatusDraw, Choices: league.Both("P01", new("odd"), "P02", nil)}},
+		&journal.MatchDisputed{
+			Attempt: firstAttempt, RefereeID: "REF01",
+			Result: league.Result{Status: league.StatusDraw, Choices: league.Both("P01", new("odd"), "P02", nil)},
+		},
 		&journal.RoundCompleted{RoundID: 1, Summary: protocol.RoundSummary{TotalMatches: 1, Wins: 1}},
 		&journal.LeagueCompleted{Champion: league.Champion{PlayerID: "P02", DisplayName: "Two", Points: 3}},
 		&journal.AgentInformed{AgentID: "P01"},

@@ -88,7 +88,8 @@ func (l tournamentLog) play() string {
 		winner, loser := min(ids[0], ids[1]), max(ids[0], ids[1])
 		l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
 		l.apply(&journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Score: league.Both(winner, 3, loser, 0), Result: league.Result{
-			Status: league.StatusWin, WinnerPlayerID: &winner, Choices: league.Both(winner, new("even"), loser, new("odd")),
+			Status: league.StatusWin, WinnerPlayerID: &winner,
+			Choices: league.Both(winner, new("even"), loser, new("odd")),
 		}})
 	}
 	l.apply(&journal.RoundCompleted{RoundID: d.RoundID, Summary: l.Summary(d.RoundID)})
@@ -211,11 +212,15 @@ func (l tournamentLog) playWinners(winners ...[2]string) {
 		for i, p := range l.Pairings(l.Round) {
 			attempt := league.Attempt{MatchID: league.MatchID{Round: l.Round, Number: i + 1}, Number: 1}
 			a, b := l.Started.Players[p.A], l.Started.Players[p.B]
-			score, result := league.Both(a, 1, b, 1), league.Result{Status: league.StatusDraw, Choices: league.Both(a, new("odd"), b, new("odd"))}
+			score := league.Both(a, 1, b, 1)
+			result := league.Result{Status: league.StatusDraw, Choices: league.Both(a, new("odd"), b, new("odd"))}
 			for _, w := range winners {
 				if w == [2]string{a, b} || w == [2]string{b, a} {
 					score = league.Both(w[0], 3, w[1], 0)
-					result = league.Result{Status: league.StatusWin, WinnerPlayerID: &w[0], Choices: league.Both(w[0], new("even"), w[1], new("odd"))}
+					result = league.Result{
+						Status: league.StatusWin, WinnerPlayerID: &w[0],
+						Choices: league.Both(w[0], new("even"), w[1], new("odd")),
+					}
 				}
 			}
 			l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})

@@ -55,7 +55,8 @@ func TestOrganiserReadsTheLinesOfTheJournal(t *testing.T) {
 		text, err := os.ReadFile(x.Folder.Journal(leaguetest.LeagueID))
 		require.NoError(t, err)
 		assert.Equal(t, string(text), strings.Join(append(first.Lines, rest.Lines...), "\n")+"\n")
-		behind, _ := readAsOrganiser[protocol.JournalData](w, protocol.QueryJournal, protocol.QueryParams{Offset: rest.Last + 1})
+		next := protocol.QueryParams{Offset: rest.Last + 1}
+		behind, _ := readAsOrganiser[protocol.JournalData](w, protocol.QueryJournal, next)
 		assert.Empty(t, behind.Lines)
 		status, _ := readAsOrganiser[protocol.StatusData](w, protocol.QueryStatus, protocol.QueryParams{})
 		assert.Equal(t, "LEAGUE_COMPLETED", status.State)
@@ -172,9 +173,11 @@ func TestOrganiserReadsTheLogOfAnAgent(t *testing.T) {
 		log := filepath.Join(folder.LeagueLogs(leaguetest.LeagueID), "league.log.jsonl")
 		require.NoError(t, os.MkdirAll(filepath.Dir(log), 0o755))
 		require.NoError(t, os.WriteFile(log, []byte(`{"id":"P01","at":1}`+"\n"+`{"id":"P02"}`+"\n"), 0o600))
-		read, _ := readAsOrganiser[protocol.AgentLogData](w, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P01"})
+		of := protocol.QueryParams{PlayerID: "P01"}
+		read, _ := readAsOrganiser[protocol.AgentLogData](w, protocol.QueryAgentLog, of)
 		assert.Equal(t, &protocol.AgentLogData{AgentID: "P01", Lines: []string{`{"id":"P01","at":1}`}}, read)
-		_, no := readAsOrganiser[protocol.AgentLogData](w, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: "P09"})
+		of.PlayerID = "P09"
+		_, no := readAsOrganiser[protocol.AgentLogData](w, protocol.QueryAgentLog, of)
 		assert.Equal(t, "E005", no.Error.ErrorCode)
 	})
 }

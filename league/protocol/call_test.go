@@ -58,7 +58,10 @@ func TestResultsAreReadLeniently(t *testing.T) {
 		broken       map[string]string // field to what it was
 	}{
 		{"all is well", `{"message_type":"GAME_JOIN_ACK","match_id":"R1M1","player_id":"P01","accept":true}`,
-			protocol.GameJoinAck{Envelope: protocol.Envelope{MessageType: "GAME_JOIN_ACK"}, MatchID: "R1M1", PlayerID: "P01", Accept: new(true)}, nil},
+			protocol.GameJoinAck{
+				Envelope: protocol.Envelope{MessageType: "GAME_JOIN_ACK"},
+				MatchID:  "R1M1", PlayerID: "P01", Accept: new(true),
+			}, nil},
 		{"one member is of the wrong type", `{"match_id":"R1M1","accept":"yes","player_id":"P01"}`,
 			protocol.GameJoinAck{MatchID: "R1M1", PlayerID: "P01"}, map[string]string{"accept": `"yes"`}},
 		{"several are", `{"match_id":7,"accept":{"value":true},"player_id":"P01","timestamp":0}`,
@@ -153,11 +156,13 @@ func TestRemoteErrorsAreRead(t *testing.T) {
 		code   protocol.Code
 		detail string
 	}{
-		{"with a LEAGUE_ERROR", rpcError(3001, "AUTH_TOKEN_INVALID", league("E012", "no such token")), protocol.ErrTokenInvalid, "no such token"},
+		{"with a LEAGUE_ERROR", rpcError(3001, "AUTH_TOKEN_INVALID", league("E012", "no such token")),
+			protocol.ErrTokenInvalid, "no such token"},
 		{"without a detail", rpcError(3001, "AUTH_TOKEN_INVALID", league("E012", "")), protocol.ErrTokenInvalid, ""},
 		{"of an unknown code", rpcError(77, "ODD", league("E077", "odd")), "", "E077 ODD: odd"},
 		{"with other data", rpcError(1001, "League full", jsontext.Value(`{"max_referees":2}`)), "", "League full"},
-		{"with data that is no object", rpcError(-32603, "Internal error", jsontext.Value(`"boom"`)), "", "Internal error"},
+		{"with data that is no object", rpcError(-32603, "Internal error", jsontext.Value(`"boom"`)),
+			"", "Internal error"},
 		{"with data that is no JSON", rpcError(-32603, "Internal error", 5), "", "Internal error"},
 		{"bare", rpcError(-32601, "Method not found", nil), "", "Method not found"},
 	} {
@@ -165,7 +170,8 @@ func TestRemoteErrorsAreRead(t *testing.T) {
 			_, err := invite(context.Background(), failing(fmt.Errorf("carried: %w", test.failed)))
 			var e *protocol.Error
 			require.ErrorAs(t, err, &e)
-			assert.Equal(t, []any{test.code, test.failed.Code, test.detail, true}, []any{e.Code, e.RPC, e.Detail, e.Remote})
+			want := []any{test.code, test.failed.Code, test.detail, true}
+			assert.Equal(t, want, []any{e.Code, e.RPC, e.Detail, e.Remote})
 			assert.NotEmpty(t, e.Error())
 		})
 	}

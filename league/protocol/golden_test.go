@@ -207,7 +207,10 @@ func samples() map[string]any {
 			Envelope: envelope(protocol.TypeRoundCompleted, manager), LeagueID: "L", RoundID: 1,
 			MatchesCompleted: new(2), MatchesPlayed: new(2), NextRoundID: new(2),
 			Summary: &protocol.RoundSummary{TotalMatches: 2, Wins: 1, Draws: 1}, JournalHead: aDigest, JournalHeadSignature: aSignature,
-			Results: []protocol.RoundResult{{MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: new("P01"), DrawnNumber: new(8), Choices: choices}}},
+			Results: []protocol.RoundResult{{
+				MatchID: "R1M1", Attempt: 1, Status: league.StatusWin, Winner: new("P01"),
+				DrawnNumber: new(8), Choices: choices,
+			}}},
 		&protocol.LeagueCompleted{
 			Envelope: envelope(protocol.TypeLeagueCompleted, manager), LeagueID: "L", TotalRounds: 3, TotalMatches: 6,
 			Champion:       league.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9, Reason: "on head-to-head"},
@@ -274,7 +277,8 @@ func samples() map[string]any {
 		&protocol.LeagueError{
 			Envelope:  envelope(protocol.TypeLeagueError, manager),
 			ErrorCode: "E012", ErrorName: "AUTH_TOKEN_INVALID", ErrorDescription: "AUTH_TOKEN_INVALID",
-			OriginalMessageType: protocol.TypeLeagueQuery, Context: map[string]any{"action": "LEAGUE_QUERY"}, Retryable: new(false)},
+			OriginalMessageType: protocol.TypeLeagueQuery,
+			Context:             map[string]any{"action": "LEAGUE_QUERY"}, Retryable: new(false)},
 		&protocol.MatchAssignment{
 			Envelope: envelope(protocol.TypeMatchAssignment, manager), LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1,
 			GameType: "even_odd", PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),

@@ -86,7 +86,8 @@ func TestForgeries(t *testing.T) {
 			w.edit(standingsFile, `("journal_head": )"[0-9a-f]{64}"`, `${1}"`+strings.Repeat("0a", 32)+`"`)
 		},
 			[]position{{audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 1},
-		{"standings of a newer program", edited(standingsFile, `"schema_version": "1.0.0"`, `"schema_version": "2.0.0"`),
+		{"standings of a newer program",
+			edited(standingsFile, `"schema_version": "1.0.0"`, `"schema_version": "2.0.0"`),
 			[]position{{audit.RuleSchema, standingsFile, `"2.0.0"`}}, 1},
 		{"an added match", func(w *savedLeague) {
 			w.write("data/matches/cup/R4M1.json", strings.ReplaceAll(w.read(r1m1), "R1M1", "R4M1"))
@@ -124,7 +125,9 @@ func TestForgeries(t *testing.T) {
 		{"an invalid time", editedLine(`"at":"2026-01-01T`, `"at":"2026-13-01T`, `"seq":9,`),
 			[]position{{audit.RuleTime, journalFile, "2026-13-01"}}, 1},
 		{"a journal of a newer program", edited(journalFile, `"schema_version":"1.0.0"`, `"schema_version":"2.0.0"`),
-			[]position{{audit.RuleSchema, journalFile, `"2.0.0"`}, {audit.RuleHashChain, journalFile, `"registered"`}}, 2},
+			[]position{
+				{audit.RuleSchema, journalFile, `"2.0.0"`}, {audit.RuleHashChain, journalFile, `"registered"`},
+			}, 2},
 		{"an empty journal", func(w *savedLeague) { w.write(journalFile, "") },
 			[]position{{audit.RuleEvent, journalFile, ""}, {audit.RuleJournalHead, standingsFile, `"journal_head"`}}, 4},
 		{"no journal", func(w *savedLeague) { w.remove(journalFile) }, []position{{audit.RuleSchema, journalFile, ""}}, 1},
@@ -348,7 +351,8 @@ func TestForgeries(t *testing.T) {
 		}), []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
 		{"a wrong answer that is called void", withFailure(func(e *store.Exchange) {
 			e.Void, e.Local, e.Error.ErrorCode = "the referee was slow", true, "E004"
-			e.Message, e.MessageType = jsontext.Value(`{"message_type": "CHOOSE_PARITY_RESPONSE"}`), "CHOOSE_PARITY_RESPONSE"
+			e.Message = jsontext.Value(`{"message_type": "CHOOSE_PARITY_RESPONSE"}`)
+			e.MessageType = "CHOOSE_PARITY_RESPONSE"
 		}), []position{{audit.RuleTranscript, r2m1, `"void"`}}, 2},
 		{"an answer in time that is called void", func(w *savedLeague) {
 			w.transcript(func(d *store.Match) { discardAnswer(d, "31.000", "E001") })

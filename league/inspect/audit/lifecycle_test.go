@@ -163,12 +163,15 @@ func TestSuspensionsFollowFromFailures(t *testing.T) {
 		{"a match is forfeited by a player that is there", begun(2, 4).announced(1).forfeited(1), audit.RuleLifecycle},
 		{"a match is forfeited by a player that has come back", twice.suspended("P02").returned("P02").announced(3).forfeited(3), audit.RuleLifecycle},
 		{"a player that is suspended plays all the same", twice.suspended("P02").announced(3).played(3, "E001"), audit.RuleLifecycle},
-		{"a forfeit is won by the player that forfeits it", twice.suspended("P02").announced(3).and(swapped), audit.RuleLifecycle},
+		{"a forfeit is won by the player that forfeits it",
+			twice.suspended("P02").announced(3).and(swapped), audit.RuleLifecycle},
 		{"a match is forfeited twice", twice.suspended("P02").announced(3).forfeited(3).forfeited(3), audit.RuleOneResult},
-		{"a forfeited match was assigned", twice.suspended("P02").announced(3).and(assigned(3, 1, "REF01")).forfeited(3), audit.RuleLifecycle},
+		{"a forfeited match was assigned",
+			twice.suspended("P02").announced(3).and(assigned(3, 1, "REF01")).forfeited(3), audit.RuleLifecycle},
 		{"a referee is suspended that has reported", begun(1, 2).lost(1, "E001").suspended("P02").suspended("REF01"), audit.RuleLifecycle},
 		{"a round is given to a suspended referee", begun(1, 2).failed(1).suspended("REF02").and(&journal.RoundAnnounced{RoundID: 2, Referees: []string{"REF02"}}), audit.RuleLifecycle},
-		{"a referee fails with a match that it was not assigned", begun(1, 2).announced(1).and(&journal.AgentFailed{AgentID: "REF02", Attempt: attempt(1, 1), Reason: "away"}), audit.RuleEvent},
+		{"a referee fails with a match that it was not assigned", begun(1, 2).announced(1).and(
+			&journal.AgentFailed{AgentID: "REF02", Attempt: attempt(1, 1), Reason: "away"}), audit.RuleEvent},
 	})
 }
 
@@ -212,7 +215,8 @@ func TestDroppedRegistrationsAreAudited(t *testing.T) {
 	auditEvents(t, []auditedEvents{
 		{"after the grace period", begun.and(minute, drop(journal.DroppedSilent)), ""},
 		{"before it", begun.and(drop(journal.DroppedSilent)),
-			audit.RuleRegistration + ": the registration of P01 was dropped after 1m0s; the league gives it 1m30s to answer"},
+			audit.RuleRegistration + ": the registration of P01 was dropped after 1m0s; " +
+				"the league gives it 1m30s to answer"},
 		{"at once, for its endpoint", begun.and(drop(journal.DroppedForbidden)), ""},
 		{"although it had answered", begun.and(answered, drop(journal.DroppedSilent)),
 			audit.RuleRegistration + ": the registration of P01 is dropped, but it has answered" + end},
@@ -244,9 +248,11 @@ func TestAnnouncedPairingsAreRecomputed(t *testing.T) {
 	auditEvents(t, []auditedEvents{
 		{"as the seeding says", announced([2]string{"P02", "P04"}, [2]string{"P01", "P03"}), ""},
 		{"other opponents", announced([2]string{"P02", "P03"}, [2]string{"P01", "P04"}),
-			audit.RuleSchedule + ": match 1 of round 1 is P02 against P03; by the results before it is P02 against P04"},
+			audit.RuleSchedule + ": match 1 of round 1 is P02 against P03; " +
+				"by the results before it is P02 against P04"},
 		{"swapped sides", announced([2]string{"P02", "P04"}, [2]string{"P03", "P01"}),
-			audit.RuleSchedule + ": match 2 of round 1 is P03 against P01; by the results before it is P01 against P03"},
+			audit.RuleSchedule + ": match 2 of round 1 is P03 against P01; " +
+				"by the results before it is P01 against P03"},
 		{"a missing match", announced([2]string{"P02", "P04"}),
 			audit.RuleSchedule + ": match 2 of round 1 is not played; by the results before it is P01 against P03"},
 	})

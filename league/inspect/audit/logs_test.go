@@ -90,7 +90,8 @@ func TestAuditReadsTheLogOfAReferee(t *testing.T) {
 		{"a continuation without its beginning", edited(logFile, withR1M1, ""), audit.RuleSchema, "", logFile},
 		{"a torn last line", func(w *savedLeague) { w.write(logFile, w.read(logFile)+`{"match_id":"R3`) }, "", audit.RuleSchema, logFile},
 		{"an incomplete header", func(w *savedLeague) { w.write(ownFile, `{"schema_ver`) }, "", audit.RuleSchema, ownFile},
-		{"the log of another league", edited(logFile, `"league_id":"cup"`, `"league_id":"cap"`), audit.RuleMatchFile, "", logFile},
+		{"the log of another league",
+			edited(logFile, `"league_id":"cup"`, `"league_id":"cap"`), audit.RuleMatchFile, "", logFile},
 		{"the log of another referee", func(w *savedLeague) { w.write(ownFile, w.read(logFile)) }, audit.RuleMatchFile, "", ownFile},
 		{"an attempt that was never assigned", func(w *savedLeague) {
 			w.editAll(logFile, `("match_id":"R1M1","game_type":"even_odd","attempt":)1`, `${1}7`)

@@ -187,14 +187,16 @@ func TestDecisionsFollowTheRules(t *testing.T) {
 		{"a suspended player that registers again still forfeits", start.and(held).returned("P02").announced(1).forfeited(1).completed(1), ""},
 		{"a match finishes that runs when its player is suspended", start.announced(1).
 			and(assigned(1, 1, "REF01"), held, reported(1, 1, "E004")).completed(1), ""},
-		{"a match is forfeited whose player is suspended after an attempt", start.announced(1).and(assigned(1, 1, "REF02"), held).forfeited(1).completed(1), ""},
+		{"a match is forfeited whose player is suspended after an attempt",
+			start.announced(1).and(assigned(1, 1, "REF02"), held).forfeited(1).completed(1), ""},
 		{"a player that was shut down is readmitted", begun(-1, 2).lost(1, "E001").lost(2, "E001").shutdown("P02").and(&journal.Decided{Command: protocol.CommandReadmit, Decision: smith, AgentID: "P02"}).lost(3, "E004"), ""},
 		{"a player is withdrawn before half of its matches", once.and(withdrawn(true)).announced(2).forfeited(2).completed(2), ""},
 		{"a player is withdrawn after half of its matches", half.and(withdrawn(false)).announced(6).forfeited(6).completed(6), ""},
 		{"a rematch is forfeited", once.and(rematch(1), reopened(1), held).forfeited(1).announced(2), ""},
 
 		{"a round is announced during a pause", start.and(paused).announced(1), audit.RuleRounds},
-		{"a suspended player gets a match", start.and(held).announced(1).and(assigned(1, 1, "REF01")), audit.RuleLifecycle},
+		{"a suspended player gets a match",
+			start.and(held).announced(1).and(assigned(1, 1, "REF01")), audit.RuleLifecycle},
 		{"a match is forfeited by a player that is not suspended", start.announced(1).forfeited(1), audit.RuleLifecycle},
 		{"a match is forfeited by a player that was readmitted", start.and(held, &journal.Decided{Command: protocol.CommandReadmit, Decision: smith, AgentID: "P02"}).announced(1).forfeited(1), audit.RuleLifecycle},
 		{"a round is given to a suspended referee", start.and(&journal.Decided{Command: protocol.CommandSuspend, Decision: smith, AgentID: "REF01"}).announced(1), audit.RuleLifecycle},

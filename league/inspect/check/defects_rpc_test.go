@@ -32,13 +32,15 @@ func defectsOfResponses() []defect {
 				e["data"] = "Traceback (most recent call last):\n  File \"player.py\", line 7"
 			}
 		}), []string{"P-RPC-16"}},
-		{"answers always with the id 1", wrapped(func(response object) { response["id"] = 1 }), []string{"P-RPC-06", "P-RPC-07"}},
+		{"answers always with the id 1", wrapped(func(response object) { response["id"] = 1 }),
+			[]string{"P-RPC-06", "P-RPC-07"}},
 	}
 }
 
 func defectsOfRequests() []defect {
+	const emptyResult = `{"jsonrpc":"2.0","result":{},"id":null}`
 	return []defect{
-		{"answers notifications", replying(http.StatusOK, "application/json", `{"jsonrpc":"2.0","result":{},"id":null}`, func(body []byte) bool {
+		{"answers notifications", replying(http.StatusOK, "application/json", emptyResult, func(body []byte) bool {
 			return !bytes.HasPrefix(body, []byte("[")) && !bytes.Contains(body, []byte(`"id":`))
 		}), []string{"P-RPC-10"}},
 		{"has another code for unknown methods", wrapped(func(response object) {
@@ -147,7 +149,7 @@ func defectsOfRegistering() []defect {
 func defectsOfHTTP() []defect {
 	return []defect{
 		{"hangs on everything", hangs(""), []string{"P-HTTP-01", "P-INV-06"}},
-		{"answers unknown methods with HTTP 500", rewritten(func(_ http.ResponseWriter, status *int, body []byte) []byte {
+		{"answers unknown methods with 500", rewritten(func(_ http.ResponseWriter, status *int, body []byte) []byte {
 			if isError(body, -32601) {
 				*status = http.StatusInternalServerError
 			}
@@ -158,8 +160,8 @@ func defectsOfHTTP() []defect {
 			return body
 		}), []string{"P-HTTP-04"}},
 		{"answers at great length", everywhere(func(_, result object) { result["log"] = strings.Repeat("x", 70<<10) }), []string{"P-HTTP-08"}},
-		{"takes 4 KB at most", replying(http.StatusRequestEntityTooLarge, "text/plain", "too large", func(body []byte) bool {
-			return len(body) >= 4<<10
-		}), []string{"P-HTTP-09", "P-UNI-01"}},
+		{"takes 4 KB at most", replying(http.StatusRequestEntityTooLarge, "text/plain", "too large",
+			func(body []byte) bool { return len(body) >= 4<<10 },
+		), []string{"P-HTTP-09", "P-UNI-01"}},
 	}
 }

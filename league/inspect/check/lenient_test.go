@@ -115,7 +115,8 @@ func whileItWaits(t *testing.T, talk func(n *network, manager net.Listener, play
 
 func TestPlayerThatRegistersAnotherPortIsRejected(t *testing.T) {
 	whileItWaits(t, func(n *network, manager net.Listener, _ string) {
-		_, answer := post(n, urlOf(manager), string(marshal((&model{id: "P03"}).registration("http://localhost:9999/mcp"))))
+		registration := (&model{id: "P03"}).registration("http://localhost:9999/mcp")
+		_, answer := post(n, urlOf(manager), string(marshal(registration)))
 		assert.Equal(n, "REJECTED", inner(answer, "result")["status"])
 		assert.Nil(n, inner(answer, "result")["auth_token"])
 	}, func(n *network, r *check.Report) {

@@ -56,9 +56,11 @@ func TestRefereeGetsTheNextFormAfterARejection(t *testing.T) {
 	for name, referee := range map[string]struct {
 		first, of, answer, wanted string // the answers to start_match, and to another method
 	}{
-		"an error of the protocol": {`{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: message_type"},"id":1}`, "assign_match", `{"result":{"status":"ok"}}`, "ACCEPTED"},
-		"busy":                     {notFound, "START_MATCH", `{"result":{"status":"busy"}}`, "BUSY"},
-		"refused":                  {notFound, "START_MATCH", `{"result":{"status":"Rejected","reason":"no"}}`, "REJECTED"},
+		"an error of the protocol": {`{"jsonrpc":"2.0","error":{"code":-32602,"message":"E003: message_type"},"id":1}`,
+			"assign_match", `{"result":{"status":"ok"}}`, "ACCEPTED"},
+		"busy": {notFound, "START_MATCH", `{"result":{"status":"busy"}}`, "BUSY"},
+		"refused": {notFound, "START_MATCH",
+			`{"result":{"status":"Rejected","reason":"no"}}`, "REJECTED"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, s := newTestPeers(zerolog.Nop()), &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
@@ -103,7 +105,8 @@ func TestBusyRefereeGetsNoOtherForm(t *testing.T) {
 	withToken := strings.Replace(theAssignment, `"player_id":"P01",`, `"player_id":"P01","access_token":"secret",`, 1)
 	p := newTestPeers(zerolog.Nop())
 	s := always(200,
-		resultHead+`{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK","status":"BUSY","reason":"full"},"id":7}`)
+		resultHead+`{"protocol":"league.v2","message_type":"MATCH_ASSIGNMENT_ACK",`+
+			`"status":"BUSY","reason":"full"},"id":7}`)
 	for _, assignment := range []string{withToken, theAssignment, theAssignment} {
 		ack := assigned(t, p, s.post, assignment)
 		assert.Equal(t, []string{"BUSY", "full"}, []string{ack.Text("status"), ack.Text("reason")})

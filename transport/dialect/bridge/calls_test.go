@@ -428,7 +428,8 @@ func TestNoticeWithoutAToolIsRejected(t *testing.T) {
 		return transport.Posted{}, nil
 	}
 	_, answer := responseOf(t, p, noCall, "notify_match_result", gameOver)
-	assert.JSONEq(t, `{"jsonrpc":"2.0","error":{"code":-32601,"message":"the agent has no MCP tool for this call"},"id":7}`, answer)
+	const refusal = `{"code":-32601,"message":"the agent has no MCP tool for this call"}`
+	assert.JSONEq(t, `{"jsonrpc":"2.0","error":`+refusal+`,"id":7}`, answer)
 	assert.Equal(t, 1, strings.Count(log.String(), "MCP_TOOLS_LISTED"))
 	assert.Contains(t, log.String(), "the agent has no MCP tool for this call")
 }
