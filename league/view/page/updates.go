@@ -157,18 +157,20 @@ func send(w http.ResponseWriter, text []byte) bool {
 
 // An audience knows whether browsers load the pages now. It is safe for concurrent use.
 type audience struct {
-	requests atomic.Int64 // that are answered now, streams included
+	requests atomic.Int64 // being answered, streams included
 	last     atomic.Int64 // the end of a request, in nanoseconds of Unix time
 }
 
-// counted counts the requests of a handler.
+// counted counts the requests of a handler. A page that is complete asks only whether the server is there, with HEAD.
 func (a *audience) counted(next http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		a.requests.Add(1)
-		defer func() {
-			a.last.Store(time.Now().UnixNano())
-			a.requests.Add(-1)
-		}()
+		if r.Method != http.MethodHead {
+			a.requests.Add(1)
+			defer func() {
+				a.last.Store(time.Now().UnixNano())
+				a.requests.Add(-1)
+			}()
+		}
 		next(w, r)
 	}
 }
