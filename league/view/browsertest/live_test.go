@@ -138,6 +138,7 @@ func TestLeagueOfUpEndsOnAPageWithItsChampion(t *testing.T) {
 	up := start(t, "up", "--entrants", file, "--port", "0", "--pace", "500ms", "--data", filepath.Join(t.TempDir(), "league"))
 	address := up.await(`in a browser: (http://(\S+)/)\n`)
 	p.host = address[2]
+	p.hurry()
 	p.do(chromedp.Navigate(address[1]))
 	p.allow(`ERR_CONNECTION_REFUSED|ERR_INCOMPLETE_CHUNKED_ENCODING|ERR_CONNECTION_RESET|ERR_EMPTY_RESPONSE`)
 	p.await(champion)
