@@ -2,6 +2,7 @@ package cmd_test
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"net"
 	"net/http"
@@ -229,7 +230,7 @@ func flood(t *testing.T, url string) {
 	for n := range addresses {
 		all.Go(func() {
 			for range batches {
-				send(t.Context(), target, n+1, batch, 1)
+				send(t.Context(), target, n+1, batch, 1, io.Discard)
 			}
 		})
 	}

@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"html"
@@ -37,7 +38,7 @@ func hold(connections, addresses int, sent string) attack {
 		for i := range connections {
 			holding.Go(func() {
 				for ctx.Err() == nil {
-					send(ctx, target, i%addresses, sent, 1)
+					send(ctx, target, i%addresses, sent, 1, io.Discard)
 					pause(ctx, 10*time.Millisecond)
 				}
 			})
@@ -48,8 +49,8 @@ func hold(connections, addresses int, sent string) attack {
 	}
 }
 
-// send sends a text on a connection so many times, and reads until the agent closes the connection or ctx ends.
-func send(ctx context.Context, target string, address int, text string, times int) {
+// send sends a text on a connection so many times, and reads the answers until the agent closes the connection or ctx ends.
+func send(ctx context.Context, target string, address int, text string, times int, answers io.Writer) {
 	dialer := net.Dialer{}
 	if address > 0 { // 0 is the address of the league itself
 		dialer.LocalAddr = net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 1, byte(address)}), 0))
@@ -62,7 +63,7 @@ func send(ctx context.Context, target string, address int, text string, times in
 	defer context.AfterFunc(ctx, func() { _ = c.Close() })()
 	var reading sync.WaitGroup
 	defer reading.Wait()
-	reading.Go(func() { _, _ = io.Copy(io.Discard, c) })
+	reading.Go(func() { _, _ = io.Copy(answers, c) })
 	for n := 0; n < times && err == nil; n++ {
 		_, err = io.WriteString(c, text)
 	}
@@ -75,19 +76,28 @@ func pause(ctx context.Context, d time.Duration) {
 	}
 }
 
+// refused is called when an answer tells that the burst which an address may have is used up.
+type refused func()
+
+func (r refused) Write(answers []byte) (int, error) {
+	if bytes.Contains(answers, []byte("HTTP/1.1 429 ")) {
+		r()
+	}
+	return len(answers), nil
+}
+
 // floodWith posts requests on connections as fast as the agent answers.
 func floodWith(connections int, request string) attack {
 	return func(ctx context.Context, target string, ready func()) {
+		answers := refused(sync.OnceFunc(ready))
 		var flooding sync.WaitGroup
 		for range connections {
 			flooding.Go(func() {
 				for ctx.Err() == nil {
-					send(ctx, target, 0, strings.Repeat(request, 50), math.MaxInt)
+					send(ctx, target, 0, strings.Repeat(request, 50), math.MaxInt, answers)
 				}
 			})
 		}
-		pause(ctx, 3*time.Second) // the burst that an address may have must be used up
-		ready()
 		flooding.Wait()
 	}
 }

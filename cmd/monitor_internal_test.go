@@ -95,6 +95,7 @@ func application(name string) *protocol.LeagueRegisterRequest {
 // Neither the size of a league nor what other agents send adds series: 1,000 players, 10,000 calls and requests with
 // made-up methods, codes and names, and on top of that each call that is possible with each outcome.
 func TestMetricsHaveAFewSeriesWhateverOthersSend(t *testing.T) {
+	t.Parallel()
 	n, err := newNode(nodeOptions{maxReply: maxReply, log: zerolog.Nop()})
 	require.NoError(t, err)
 	defer n.close()

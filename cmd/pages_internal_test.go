@@ -160,6 +160,7 @@ func (s *simulated) of(strategy string) (played, losses int, points float64) {
 
 // The figures of docs/lessons.md about simulations are those that its commands give.
 func TestFiguresOfTheLessonsAreThoseOfTheirCommands(t *testing.T) {
+	t.Parallel()
 	text := readFile(t, "../docs/lessons.md")
 	page := strings.Join(strings.Fields(text), " ")
 	commands := map[string]string{}

@@ -27,6 +27,7 @@ func run(ctx context.Context, args ...string) (code int, stdout, stderr string) 
 func hashOf(text string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(text))) }
 
 func TestSameSeedGivesTheSameBytes(t *testing.T) {
+	t.Parallel()
 	players, matches, repetitions := "16", 16*15/2, 1
 	if testAll() {
 		players, matches, repetitions = "50", 50*49/2, 2

@@ -85,6 +85,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 }
 
 func TestInterruptedSimulationShowsItsProgressAndMessageOnLinesOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	screen := newTerminal(t, 80)
 	ctx, interrupt := context.WithCancel(t.Context())
 	ended := make(chan int)
@@ -101,11 +102,12 @@ func TestInterruptedSimulationShowsItsProgressAndMessageOnLinesOfTheirOwn(t *tes
 
 // The time after which commands show their progress is short here, but long enough for a first part of the work.
 func TestLongWorkShowsItsProgress(t *testing.T) {
+	t.Parallel()
 	data := t.TempDir()
-	require.Zero(t, Execute(t.Context(), "test", []string{"simulate", "--quiet", "--data", data},
+	require.Zero(t, Execute(t.Context(), "test", []string{"simulate", "--players", "8", "--quiet", "--data", data},
 		io.Discard, io.Discard))
 	for pattern, line := range map[string][]string{
-		`matches audited: \d+ of 6 in 0s`: {"audit", data},
+		`matches audited: \d+ of 28 in 0s`: {"audit", data},
 		`reading the league: 0s`:          {"report", data, "--format", "csv"},
 		`^\x1b\[Kreading the league: 0s`:  {"simulate", "--resume", "--data", data},
 	} {
