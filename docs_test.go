@@ -257,12 +257,22 @@ func pages(t *testing.T) (all []string) {
 	return all
 }
 
+var (
+	noAnchor    = regexp.MustCompile(`[^\p{L}\p{N}_\- ]`)
+	pageAnchors = map[string][]string{} // by page
+)
+
 // anchors returns the fragments of the headings of a page, as GitHub makes them.
-func anchors(t *testing.T, page string) (all []string) {
+func anchors(t *testing.T, page string) []string {
 	t.Helper()
+	if all, read := pageAnchors[page]; read {
+		return all
+	}
+	var all []string
 	for _, found := range heading.FindAllStringSubmatch(fenced.ReplaceAllString(textOf(t, page), ""), -1) {
-		words := regexp.MustCompile(`[^\p{L}\p{N}_\- ]`).ReplaceAllString(strings.ToLower(found[1]), "")
+		words := noAnchor.ReplaceAllString(strings.ToLower(found[1]), "")
 		all = append(all, strings.ReplaceAll(words, " ", "-"))
 	}
+	pageAnchors[page] = all
 	return all
 }

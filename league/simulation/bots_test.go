@@ -33,7 +33,7 @@ func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 		name, wrong, logged string
 		patience            time.Duration
 	}{
-		{"hangs", "sleep 1000", "did not answer in time", 3 * time.Second},
+		{"hangs", "sleep 1000", "did not answer in time", 2 * time.Second},
 		{"dies", "echo oh no >&2; exit 1", `the last line on standard error was \"oh no\"`, time.Minute},
 		{"prints nonsense", "echo banana; continue", "which is not a legal choice", time.Minute},
 		{"prints without end", "exec cat /dev/zero", "a line of more than 64 KB", time.Minute},

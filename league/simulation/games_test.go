@@ -33,6 +33,7 @@ func marks(players int, strategies ...string) simulation.Options {
 }
 
 func TestSameSeedGivesTheSameLeague(t *testing.T) {
+	t.Parallel()
 	hands := marks(6, everyday()...)
 	hands.GameType = rockpaperscissors.Type
 	swiss, knockout, byes := options(13), options(13), options(11)
@@ -93,6 +94,7 @@ func audited(t *testing.T, folder store.Folder, games rules.Registry) (findings,
 // The audit of an unchanged league has no findings, and each change of a match file is a
 // finding.
 func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
+	t.Parallel()
 	o := marks(4, "perfect", "random")
 	folder := stored(t, o)
 	findings, notes := audited(t, folder, o.Games)

@@ -57,6 +57,7 @@ var undetected = []struct{ members, reason string }{
 // finds each change, unless the member is in the list of those that affect no decision. A
 // change is found if the audit has a finding; where a crash can leave the same, a note.
 func TestEachMutationOfADataFolderIsFound(t *testing.T) {
+	t.Parallel()
 	leagues := mutationLeagues(t)
 	r := rand.New(rand.NewPCG(mutationSeed, 0))
 	missed, noted, where := map[string]int{}, map[string]int{}, map[string]*mutation{}

@@ -28,6 +28,7 @@ func untilSignificant(seed uint64, game string, players int, strategies ...strin
 // TestLeaguesUntilASignificantResult measures how often leagues stop early. docs/statistics.md has the
 // figures of 2,000 leagues each.
 func TestLeaguesUntilASignificantResult(t *testing.T) {
+	t.Parallel()
 	for _, tt := range []struct {
 		name       string
 		game       string

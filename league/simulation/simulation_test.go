@@ -98,6 +98,7 @@ func TestCarrierAndConcurrencyDoNotChangeALeague(t *testing.T) {
 }
 
 func TestLeaguesOfEveryShape(t *testing.T) {
+	t.Parallel()
 	shapes := []struct {
 		name       string
 		players    int

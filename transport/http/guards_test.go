@@ -287,6 +287,7 @@ func TestRateLimit(t *testing.T) {
 // The server remembers a bounded number of addresses. An evicted address has its full
 // burst again.
 func TestLeastRecentlyUsedCallersAreEvicted(t *testing.T) {
+	t.Parallel()
 	const others = 2*4096 + 2
 	config := carrier.Config{Limits: carrier.Limits{Rate: 1e-6, Burst: 1}}
 	withLimits(t, config, []string{""}, func(t *testing.T, l *addressedNetwork) {

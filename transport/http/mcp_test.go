@@ -62,6 +62,7 @@ func TestRequestsOfMCPGoToItsServer(t *testing.T) {
 }
 
 func TestRequestsOfMCPHaveTheGuardsOfTheServer(t *testing.T) {
+	t.Parallel()
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(mcpServer), Hosts: []string{"agent.example"}})
 	for _, body := range []string{say1, `{"jsonrpc":"2.0","method":"tools/list","id":1}`} {
 		for name, tt := range map[string]struct {
@@ -104,6 +105,7 @@ func TestStreamsTakeNoSlotsOfCalls(t *testing.T) {
 
 // A client that has stopped reading loses its stream at the deadline of a write.
 func TestStreamOfAClientThatDoesNotReadEnds(t *testing.T) {
+	t.Parallel()
 	ended := make(chan error, 1)
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: flooding(ended)})
 	open(t.Context(), t, http.MethodPost, base+carrier.Path, listen) // and read nothing
@@ -122,6 +124,7 @@ func echoing(w http.ResponseWriter, r *http.Request) {
 }
 
 func TestMountsHaveTheGuardsOfTheServer(t *testing.T) {
+	t.Parallel()
 	t.Run("without a quota", func(t *testing.T) { checkGuards(t, nil) })
 	t.Run("with a quota", func(t *testing.T) { checkGuards(t, carrier.NewQuota(carrier.Limits{}, streamLimits)) })
 }

@@ -175,6 +175,7 @@ func callOf(bytes int) string {
 }
 
 func TestBodyLimits(t *testing.T) {
+	t.Parallel()
 	const (
 		small = 1000
 		large = 5000
@@ -226,6 +227,7 @@ func TestBodyLimits(t *testing.T) {
 }
 
 func TestClientReadsTheRefusalOfALargeBody(t *testing.T) {
+	t.Parallel()
 	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, TooLarge: tooLarge})
 	client := newClient(t, nil)
 	_, err := say(context.Background(), client, base+"/mcp", "echo", strings.Repeat("x", maxBody))

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"os"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"sync"
@@ -19,6 +20,11 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // less processor time
+	m.Run()
+}
 
 // faultsPage lists the consequences of each fault. The flag -update rewrites it.
 const faultsPage = "../../../docs/faults.md"

@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -30,6 +31,11 @@ import (
 	"evenodd/rules/evenodd"
 	"evenodd/rules/tictactoe"
 )
+
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400) // less processor time
+	m.Run()
+}
 
 // A server serves the pages of one of the leagues in testdata.
 type server struct {

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 		playUntilKilled()
 	}
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=10") // the race detector else delays the exit of each supervisor
-	_ = flag.Set("test.parallel", "4")            // most tests wait for limits
+	_ = flag.Set("test.parallel", "8")            // most tests wait for limits
 	goleak.VerifyTestMain(m)
 }
 
