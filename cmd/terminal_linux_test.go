@@ -108,8 +108,8 @@ func TestLongWorkShowsItsProgress(t *testing.T) {
 		io.Discard, io.Discard))
 	for pattern, line := range map[string][]string{
 		`matches audited: \d+ of 28 in 0s`: {"audit", data},
-		`reading the league: 0s`:          {"report", data, "--format", "csv"},
-		`^\x1b\[Kreading the league: 0s`:  {"simulate", "--resume", "--data", data},
+		`reading the league: 0s`:           {"report", data, "--format", "csv"},
+		`^\x1b\[Kreading the league: 0s`:   {"simulate", "--resume", "--data", data},
 	} {
 		screen := newTerminal(t, 80)
 		ctx, end := context.WithCancel(t.Context())

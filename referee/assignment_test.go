@@ -68,7 +68,10 @@ func TestConcurrentReportsOfAMatchAreMerged(t *testing.T) {
 		w.WaitUntil(1 * leaguetest.Second) // the first report has failed
 		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(60 * leaguetest.Second)
-		assert.Len(t, w.Calls(protocol.ReportMatchResult.Name), 3)
+		reports := w.Calls(protocol.ReportMatchResult.Name)
+		require.Len(t, reports, 3)
+		assert.Equal(t, 1*leaguetest.Second, reports[1].At, "at once, because the manager asks")
+		assert.Greater(t, reports[2].At, 5*leaguetest.Second, "a pause of its own")
 		assert.Equal(t, 1, r.Referee.Record().Conducted)
 	})
 }

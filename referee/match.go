@@ -46,6 +46,7 @@ type match struct {
 	final     *protocol.MatchResultReport // once it is finished
 	reporting bool                        // a report is under way, or follows GAME_OVER
 	reported  bool                        // the manager has acknowledged the report
+	again     func()                      // ends the pause before the next report
 }
 
 // A matchSide is one player of a match. Only the goroutine that asks the player

@@ -25,22 +25,37 @@ func (m *match) sendGameOver(side rules.Side) {
 	}
 }
 
-// report reports the result to the manager again, unless a report is under way.
+// report reports the result to the manager again, unless a report is under way. A manager that asks is there: the
+// next report no longer waits.
 func (m *match) report() {
 	m.mu.Lock()
 	busy := m.reporting
 	m.reporting = true
+	if m.again != nil {
+		m.again()
+	}
 	m.mu.Unlock()
 	if !busy {
 		m.deliver()
 	}
 }
 
+// pause waits for d, but no longer than until the manager asks for the result.
+func (m *match) pause(ctx context.Context, d time.Duration) error {
+	waits, again := context.WithCancel(ctx)
+	defer again()
+	m.mu.Lock()
+	m.again = again
+	m.mu.Unlock()
+	_ = m.referee.options.Clock.Sleep(waits, d)
+	return ctx.Err()
+}
+
 // deliver reports the result to the manager until the manager acknowledges it or
 // refuses it for good, or the referee stops.
 func (m *match) deliver() {
 	ctx, o := m.referee.life, &m.referee.options
-	err := membership.Retry(ctx, o.Clock, func(ctx context.Context) error {
+	err := membership.Retry(ctx, m.pause, func(ctx context.Context) error {
 		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
 		return err
 	}, func(err error, wait time.Duration) {

@@ -12,7 +12,7 @@ import (
 
 // Retry ends with the first error that a further call would not mend.
 func ExampleRetry() {
-	err := membership.Retry(context.Background(), protocol.SystemClock(), func(context.Context) error {
+	err := membership.Retry(context.Background(), protocol.SystemClock().Sleep, func(context.Context) error {
 		return protocol.Fault(protocol.ErrLeagueNotFound, "there is no league %q", "example")
 	}, func(error, time.Duration) { fmt.Println("waiting") })
 	var fault *protocol.Error

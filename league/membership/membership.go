@@ -174,8 +174,8 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 // broken connection, a rate limit, an internal error of the manager and a temporary
 // refusal: after 2, 4, 8 and then always 8 seconds, or after the time that the manager
 // asks for if that is longer, plus up to a tenth of jitter. It returns the first other
-// error, or that of ctx.
-func Retry(ctx context.Context, clock *protocol.Clock, call func(context.Context) error,
+// error, or that of ctx. A sleep that returns early makes the next call early.
+func Retry(ctx context.Context, sleep func(context.Context, time.Duration) error, call func(context.Context) error,
 	waiting func(err error, wait time.Duration)) error {
 	for i := 0; ; i++ {
 		if err := ctx.Err(); err != nil {
@@ -190,7 +190,7 @@ func Retry(ctx context.Context, clock *protocol.Clock, call func(context.Context
 		if waiting != nil {
 			waiting(err, wait)
 		}
-		if err := clock.Sleep(ctx, wait); err != nil {
+		if err := sleep(ctx, wait); err != nil {
 			return err
 		}
 	}

@@ -97,7 +97,7 @@ func TestRetryBacksOff(t *testing.T) {
 				made := attempts{errors: tt.errors}
 				var reported []time.Duration
 				var whole time.Duration
-				err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(err error, wait time.Duration) {
+				err := membership.Retry(t.Context(), protocol.SystemClock().Sleep, made.call, func(err error, wait time.Duration) {
 					assert.Equal(t, whole, time.Since(begin), "called before the wait")
 					assert.Equal(t, tt.errors[len(reported)], err, "with the reason of the wait")
 					reported = append(reported, wait)
@@ -130,7 +130,7 @@ func TestRetryReturnsPermanentErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				made, reported := attempts{errors: []error{errNever, tt.err}}, 0
-				err := membership.Retry(t.Context(), protocol.SystemClock(), made.call, func(error, time.Duration) { reported++ })
+				err := membership.Retry(t.Context(), protocol.SystemClock().Sleep, made.call, func(error, time.Duration) { reported++ })
 				assert.Equal(t, tt.err, err, "the error is unchanged")
 				assert.Equal(t, []int{2, 1}, []int{made.calls, reported})
 			})
@@ -144,7 +144,7 @@ func TestRetryEndsWithItsContext(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 		defer cancel()
 		calls := 0
-		err := membership.Retry(ctx, protocol.SystemClock(), func(context.Context) error {
+		err := membership.Retry(ctx, protocol.SystemClock().Sleep, func(context.Context) error {
 			calls++
 			return unreachable{}
 		}, nil)

@@ -102,7 +102,7 @@ func (a *Agent) apply(ctx context.Context, request Apply, joined func(*Membershi
 	if known == nil {
 		defer a.answered()
 	}
-	return Retry(ctx, a.options.Clock, func(ctx context.Context) error {
+	return Retry(ctx, a.options.Clock.Sleep, func(ctx context.Context) error {
 		a.registering()
 		answer, err := call(ctx)
 		if err == nil {
