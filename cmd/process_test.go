@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
-	"runtime/debug"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +30,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/cmd"
+	"evenodd/league/simulation/leaguetest"
 )
 
 // patience is the longest time that a test waits for a process.
@@ -393,8 +393,6 @@ func runIn(t *testing.T, dir string, env []string, args ...string) (code int, st
 	return result.Code, string(result.Stdout), string(result.Stderr)
 }
 
-var update = flag.Bool("update", false, "write what the program prints now into the scripts")
-
 // TestMain puts the test binary first in PATH under the name evenodd: scripts and
 // tests start it as processes.
 func TestMain(m *testing.M) {
@@ -453,11 +451,7 @@ func (s suite) Run() int {
 	}
 	cmd.ConfigureLogs()
 	_ = os.Setenv("GORACE", raceOptions)
-	flag.Parse()
-	if flag.Lookup("test.bench").Value.String() == "" { // collecting garbage takes a third of the processor time else
-		debug.SetGCPercent(400)
-		_ = os.Setenv("GOGC", "400")
-	}
+	leaguetest.UseMemory(os.Setenv)
 	if p := flag.Lookup("test.parallel"); p.Value.String() == p.DefValue {
 		_ = p.Value.Set(strconv.Itoa(4 * runtime.NumCPU()))
 	}

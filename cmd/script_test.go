@@ -19,6 +19,8 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/rogpeppe/go-internal/testscript"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/simulation/leaguetest"
 )
 
 // TestScripts drives the program as a user does: each script is a session. Another
@@ -32,7 +34,7 @@ func TestScripts(t *testing.T) {
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){"conforms": conforms, "capture": capture, "fetch": fetchPage, "appears": pageAppears})
 	testscript.Run(t, testscript.Params{
 		Dir:                 dir,
-		UpdateScripts:       *update,
+		UpdateScripts:       *leaguetest.UpdateFlag,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Deadline:            time.Now().Add(3 * patience), // of all scripts

@@ -2,10 +2,8 @@ package manager
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"path/filepath"
-	"runtime/debug"
 	"testing"
 	"testing/synctest"
 
@@ -195,11 +193,4 @@ func TestBroadcastsOfASimulationWaitForItsAgents(t *testing.T) {
 		fill() // nobody reads them
 		assert.Equal(t, 2*maxNotices, dropped, "the league has ended")
 	})
-}
-
-func TestMain(m *testing.M) {
-	if flag.Parse(); flag.Lookup("test.bench").Value.String() == "" {
-		debug.SetGCPercent(400) // a third less processor time
-	}
-	m.Run()
 }

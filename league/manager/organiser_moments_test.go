@@ -247,7 +247,7 @@ type outcome struct {
 // play runs the league, whose manager dies once, and audits it.
 func (l *organisedLeague) play(w *leaguetest.World, end leaguetest.CrashPoint) (events int, o outcome) {
 	w.T.Helper()
-	folder, files := leaguetest.MemoryFolder(w.T), leaguetest.MemoryFolder(w.T)
+	folder, files := leaguetest.TempFolder(w.T), leaguetest.TempFolder(w.T)
 	format := func(o *manager.Options) { o.Tournament = l.tournament }
 	x := w.StartMortalManager(end, folder, l.players, 2, withPause, format, l.change)
 	succession := w.InBackground(func() {

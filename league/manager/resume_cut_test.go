@@ -43,9 +43,9 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-				folder, base := leaguetest.MemoryFolder(t), filepath.Join(string(leaguetest.MemoryFolder(t)), "data")
+				folder, base := leaguetest.TempFolder(t), filepath.Join(string(leaguetest.TempFolder(t)), "data")
 				x := w.StartMortalManager(test.end, folder, 4, 1)
-				w.RefereeWithFiles("REF01", leaguetest.MemoryFolder(t))
+				w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
 				w.Players(4)
 				<-x.Done
 				if test.end.Event > 0 {
@@ -114,7 +114,7 @@ func TestLeagueResumesFromALogCutAfterAnyByte(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-		folder, base := leaguetest.MemoryFolder(t), filepath.Join(string(leaguetest.MemoryFolder(t)), "data")
+		folder, base := leaguetest.TempFolder(t), filepath.Join(string(leaguetest.TempFolder(t)), "data")
 		x := w.StartManagerIn(folder, 2, 1)
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Players(2)
@@ -125,7 +125,7 @@ func TestLeagueResumesFromALogCutAfterAnyByte(t *testing.T) {
 		results := x.Manager.Results()
 		acknowledged, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
 		require.NoError(t, err)
-		elsewhere := leaguetest.MemoryFolder(t)
+		elsewhere := leaguetest.TempFolder(t)
 		leaguetest.LogWhole(t, elsewhere, "REF01", []*store.Match{acknowledged})
 		recorded, err := os.ReadFile(elsewhere.MatchLog(leaguetest.LeagueID, "REF01"))
 		require.NoError(t, err)

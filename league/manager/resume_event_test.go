@@ -2,6 +2,7 @@ package manager_test
 
 import (
 	"fmt"
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,6 +20,11 @@ import (
 	"evenodd/league/store"
 )
 
+func TestMain(m *testing.M) {
+	leaguetest.UseMemory(os.Setenv)
+	m.Run()
+}
+
 // withPause pauses between rounds, so that agents can retry calls without a response.
 func withPause(o *manager.Options) { o.Pace = 5 }
 
@@ -34,7 +40,7 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 	*journal.State, []decide.MatchRecord,
 ) {
 	w.T.Helper()
-	folder, files := leaguetest.MemoryFolder(w.T), leaguetest.MemoryFolder(w.T)
+	folder, files := leaguetest.TempFolder(w.T), leaguetest.TempFolder(w.T)
 	x := w.StartMortalManager(end, folder, players, 1, withPause)
 	var known map[string]bool // matches with a durable result at the crash
 	var back time.Duration
@@ -150,7 +156,7 @@ func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
 // Each manager dies after one event.
 func TestLeagueSurvivesAManagerCrashAfterEveryEvent(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, files := leaguetest.MemoryFolder(t), leaguetest.MemoryFolder(t)
+		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
 		x := w.StartMortalManager(leaguetest.CrashPoint{Event: 1, When: leaguetest.BeforeTelling}, folder, 4, 2, withPause)
 		ended := w.InBackground(func() {
 			for event := 2; ; event++ {

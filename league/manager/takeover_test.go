@@ -52,7 +52,7 @@ func TestLateCallsOfTheLeaderBeforeChangeNothing(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			w := leaguetest.NewWorld(t, leaguetest.Wire, zerolog.Nop())
 			defer w.Close()
-			folder := leaguetest.MemoryFolder(t)
+			folder := leaguetest.TempFolder(t)
 			x := w.StartMortalManager(leaguetest.CrashPoint{Event: crash, When: leaguetest.AfterTelling}, folder, players, 1, withPause)
 			succession := w.InBackground(func() {
 				if crash == 0 {
@@ -67,7 +67,7 @@ func TestLateCallsOfTheLeaderBeforeChangeNothing(t *testing.T) {
 				time.Sleep(6 * leaguetest.Second) // in the next round
 				deliverLate(w, old, delivered)
 			})
-			w.RefereeWithFiles("REF01", leaguetest.MemoryFolder(t))
+			w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
 			w.Players(players)
 			<-succession
 			state := finish(x)

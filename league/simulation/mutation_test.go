@@ -122,7 +122,7 @@ func mutationLeagues(t *testing.T) (leagues []*mutationLeague) {
 		{Seed: 9, Rules: mutated(5, 2, rockpaperscissors.Type, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 3})},
 	} {
 		o.LeagueID, o.Games, o.Transport, o.Concurrency, o.Log, o.Sign = "cup", games, simulation.Wire, 1, zerolog.Nop(), true
-		dir := string(leaguetest.MemoryFolder(t))
+		dir := string(leaguetest.TempFolder(t))
 		synctest.Test(t, func(t *testing.T) {
 			l := playStored(t, o, dir)
 			require.Empty(t, l.report.Leagues[0].Findings)

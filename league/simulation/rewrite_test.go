@@ -33,7 +33,7 @@ const rewriteSeed = 11
 // signedLeague plays a league of four players that sign, and returns its folder.
 func signedLeague(t *testing.T, seed uint64) store.Folder {
 	t.Helper()
-	dir := string(leaguetest.MemoryFolder(t))
+	dir := string(leaguetest.TempFolder(t))
 	synctest.Test(t, func(t *testing.T) {
 		o := simulation.Options{Seed: seed, Transport: simulation.Wire, Rules: mutated(4, 1, evenodd.Type, nil), Sign: true}
 		o.LeagueID, o.Concurrency, o.Games, o.Log = "cup", 1, mutationGames(), zerolog.Nop()

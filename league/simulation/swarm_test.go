@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -51,9 +50,7 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes that supervise bots: they end at once
-	if flag.Parse(); flag.Lookup("test.bench").Value.String() == "" {
-		debug.SetGCPercent(400) // a third less processor time
-	}
+	leaguetest.UseMemory(os.Setenv)
 	goleak.VerifyTestMain(m)
 }
 
@@ -117,7 +114,7 @@ func playSwarm(t *testing.T, seed uint64) {
 	t.Helper()
 	o := swarmOptions(seed)
 	defer watch(o)()
-	folder := string(leaguetest.MemoryFolder(t))
+	folder := string(leaguetest.TempFolder(t))
 	defer func() { _ = os.RemoveAll(folder) }() // before the next league
 	defer func() {
 		if v := recover(); v != nil { // synctest reports a deadlock

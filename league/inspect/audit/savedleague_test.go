@@ -31,6 +31,11 @@ import (
 
 const leagueID = "cup"
 
+func TestMain(m *testing.M) {
+	leaguetest.UseMemory(os.Setenv)
+	m.Run()
+}
+
 // games are the games of the tests.
 func games() rules.Registry { return rules.NewRegistry(evenodd.Game{}) }
 

@@ -144,7 +144,7 @@ func TestGradeOfEachReport(t *testing.T) {
 func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want string) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.Game, w.Varies = game, true
-		x := w.StartManagerIn(leaguetest.MemoryFolder(t), 2, 1, func(o *manager.Options) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *manager.Options) {
 			o.Signatures = map[bool]string{false: journal.SignaturesOptional, true: journal.SignaturesRequired}[required]
 		})
 		if err := r.register(w); r.thirdParty && required {

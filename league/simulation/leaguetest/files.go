@@ -1,11 +1,14 @@
 package leaguetest
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"testing"
@@ -67,18 +70,24 @@ func (l *LogBuffer) Text() string {
 
 func TempFolder(t *testing.T) store.Folder { return store.Folder(t.TempDir()) }
 
-// MemoryFolder is TempFolder in memory, if the system has such a file system with 1 GB of free
-// space, for tests that write hundreds of folders: they are about the league, not the disk.
-func MemoryFolder(t *testing.T) store.Folder {
-	t.Helper()
-	const memory = "/dev/shm"
-	if free, err := store.FreeSpace(memory); err != nil || free < 1<<30 { // containers often have 64 MB
-		return TempFolder(t)
+// UseMemory has the tests of this process use memory, but no benchmark: garbage is collected less often, and temporary
+// files are in memory if the system has a file system with 1 GB of free space for them. Tests write thousands of
+// files, and are about leagues, not about the disk. Setenv is os.Setenv.
+func UseMemory(setenv func(name, value string) error) {
+	if flag.Parse(); flag.Lookup("test.bench").Value.String() != "" {
+		return
 	}
-	folder, err := os.MkdirTemp(memory, "evenodd-test-") //nolint:usetesting // not in TMPDIR
-	require.NoError(t, err)
-	t.Cleanup(func() { _ = os.RemoveAll(folder) })
-	return store.Folder(filepath.Clean(folder))
+	debug.SetGCPercent(400)   // a third less processor time
+	_ = setenv("GOGC", "400") // for processes that the tests start
+	const memory = "/dev/shm"
+	mounts, _ := os.ReadFile("/proc/mounts")
+	mounted := regexp.MustCompile(`(?m)^\S+ ` + memory + ` \S+ (\S+)`).FindSubmatch(mounts)
+	if mounted == nil || bytes.Contains(mounted[1], []byte("noexec")) {
+		return // tests also write programs
+	}
+	if free, err := store.FreeSpace(memory); err == nil && free >= 1<<30 { // containers often have 64 MB
+		_ = setenv("TMPDIR", memory)
+	}
 }
 
 // MatchFiles returns the paths of the match files in a folder, relative to data/matches, with
