@@ -297,8 +297,8 @@ func (s source) faults() (faults []string) {
 		}
 	}
 	for _, line := range s.unnamedLogLines() {
-		faults = append(faults, s.at(line)+": add .Str(\"event_type\", …): readers of logs match the names of events, "+
-			"so that sentences can change")
+		faults = append(faults, s.at(line)+": add .Str(\"event_type\", …): readers of logs match the names of "+
+			"events, so that sentences can change")
 	}
 	for _, assertion := range s.contextAssertions() {
 		faults = append(faults, s.at(assertion)+": a type assertion on a context: wrapping a context must change nothing, so pass options as parameters of the call")

@@ -49,7 +49,8 @@ func hold(connections, addresses int, sent string) attack {
 	}
 }
 
-// send sends a text on a connection so many times, and reads the answers until the agent closes the connection or ctx ends.
+// send sends a text on a connection so many times, and reads the answers until the agent closes the connection or ctx
+// ends.
 func send(ctx context.Context, target string, address int, text string, times int, answers io.Writer) {
 	dialer := net.Dialer{}
 	if address > 0 { // 0 is the address of the league itself

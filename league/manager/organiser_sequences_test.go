@@ -184,7 +184,11 @@ type sequence struct {
 
 // newSequence draws a league.
 func newSequence(w *leaguetest.World, r *rand.Rand) *sequence {
-	l := &sequence{Rand: r, commands: rand.New(rand.NewPCG(r.Uint64(), 0)), w: w, folder: leaguetest.TempFolder(w.T), files: leaguetest.TempFolder(w.T), players: 2 + r.IntN(5), referees: 1 + r.IntN(3)}
+	l := &sequence{
+		Rand: r, commands: rand.New(rand.NewPCG(r.Uint64(), 0)), w: w,
+		folder: leaguetest.TempFolder(w.T), files: leaguetest.TempFolder(w.T),
+		players: 2 + r.IntN(5), referees: 1 + r.IntN(3),
+	}
 	if r.IntN(4) == 0 {
 		w.Game = tictactoe.Game{}
 	}

@@ -2,7 +2,6 @@ package manager_test
 
 import (
 	"fmt"
-	"os"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,11 +18,6 @@ import (
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 )
-
-func TestMain(m *testing.M) {
-	leaguetest.UseMemory(os.Setenv)
-	m.Run()
-}
 
 // withPause pauses between rounds, so that agents can retry calls without a response.
 func withPause(o *manager.Options) { o.Pace = 5 }

@@ -14,9 +14,15 @@ import (
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
 )
+
+func TestMain(m *testing.M) {
+	leaguetest.UseMemory(os.Setenv)
+	m.Run()
+}
 
 // streams are the lines of a stream, as its managers share them.
 type streams struct {

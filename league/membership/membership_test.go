@@ -97,7 +97,8 @@ func TestRetryBacksOff(t *testing.T) {
 				made := attempts{errors: tt.errors}
 				var reported []time.Duration
 				var whole time.Duration
-				err := membership.Retry(t.Context(), protocol.SystemClock().Sleep, made.call, func(err error, wait time.Duration) {
+				sleep := protocol.SystemClock().Sleep
+				err := membership.Retry(t.Context(), sleep, made.call, func(err error, wait time.Duration) {
 					assert.Equal(t, whole, time.Since(begin), "called before the wait")
 					assert.Equal(t, tt.errors[len(reported)], err, "with the reason of the wait")
 					reported = append(reported, wait)
@@ -130,7 +131,8 @@ func TestRetryReturnsPermanentErrors(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				made, reported := attempts{errors: []error{errNever, tt.err}}, 0
-				err := membership.Retry(t.Context(), protocol.SystemClock().Sleep, made.call, func(error, time.Duration) { reported++ })
+				sleep := protocol.SystemClock().Sleep
+				err := membership.Retry(t.Context(), sleep, made.call, func(error, time.Duration) { reported++ })
 				assert.Equal(t, tt.err, err, "the error is unchanged")
 				assert.Equal(t, []int{2, 1}, []int{made.calls, reported})
 			})

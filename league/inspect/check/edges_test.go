@@ -6,7 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"runtime/debug"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,10 +18,11 @@ import (
 	"go.uber.org/goleak"
 
 	"evenodd/league/inspect/check"
+	"evenodd/league/simulation/leaguetest"
 )
 
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // a third less processor time
+	leaguetest.UseMemory(os.Setenv)
 	goleak.VerifyTestMain(m)
 }
 

@@ -130,7 +130,8 @@ func idleTab(t *testing.T) *tab {
 // beforeScripts runs a script before those of each page, and returns its id.
 func (p *tab) beforeScripts(script string) page.ScriptIdentifier {
 	p.t.Helper()
-	added, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
+	added, err := chromedp.Call(p.ctx, page.AddScriptToEvaluateOnNewDocument,
+		page.AddScriptToEvaluateOnNewDocumentParams{Source: script})
 	require.NoError(p.t, err)
 	return added.Identifier
 }
@@ -143,7 +144,8 @@ func (p *tab) hurry() {
 		window[name] = (call, ms) => wait(call, ms / 10);
 	}`)
 	p.t.Cleanup(func() {
-		_, err := chromedp.Call(p.ctx, page.RemoveScriptToEvaluateOnNewDocument, page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: id})
+		_, err := chromedp.Call(p.ctx, page.RemoveScriptToEvaluateOnNewDocument,
+			page.RemoveScriptToEvaluateOnNewDocumentParams{Identifier: id})
 		require.NoError(p.t, err)
 	})
 }

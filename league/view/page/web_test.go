@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"runtime/debug"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -31,11 +30,6 @@ import (
 	"evenodd/rules/evenodd"
 	"evenodd/rules/tictactoe"
 )
-
-func TestMain(m *testing.M) {
-	debug.SetGCPercent(400) // less processor time
-	m.Run()
-}
 
 // A server serves the pages of one of the leagues in testdata.
 type server struct {
