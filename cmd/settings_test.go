@@ -1,8 +1,11 @@
 package cmd
 
 import (
+	"reflect"
+	"strings"
 	"testing"
 
+	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -40,4 +43,33 @@ func TestManagerKnowsTheGamesOfTheRegistry(t *testing.T) {
 	_, err := new(leagueSettings).complete(config.NewLoader(dir, known()), &o)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"even_odd", "tic_tac_toe"}, o.Games.Types())
+}
+
+func TestEachFlagOfAMemberIsOneOfACommand(t *testing.T) {
+	known := map[string]bool{}
+	for _, c := range documented(t) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name], known[c.Name()+":"+f.Name] = true, true })
+	}
+	named := 0
+	var walk func(of reflect.Type)
+	walk = func(of reflect.Type) {
+		for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer {
+			of = of.Elem()
+		}
+		if of.Kind() != reflect.Struct {
+			return
+		}
+		for i := range of.NumField() {
+			walk(of.Field(i).Type)
+			for flag := range strings.FieldsSeq(of.Field(i).Tag.Get("flag")) {
+				named++
+				assert.True(t, known[flag], "no command has the flag %s of %s.%s", flag, of.Name(), of.Field(i).Name)
+			}
+		}
+	}
+	for _, f := range []config.File{new(config.System), new(config.Agents), new(config.League), new(config.Games),
+		new(config.RefereeDefaults), new(config.PlayerDefaults)} {
+		walk(reflect.TypeOf(f))
+	}
+	assert.NotZero(t, named)
 }

@@ -109,6 +109,33 @@ func TestMissingFilesHaveBuiltInValues(t *testing.T) {
 	}
 }
 
+// members lists the paths of all members of an object and its objects.
+func members(tree map[string]any, path string) (all []string) {
+	for name, value := range tree {
+		all = append(all, path+name)
+		if inner, ok := value.(map[string]any); ok {
+			all = append(all, members(inner, path+name+".")...)
+		}
+	}
+	return all
+}
+
+func TestBuiltInFilesHaveExactlyTheMembersOfTheirTypes(t *testing.T) {
+	for name, load := range loadAll(config.NewLoader("", known())) {
+		f, err := load()
+		require.NoError(t, err)
+		values, builtIn := valuesOf(t, f), map[string]any{}
+		for _, made := range []string{"league_id", "game_types"} { // by the loader
+			delete(values, made)
+		}
+		file := strings.Replace(filepath.Base(name), league+".json", "league.json", 1)
+		raw, err := os.ReadFile(filepath.Join("builtin", file))
+		require.NoError(t, err)
+		require.NoError(t, json.Unmarshal(raw, &builtIn))
+		assert.ElementsMatch(t, members(values, ""), members(builtIn, ""), name)
+	}
+}
+
 func TestExamplesOfTheSpecificationAreRead(t *testing.T) {
 	l := config.NewLoader(dataFolder(t, map[string]string{
 		// Spec 003 §9.3.1 and §9.3.3.

@@ -1,6 +1,7 @@
 package league_test
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
 	"slices"
@@ -106,6 +107,27 @@ func TestByeGivesThePointsOfAWinAndNoMatch(t *testing.T) {
 	assert.Equal(t, []string{
 		"0 1 {2 1 1 0 0} 4 0 7 5 map[]", "2 2 buchholz{1 0 1 0 0} 4 1 4 2 map[]", "1 3 points{1 0 0 1 0} 3 1 4 0 map[]",
 	}, got)
+}
+
+func TestEachColumnHasAValue(t *testing.T) {
+	scoring := league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: league.SwissTiebreakers()}
+	tbl, err := league.New(5, scoring)
+	require.NoError(t, err)
+	tbl.KeepOpponents()
+	for _, result := range []league.Played{beat(0, 1), draw(0, 2), forfeitTo(1, 2), bothFail(3, 4)} {
+		require.NoError(t, tbl.Record(result))
+	}
+	tbl.RecordBye(1)
+	tbl.AddFallbacks(0, 1)
+	rows := tbl.Ranking(nil)
+	for i := range rows { // what the table does not know
+		rows[i].PlayerID, rows[i].DisplayName, rows[i].Strategy = "P01", "Anna", "random"
+	}
+	zero := map[string]bool{"": true, "0": true, "0.0": true, "false": true}
+	for _, c := range append(league.Columns(rows), league.Fields(rows)...) {
+		computed := func(r league.Standing) bool { return !zero[c.Text(&r)] && !zero[c.Value(&r)] }
+		assert.True(t, slices.ContainsFunc(rows, computed), "nothing computes the column %s", cmp.Or(c.Name, c.Title))
+	}
 }
 
 // season is a random league. It has few players and points, so that ties are common.

@@ -186,11 +186,8 @@ func (a *auditor) run() League {
 	for _, d := range a.derived {
 		d.check(a)
 	}
-	for _, check := range []func(){
-		a.checkSignedHead, a.checkKeys, a.noteTokenless, a.checkMatches, a.checkAttempts,
-		a.checkHistories, a.checkPinnedHead, a.noteUnsigned, a.noteStated, a.noteNonconforming,
-	} {
-		check()
+	for _, check := range checks {
+		check(a)
 	}
 	a.report.State = StateUnreadable
 	if a.state.Created != nil {

@@ -73,14 +73,6 @@ func TestPrivateLoggedAndArchivedFilesAreNotRead(t *testing.T) {
 }
 
 func TestNotes(t *testing.T) {
-	after := func(w *savedLeague, kind, matchID string, added ...string) {
-		lines := w.lines()
-		i := indexOf(lines, `"type":"`+kind+`"`, `"`+matchID+`"`)
-		for k := range added {
-			added[k] = `{"seq":0,"at":` + head.FindStringSubmatch(lines[i])[1] + `,"prev":"` + strings.Repeat("0", 64) + `",` + added[k] + `}`
-		}
-		w.rechain(slices.Insert(lines, i+1, added...))
-	}
 	another := protocol.DrawCommitment(leagueID, "R1M1", 2, "REF01", secretOf("another"))
 	for _, tt := range []struct {
 		name   string
@@ -97,31 +89,35 @@ func TestNotes(t *testing.T) {
 		{"a history of a league without files", 3, edited(historyP01, `"league_id":"cup"`, `"league_id":"other"`),
 			[]position{{audit.RuleHistory, historyP01, `"other"`}}},
 		{"a history of another attempt", 3, func(w *savedLeague) {
-			after(w, "match_assigned", "R1M1", `"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
+			w.insertAfter("match_assigned", "R1M1",
+				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
 			w.edit(historyP01, `"attempt":1`, `"attempt":2`)
 		}, []position{{audit.RuleHistory, historyP01, `"attempt":2`}}},
 		{"standings with an unknown member", 3, edited(standingsFile, `"rank": 2`, `"colour": "red", "rank": 2`),
 			[]position{{audit.RuleSchema, standingsFile, `"colour"`}}},
 		{"an agent that is informed twice", 3, func(w *savedLeague) {
-			after(w, "agent_informed", "P01", `"type":"agent_informed","data":{"agent_id":"P01"}`)
+			w.insertAfter("agent_informed", "P01", `"type":"agent_informed","data":{"agent_id":"P01"}`)
 		}, []position{{audit.RuleEvent, journalFile, ""}}},
 		{"an incomplete last line", 3, func(w *savedLeague) { w.write(journalFile, w.read(journalFile)+`{"seq":34,"at`) },
 			[]position{{audit.RuleEvent, journalFile, `{"seq":34`}}},
 		{"a dispute", 3, func(w *savedLeague) {
-			after(w, "match_reported", "R1M1", `"type":"match_disputed","data":{"match_id":"R1M1","attempt":1,"referee_id":"REF01","status":"DRAW","winner_player_id":null,"drawn_number":null,"number_parity":null,"choices":{}}`)
+			w.insertAfter("match_reported", "R1M1",
+				`"type":"match_disputed","data":{"match_id":"R1M1","attempt":1,"referee_id":"REF01",`+
+					`"status":"DRAW","winner_player_id":null,"drawn_number":null,"number_parity":null,"choices":{}}`)
 		}, []position{{audit.RuleDispute, journalFile, `"match_disputed"`}}},
 		{"an attempt that was given up after its commitment", 3, func(w *savedLeague) {
-			after(w, "match_accepted", "R1M1",
+			w.insertAfter("match_accepted", "R1M1",
 				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`,
 				`"type":"match_accepted","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01","draw_commitment":"`+another+`"}`)
 		}, []position{{audit.RuleAbandoned, journalFile, another}}},
 		{"an attempt that was declined", 3, func(w *savedLeague) {
-			after(w, "match_accepted", "R1M1",
+			w.insertAfter("match_accepted", "R1M1",
 				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`,
 				`"type":"match_declined","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01","reason":"busy"}`)
 		}, nil},
 		{"a remaining file of an attempt", 3, func(w *savedLeague) {
-			after(w, "match_accepted", "R1M1", `"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
+			w.insertAfter("match_accepted", "R1M1",
+				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
 			w.write("data/matches/cup/R1M1-a2.json", strings.NewReplacer(`"attempt": 1`, `"attempt": 2`, "conv-r1m1-a1", "conv-r1m1-a2", "ACKNOWLEDGED", "DISPUTED").Replace(w.read(r1m1)))
 		}, []position{{audit.RuleDispute, "data/matches/cup/R1M1-a2.json", `"match_id"`}}},
 		{"a third-party referee without a nonce", 3, func(w *savedLeague) {
@@ -180,7 +176,7 @@ func TestNotes(t *testing.T) {
 			[]position{{audit.RuleTime, r1m1, ""}}},
 		{"a lost tail that the manager recorded", 2, func(w *savedLeague) {
 			lost := strings.Repeat("ab", 32)
-			after(w, "round_completed", "summary", `"type":"tail_lost","data":{"head":"`+lost+`"}`)
+			w.insertAfter("round_completed", "summary", `"type":"tail_lost","data":{"head":"`+lost+`"}`)
 			w.edit(standingsFile, `"journal_head": "[^"]*"`, `"journal_head": "`+lost+`"`)
 		}, []position{{audit.RuleJournalHead, journalFile, `"tail_lost"`}}},
 		{"an answer that is omitted for its size", 3, func(w *savedLeague) {

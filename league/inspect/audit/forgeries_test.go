@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/audit"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -374,6 +375,19 @@ func TestForgeries(t *testing.T) {
 		{"a champion of another name", func(w *savedLeague) {
 			w.editLine(`"display_name":"`, `"display_name":"The great `, `"type":"completed"`)
 		}, []position{{audit.RuleStandings, journalFile, `"type":"completed"`}}, 1},
+		{"a signature of a player without a key", func(w *savedLeague) {
+			w.editLine(`"data":{`, `"data":{"manager_key":"`+strings.Repeat("ab", 32)+`",`, `"type":"created"`)
+			w.editLine(`"data":{`, `"data":{"signatures":{"P01":{"signature":"ab"}},`, report, `"R1M1"`)
+		}, []position{{audit.RuleSignature, journalFile, `"match_reported","data":{"signatures"`}}, 9},
+		{"the result of a report that was not recorded", func(w *savedLeague) {
+			w.insertAfter("match_accepted", "R1M1",
+				`"type":"attempt_lost","data":{"match_id":"R1M1","attempt":1,"referee_id":"REF01","cause":"rejected"}`)
+		}, []position{{audit.RuleDoubt, journalFile, `"match_reported","data":{"match_id":"R1M1"`}}, 1},
+		{"a signed head in a league that does not sign", func(w *savedLeague) {
+			header := &store.HistoryHeader{PlayerID: "P01", LeagueID: leagueID}
+			signed := &store.HistoryHead{Head: store.SignedHead{JournalHead: journal.Origin}}
+			require.NoError(w.t, store.AppendHistory(w.path(historyP01), header, []any{signed}, new(int64)))
+		}, []position{{audit.RuleKeys, historyP01, ""}}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -37,3 +37,10 @@ const (
 	RuleConformance = "conformance" // replies conform to the protocol
 	RuleDecision    = "decision"    // an organiser decides only what the rules allow; each decision is noted
 )
+
+// The checks of files against the journal that was read before, in their order.
+var checks = [...]func(*auditor){
+	(*auditor).checkSignedHead, (*auditor).checkKeys, (*auditor).noteTokenless, (*auditor).checkMatches,
+	(*auditor).checkAttempts, (*auditor).checkHistories, (*auditor).checkPinnedHead, (*auditor).noteUnsigned,
+	(*auditor).noteStated, (*auditor).noteNonconforming,
+}

@@ -493,6 +493,17 @@ func (w *savedLeague) removeLine(texts ...string) {
 	w.setLines(slices.Delete(lines, i, i+1))
 }
 
+// insertAfter inserts events after the first of a kind that is about a match.
+func (w *savedLeague) insertAfter(kind, matchID string, added ...string) {
+	lines := w.lines()
+	i := indexOf(lines, `"type":"`+kind+`"`, `"`+matchID+`"`)
+	start := `{"seq":0,"at":` + head.FindStringSubmatch(lines[i])[1] + `,"prev":"` + journal.Origin + `",`
+	for k := range added {
+		added[k] = start + added[k] + `}`
+	}
+	w.rechain(slices.Insert(lines, i+1, added...))
+}
+
 // lineOf returns the number of the first line with a text; 0 for no text.
 func (w *savedLeague) lineOf(file, text string) int {
 	if text == "" {
