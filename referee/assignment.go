@@ -102,7 +102,7 @@ func (r *Referee) work(job func()) {
 		return
 	}
 	r.working++
-	r.workers.Start(func() {
+	r.workers.Go(func() {
 		job()
 		r.mu.Lock()
 		defer r.mu.Unlock()

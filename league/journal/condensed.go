@@ -4,8 +4,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/go-json-experiment/json"
-
 	"evenodd/league"
 	"evenodd/league/protocol"
 )
@@ -13,15 +11,26 @@ import (
 // A condensedMatch is a match of a completed round in a few bytes. It lacks the draw, the commitment
 // to it and the evidence, which the events of the match have.
 type condensedMatch struct {
-	whole      *Match         // nil if the other members describe the match
-	result     *MatchReported // of sides; all matches that ended so share it
+	whole      *Match        // nil if the other members describe the match
+	result     *sharedResult // of all matches that ended so
 	reportedAt string
 	referee    int32 // in Started.Referees
 	event      int32 // that reported the result
 }
 
-// sides stand for the players of a match in a shared result. A league has few different ones,
-// whatever the number of its matches.
+// A sharedResult is a result of player A and player B, without technical failures. A league has few
+// different ones, whatever the number of its matches.
+type sharedResult struct {
+	status, grade, reason string
+	winner                int // the index of the player; -1 for none
+	drawn                 bool
+	number                int    // if drawn
+	parity                string // if drawn
+	choices               [2]string
+	score                 [2]int
+}
+
+// sides stand for the players in the reason of a shared result.
 var sides = [2]string{"\x00A", "\x00B"}
 
 // Condense reduces the memory of the rounds up to a completed one. Their matches lose the draw and
@@ -51,18 +60,40 @@ func (s *State) condense(id league.MatchID, m *Match) condensedMatch {
 		return keep(m)
 	}
 	idA, idB, _ := s.players(id)
-	ids, referee := [2]string{idA, idB}, slices.Index(s.Started.Referees, r.RefereeID)
-	shared := r.between(ids, sides)
-	shared.Attempt, shared.RefereeID, shared.Draw, shared.Evidence = league.Attempt{}, "", nil, protocol.Evidence{}
-	key, err := json.Marshal(shared)
-	if err != nil || referee < 0 || strings.Contains(r.Reason, "\x00") { // it could be that of a side
+	shared, ok := share(r, [2]string{idA, idB})
+	referee := slices.Index(s.Started.Referees, r.RefereeID)
+	if !ok || referee < 0 {
 		return keep(m)
 	}
-	if s.results[string(key)] == nil {
-		s.results[string(key)] = shared
+	known := s.results[shared]
+	if known == nil {
+		known = &shared
+		s.results[shared] = known
 	}
 	//nolint:gosec // a journal has fewer events, and a league fewer referees
-	return condensedMatch{nil, s.results[string(key)], m.ReportedAt, int32(referee), int32(m.Event)}
+	return condensedMatch{nil, known, m.ReportedAt, int32(referee), int32(m.Event)}
+}
+
+// share returns the shared form of a result; false if it has none.
+func share(r *MatchReported, ids [2]string) (c sharedResult, ok bool) {
+	drawn := r.DrawnNumber != nil
+	if len(r.Choices) != 2 || len(r.Score) != 2 || r.Faults != nil || r.Fallbacks != nil ||
+		drawn != (r.NumberParity != nil) || strings.Contains(r.Reason, "\x00") {
+		return c, false
+	}
+	c = sharedResult{status: r.Status, grade: r.Grade, reason: r.Reason, winner: -1, drawn: drawn,
+		number: protocol.ValueOf(r.DrawnNumber), parity: protocol.ValueOf(r.NumberParity)}
+	for i, id := range ids {
+		if r.Choices[i].Name != id || r.Choices[i].Value == nil || r.Score[i].Name != id {
+			return c, false
+		}
+		c.reason = strings.ReplaceAll(c.reason, id, sides[i])
+		c.choices[i], c.score[i] = *r.Choices[i].Value, r.Score[i].Value
+		if r.WinnerPlayerID != nil && *r.WinnerPlayerID == id {
+			c.winner = i
+		}
+	}
+	return c, true
 }
 
 // keep keeps a whole match.
@@ -78,39 +109,24 @@ func (s *State) expand(id league.MatchID, c *condensedMatch) *Match {
 		return c.whole
 	}
 	idA, idB, _ := s.players(id)
-	r := c.result.between(sides, [2]string{idA, idB})
+	r := c.result.between([2]string{idA, idB})
 	r.Attempt, r.RefereeID = league.Attempt{MatchID: id, Number: 1}, s.Started.Referees[c.referee]
 	return &Match{Outcome: Outcome{Report: r, Event: int(c.event), ReportedAt: c.reportedAt},
 		Attempts: []Attempt{{Number: 1, Referee: r.RefereeID, Accepted: true, Round: id.Round}}}
 }
 
-// between returns the result with other ids in place of those of its players.
-func (d *MatchReported) between(from, to [2]string) *MatchReported {
-	r := *d
-	if r.WinnerPlayerID != nil {
-		r.WinnerPlayerID = new(renamed(*r.WinnerPlayerID, from, to))
+// between is the result between two players.
+func (c *sharedResult) between(ids [2]string) *MatchReported {
+	r := &MatchReported{Grade: c.grade, Score: league.Both(ids[0], c.score[0], ids[1], c.score[1])}
+	r.Status, r.Reason = c.status, strings.ReplaceAll(strings.ReplaceAll(c.reason, sides[0], ids[0]), sides[1], ids[1])
+	r.Choices = league.Both(ids[0], &c.choices[0], ids[1], &c.choices[1])
+	if c.winner >= 0 {
+		r.WinnerPlayerID = &ids[c.winner]
 	}
-	for i := range from {
-		r.Reason = strings.ReplaceAll(r.Reason, from[i], to[i])
+	if c.drawn {
+		r.DrawnNumber, r.NumberParity = &c.number, &c.parity
 	}
-	r.Choices, r.Score = renamedAll(r.Choices, from, to), renamedAll(r.Score, from, to)
-	r.Faults, r.Fallbacks = renamedAll(r.Faults, from, to), renamedAll(r.Fallbacks, from, to)
-	return &r
-}
-
-func renamed(id string, from, to [2]string) string {
-	if i := slices.Index(from[:], id); i >= 0 {
-		return to[i]
-	}
-	return id
-}
-
-func renamedAll[V any](values league.PerPlayer[V], from, to [2]string) league.PerPlayer[V] {
-	values = slices.Clone(values)
-	for i := range values {
-		values[i].Name = renamed(values[i].Name, from, to)
-	}
-	return values
+	return r
 }
 
 // restore is Find for an event that changes the match.

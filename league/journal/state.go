@@ -42,8 +42,8 @@ type State struct {
 	upcoming      upcoming
 	playerIndexes map[string]int // of players in pairings and in the table, by id
 
-	condensed int                       // rounds that Condense has reduced
-	results   map[string]*MatchReported // of their matches, by their JSON
+	condensed int                            // rounds that Condense has reduced
+	results   map[sharedResult]*sharedResult // of their matches
 }
 
 // A Round is a round that was announced.
@@ -87,7 +87,7 @@ type Attempt struct {
 func NewState() *State {
 	return &State{Configuration: &Configuration{}, Agents: map[string]*Agent{}, Dropped: map[string]bool{},
 		pairer:        pairing.RoundRobin{},
-		playerIndexes: map[string]int{}, results: map[string]*MatchReported{}, Stated: map[string]int{}}
+		playerIndexes: map[string]int{}, results: map[sharedResult]*sharedResult{}, Stated: map[string]int{}}
 }
 
 // Apply folds one event. An error means that the event cannot have happened; it

@@ -156,7 +156,7 @@ const (
 // notices; the end of the league waits for it.
 func (m *Manager) deliverTranscripts(ctx context.Context, round int) notice {
 	return func(a *agent, full bool) {
-		if full || m.files == nil {
+		if full || a.player || m.files == nil {
 			return
 		}
 		wanted := m.undelivered(a, round)

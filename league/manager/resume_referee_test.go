@@ -144,13 +144,7 @@ func TestUnreachableRefereeIsSuspended(t *testing.T) {
 }
 
 func count(list []string, what string) int {
-	n := 0
-	for _, one := range list {
-		if one == what {
-			n++
-		}
-	}
-	return n
+	return len(slices.DeleteFunc(slices.Clone(list), func(one string) bool { return one != what }))
 }
 
 // A referee that restarts the same attempt with another commitment could choose between two

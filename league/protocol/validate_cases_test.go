@@ -95,34 +95,17 @@ func TestNullStandsForAbsence(t *testing.T) {
 }
 
 func TestValidURL(t *testing.T) {
-	for _, test := range []struct {
-		url     string
-		allowed bool
-	}{
-		{"http://localhost:8101/mcp", true},
-		{"https://agents.example-league.org/players/p_01", true},
-		{"nats://10.0.0.1", true},
-		{"memory://P01", true},
-		{"http://[::1]:8101/mcp", true},
-		{"http://user:pw@host/mcp?x=1#y", true},
-		{"", false},
-		{"localhost:8101", false},
-		{"http://", false},
-		{"http:///mcp", false},
-		{"://host/mcp", false},
-		{"1http://host", false},
-		{"ht tp://host/", false},
-		{"h_t://host/", false},
-		{"HTTP://host/", true},
-		{"svn+ssh://host/", true},
-		{"http://host:port/", false},
-		{"http://user@/mcp", false},
-		{"http://::1/", false},
-		{"http://[::1%25eth0]/", false},
-		{"mailto:someone@example.org", false},
-		{"http://a b/", false},
-		{"http://host/%zz", false},
+	for _, url := range []string{
+		"http://localhost:8101/mcp", "https://agents.example-league.org/players/p_01", "nats://10.0.0.1", "memory://P01",
+		"http://[::1]:8101/mcp", "http://user:pw@host/mcp?x=1#y", "HTTP://host/", "svn+ssh://host/",
 	} {
-		assert.Equal(t, test.allowed, protocol.ValidURL(test.url), test.url)
+		assert.True(t, protocol.ValidURL(url), url)
+	}
+	for _, url := range []string{
+		"", "localhost:8101", "http://", "http:///mcp", "://host/mcp", "1http://host", "ht tp://host/", "h_t://host/",
+		"http://host:port/", "http://user@/mcp", "http://::1/", "http://[::1%25eth0]/", "mailto:someone@example.org",
+		"http://a b/", "http://host/%zz",
+	} {
+		assert.False(t, protocol.ValidURL(url), url)
 	}
 }

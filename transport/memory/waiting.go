@@ -19,6 +19,7 @@ type call struct {
 	params         any
 	body           []byte           // method and params in wire mode
 	response       transport.Answer // in wire mode; valid with an answer of the handler
+	listener       *listener
 	done           chan answer      // buffered, so that nobody waits for a caller
 	answered       atomic.Bool      // by the handler or by the end of the call, whichever is first
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -42,10 +41,7 @@ type server struct {
 	budgets *transport.Budgets
 	life    context.Context //nolint:containedctx // of all handlers
 
-	strange rate.Sometimes // limits lines of the log
-
-	mu      sync.Mutex // orders new requests before stop
-	stopped bool
+	strange rate.Sometimes  // limits lines of the log
 	workers *transport.Workers
 }
 
@@ -56,9 +52,8 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
 	stop func(patience time.Duration), err error,
 ) {
 	c.MaxBearerBody = max(c.MaxBearerBody, c.MaxBody)
-	idle := make(chan struct{})
 	s := &server{Config: c, conn: conn, mux: mux, named: strings.HasSuffix(subject, ".*"),
-		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(idle),
+		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(),
 		strange: rate.Sometimes{First: 10, Interval: time.Minute}}
 	life, end := context.WithCancel(context.Background())
 	s.life = life
@@ -72,10 +67,6 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
 	}
 	stop = func(patience time.Duration) {
 		_ = subscription.Unsubscribe() // an error means that the connection is closed
-		s.mu.Lock()
-		s.stopped = true
-		close(idle)
-		s.mu.Unlock()
 		defer time.AfterFunc(patience, end).Stop()
 		s.workers.Wait()
 		end()
@@ -136,13 +127,9 @@ func (s *server) receive(m *nats.Msg) {
 		s.respond(m, transport.EncodeError(s.RateLimited(max(wait, time.Second))))
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.stopped {
+	if !s.workers.Start(transport.JobFunc(func() { s.work(m, from, budget) })) {
 		s.budgets.Leave(budget)
-		return
 	}
-	s.workers.Start(func() { s.work(m, from, budget) })
 }
 
 // work answers a request that has been admitted.
