@@ -126,13 +126,12 @@ func (a *address) listen(ctx context.Context) (net.Listener, error) {
 
 // checkEndpoint returns an error if there is no valid URL to tell other agents.
 func (a *address) checkEndpoint() error {
-	ip := net.ParseIP(a.host)
 	switch {
 	case a.local:
 		return nil
 	case a.endpoint != "" && !protocol.ValidHTTP(a.endpoint):
 		return usage("--endpoint %q: must be a URL such as http://my-host:8101/mcp", a.endpoint)
-	case a.endpoint == "" && (a.host == "" || ip != nil && ip.IsUnspecified()):
+	case a.endpoint == "" && (a.host == "" || net.ParseIP(a.host).IsUnspecified()):
 		return usage("--host %q listens on all addresses of this machine: set --endpoint to the URL that other agents must "+
 			"use", a.host)
 	}

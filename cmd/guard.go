@@ -111,10 +111,4 @@ func isLocal(address netip.Addr) bool {
 }
 
 // loopback tells whether only this machine can connect to a host.
-func loopback(host string) bool {
-	if host == "localhost" {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
+func loopback(host string) bool { return host == localhost || net.ParseIP(host).IsLoopback() }

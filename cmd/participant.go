@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"net/url"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -88,24 +85,6 @@ func dataFlag(f *pflag.FlagSet, data *string, folder string) {
 
 func logLevelFlag(f *pflag.FlagSet, level *string, usual string) {
 	choiceFlag(f, level, "log-level", usual, "", "debug", "info", "warn", "error", "disabled")
-}
-
-// usualID returns the id for an agent's port, because third-party programs know agents from static files: P01
-// listens on port 8101, REF01 on 8001. It returns "" for other ports.
-func usualID(role, endpoint string) string {
-	base, id := 8100, league.PlayerID
-	if role == protocol.RoleReferee {
-		base, id = 8000, league.RefereeID
-	}
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return ""
-	}
-	port, _ := strconv.Atoi(u.Port()) // 0 for none
-	if n := port - base; n >= 1 && n <= 99 {
-		return id(n)
-	}
-	return ""
 }
 
 // preset sets the options of an agent that files set and flags do not, and returns the types of the games that
@@ -214,7 +193,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 		p.release()
 		return nil, err
 	}
-	o.ID, o.Folder = cmp.Or(o.ID, usualID(role, o.Endpoint)), store.Folder(o.data)
+	o.ID, o.Folder = cmp.Or(o.ID, protocol.UsualID(role, o.Endpoint)), store.Folder(o.data)
 	o.Caller, o.Clock, o.Waiting = transport.Logged(p.caller, o.Log), protocol.SystemClock(), p.reportWaiting
 	o.Unreached = p.reportUnreached
 	return p, nil

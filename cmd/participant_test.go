@@ -95,25 +95,6 @@ func TestDroppedAgentRegistersAgain(t *testing.T) {
 	}
 }
 
-func TestAgentsAskForTheIDOfTheirPort(t *testing.T) {
-	for _, test := range []struct {
-		endpoint, wantPlayer, wantReferee string
-	}{
-		{"http://localhost:8101/mcp", "P01", ""},
-		{"http://localhost:8199/mcp", "P99", ""},
-		{"https://10.1.2.3:8112/mcp", "P12", ""},
-		{"http://localhost:8100/mcp", "", ""},
-		{"http://localhost:8200/mcp", "", ""},
-		{"http://localhost:8001/mcp", "", "REF01"},
-		{"http://localhost:8099/mcp", "", "REF99"},
-		{"http://localhost:8000/mcp", "", ""},
-		{"http://localhost/mcp", "", ""},
-	} {
-		assert.Equal(t, test.wantPlayer, usualID("player", test.endpoint))
-		assert.Equal(t, test.wantReferee, usualID("referee", test.endpoint))
-	}
-}
-
 func TestHealthOfAnAgent(t *testing.T) {
 	for name, c := range map[string]struct {
 		status  int

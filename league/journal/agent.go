@@ -167,14 +167,12 @@ func ForfeitWinner(idA, idB string, inactive []string) *string {
 // fault of a loser, its failures stay.
 func (a *Agent) countMatch(r *league.Result) {
 	fault, _ := r.Faults.Get(a.AgentID)
-	won := r.WinnerPlayerID != nil && *r.WinnerPlayerID == a.AgentID
+	lost := r.Outcome(a.AgentID) == league.TechnicalLoss
 	switch {
-	case r.Status != league.StatusTechnicalLoss || won:
-		a.Failures, a.FailuresAtReturn = 0, 0
-	case fault == string(protocol.ErrTimeout) || fault == string(protocol.ErrConnection):
+	case lost && (fault == string(protocol.ErrTimeout) || fault == string(protocol.ErrConnection)):
 		a.Failures++
 		a.LastFault = fault
-	case len(r.Faults) > 0:
+	case !lost || len(r.Faults) > 0:
 		a.Failures, a.FailuresAtReturn = 0, 0
 	}
 }
@@ -252,16 +250,9 @@ func (a *Agent) KeyAt(event int) string {
 }
 
 // Keys are all public keys of an agent, in order.
-func (a *Agent) Keys() (keys []string) {
-	for _, former := range a.formerKeys {
-		if former.key != "" {
-			keys = append(keys, former.key)
-		}
-	}
-	if a.PublicKey != "" {
-		keys = append(keys, a.PublicKey)
-	}
-	return keys
+func (a *Agent) Keys() []string {
+	all := append(protocol.Each(a.formerKeys, func(f formerKey) string { return f.key }), a.PublicKey)
+	return slices.DeleteFunc(all, func(key string) bool { return key == "" })
 }
 
 // checkNewKey returns why an agent cannot return with a new key.

@@ -291,8 +291,8 @@ func (m *Match) LostBy(attempt int) string {
 	return ""
 }
 
-// withoutMilliseconds converts the time of an event to the form of the protocol.
-func withoutMilliseconds(at string) string {
+// WithoutMilliseconds converts the time of an event to the form of the protocol.
+func WithoutMilliseconds(at string) string {
 	if whole, _, found := strings.Cut(at, "."); found {
 		return whole + "Z"
 	}

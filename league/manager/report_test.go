@@ -3,6 +3,7 @@ package manager_test
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"os"
 	"testing"
 	"testing/synctest"
@@ -239,6 +240,25 @@ func TestContradictoryReportsAreCountedForEachAttempt(t *testing.T) {
 		}
 		w.Finish()
 		assert.Equal(t, 21*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref03")[0].At, "without a delay")
+	})
+}
+
+// Without another referee, the match is a draw without choices, whatever was reported. The audit
+// notes it.
+func TestContradictoryReportOfTheOnlyRefereeDecidesNothing(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		for range 3 {
+			assertReportRefused(w, w.ContradictoryReport("REF01"), protocol.ErrInvalidFieldType, -32602)
+		}
+		finish(x)
+		r := x.Manager.Results()[0]
+		assert.Equal(t, "DRAW   0 stated", fmt.Sprintf("%s %s %s %d %s", r.Status, r.Winner, r.ChoiceA, r.Number, r.Grade))
+		assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
+		assert.Equal(t, 1, auditOf(w, x.Folder).Stated)
 	})
 }
 

@@ -158,3 +158,21 @@ func NATSNameOf(leagueID, endpoint string) string {
 	}
 	return name
 }
+
+// UsualID returns the id for an agent's port, because third-party programs know agents from static files: P01
+// listens on port 8101, REF01 on 8001. It returns "" for other ports.
+func UsualID(role, endpoint string) string {
+	base, id := 8100, league.PlayerID
+	if role == RoleReferee {
+		base, id = 8000, league.RefereeID
+	}
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	port, _ := strconv.Atoi(u.Port()) // 0 for none
+	if n := port - base; n >= 1 && n <= 99 {
+		return id(n)
+	}
+	return ""
+}

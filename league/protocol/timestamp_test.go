@@ -130,6 +130,25 @@ func TestMatchConversations(t *testing.T) {
 	assert.Equal(t, "conv-finale é-a2", protocol.MatchConversation("FINALE é", 2), "third-party ids stay readable")
 }
 
+func TestUsualIDFollowsFromThePort(t *testing.T) {
+	for _, test := range []struct {
+		endpoint, wantPlayer, wantReferee string
+	}{
+		{"http://localhost:8101/mcp", "P01", ""},
+		{"http://localhost:8199/mcp", "P99", ""},
+		{"https://10.1.2.3:8112/mcp", "P12", ""},
+		{"http://localhost:8100/mcp", "", ""},
+		{"http://localhost:8200/mcp", "", ""},
+		{"http://localhost:8001/mcp", "", "REF01"},
+		{"http://localhost:8099/mcp", "", "REF99"},
+		{"http://localhost:8000/mcp", "", ""},
+		{"http://localhost/mcp", "", ""},
+	} {
+		assert.Equal(t, test.wantPlayer, protocol.UsualID("player", test.endpoint))
+		assert.Equal(t, test.wantReferee, protocol.UsualID("referee", test.endpoint))
+	}
+}
+
 func TestLeagueIDs(t *testing.T) {
 	for _, id := range []string{"league_2025_even_odd", "a.b-c_D.9", "_league", strings.Repeat("a", 64)} {
 		assert.True(t, protocol.ValidLeagueID(id), id)

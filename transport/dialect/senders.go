@@ -2,10 +2,7 @@ package dialect
 
 import (
 	"bytes"
-	"net/url"
-	"strconv"
 
-	"evenodd/league"
 	"evenodd/league/protocol"
 )
 
@@ -64,30 +61,12 @@ func refusesApplicant(r Reply) bool {
 // with the number that follows from the port, as in their static files. It reports false
 // if there is no such sender, or the registration has it already.
 func (c *Call) AsNumberedApplicant() (Call, bool) {
-	meta, base, sender := "player_meta", 8100, protocol.PlayerSender
-	id := league.PlayerID
-	if c.Method == protocol.RegisterReferee.Name {
-		meta, base, sender, id = "referee_meta", 8000, protocol.RefereeSender, league.RefereeID
-	}
-	message := protocol.ParseObject(c.Message)
-	n := portOf(message.Object(meta).Text("contact_endpoint")) - base
-	if message == nil || n < 1 || n > 99 || message.Get("auth_token") != nil {
+	role, message := MethodOf(c.Method).From, protocol.ParseObject(c.Message)
+	id := protocol.UsualID(role, message.Object(role+"_meta").Text("contact_endpoint"))
+	sender := role + ":" + id
+	if id == "" || message.Get("auth_token") != nil || message.Text("sender") == sender {
 		return *c, false
 	}
-	name := sender(id(n))
-	if message.Text("sender") == name {
-		return *c, false
-	}
-	message.SetText("sender", name)
+	message.SetText("sender", sender)
 	return Call{c.Method, message.Append(nil), c.ID}, true
-}
-
-// portOf is the port of an endpoint; 0 if it names none.
-func portOf(endpoint string) int {
-	u, err := url.Parse(endpoint)
-	if err != nil {
-		return 0
-	}
-	n, _ := strconv.Atoi(u.Port()) // 0 for none
-	return n
 }

@@ -41,7 +41,7 @@ type server struct {
 	budgets *transport.Budgets
 	life    context.Context //nolint:containedctx // of all handlers
 
-	strange rate.Sometimes  // limits lines of the log
+	strange rate.Sometimes // limits lines of the log
 	workers *transport.Workers
 }
 
