@@ -162,11 +162,13 @@ func (s *leagueStatus) print(w io.Writer) error {
 	}
 	text.line("League %s: %s", s.LeagueID, state)
 	if p := s.Paused; p != nil {
-		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, journal.WithoutMilliseconds(p.At),
+		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By,
+			journal.WithoutMilliseconds(p.At),
 			record.ReasonAfter(p.Reason))
 	}
 	if l := s.Leader; l != nil {
-		text.line("Manager: %s since %s (term %d).", cmp.Or(l.Manager, "another one"), journal.WithoutMilliseconds(l.At), l.Term)
+		text.line("Manager: %s since %s (term %d).", cmp.Or(l.Manager, "another one"),
+			journal.WithoutMilliseconds(l.At), l.Term)
 	}
 	if p := s.Planned; p != nil && s.State == decide.StateWaitingForRegistrations {
 		by := ""

@@ -162,17 +162,22 @@ func TestDisplayNames(t *testing.T) {
 	for _, name := range []string{"Agent Alpha", "אלפא", "👩\u200d🚀", strings.Repeat("é", 50)} {
 		assert.True(t, protocol.ValidName(name), name)
 	}
-	for _, name := range []string{strings.Repeat("é", 51), "", "\x1b[2J", "a\nb", "a\x00", "a\x7f", "a\u009b2J", "a\u2028b",
-		"a\u202eb", "a\u2066b"} {
+	for _, name := range []string{
+		strings.Repeat("é", 51), "", "\x1b[2J", "a\nb", "a\x00", "a\x7f", "a\u009b2J", "a\u2028b", "a\u202eb", "a\u2066b",
+	} {
 		assert.False(t, protocol.ValidName(name), "%q", name)
 	}
 }
 
 func TestProtocolVersions(t *testing.T) {
-	for _, version := range []string{"", "2.1.0", "2.0.0", "2.0.1", "2.0.99999999999999999999", "2.1.0-rc.1", "2.1.0+build-5"} {
+	for _, version := range []string{
+		"", "2.1.0", "2.0.0", "2.0.1", "2.0.99999999999999999999", "2.1.0-rc.1", "2.1.0+build-5",
+	} {
 		assert.True(t, protocol.SupportedVersion(version), version)
 	}
-	for _, version := range []string{"2.1.1", "2.2.0", "1.9.9", "1.0.0", "2.1", "2.1.0.5", "2.01.0", "2.x.0", "2.1.0\n"} {
+	for _, version := range []string{
+		"2.1.1", "2.2.0", "1.9.9", "1.0.0", "2.1", "2.1.0.5", "2.01.0", "2.x.0", "2.1.0\n",
+	} {
 		assert.False(t, protocol.SupportedVersion(version), version)
 	}
 }
