@@ -102,7 +102,7 @@ func renameAside(path, stamp string) (string, error) {
 // add adds a finished match to the history, and tells whether that changes it. p.mu is held.
 func (p *Player) add(m *store.HistoryMatch) bool {
 	added := p.history.add(m)
-	if added {
+	if added && p.options.Folder != "" {
 		line := *m // a copy, so that m stays on the stack of a player without a folder
 		p.line(&line)
 	}
