@@ -162,13 +162,11 @@ func (s *leagueStatus) print(w io.Writer) error {
 	}
 	text.line("League %s: %s", s.LeagueID, state)
 	if p := s.Paused; p != nil {
-		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By,
-			journal.WithoutMilliseconds(p.At),
+		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, journal.InSeconds(p.At),
 			record.ReasonAfter(p.Reason))
 	}
 	if l := s.Leader; l != nil {
-		text.line("Manager: %s since %s (term %d).", cmp.Or(l.Manager, "another one"),
-			journal.WithoutMilliseconds(l.At), l.Term)
+		text.line("Manager: %s since %s (term %d).", cmp.Or(l.Manager, "another one"), journal.InSeconds(l.At), l.Term)
 	}
 	if p := s.Planned; p != nil && s.State == decide.StateWaitingForRegistrations {
 		by := ""
@@ -211,14 +209,14 @@ func (s *leagueStatus) addTables(text *printout) {
 	add("Running matches", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
 		protocol.Each(s.Running, func(m record.RunningMatch) []any {
 			return []any{m.MatchID, named(m.PlayerAID), named(m.PlayerBID), named(m.RefereeID), protocol.NonZero(m.Attempt),
-				journal.WithoutMilliseconds(m.Since)}
+				journal.InSeconds(m.Since)}
 		}))
 	add("Rematches", []string{"Match", "State", "By", "Since", "Reason"}, protocol.Each(s.Rematches,
 		func(m orderedRematch) []any {
-			return []any{m.MatchID, m.State, m.By, journal.WithoutMilliseconds(m.At), m.Reason}
+			return []any{m.MatchID, m.State, m.By, journal.InSeconds(m.At), m.Reason}
 		}))
 	add("Last decisions", []string{"Event", "Time", "Decision"}, protocol.Each(s.Decisions,
-		func(d record.DecisionMade) []any { return []any{d.Event, journal.WithoutMilliseconds(d.At), d.About} }))
+		func(d record.DecisionMade) []any { return []any{d.Event, journal.InSeconds(d.At), d.About} }))
 }
 
 // newLeagueStatus makes 'evenodd league status'.
@@ -308,7 +306,7 @@ func (o *organiser) look(ctx context.Context, r *leagueRecord, from record.Sourc
 	var lines printout
 	if err := r.Update(ctx, from, func(e *journal.Event, _ string) {
 		if line := r.told(e); line != "" {
-			lines.line("%s %s", journal.WithoutMilliseconds(e.At), line)
+			lines.line("%s %s", journal.InSeconds(e.At), line)
 		}
 	}); err != nil {
 		return false, err

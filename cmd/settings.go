@@ -217,7 +217,8 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 		o.RegistrationWindow = float64(in.RegistrationWindow)
 	}
 	o.RegistrationGrace, o.AnnounceLead, o.Pace = in.RegistrationGrace, float64(in.AnnounceLead), l.pace.Seconds()
-	o.Timeouts, o.RetryPolicy, o.LongestMatch = r.Timeouts.Protocol(), r.Retry.Protocol(), float64(r.Game.MaxRoundTime)
+	o.Timeouts, o.RetryPolicy = r.Timeouts.Protocol(), protocol.RetryPolicy(r.Retry)
+	o.LongestMatch = float64(r.Game.MaxRoundTime)
 	o.SuspendAfter, o.ShutdownAfter = in.Lifecycle.SuspendAfter, in.Lifecycle.ShutdownAfter
 	o.Limits, o.UniqueDisplayNames = journal.Limits(in.Limits), in.UniqueDisplayNames
 	o.Broadcast, o.Replies, o.Signatures, o.Evidence = in.Broadcast, in.Replies, in.Signatures, in.Evidence

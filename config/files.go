@@ -114,9 +114,6 @@ type RetryPolicy struct {
 	Backoff    string  `json:"backoff_strategy" rule:"fixed|linear|exponential"`
 }
 
-// Protocol returns the policy of a match.
-func (p *RetryPolicy) Protocol() protocol.RetryPolicy { return protocol.RetryPolicy(*p) }
-
 // Logs bound the files of one log: together they have at most MaxFileMB times MaxFiles.
 type Logs struct {
 	MaxFileMB int `json:"max_file_mb" rule:"1..100000"` // units of 1,048,576 bytes

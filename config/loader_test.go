@@ -96,7 +96,7 @@ func TestMissingFilesHaveBuiltInValues(t *testing.T) {
 		assert.Equal(t, protocol.DefaultTimeouts(), r.Timeouts.Protocol())
 		want := protocol.DefaultRetryPolicy()
 		want.Backoff = protocol.BackoffFixed
-		assert.Equal(t, want, r.Retry.Protocol())
+		assert.Equal(t, want, protocol.RetryPolicy(r.Retry))
 		assert.Zero(t, r.Game.MaxRoundTime)
 		assert.Equal(t, config.Scoring{Win: 3, Draw: 1, Tiebreakers: []string{"points", "wins", "draws"}}, r.League.Scoring)
 		assert.Equal(t, config.Participants{MinPlayers: 2, MaxPlayers: 10_000, MinReferees: 1, MaxReferees: 100}, r.League.Participants)

@@ -102,7 +102,7 @@ func (r *Referee) work(job func()) {
 		return
 	}
 	r.working++
-	r.workers.Go(func() {
+	r.workers.Start(func() {
 		job()
 		r.mu.Lock()
 		defer r.mu.Unlock()

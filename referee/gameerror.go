@@ -28,7 +28,7 @@ func (m *match) sendGameError(s *matchSide, f failure) (delivered context.Contex
 	send := notify(m, s, &protocol.NotifyGameError, s.window.Try, notice, protocol.NotifyGameError.Timeout)
 	m.pending.Add(1)
 	delivered, cancel := context.WithCancel(r.life)
-	r.workers.Go(func() {
+	r.workers.Start(func() {
 		defer m.pending.Done()
 		defer cancel()
 		if err := send(); err != nil {

@@ -189,7 +189,7 @@ func (m *match) ask(sides []rules.Side, seconds float64, ask question) {
 func (m *match) concurrently(sides []rules.Side, do func(side rules.Side)) {
 	for _, side := range sides[1:] {
 		m.others.Add(1)
-		m.referee.workers.Go(func() {
+		m.referee.workers.Start(func() {
 			defer m.others.Done()
 			do(side)
 		})

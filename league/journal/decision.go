@@ -281,7 +281,7 @@ func afterStart(s *State, d *Decided) string {
 	switch {
 	case s.Started != nil:
 		return fmt.Sprintf("The league starts now: players %d, referees %d.", len(s.Started.Players), len(s.Started.Referees))
-	case d.StartAt > WithoutMilliseconds(s.StartPlanned.At):
+	case d.StartAt > InSeconds(s.StartPlanned.At):
 		return "The league starts at " + d.StartAt + " with the agents that have answered then."
 	}
 	return "The league starts as soon as enough players and a referee have answered."

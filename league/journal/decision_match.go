@@ -126,7 +126,7 @@ func rule(s *State, d *Decided, at *Made) {
 	if err == nil { // checkRuling has returned it
 		_ = s.addResult(m, r) // it has the score of ruling
 	}
-	m.ReportedAt, m.Ruled = WithoutMilliseconds(at.At), at
+	m.ReportedAt, m.Ruled = InSeconds(at.At), at
 	s.cancelRematch(d.MatchID, m)
 }
 

@@ -109,7 +109,7 @@ func (d *MatchReported) apply(s *State, at string) error {
 	if err := s.addResult(m, d); err != nil {
 		return err
 	}
-	m.ReportedAt = WithoutMilliseconds(at)
+	m.ReportedAt = InSeconds(at)
 	s.Agents[d.RefereeID].ReportedInRound = true
 	s.Agents[idA].countMatch(&d.Result)
 	s.Agents[idB].countMatch(&d.Result)

@@ -291,8 +291,8 @@ func (m *Match) LostBy(attempt int) string {
 	return ""
 }
 
-// WithoutMilliseconds converts the time of an event to the form of the protocol.
-func WithoutMilliseconds(at string) string {
+// InSeconds converts the time of an event to the form of the protocol.
+func InSeconds(at string) string {
 	if whole, _, found := strings.Cut(at, "."); found {
 		return whole + "Z"
 	}

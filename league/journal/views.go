@@ -66,13 +66,12 @@ func (s *State) registeredPlayers() []league.Standing {
 
 // AgentRecords are the registered agents in the form of agents.json, in order of ids.
 func (s *State) AgentRecords() (referees, players []store.Agent) {
-	referees, players = []store.Agent{}, []store.Agent{}
-	return append(referees, protocol.Each(s.registered(false), s.AgentRecord)...),
-		append(players, protocol.Each(s.registered(true), s.AgentRecord)...)
+	return append([]store.Agent{}, protocol.Each(s.registered(false), s.agentRecord)...),
+		append([]store.Agent{}, protocol.Each(s.registered(true), s.agentRecord)...)
 }
 
-// AgentRecord is an agent in the form of agents.json.
-func (s *State) AgentRecord(a *Agent) store.Agent {
+// agentRecord is an agent in the form of agents.json.
+func (s *State) agentRecord(a *Agent) store.Agent {
 	record := store.Agent{
 		DisplayName: a.DisplayName, Endpoint: a.Endpoint, Version: a.Version, ProtocolVersion: a.ProtocolVersion,
 		GameTypes: a.GameTypes, RegisteredAt: a.RegisteredAt, Answered: a.Answered,

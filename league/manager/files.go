@@ -224,10 +224,8 @@ func (w *fileWriter) run(ctx context.Context) {
 		case <-w.stale:
 			began := time.Now()
 			w.write()
-			select {
-			case <-time.After(max(writePause, pauseFactor*time.Since(began))):
-			case <-ctx.Done():
-			}
+			// or until ctx ends
+			_ = protocol.SystemClock().Sleep(ctx, max(writePause, pauseFactor*time.Since(began)))
 		case <-ctx.Done():
 		}
 	}

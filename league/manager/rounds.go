@@ -72,7 +72,7 @@ func (m *Manager) play(stop, work context.Context, matches []*match) {
 	var playing sync.WaitGroup
 	for range min(m.conductors(), len(matches)) {
 		playing.Add(1)
-		m.workers.Go(func() {
+		m.workers.Start(func() {
 			defer playing.Done()
 			for x := range next {
 				if stop.Err() == nil {

@@ -53,14 +53,14 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	var running sync.WaitGroup
 	defer running.Wait()
 	notifiers, stopNotifiers := context.WithCancel(work) // also cuts off broadcasts
-	m.workers = protocol.NewWorkers()
+	m.workers = protocol.NewWorkers(notifiers.Done())
 	defer m.workers.Wait()
 	defer stopNotifiers()
 	if err := m.start(notifiers); err != nil {
 		return nil, err
 	}
 	for _, a := range m.participants() {
-		m.workers.Go(func() { a.sendNotices(notifiers) })
+		m.workers.Start(func() { a.sendNotices(notifiers) })
 	}
 	if m.options.Simulation == nil {
 		running.Go(func() { m.watch(notifiers) })

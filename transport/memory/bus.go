@@ -39,11 +39,11 @@ func NewWireBus() *Bus {
 // Listen serves an endpoint with mux until stop is called, which waits for running
 // handlers. A second listener of an endpoint gets all new calls.
 func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
-	l := &listener{mux: mux, wire: b.wire, workers: transport.NewWorkers()}
+	l := &listener{mux: mux, wire: b.wire, inbox: make(chan *call)}
 	b.peers.Store(endpoint, l)
 	return sync.OnceFunc(func() {
 		b.peers.CompareAndDelete(endpoint, l)
-		l.workers.Wait()
+		l.stop()
 	})
 }
 
@@ -65,8 +65,7 @@ func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Ti
 	}
 	c := b.waiting.begin(ctx, r.Limit)
 	c.bearer, c.method, c.params, c.body = r.Bearer, r.Method, r.Params, body
-	c.listener = l
-	if !l.workers.Start(c) {
+	if !l.deliver(c) {
 		unreachable := &transport.UnreachableError{Endpoint: r.Endpoint}
 		b.waiting.end(c, unreachable)
 		return nil, nil, unreachable
@@ -94,15 +93,43 @@ func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error
 	return value, err
 }
 
-// A listener serves one endpoint. It has as many workers as it had calls at once.
+// A listener serves one endpoint. It has as many workers as it had calls at once; idle
+// workers wait for the next call.
 type listener struct {
-	mux     *transport.Mux
-	wire    bool
-	workers *transport.Workers
+	mux   *transport.Mux
+	wire  bool
+	inbox chan *call // nil stops a worker
+
+	mu      sync.Mutex // orders new workers before stop
+	stopped bool
+	count   int
+	workers sync.WaitGroup
 }
 
-// Run answers the call.
-func (c *call) Run() { c.answer(c.listener.handle(c)) }
+// deliver passes c to an idle worker, or to a new one. It returns false when the
+// listener has stopped.
+func (l *listener) deliver(c *call) bool {
+	select {
+	case l.inbox <- c:
+		return true
+	default:
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.stopped {
+		return false
+	}
+	l.count++
+	l.workers.Go(func() { l.work(c) })
+	return true
+}
+
+func (l *listener) work(c *call) {
+	transport.GrowStack()
+	for ; c != nil; c = <-l.inbox {
+		c.answer(l.handle(c))
+	}
+}
 
 func (l *listener) handle(c *call) answer {
 	if l.wire {
@@ -111,4 +138,15 @@ func (l *listener) handle(c *call) answer {
 	}
 	value, err := l.mux.Dispatch(c.ctx, c.bearer, c.method, c.params)
 	return answer{value: value, err: err}
+}
+
+func (l *listener) stop() {
+	l.mu.Lock()
+	l.stopped = true
+	count := l.count
+	l.mu.Unlock()
+	for range count {
+		l.inbox <- nil // each worker takes one when it is idle
+	}
+	l.workers.Wait()
 }

@@ -19,9 +19,8 @@ type call struct {
 	params         any
 	body           []byte           // method and params in wire mode
 	response       transport.Answer // in wire mode; valid with an answer of the handler
-	listener       *listener
-	done           chan answer // buffered, so that nobody waits for a caller
-	answered       atomic.Bool // by the handler or by the end of the call, whichever is first
+	done           chan answer      // buffered, so that nobody waits for a caller
+	answered       atomic.Bool      // by the handler or by the end of the call, whichever is first
 
 	caller   context.Context  //nolint:containedctx // of the caller
 	deadline time.Duration    // since waiting.start; 0 for none

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/nats-io/nats.go"
@@ -42,6 +43,9 @@ type server struct {
 	life    context.Context //nolint:containedctx // of all handlers
 
 	strange rate.Sometimes // limits lines of the log
+
+	mu      sync.Mutex // orders new requests before stop
+	stopped bool
 	workers *transport.Workers
 }
 
@@ -52,8 +56,9 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
 	stop func(patience time.Duration), err error,
 ) {
 	c.MaxBearerBody = max(c.MaxBearerBody, c.MaxBody)
+	idle := make(chan struct{})
 	s := &server{Config: c, conn: conn, mux: mux, named: strings.HasSuffix(subject, ".*"),
-		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(),
+		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(idle),
 		strange: rate.Sometimes{First: 10, Interval: time.Minute}}
 	life, end := context.WithCancel(context.Background())
 	s.life = life
@@ -67,6 +72,10 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
 	}
 	stop = func(patience time.Duration) {
 		_ = subscription.Unsubscribe() // an error means that the connection is closed
+		s.mu.Lock()
+		s.stopped = true
+		close(idle)
+		s.mu.Unlock()
 		defer time.AfterFunc(patience, end).Stop()
 		s.workers.Wait()
 		end()
@@ -127,9 +136,13 @@ func (s *server) receive(m *nats.Msg) {
 		s.respond(m, transport.EncodeError(s.RateLimited(max(wait, time.Second))))
 		return
 	}
-	if !s.workers.Start(transport.JobFunc(func() { s.work(m, from, budget) })) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.stopped {
 		s.budgets.Leave(budget)
+		return
 	}
+	s.workers.Start(func() { s.work(m, from, budget) })
 }
 
 // work answers a request that has been admitted.

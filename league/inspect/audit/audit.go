@@ -186,8 +186,8 @@ func (a *auditor) run() League {
 	for _, d := range a.derived {
 		d.check(a)
 	}
-	for _, check := range checks {
-		check(a)
+	for _, check := range a.checks() {
+		check()
 	}
 	a.report.State = StateUnreadable
 	if a.state.Created != nil {

@@ -264,10 +264,8 @@ func encoded(v any) []byte {
 	return raw
 }
 
-// decoded returns JSON as maps, slices and scalars; nil if it is not JSON.
+// decoded returns JSON as maps, slices and scalars.
 func decoded(raw []byte) (value any) {
-	if json.Unmarshal(raw, &value) != nil {
-		return nil
-	}
+	_ = json.Unmarshal(raw, &value) // it was encoded by this program
 	return value
 }

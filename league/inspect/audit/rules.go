@@ -38,9 +38,10 @@ const (
 	RuleDecision    = "decision"    // an organiser decides only what the rules allow; each decision is noted
 )
 
-// The checks of files against the journal that was read before, in their order.
-var checks = [...]func(*auditor){
-	(*auditor).checkSignedHead, (*auditor).checkKeys, (*auditor).noteTokenless, (*auditor).checkMatches,
-	(*auditor).checkAttempts, (*auditor).checkHistories, (*auditor).checkPinnedHead, (*auditor).noteUnsigned,
-	(*auditor).noteStated, (*auditor).noteNonconforming,
+// checks are the checks of files against the journal that was read before, in their order.
+func (a *auditor) checks() []func() {
+	return []func(){
+		a.checkSignedHead, a.checkKeys, a.noteTokenless, a.checkMatches, a.checkAttempts, a.checkHistories,
+		a.checkPinnedHead, a.noteUnsigned, a.noteStated, a.noteNonconforming,
+	}
 }

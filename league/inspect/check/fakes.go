@@ -55,7 +55,7 @@ type fakeAgent struct {
 // hostOf is the host under which agents reach a listener.
 func hostOf(l net.Listener) string {
 	host, _, err := net.SplitHostPort(l.Addr().String())
-	if ip := net.ParseIP(host); err != nil || ip != nil && ip.IsUnspecified() {
+	if err != nil || net.ParseIP(host).IsUnspecified() {
 		return "localhost"
 	}
 	return host
