@@ -200,6 +200,15 @@ func TestRefereeIsBusyAtItsCapacity(t *testing.T) {
 	})
 }
 
+func TestUnregisteredRefereeRejectsAssignments(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		manager := w.ScriptedManager()
+		r := w.NewReferee("REF01")
+		_, err := w.Assign(manager, r, w.Assignment("R1M1", 1, "REF01"))
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+	})
+}
+
 func TestMatchStateNeedsATokenAndHidesChoices(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		manager := w.ScriptedManager()

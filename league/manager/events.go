@@ -33,7 +33,6 @@ func (m *Manager) record(data journal.Data) error {
 	if err := m.state.Apply(&e); err != nil {
 		return err
 	}
-	m.revised.Store(m.state.Revised > 0)
 	if m.journal != nil {
 		if err := m.journal.Append(at, data); err != nil {
 			return fmt.Errorf("%w: %w", errJournal, err)

@@ -224,7 +224,7 @@ func (w *fileWriter) run(ctx context.Context) {
 		case <-w.stale:
 			began := time.Now()
 			w.write()
-			// or until ctx ends
+			// an error is the end of ctx, which the loop sees
 			_ = protocol.SystemClock().Sleep(ctx, max(writePause, pauseFactor*time.Since(began)))
 		case <-ctx.Done():
 		}

@@ -11,7 +11,6 @@ import (
 	"reflect"
 	"slices"
 	"sync"
-	"sync/atomic"
 
 	"github.com/rs/zerolog"
 
@@ -44,7 +43,6 @@ type Manager struct {
 	late      chan *agent       // agents that returned after the end of the league
 	viewed    chan struct{}     // has an element for each call that a viewer causes
 	workers   *protocol.Workers // conduct matches and send notices
-	revised   atomic.Bool       // a result has stopped to count
 
 	mu         sync.Mutex      // guards what follows, and is held only for a short time: never during a call
 	state      *journal.State  // the fold of the recorded events
@@ -94,7 +92,6 @@ func New(o Options) (*Manager, error) {
 		secret = *o.Secret
 	}
 	m.deriveKeys(secret)
-	m.revised.Store(m.state.Revised > 0)
 	err := m.checkSize()
 	if err == nil {
 		err = m.openLeague()

@@ -152,8 +152,8 @@ const (
 )
 
 // deliverTranscripts is a notice to a referee: it asks for the files of the matches that
-// have ended since the last time. It never delays a match, because assignments are no
-// notices; the end of the league waits for it.
+// have ended since the last time. For a player it does nothing. It never delays a match, because
+// assignments are no notices; the end of the league waits for it.
 func (m *Manager) deliverTranscripts(ctx context.Context, round int) notice {
 	return func(a *agent, full bool) {
 		if full || a.player || m.files == nil {

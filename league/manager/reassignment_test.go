@@ -137,6 +137,19 @@ func TestUnacceptedMatchIsReassigned(t *testing.T) {
 // for the choice, 5 s for GAME_OVER, 40 s for the report, and 30 s margin.
 const longestMatch = 227 * leaguetest.Second
 
+func TestUnreportedMatchIsReassigned(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.StartManager(2, 2)
+		w.Referee("REF01", w.OnlyAccepting())
+		w.Referee("REF02")
+		w.Players(2)
+		w.Finish()
+		assert.Equal(t, longestMatch, w.Now())
+		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 3m47s"}, w.AssignmentLog())
+		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+	})
+}
+
 func TestFirstOfTwoReportsCounts(t *testing.T) {
 	for name, order := range map[string][]string{
 		"after the report of the second referee it is rejected": {"REF02", "REF01"},

@@ -2,6 +2,7 @@ package manager_test
 
 import (
 	"fmt"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -97,6 +98,14 @@ func TestInvalidRegistrationIsRejected(t *testing.T) {
 				w.StartLeague()
 			},
 		},
+		{
+			name: "too late, when the league is over", code: protocol.ErrLateRegistration,
+			before: func(w *leaguetest.World) {
+				w.Referee("REF01")
+				w.Players(2)
+				w.StartLeague()
+			},
+		},
 		{name: "a full league", before: func(w *leaguetest.World) { w.Players(4) }, code: protocol.ErrLeagueFull},
 		{name: "an endpoint that does not listen yet: accepted", change: contact(leaguetest.EndpointOf("nowhere"))},
 		{name: "a taken endpoint", change: contact("HTTP://P01:8000/mcp/?x=1"), code: protocol.ErrInvalidEndpoint},
@@ -157,7 +166,7 @@ func TestEqualNamesAreAcceptedWithSameNames(t *testing.T) {
 	})
 }
 
-func TestRefusedMetaOfARegistration(t *testing.T) {
+func TestRefereeCapacityIsAtMostTen(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartManager(0, 1)
 		w.PingOnly("whistle")
@@ -167,11 +176,22 @@ func TestRefusedMetaOfARegistration(t *testing.T) {
 		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 		q.RefereeMeta.MaxConcurrentMatches = 10
 		assert.Equal(t, protocol.StatusAccepted, mustApplyReferee(w, q).Status)
-		player := w.Application("Alpha")
-		player.PlayerMeta.DisplayName = "a\u200bb" // readers must see all of it
-		_, err = w.Apply(player)
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
 	})
+}
+
+// A display name is printed on terminals, so it must not contain control characters, and readers
+// must see all of it.
+func TestDisplayNameWithControlCharactersIsRejected(t *testing.T) {
+	for _, name := range []string{"a\nb", "a\x1b[31mb", "a\u202eb", "a\x7fb", "a\u0085b", "a\u200bb", "a\ufeffb", "a\u00adb", "a\U000e0041b", "\u3164", " "} {
+		leaguetest.RunInMemory(t, strconv.Quote(name), func(t *testing.T, w *leaguetest.World) {
+			w.StartManager(0, 1)
+			w.PingOnly("alpha")
+			q := w.Application("Alpha")
+			q.PlayerMeta.DisplayName = name
+			_, err := w.Apply(q)
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		})
+	}
 }
 
 // A name that readers may take for one that is registered is refused, and the response says why.

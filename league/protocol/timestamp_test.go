@@ -163,7 +163,8 @@ func TestDisplayNames(t *testing.T) {
 		assert.True(t, protocol.ValidName(name), name)
 	}
 	for _, name := range []string{
-		strings.Repeat("é", 51), "", "\x1b[2J", "a\nb", "a\x00", "a\x7f", "a\u009b2J", "a\u2028b", "a\u202eb", "a\u2066b",
+		strings.Repeat("é", 51), "", "\x1b[2J", "a\nb", "a\x00", "a\x7f", "a\u009b2J", "a\u2028b",
+		"a\u202eb", "a\u2066b",
 	} {
 		assert.False(t, protocol.ValidName(name), "%q", name)
 	}

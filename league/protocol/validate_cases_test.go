@@ -96,8 +96,8 @@ func TestNullStandsForAbsence(t *testing.T) {
 
 func TestValidURL(t *testing.T) {
 	for _, url := range []string{
-		"http://localhost:8101/mcp", "https://agents.example-league.org/players/p_01", "nats://10.0.0.1", "memory://P01",
-		"http://[::1]:8101/mcp", "http://user:pw@host/mcp?x=1#y", "HTTP://host/", "svn+ssh://host/",
+		"http://localhost:8101/mcp", "https://agents.example-league.org/players/p_01", "nats://10.0.0.1",
+		"memory://P01", "http://[::1]:8101/mcp", "http://user:pw@host/mcp?x=1#y", "HTTP://host/", "svn+ssh://host/",
 	} {
 		assert.True(t, protocol.ValidURL(url), url)
 	}
