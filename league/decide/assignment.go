@@ -42,7 +42,7 @@ func NextReferee(s *journal.State, announced string, offers int, failed func(id 
 			continue
 		}
 		against := 0
-		if Unannounced(s, announced, id) {
+		if s.Agents[announced].ShowsAccessTokens() && !s.Agents[id].ShowsAccessTokens() { // its players would refuse it
 			against += unannounced
 		}
 		if s.Agents[id].LastChoice() || keeps && offers == 0 && id != announced && full(s, id) {
@@ -59,12 +59,6 @@ func NextReferee(s *journal.State, announced string, offers int, failed func(id 
 func full(s *journal.State, id string) bool {
 	announced := protocol.Select(s.Rounds[s.Round-1].Referees, func(other string) bool { return other == id })
 	return len(announced) >= s.Agents[id].Capacity
-}
-
-// Unannounced tells whether players would refuse a referee, because the announced one
-// shows them access tokens, and this one does not. They must be told first.
-func Unannounced(s *journal.State, announced, id string) bool {
-	return s.Agents[announced].ShowsAccessTokens() && !s.Agents[id].ShowsAccessTokens()
 }
 
 // AttemptFor is the attempt under which a referee gets a match: an earlier one of its

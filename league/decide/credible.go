@@ -14,18 +14,20 @@ import (
 
 // Grade is the grade of evidence of a report; "" for a technical loss. Promised is the commitment to
 // the draw that the referee gave when it accepted the match. Signed tells of which players the
-// signature was verified. The error is a contradiction between the result and what the report shows.
-func (p *Reports) Grade(r *journal.MatchReported, promised string, ids [2]string, signed [2]bool) (string, error) {
-	missing, err := p.credible(r, promised, ids)
+// signature was verified. Missing and the error are those of credible.
+func (p *Reports) Grade(r *journal.MatchReported, promised string, ids [2]string, signed [2]bool) (grade,
+	missing string, err error) {
+	missing, err = p.credible(r, promised, ids)
 	switch {
 	case err != nil || r.Status == league.StatusTechnicalLoss:
-		return "", err
 	case missing != "":
-		return journal.GradeStated, nil
+		grade = journal.GradeStated
 	case signed[0] && signed[1]:
-		return journal.GradeProven, nil
+		grade = journal.GradeProven
+	default:
+		grade = journal.GradeRecomputed
 	}
-	return journal.GradeRecomputed, nil
+	return grade, missing, err
 }
 
 // credible compares the result of a report with what it shows. Missing names what the report does

@@ -240,8 +240,7 @@ func inferStatus(d *protocol.ResultDetails, won bool) string {
 // the result contradicts itself, the rules or the draw, or if the report does not show as much of it
 // as the league or the referee's own declaration demands; nil if it counts.
 func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protocol.Error {
-	r, missing := c.result, ""
-	promised := ""
+	r, promised, grade, missing := c.result, "", "", ""
 	if at := fact.Attempt(r.Number, r.RefereeID); at != nil {
 		promised = at.Commitment
 	}
@@ -250,7 +249,7 @@ func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protoc
 		r.WinnerPlayerID = nil
 		err = fmt.Errorf("result.winner must be %s, %s or null", c.ids[0], c.ids[1])
 	} else {
-		missing, err = p.credible(r, promised, c.ids)
+		grade, missing, err = p.Grade(r, promised, c.ids, c.signed)
 	}
 	if err == nil && missing != "" && (c.relays || s.Created.RequiresEvidence()) {
 		err = fmt.Errorf("%s: a report shows all moves of both players, and the draw", missing)
@@ -261,8 +260,7 @@ func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protoc
 	if err == nil {
 		var score [2]league.Member[int]
 		if score, err = s.Score(r); err == nil {
-			r.Score = score[:]
-			r.Grade, _ = p.Grade(r, promised, c.ids, c.signed) // credible has found no contradiction
+			r.Score, r.Grade = score[:], grade
 			return nil
 		}
 	}
