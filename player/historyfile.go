@@ -127,6 +127,9 @@ const (
 
 // save saves the history. After an error of history.jsonl the next save writes the new lines.
 func (p *Player) save(when moment) error {
+	if p.options.Folder == "" {
+		return nil
+	}
 	d := &p.file
 	d.mu.Lock()
 	defer d.mu.Unlock()

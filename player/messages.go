@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"slices"
 
 	"evenodd/league"
 	"evenodd/league/membership"
@@ -294,8 +295,9 @@ func (p *Player) ping(_ context.Context, bearer string, q *protocol.ToolRequest)
 // Its manager asks about an attempt as soon as it has a result. Attempt 0 stands for any attempt
 // at the match, because some third-party referees name none.
 type askedAttempts struct {
-	known     map[askedAttempt]bool
-	forgotten int // the last round of which the player has forgotten an attempt; 0 for none
+	known     [16]askedAttempt // the newest overwrites the oldest
+	last      int              // the index of the newest
+	forgotten int              // the last round of which the player has forgotten an attempt; 0 for none
 }
 
 type askedAttempt struct {
@@ -303,22 +305,18 @@ type askedAttempt struct {
 	number  int
 }
 
-const maxAsked = 16
-
 func (a *askedAttempts) add(matchID string, attempt int) {
-	if len(a.known) == maxAsked {
-		for old := range a.known {
-			id, _ := league.ParseMatchID(old.matchID)
-			a.forgotten = max(a.forgotten, id.Round)
-		}
-		a.known = nil
+	asked := askedAttempt{matchID, attempt}
+	if a.known[a.last] == asked { // by its invitation
+		return
 	}
-	if a.known == nil {
-		a.known = map[askedAttempt]bool{}
-	}
-	a.known[askedAttempt{matchID, attempt}] = true
+	a.last = (a.last + 1) % len(a.known)
+	id, _ := league.ParseMatchID(a.known[a.last].matchID)
+	a.forgotten = max(a.forgotten, id.Round)
+	a.known[a.last] = asked
 }
 
 func (a *askedAttempts) has(matchID string, attempt int) bool {
-	return a.known[askedAttempt{matchID, attempt}] || a.known[askedAttempt{matchID, 0}]
+	known := a.known[:]
+	return slices.Contains(known, askedAttempt{matchID, attempt}) || slices.Contains(known, askedAttempt{matchID, 0})
 }

@@ -201,7 +201,7 @@ const (
 
 // ResultFor is what the result of a match is for one of its players.
 func ResultFor(playerID string, r *league.Result) string {
-	text := map[league.Outcome]string{
+	text := [...]string{
 		league.Win: ResultWin, league.Draw: ResultDraw, league.Loss: ResultLoss, league.TechnicalLoss: ResultLoss,
 	}[r.Outcome(playerID)]
 	if r.Status == league.StatusTechnicalLoss {
