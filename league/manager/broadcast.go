@@ -3,6 +3,7 @@ package manager
 import (
 	"cmp"
 	"context"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league/protocol"
@@ -23,24 +24,34 @@ type broadcast[Q any] struct {
 	special map[*agent]*protocol.Broadcast[Q] // for receivers that get another message
 	ctx     context.Context                   //nolint:containedctx // of the league
 	end     time.Time
-	arrived barrier
+	arrived *barrier
 }
 
-// A barrier waits until a notice has arrived at all its receivers: it has room for an element of each. One goroutine
-// may wait, once.
-type barrier chan struct{}
+// A barrier waits until a notice has arrived at all its receivers.
+type barrier struct {
+	missing atomic.Int64
+	all     chan struct{} // closed when none is missing
+}
+
+func newBarrier(receivers int) *barrier {
+	b := &barrier{all: make(chan struct{})}
+	b.missing.Store(int64(receivers) + 1)
+	b.arrive()
+	return b
+}
 
 // arrive counts one receiver.
-func (b barrier) arrive() { b <- struct{}{} }
+func (b *barrier) arrive() {
+	if b.missing.Add(-1) == 0 {
+		close(b.all)
+	}
+}
 
 // wait returns when all have arrived or ctx ends.
-func (b barrier) wait(ctx context.Context) {
-	for range cap(b) {
-		select {
-		case <-b:
-		case <-ctx.Done():
-			return
-		}
+func (b *barrier) wait(ctx context.Context) {
+	select {
+	case <-b.all:
+	case <-ctx.Done():
 	}
 }
 
@@ -48,7 +59,7 @@ func newBroadcast[Q any](ctx context.Context, m *Manager, method *protocol.Metho
 	receivers int, message *Q) *broadcast[Q] {
 	return &broadcast[Q]{
 		m: m, method: method, message: protocol.Many(message),
-		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: make(barrier, receivers),
+		ctx: ctx, end: time.Now().Add(method.Timeout), arrived: newBarrier(receivers),
 	}
 }
 

@@ -105,10 +105,14 @@ func (m *Manager) confirm(a *agent) error {
 // message without looking at the credential.
 // An event that cannot be recorded is recorded with a later message.
 func (m *Manager) acknowledged(a *agent) {
+	shown := a.proof.Load()
+	if a.confirmed.Load() == shown { // without the lock
+		return
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if a.player || m.state.Agents[a.id].ShowsAccessTokens() {
-		_ = m.confirm(a)
+	if (a.player || m.state.Agents[a.id].ShowsAccessTokens()) && m.confirm(a) == nil {
+		a.confirmed.Store(shown)
 	}
 }
 
@@ -179,20 +183,21 @@ func (a *agent) checkSender(e *protocol.Envelope) error {
 // An agent is a registered player or referee as the manager calls it. The facts
 // about it are in the league's state.
 type agent struct {
-	id       string
-	player   bool
-	name     string
-	endpoint atomic.Pointer[string]        // it may move while the league runs
-	proof    atomic.Pointer[proof]         // it may get a new token
-	told     atomic.Bool                   // it is being told that the league is over
-	refusals atomic.Int32                  // errors that it answered to that since it registered last
-	returned atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
-	queries  throttle                      // and other requests for which the league does not wait
-	moves    throttle                      // to another endpoint
-	notices  chan []notice                 // broadcasts to the agent, in order
-	slots    chan struct{}                 // matches that a referee conducts now
-	asked    int                           // the last round whose transcripts the referee was asked for
-	obstacle string                        // what the pings to the agent met before it answered, for people
+	id        string
+	player    bool
+	name      string
+	endpoint  atomic.Pointer[string]        // it may move while the league runs
+	proof     atomic.Pointer[proof]         // it may get a new token
+	confirmed atomic.Pointer[proof]         // the last that it has acknowledged
+	told      atomic.Bool                   // it is being told that the league is over
+	refusals  atomic.Int32                  // errors that it answered to that since it registered last
+	returned  atomic.Pointer[chan struct{}] // closed, and replaced, when the agent registers again
+	queries   throttle                      // and other requests for which the league does not wait
+	moves     throttle                      // to another endpoint
+	notices   chan []notice                 // broadcasts to the agent, in order
+	slots     chan struct{}                 // matches that a referee conducts now
+	asked     int                           // the last round whose transcripts the referee was asked for
+	obstacle  string                        // what the pings to the agent met before it answered, for people
 }
 
 // A proof is an agent's token and the values that derive from it.

@@ -130,7 +130,7 @@ func (m *Manager) tellAll(ctx context.Context, last notice, until time.Time) {
 		telling.Go(func() { m.tellReturned(limited) })
 	}
 	receivers := m.uninformed()
-	told := make(barrier, len(receivers))
+	told := newBarrier(len(receivers))
 	tell := func(a *agent, _ bool) { // never put into a full queue
 		defer told.arrive()
 		last(a, false)
