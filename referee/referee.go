@@ -88,7 +88,7 @@ func New(o Options) (*Referee, error) {
 		return nil, err
 	}
 	r.life, r.stop = context.WithCancel(context.Background())
-	r.workers = protocol.NewWorkers(r.life.Done())
+	r.workers = protocol.NewWorkers()
 	r.rested = sync.NewCond(&r.mu)
 	return r, nil
 }
@@ -197,7 +197,7 @@ func (r *Referee) Close() {
 	r.mu.Lock()
 	r.stop() // no job starts afterwards
 	r.mu.Unlock()
-	r.workers.Wait()
+	r.workers.Stop()
 	r.closeLog(true)
 }
 

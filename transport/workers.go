@@ -3,20 +3,19 @@ package transport
 import (
 	"runtime"
 	"sync"
+	"sync/atomic"
 )
 
 // Workers run jobs concurrently, on goroutines that wait for the next job after each. Most jobs are short and their
 // stacks are deep: growing a new stack takes longer than asking a player. It is safe for concurrent use.
 type Workers struct {
-	jobs    chan func()
-	stopped <-chan struct{}
-	running sync.WaitGroup
+	jobs    chan func()  // nil ends a worker
+	running atomic.Int64 // workers that get no nil yet
+	ended   sync.WaitGroup
 }
 
-// NewWorkers makes workers that end when they are idle and stopped is closed.
-func NewWorkers(stopped <-chan struct{}) *Workers {
-	return &Workers{jobs: make(chan func()), stopped: stopped}
-}
+// NewWorkers makes workers. Stop ends them.
+func NewWorkers() *Workers { return &Workers{jobs: make(chan func())} }
 
 // Start runs a job on an idle worker, or on a new one.
 func (w *Workers) Start(job func()) {
@@ -25,22 +24,24 @@ func (w *Workers) Start(job func()) {
 		return
 	default:
 	}
-	w.running.Go(func() { w.run(job) })
+	w.running.Add(1)
+	w.ended.Go(func() { w.run(job) })
 }
 
-// Wait waits until all have ended.
-func (w *Workers) Wait() { w.running.Wait() }
+// Stop returns when all jobs are done, also those that they start, and the workers have ended.
+func (w *Workers) Stop() {
+	for w.running.Add(-1) >= 0 {
+		w.jobs <- nil
+	}
+	w.running.Add(1)
+	w.ended.Wait()
+}
 
 // run runs a job, and then those that Start gives to an idle worker.
 func (w *Workers) run(job func()) {
 	GrowStack()
-	for {
+	for ; job != nil; job = <-w.jobs {
 		job()
-		select {
-		case job = <-w.jobs:
-		case <-w.stopped:
-			return
-		}
 	}
 }
 

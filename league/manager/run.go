@@ -53,8 +53,8 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	var running sync.WaitGroup
 	defer running.Wait()
 	notifiers, stopNotifiers := context.WithCancel(work) // also cuts off broadcasts
-	m.workers = protocol.NewWorkers(notifiers.Done())
-	defer m.workers.Wait()
+	m.workers = protocol.NewWorkers()
+	defer m.workers.Stop()
 	defer stopNotifiers()
 	if err := m.start(notifiers); err != nil {
 		return nil, err

@@ -20,8 +20,8 @@ type (
 	Workers = transport.Workers
 )
 
-// NewWorkers makes workers that end when they are idle and stopped is closed.
-func NewWorkers(stopped <-chan struct{}) *Workers { return transport.NewWorkers(stopped) }
+// NewWorkers is transport.NewWorkers.
+func NewWorkers() *Workers { return transport.NewWorkers() }
 
 // Milliseconds converts a duration to the form in files and messages, which is rounded to a tenth.
 func Milliseconds(d time.Duration) float64 { return transport.Milliseconds(d) }

@@ -56,9 +56,8 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
 	stop func(patience time.Duration), err error,
 ) {
 	c.MaxBearerBody = max(c.MaxBearerBody, c.MaxBody)
-	idle := make(chan struct{})
 	s := &server{Config: c, conn: conn, mux: mux, named: strings.HasSuffix(subject, ".*"),
-		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(idle),
+		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(),
 		strange: rate.Sometimes{First: 10, Interval: time.Minute}}
 	life, end := context.WithCancel(context.Background())
 	s.life = life
@@ -74,10 +73,9 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
 		_ = subscription.Unsubscribe() // an error means that the connection is closed
 		s.mu.Lock()
 		s.stopped = true
-		close(idle)
 		s.mu.Unlock()
 		defer time.AfterFunc(patience, end).Stop()
-		s.workers.Wait()
+		s.workers.Stop()
 		end()
 	}
 	if !conn.IsConnected() { // the log tells if the server refuses it later
