@@ -69,12 +69,6 @@ func newLogFile(dir, folder, name, component string, limits config.Logs, screen 
 	return f
 }
 
-// openLeagueLog opens the log of a league manager.
-func openLeagueLog(dir, leagueID string, limits config.Logs, screen io.Writer) *logFile {
-	folder := store.Folder(dir).LeagueLogs(fileName(leagueID, protocol.ManagerSender))
-	return newLogFile(dir, folder, "league", protocol.ManagerSender, limits, screen)
-}
-
 // openAgentLog opens the log of a referee or a player. Lines wait
 // until the agent has an id; Close writes them to a file named slug if it got none.
 func openAgentLog(dir, component, slug string, limits config.Logs, screen io.Writer) *logFile {

@@ -17,6 +17,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
@@ -104,7 +105,8 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	system, _ := files.System() // the flags needed it already
-	file := openLeagueLog(o.data, o.LeagueID, system.Logs, s.err)
+	logs := store.Folder(o.data).LeagueLogs(fileName(o.LeagueID, protocol.ManagerSender))
+	file := newLogFile(o.data, logs, "league", protocol.ManagerSender, system.Logs, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
 	log := newLogger(s.err, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender }, file)
 	rules, err := o.complete(files, &o.Options)

@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"context"
-	"crypto/rand"
 	"time"
 
 	"evenodd/league/protocol"
@@ -15,11 +14,6 @@ import (
 type hostAccess struct {
 	host  *external.Host
 	token string
-}
-
-// newHostAccess makes a token for the host. A nil host has no access.
-func newHostAccess(host *external.Host) *hostAccess {
-	return &hostAccess{host: host, token: "host-" + rand.Text()}
 }
 
 // opens tells whether a credential is the host token.

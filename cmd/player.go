@@ -3,6 +3,7 @@ package cmd
 import (
 	"cmp"
 	"context"
+	crand "crypto/rand"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -131,7 +132,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 		return r, asUsage(err)
 	}
 	host, hosted := decide.(*external.Host)
-	access := newHostAccess(host)
+	access := &hostAccess{host: host, token: "host-" + crand.Text()}
 	if hosted {
 		called := "this player"
 		if o.several {

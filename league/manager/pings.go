@@ -48,12 +48,6 @@ func (m *Manager) pingAbout(ctx context.Context, p *agent, at league.Attempt) (*
 	return pong, err
 }
 
-// bothAnswer tells whether both players of a match answer a ping about an attempt.
-func (m *Manager) bothAnswer(ctx context.Context, x *match, at league.Attempt) bool {
-	ping := func(p *agent) (*protocol.Pong, error) { return m.pingAbout(ctx, p, at) }
-	return !slices.Contains(answering([]*agent{x.a, x.b}, ping), false)
-}
-
 // denied records that a player denies a result, which stays.
 func (m *Manager) denied(p *agent, r *journal.MatchReported) {
 	m.mu.Lock()

@@ -247,8 +247,10 @@ func (m *Manager) judgeAfterPings(ctx context.Context, q *protocol.MatchResultRe
 	if first {
 		defer close(p.judged)
 		shown = decide.PlayerAway
-		// a referee that hangs up changes nothing
-		if m.bothAnswer(context.WithoutCancel(ctx), x, x.attempt(max(q.Attempt, 1))) {
+		ping := func(p *agent) (*protocol.Pong, error) { // a referee that hangs up changes nothing
+			return m.pingAbout(context.WithoutCancel(ctx), p, x.attempt(max(q.Attempt, 1)))
+		}
+		if !slices.Contains(answering([]*agent{x.a, x.b}, ping), false) {
 			shown = decide.BothAnswer
 		}
 	} else {

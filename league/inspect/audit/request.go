@@ -84,7 +84,9 @@ func row[Q any](p phase, m protocol.MethodRow, expect func(t *transcriptCheck, e
 		func(t *transcriptCheck, e *exchange) (found []difference) {
 			got := any(e.read.typed).(*Q)
 			want := *got
-			t.setEnvelope(e, protocol.EnvelopeOf(&want))
+			q := protocol.EnvelopeOf(&want)
+			q.MessageType, q.Sender = e.method.request, protocol.RefereeSender(t.doc.RefereeID)
+			q.ConversationID = t.doc.ConversationID
 			expect(t, e, &want)
 			if !reflect.DeepEqual(got, &want) { // encoding takes much longer
 				compare("", decoded(encoded(got)), decoded(protocol.HideTokens(encoded(&want))), &found) // as the referee wrote it
@@ -94,11 +96,6 @@ func row[Q any](p phase, m protocol.MethodRow, expect func(t *transcriptCheck, e
 }
 
 func (t *transcriptCheck) opponent(e *exchange) string { return t.match.players[e.side.side.Other()] }
-
-func (t *transcriptCheck) setEnvelope(e *exchange, q *protocol.Envelope) {
-	q.MessageType, q.Sender, q.ConversationID = e.method.request, protocol.RefereeSender(t.doc.RefereeID),
-		t.doc.ConversationID
-}
 
 // A typed is a message that has a type.
 type typed interface{ Type() string }

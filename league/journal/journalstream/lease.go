@@ -355,15 +355,11 @@ func (b *bucketCell) Write(ctx context.Context, c Claim, expected uint64) (revis
 		nats.ExpectLastSequencePerSubject(expected), nats.RetryAttempts(0))
 	failure, refused := errors.AsType[*nats.APIError](err)
 	switch {
-	case refused && slices.Contains(wrongSequence(), failure.ErrorCode):
+	case refused && (failure.ErrorCode == nats.JSErrCodeStreamWrongLastSequence ||
+		failure.ErrorCode == nats.JSErrCodeStreamWrongLastSequenceConstant): // the last message is another one
 		return 0, ErrChanged
 	case err != nil:
 		return 0, inWords(err)
 	}
 	return written.Sequence, nil
-}
-
-// wrongSequence are the codes of a server that stores nothing because the last message is another one.
-func wrongSequence() []nats.ErrorCode {
-	return []nats.ErrorCode{nats.JSErrCodeStreamWrongLastSequence, nats.JSErrCodeStreamWrongLastSequenceConstant}
 }

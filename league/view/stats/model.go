@@ -52,11 +52,6 @@ func newModel(players int, matches []league.Played, sides bool) model {
 	return m
 }
 
-func (m *model) newSample() *sample {
-	return &sample{games: make([]float64, len(m.edges)), scores: make([]float64, m.players),
-		prior: make([]float64, m.players)}
-}
-
 // fill counts the matches, each with the weight that the function returns. The weights of a
 // player's prior, a win and a loss, come from the second function.
 func (s *sample) fill(m *model, matches []league.Played, weight, prior func() float64) {

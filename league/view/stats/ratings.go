@@ -27,7 +27,8 @@ const leastPrior = 0.01
 // that the strength of a player that won all its matches has an interval.
 func (a *Analysis) rate(matches []league.Played, o *Options) {
 	a.model = newModel(len(a.Players), matches, !o.SidesAlike)
-	s, data := newSolver(&a.model), a.model.newSample()
+	s, data := newSolver(&a.model), &sample{games: make([]float64, len(a.model.edges)),
+		scores: make([]float64, a.model.players), prior: make([]float64, a.model.players)}
 	data.fill(&a.model, matches, func() float64 { return 1 }, func() float64 { return priorWins })
 	s.solve(data, 1e-9)
 	a.strengths = make([]float64, len(a.Players))
