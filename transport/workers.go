@@ -10,7 +10,7 @@ import (
 // stacks are deep: growing a new stack takes longer than asking a player. It is safe for concurrent use.
 type Workers struct {
 	jobs    chan func()  // nil ends a worker
-	running atomic.Int64 // workers that get no nil yet
+	running atomic.Int64 // workers to which Stop has sent no nil
 	ended   sync.WaitGroup
 }
 
@@ -28,7 +28,8 @@ func (w *Workers) Start(job func()) {
 	w.ended.Go(func() { w.run(job) })
 }
 
-// Stop returns when all jobs are done, also those that they start, and the workers have ended.
+// Stop returns when all jobs are done, also those that they start, and the workers have ended. Nothing else starts
+// a job afterwards.
 func (w *Workers) Stop() {
 	for w.running.Add(-1) >= 0 {
 		w.jobs <- nil
