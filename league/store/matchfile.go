@@ -123,7 +123,7 @@ func (f Folder) LoadAttempt(leagueID, matchID string, attempt int) (*Match, erro
 // the name of the attempt is removed when that of the match is there. The file of an earlier attempt,
 // whose result was annulled, gets the name of that attempt.
 func (f Folder) WriteAttempt(m *Match) error {
-	path, own := f.pathOf(m, false), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
+	path, own := f.pathOf(m), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
 	if own != path {
 		before, err := Read[Match](path)
 		if err == nil && before.Attempt != m.Attempt && before.WrittenBy == WrittenByReferee {
@@ -149,14 +149,10 @@ func (f Folder) KeepAttempt(m *Match) error {
 }
 
 // pathOf is the path at which the referee writes an attempt: that of the match for one that the
-// manager has acknowledged, unless the match has a later attempt. A file that is written again
-// stays where the manager may have moved it.
-func (f Folder) pathOf(m *Match, again bool) string {
+// manager has acknowledged, unless the match has a later attempt.
+func (f Folder) pathOf(m *Match) string {
 	path, own := f.Match(m.LeagueID, m.MatchID), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
 	if m.Lifecycle.State != StateAcknowledged {
-		return own
-	}
-	if _, err := os.Lstat(own); err == nil && again {
 		return own
 	}
 	if _, err := os.Lstat(path); err != nil {
@@ -165,6 +161,21 @@ func (f Folder) pathOf(m *Match, again bool) string {
 	if other, err := Read[Match](path); err == nil && other.Attempt > m.Attempt {
 		return own
 	}
+	return path
+}
+
+// pathAgain is the path at which the referee writes an attempt again. An acknowledged one stays where
+// the manager may have moved it. A file of its earlier state is removed.
+func (f Folder) pathAgain(m *Match) string {
+	path, own := f.pathOf(m), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
+	there, err := Read[Match](own)
+	switch {
+	case errors.Is(err, fs.ErrNotExist) || path == own:
+		return path
+	case err != nil || there.Lifecycle.State == StateAcknowledged:
+		return own
+	}
+	_ = os.Remove(own)
 	return path
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -160,7 +161,7 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 		if m.Lifecycle.State == StateFinished { // it gets its file when the manager has replied
 			continue
 		}
-		if path := folder.pathOf(m.Match, true); !intact(path, m.Match) {
+		if path := folder.pathAgain(m.Match); !intact(path, m.Match) {
 			err = errors.Join(err, WriteMatch(path, m.Match))
 		}
 	}
@@ -230,7 +231,7 @@ func (l *MatchLog) Append(m *Match, durable bool) error {
 	if err != nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.open, key) // the next line has the whole attempt
+		l.open[key] = 0 // the next line has the whole attempt
 		if l.file != nil && l.file == file {
 			l.close()
 		}
@@ -283,6 +284,10 @@ func (l *MatchLog) Checkpoint() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.checking = false
+	maps.DeleteFunc(done, func(key string, _ bool) bool { // it was given up and is played again
+		_, again := l.open[key]
+		return again || l.written[key]
+	})
 	if err == nil {
 		err = l.shorten(done)
 	}
@@ -301,8 +306,8 @@ func (l *MatchLog) writeAgain(done map[string]bool) error {
 		return err
 	}
 	for _, m := range read.Matches {
-		if done[logKey(m.MatchID, m.Attempt)] {
-			err = errors.Join(err, WriteMatch(l.folder.pathOf(m.Match, true), m.Match))
+		if done[logKey(m.MatchID, m.Attempt)] && closed(m.Match) {
+			err = errors.Join(err, WriteMatch(l.folder.pathAgain(m.Match), m.Match))
 		}
 	}
 	return err

@@ -78,6 +78,59 @@ func TestCheckpointKeepsWhatIsNotAcknowledged(t *testing.T) {
 	assert.Len(t, found.Matches[0].Transcript, 2)
 }
 
+// A referee may give up an attempt, whose file it writes, and play it again. A checkpoint before or during its
+// second play must keep what no durable file has.
+func TestCheckpointKeepsAnAttemptThatIsPlayedAgain(t *testing.T) {
+	finished, acknowledged := played("R1M1", 1, StateFinished), played("R1M1", 1, StateAcknowledged)
+	for _, during := range []bool{false, true} {
+		for _, state := range []string{StateFinished, StateAcknowledged} {
+			folder := Folder(t.TempDir())
+			log, _ := openLog(t, folder)
+			log.disk.slow = true
+			again := func(string) error {
+				log.disk.one = func(string) error { return nil }
+				require.NoError(t, log.Append(finished, true))
+				if state == StateAcknowledged {
+					require.NoError(t, log.Write(acknowledged))
+				}
+				return nil
+			}
+			require.NoError(t, log.Write(played("R1M1", 1, StateAbandoned)))
+			require.NoError(t, log.Write(played("R1M2", 1, StateAbandoned)))
+			if log.disk.one = again; !during {
+				require.NoError(t, again(""))
+			}
+			require.NoError(t, log.Checkpoint())
+			if during || state == StateFinished {
+				assert.Equal(t, []string{"R1M1-a1 " + state}, statesIn(t, folder), during)
+			}
+			require.NoError(t, log.Write(acknowledged))
+			require.NoError(t, log.Close())
+			assert.Empty(t, statesIn(t, folder))
+			doc, err := folder.LoadMatch("cup", "R1M1")
+			require.NoError(t, err)
+			assert.Equal(t, acknowledged, doc)
+		}
+	}
+}
+
+// The referee may be killed between the line of an attempt and its file. Its file of an earlier state, a
+// disputed or an abandoned one, becomes that of the match.
+func TestFileOfAnEarlierStateIsReplacedAfterACrash(t *testing.T) {
+	for _, earlier := range []string{StateDisputed, StateAbandoned} {
+		folder := Folder(t.TempDir())
+		log, _ := openLog(t, folder)
+		require.NoError(t, log.Write(played("R1M1", 1, earlier)))
+		require.NoError(t, log.Append(played("R1M1", 1, StateAcknowledged), true))
+		log, _ = openLog(t, folder)
+		require.NoError(t, log.Close())
+		doc, err := Read[Match](folder.Match("cup", "R1M1"))
+		require.NoError(t, err, earlier)
+		assert.Equal(t, played("R1M1", 1, StateAcknowledged), doc)
+		assert.NoFileExists(t, folder.Attempt("cup", "R1M1", 1))
+	}
+}
+
 // A crash may interrupt a checkpoint before and after each of its steps, and a power cut loses
 // what was not synced. The next referee has each match, whole.
 func TestCheckpointInterruptedAtAnyStep(t *testing.T) {
