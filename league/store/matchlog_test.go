@@ -82,35 +82,31 @@ func TestCheckpointKeepsWhatIsNotAcknowledged(t *testing.T) {
 // second play must keep what no durable file has.
 func TestCheckpointKeepsAnAttemptThatIsPlayedAgain(t *testing.T) {
 	finished, acknowledged := played("R1M1", 1, StateFinished), played("R1M1", 1, StateAcknowledged)
-	for _, during := range []bool{false, true} {
-		for _, state := range []string{StateFinished, StateAcknowledged} {
-			folder := Folder(t.TempDir())
-			log, _ := openLog(t, folder)
-			log.disk.slow = true
-			again := func(string) error {
-				log.disk.one = func(string) error { return nil }
-				require.NoError(t, log.Append(finished, true))
-				if state == StateAcknowledged {
-					require.NoError(t, log.Write(acknowledged))
-				}
-				return nil
+	for name, play := range map[string][]*Match{"before": {finished}, "during": {finished},
+		"whole during": {finished, acknowledged}} {
+		folder := Folder(t.TempDir())
+		log, _ := openLog(t, folder)
+		log.disk.slow = true
+		again := func(string) error {
+			log.disk.one = func(string) error { return nil }
+			err := log.Append(play[0], true)
+			for _, m := range play[1:] {
+				err = errors.Join(err, log.Write(m))
 			}
-			require.NoError(t, log.Write(played("R1M1", 1, StateAbandoned)))
-			require.NoError(t, log.Write(played("R1M2", 1, StateAbandoned)))
-			if log.disk.one = again; !during {
-				require.NoError(t, again(""))
-			}
-			require.NoError(t, log.Checkpoint())
-			if during || state == StateFinished {
-				assert.Equal(t, []string{"R1M1-a1 " + state}, statesIn(t, folder), during)
-			}
-			require.NoError(t, log.Write(acknowledged))
-			require.NoError(t, log.Close())
-			assert.Empty(t, statesIn(t, folder))
-			doc, err := folder.LoadMatch("cup", "R1M1")
-			require.NoError(t, err)
-			assert.Equal(t, acknowledged, doc)
+			return err
 		}
+		require.NoError(t, log.Write(played("R1M1", 1, StateAbandoned)))
+		if log.disk.one = again; name == "before" {
+			require.NoError(t, again(""))
+		}
+		require.NoError(t, log.Checkpoint())
+		assert.Equal(t, []string{"R1M1-a1 " + play[len(play)-1].Lifecycle.State}, statesIn(t, folder), name)
+		require.NoError(t, log.Write(acknowledged))
+		require.NoError(t, log.Close())
+		assert.Empty(t, statesIn(t, folder))
+		doc, err := folder.LoadMatch("cup", "R1M1")
+		require.NoError(t, err)
+		assert.Equal(t, acknowledged, doc)
 	}
 }
 
