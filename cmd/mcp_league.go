@@ -10,6 +10,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/view/record"
 	"evenodd/transport/mcp"
 )
 
@@ -33,7 +34,7 @@ func leagueResources(m *manager.Manager, leagueID string) []mcp.Resource {
 	}
 	match := func(ctx context.Context, bearer, at string) (any, error) {
 		return m.Read(ctx, bearer, func(v *decide.View) (any, error) {
-			if x := v.RecordedMatch(strings.TrimPrefix(at, uri+"matches/")); x != nil {
+			if x := record.RecordedMatch(v, strings.TrimPrefix(at, uri+"matches/")); x != nil {
 				return x, nil
 			}
 			return nil, mcp.ErrNotFound

@@ -79,8 +79,7 @@ type View struct {
 	// Obstacle says what the pings to an agent that has not answered met; "" for nothing yet.
 	Obstacle func(agentID string) string
 
-	// Recorded returns a result as its event has it, because the state of old matches lacks the draw. Nil
-	// returns that of the state.
+	// Recorded returns a result as its event has it, because the state of old matches lacks the draw.
 	Recorded func(r *journal.MatchReported, event int) *journal.MatchReported
 }
 

@@ -10,50 +10,6 @@ import (
 	"evenodd/league/protocol"
 )
 
-// A RecordedMatch is a match with its result.
-type RecordedMatch struct {
-	MatchID    string `json:"match_id"`
-	RoundID    int    `json:"round_id"`
-	PlayerAID  string `json:"player_A_id"`
-	PlayerBID  string `json:"player_B_id"`
-	RefereeID  string `json:"referee_id,omitzero"` // "" if the match was forfeited or ruled
-	Attempt    int    `json:"attempt,omitzero"`    // from 1; 0 without a referee
-	ReportedAt string `json:"reported_at,omitzero"`
-	league.Result
-	Grade     string                `json:"grade,omitzero"` // of evidence; see journal.GradeProven
-	Score     league.PerPlayer[int] `json:"score"`
-	Draw      *protocol.Draw        `json:"draw,omitzero"`
-	Forfeited []string              `json:"forfeited_by,omitzero"` // players
-	// referees that reported another result later, and players that deny this one
-	Disputed []string `json:"disputed_by,omitzero"`
-
-	RuledBy         string `json:"ruled_by,omitzero"`         // the organiser that decided the result
-	AnnulledResults int    `json:"annulled_results,omitzero"` // earlier results that no longer count
-}
-
-// RecordedMatch finds a match that has a result; nil for any other id.
-func (v *View) RecordedMatch(matchID string) *RecordedMatch {
-	id, _ := league.ParseMatchID(matchID)
-	m, a, b, ok := v.State.Find(id)
-	if !ok || m.Report == nil || id.String() != matchID {
-		return nil
-	}
-	r := m.Report
-	if v.Recorded != nil {
-		r = v.Recorded(r, m.Event)
-	}
-	recorded := &RecordedMatch{
-		MatchID: matchID, RoundID: id.Round, PlayerAID: a, PlayerBID: b, RefereeID: r.RefereeID, Attempt: r.Number,
-		ReportedAt: m.ReportedAt, Result: r.Result, Grade: r.Grade, Score: r.Score, Draw: r.Draw, Forfeited: m.Forfeited,
-		Disputed:        m.Disputed,
-		AnnulledResults: len(m.Annulled),
-	}
-	if m.Ruled != nil {
-		recorded.RuledBy = m.Ruled.By
-	}
-	return recorded
-}
-
 // A MatchRecord is a recorded result with its match.
 type MatchRecord struct {
 	MatchID   string

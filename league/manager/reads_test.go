@@ -18,6 +18,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/view/record"
 )
 
 // readAsOrganiser sends a query with the admin token, and decodes the data of the response.
@@ -185,11 +186,11 @@ func TestOrganiserReadsTheLogOfAnAgent(t *testing.T) {
 func keepsEvents(o *manager.Options) { o.KeepEvents = true }
 
 // recordedMatch reads the resource of a match; nil if there is none.
-func recordedMatch(w *leaguetest.World, id string) *decide.RecordedMatch {
+func recordedMatch(w *leaguetest.World, id string) *record.Match {
 	w.T.Helper()
-	x, err := w.Manager.Read(w.Context, w.Token("P01"), func(v *decide.View) (any, error) { return v.RecordedMatch(id), nil })
+	x, err := w.Manager.Read(w.Context, w.Token("P01"), func(v *decide.View) (any, error) { return record.RecordedMatch(v, id), nil })
 	require.NoError(w.T, err)
-	return x.(*decide.RecordedMatch)
+	return x.(*record.Match)
 }
 
 func TestReaderNeedsACredential(t *testing.T) {

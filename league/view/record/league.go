@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -185,7 +186,7 @@ type Match struct {
 	ReportedAt string                `json:"reported_at,omitzero"`
 
 	Forfeited []string          `json:"forfeited_by,omitzero"`
-	Disputed  []string          `json:"disputed_by,omitzero"` // as in decide.RecordedMatch
+	Disputed  []string          `json:"disputed_by,omitzero"` // see journal.Match
 	Ruled     *journal.Made     `json:"ruled,omitzero"`
 	Rematch   *journal.Made     `json:"rematch_ordered,omitzero"`
 	Annulled  []AnnulledOutcome `json:"annulled,omitzero"`
@@ -254,6 +255,19 @@ func (l *League) Row(id league.MatchID, pair pairing.Pairing) Match {
 	row.Attempt, row.Result, row.Score, row.Grade = report.Number, report.Result, report.Score, report.Grade
 	row.ReportedAt = m.ReportedAt
 	return row
+}
+
+// RecordedMatch finds a match that has a result, with its draw; nil for any other id.
+func RecordedMatch(v *decide.View, matchID string) *Match {
+	id, _ := league.ParseMatchID(matchID)
+	m, _, _, ok := v.State.Find(id)
+	if !ok || m.Report == nil || id.String() != matchID {
+		return nil
+	}
+	row := (&League{State: v.State}).Row(id, v.State.Pairings(id.Round)[id.Number-1])
+	draw := v.Recorded(m.Report, m.Event).Draw
+	row.Draw = NewDraw(draw, v.State.Created.LeagueID, matchID, row.Attempt, row.RefereeID)
+	return &row
 }
 
 // HasResult tells whether the match has a result that counts.
