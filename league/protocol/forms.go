@@ -69,16 +69,7 @@ func Pattern(text string) func() *regexp.Regexp {
 }
 
 // ValidURL tells whether s is an absolute URL: a valid endpoint in a message.
-func ValidURL(s string) bool { return plainURL(s) || parseURL(s) != nil }
-
-// plainURL tells whether s is surely an absolute URL, as most endpoints are. Each announcement of a round has many.
-func plainURL(s string) bool {
-	scheme, rest, _ := strings.Cut(s, "://")
-	address, path, _ := strings.Cut(rest, "/")
-	host, port, _ := strings.Cut(address, ":")
-	return (scheme == "http" || scheme == "memory") && host != "" &&
-		plain.holds(host) && plain.holds(path) && digits.holds(port)
-}
+func ValidURL(s string) bool { return parseURL(s) != nil }
 
 // ValidHTTP tells whether s is an absolute URL of HTTP or HTTPS.
 func ValidHTTP(s string) bool {
@@ -106,34 +97,8 @@ func isDigest(s string) bool { return len(s) == 64 && isHexadecimal(s) }
 // isSignature tells whether s is an Ed25519 signature in lower-case hexadecimal digits.
 func isSignature(s string) bool { return len(s) == 128 && isHexadecimal(s) }
 
-func isHexadecimal(s string) bool { return hexadecimal.holds(s) }
-
-// A byteSet has the bytes that a text may consist of. Messages have many such texts, and strings.Trim would make
-// a set for each.
-type byteSet [256]bool
-
-var (
-	digits      = newByteSet("0123456789")
-	hexadecimal = newByteSet("0123456789abcdef")
-	plain       = newByteSet("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-/")
-)
-
-func newByteSet(all string) *byteSet {
-	set := new(byteSet)
-	for i := range len(all) {
-		set[all[i]] = true
-	}
-	return set
-}
-
-// holds tells whether each byte of s is in the set.
-func (set *byteSet) holds(s string) bool {
-	for i := range len(s) {
-		if !set[s[i]] {
-			return false
-		}
-	}
-	return true
+func isHexadecimal(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool { return (r < '0' || r > '9') && (r < 'a' || r > 'f') })
 }
 
 // ValidName tells whether s is a valid display name: 1 to 50 characters, none of which
