@@ -69,13 +69,7 @@ func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []le
 		if err != nil {
 			continue
 		}
-		cause := ""
-		for _, f := range record.NewHealth().Add(doc) {
-			if f.AgentID == row.PlayerID {
-				cause = f.Problem
-			}
-		}
-		if cause != "" {
+		if cause := record.Cause(doc, row.PlayerID); cause != "" {
 			lines = append(lines, fmt.Sprintf("%s: %s (%s)", row.DisplayName,
 				protocol.Counted(row.TechnicalLosses, "technical loss"), protocol.Clip(cause, 200)))
 		}

@@ -293,7 +293,9 @@ func withoutRecord(doc *store.Match) {
 	doc.Evidence, doc.Started = protocol.Evidence{}, ""
 	doc.WrittenBy, doc.Digested, doc.Transcript, doc.ConversationID = store.WrittenByManager, 0, []store.Exchange{}, ""
 	doc.PlayerA.EntropyCommitment, doc.PlayerB.EntropyCommitment = "", ""
-	doc.Lifecycle.States = doc.Lifecycle.States[len(doc.Lifecycle.States)-1:]
+	// The referee may have stopped before it was ACKNOWLEDGED.
+	doc.Lifecycle = store.Lifecycle{State: store.StateAcknowledged,
+		States: []store.StateEntry{{State: store.StateAcknowledged, At: doc.LastUpdated}}}
 }
 
 // auditOf returns the rules of the findings, without repetition.

@@ -215,6 +215,17 @@ func TestHealthJudgesAnswersAsTheRefereeDid(t *testing.T) {
 }
 
 // The time that a question waited at the referee is not the player's.
+func TestCauseOfALossIsNoNotice(t *testing.T) {
+	failing := func(detail string) func(*store.Exchange) {
+		return func(x *store.Exchange) { x.Error = &store.ExchangeError{ErrorCode: "E002", Detail: detail} }
+	}
+	doc := asked(protocol.ChooseParity.Name, "", failing("no choice"))
+	over := asked(protocol.NotifyMatchResult.Name, "", failing("GAME_OVER is unknown"))
+	doc.Transcript = append(doc.Transcript, over.Transcript...)
+	assert.Equal(t, "no choice", record.Cause(doc, "P01"))
+	assert.Empty(t, record.Cause(doc, "P02"))
+}
+
 func TestLatencyLeavesOutTheQueueOfTheReferee(t *testing.T) {
 	h := record.NewHealth()
 	for ms := 1; ms <= 100; ms++ {

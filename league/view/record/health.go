@@ -106,6 +106,19 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 	return faults
 }
 
+// OfNotice tells whether the fault is that of a notice, which decides no match.
+func (f *Fault) OfNotice() bool { return strings.HasPrefix(f.Method, "notify_") }
+
+// Cause is the problem of a player's last answer to a question in an attempt that does not count; "" for none.
+func Cause(doc *store.Match, playerID string) (cause string) {
+	for _, f := range NewHealth().Add(doc) {
+		if f.AgentID == playerID && !f.OfNotice() {
+			cause = f.Problem
+		}
+	}
+	return cause
+}
+
 // faultOf returns the fault of an exchange; false if its answer counts.
 func faultOf(doc *store.Match, x *store.Exchange) (Fault, bool) {
 	f := Fault{MatchID: doc.MatchID, Attempt: doc.Attempt, Try: x.Try, At: x.At, Method: x.Method,

@@ -57,7 +57,7 @@ func kindOf(f *record.Fault) string {
 	switch {
 	case f.Local:
 		return kindLocal
-	case strings.HasPrefix(f.Method, "notify_"):
+	case f.OfNotice():
 		return kindNotice
 	case f.Code == "":
 		return kindRefusal
