@@ -1,7 +1,9 @@
 package simulation
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -10,6 +12,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/transport"
 )
 
 // playOrganised plays a league, orders a rematch of R1M1 before round 2, or none, and audits
@@ -57,4 +60,38 @@ func TestRematchInASimulationIsDrawnAnewAndRepeatable(t *testing.T) {
 	again := playOrganised(t, 16, 1)
 	assert.Equal(t, once.Matches, again.Matches)
 	assert.Equal(t, once.Players, again.Players)
+}
+
+// lateAnswers delivers the answer to the only report after the league is over.
+type lateAnswers struct {
+	network
+	over chan struct{}
+}
+
+func (n *lateAnswers) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
+	if r.Method == protocol.NotifyLeagueCompleted.Name && r.Endpoint == Memory+"://P01/mcp" {
+		close(n.over)
+	}
+	answer, timing, err := n.network.Call(ctx, r)
+	if r.Method == protocol.ReportMatchResult.Name {
+		<-n.over
+		err = protocol.SystemClock().Sleep(ctx, 20*time.Millisecond)
+	}
+	return answer, timing, err
+}
+
+// The match file of a league that ends without a fault has the acknowledgement of its result.
+func TestRefereeReadsItsLastAcknowledgement(t *testing.T) {
+	t.Parallel()
+	folder := store.Folder(t.TempDir())
+	files, _, err := manager.OpenFiles(folder, benchLeague, false, nil)
+	require.NoError(t, err)
+	o := benchmarkLeague(2, Memory)
+	o.Files = files
+	_, err = runOn(t.Context(), o, &lateAnswers{newNetwork(Memory), make(chan struct{})})
+	require.NoError(t, err)
+	require.NoError(t, files.Close())
+	doc, err := folder.LoadMatch(benchLeague, "R1M1")
+	require.NoError(t, err)
+	assert.Equal(t, store.StateAcknowledged, doc.Lifecycle.State)
 }

@@ -89,6 +89,7 @@ type simulated struct {
 	address string // of the manager
 	stops   []func()
 
+	referees   []*referee.Referee
 	strategies []strategy.Strategy // of the players, to be closed
 	roster     *roster
 	heads      protocol.HeadVerifier // of the players
@@ -116,6 +117,11 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	}
 	if _, err := s.manager.Run(ctx); err != nil {
 		return nil, err
+	}
+	for _, r := range s.referees {
+		if s.faulty == nil { // else it may have died, and nobody answers its reports
+			r.Rest(ctx) // it has yet to read the answer to its last report
+		}
 	}
 	if head := s.manager.Seal(); o.Sealed != nil {
 		o.Sealed(head)
@@ -267,7 +273,7 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 		return err
 	}
 	start(r)
-	s.stops = append(s.stops, r.Close)
+	s.stops, s.referees = append(s.stops, r.Close), append(s.referees, r)
 	if err := r.Register(ctx); err != nil {
 		return err
 	}
