@@ -159,6 +159,7 @@ func (m *Manager) Linger(ctx context.Context) {
 	}
 	var telling sync.WaitGroup
 	defer telling.Wait()
+	telling.Go(func() { m.refusals.run(ctx) })
 	telling.Go(func() { m.files.run(ctx) })
 	for _, a := range m.uninformed() {
 		if a.told.CompareAndSwap(false, true) { // else it has returned

@@ -111,9 +111,20 @@ func refusedQuery(w *leaguetest.World, id string) {
 	require.Error(w.T, err)
 }
 
+// omissionsIn returns the summaries in the log.
+func omissionsIn(t *testing.T, log *leaguetest.LogBuffer) (list []string) {
+	t.Helper()
+	for line := range strings.Lines(log.Text()) {
+		if strings.Contains(line, `"event_type":"`+"REFUSED_REQUESTS_OMITTED"+`"`) {
+			list = append(list, line)
+		}
+	}
+	return list
+}
+
 // Thousands of refused requests of one sender neither fill the log nor hide the refusals of
-// others. The next line counts them.
-func TestRefusedRequestsAreCounted(t *testing.T) {
+// others. A summary counts them, also if no other request follows.
+func TestRefusedRequestsAreCountedAndSummarized(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		var log leaguetest.LogBuffer
 		w.StartManager(2, 1, func(o *manager.Options) { o.Log = zerolog.New(&log) })
@@ -125,9 +136,27 @@ func TestRefusedRequestsAreCounted(t *testing.T) {
 		assert.Len(t, refusalsIn(t, &log), 6)
 		assert.Contains(t, log.Text(), `"sender":"player:P02","error_code":"E012","error_name":"AUTH_TOKEN_INVALID",`+
 			`"defect":"auth_token is not that of a registered agent","omitted_before":995`)
+		assert.Empty(t, omissionsIn(t, &log))
 		w.WaitUntil(2 * time.Minute)
+		summaries := omissionsIn(t, &log)
+		require.Len(t, summaries, 1)
+		assert.Contains(t, summaries[0], `"level":"warn","omitted":995,"codes":{"E012":995}`)
 		refusedQuery(w, "P01")
 		assert.Len(t, refusalsIn(t, &log), 7)
+	})
+}
+
+// The last summary is in the log when the manager has stopped.
+func TestSummaryOfRefusalsIsLoggedWhenTheManagerStops(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		var log leaguetest.LogBuffer
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *manager.Options) { o.Log = zerolog.New(&log) })
+		for range 6 {
+			refusedQuery(w, "P01")
+		}
+		x.Cancel()
+		<-x.Done
+		assert.Len(t, omissionsIn(t, &log), 1)
 	})
 }
 
@@ -157,7 +186,7 @@ func TestRefusalsInTheLogAreBoundedByAddress(t *testing.T) {
 		}
 		assert.Len(t, refusalsIn(t, &log), 200)
 		w.WaitUntil(2 * time.Minute)
-		refusedQuery(w, "P01")
-		assert.Contains(t, log.Text(), `"omitted_before":321`)
+		require.Len(t, omissionsIn(t, &log), 1)
+		assert.Contains(t, omissionsIn(t, &log)[0], `"omitted":802,"codes":{"E012":802}`)
 	})
 }

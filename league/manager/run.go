@@ -46,6 +46,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	defer files.Wait()
 	defer stopWriting()
 	files.Go(func() { m.files.run(writing) })
+	files.Go(func() { m.refusals.run(writing) })
 	if err := m.awaitStart(stop); err != nil {
 		return nil, err
 	}
