@@ -34,7 +34,7 @@ func leagueResources(m *manager.Manager, leagueID string) []mcp.Resource {
 	}
 	match := func(ctx context.Context, bearer, at string) (any, error) {
 		return m.Read(ctx, bearer, func(v *decide.View) (any, error) {
-			if x := record.RecordedMatch(v, strings.TrimPrefix(at, uri+"matches/")); x != nil {
+			if x := record.MatchWithResult(v, strings.TrimPrefix(at, uri+"matches/")); x != nil {
 				return x, nil
 			}
 			return nil, mcp.ErrNotFound

@@ -35,7 +35,7 @@ type barrier struct {
 
 func newBarrier(receivers int) *barrier {
 	b := &barrier{all: make(chan struct{})}
-	b.missing.Store(int64(receivers) + 1)
+	b.missing.Store(int64(receivers) + 1) // one more, which arrives at once: there may be no receiver
 	b.arrive()
 	return b
 }

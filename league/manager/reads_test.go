@@ -188,7 +188,9 @@ func keepsEvents(o *manager.Options) { o.KeepEvents = true }
 // recordedMatch reads the resource of a match; nil if there is none.
 func recordedMatch(w *leaguetest.World, id string) *record.Match {
 	w.T.Helper()
-	x, err := w.Manager.Read(w.Context, w.Token("P01"), func(v *decide.View) (any, error) { return record.RecordedMatch(v, id), nil })
+	x, err := w.Manager.Read(w.Context, w.Token("P01"), func(v *decide.View) (any, error) {
+		return record.MatchWithResult(v, id), nil
+	})
 	require.NoError(w.T, err)
 	return x.(*record.Match)
 }

@@ -57,12 +57,6 @@ type organiser struct {
 func newOrganiser(t *testing.T) *organiser {
 	t.Helper()
 	o := &organiser{t: t, dir: signedLeague(t, rewriteSeed)}
-	// The log of a referee that stopped before it read the last acknowledgement still has that match.
-	logs, err := filepath.Glob(filepath.Join(filepath.Dir(o.dir.Match("cup", "R1M1")), "*.wal.jsonl"))
-	require.NoError(t, err)
-	for _, log := range logs {
-		require.NoError(t, os.Remove(log))
-	}
 	for _, e := range o.events() {
 		if d, ok := e.Data.(*journal.MatchReported); ok && d.MatchID.Round == 3 && d.WinnerPlayerID != nil {
 			o.match = d
@@ -293,9 +287,7 @@ func withoutRecord(doc *store.Match) {
 	doc.Evidence, doc.Started = protocol.Evidence{}, ""
 	doc.WrittenBy, doc.Digested, doc.Transcript, doc.ConversationID = store.WrittenByManager, 0, []store.Exchange{}, ""
 	doc.PlayerA.EntropyCommitment, doc.PlayerB.EntropyCommitment = "", ""
-	// The referee may have stopped before it was ACKNOWLEDGED.
-	doc.Lifecycle = store.Lifecycle{State: store.StateAcknowledged,
-		States: []store.StateEntry{{State: store.StateAcknowledged, At: doc.LastUpdated}}}
+	doc.Lifecycle.States = doc.Lifecycle.States[len(doc.Lifecycle.States)-1:]
 }
 
 // auditOf returns the rules of the findings, without repetition.

@@ -118,8 +118,8 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 	if _, err := s.manager.Run(ctx); err != nil {
 		return nil, err
 	}
-	for _, r := range s.referees {
-		if s.faulty == nil { // else it may have died, and nobody answers its reports
+	if s.faulty == nil { // else a referee may have died, and nobody answers its reports
+		for _, r := range s.referees {
 			r.Rest(ctx) // it has yet to read the answer to its last report
 		}
 	}

@@ -164,19 +164,24 @@ func (f Folder) pathOf(m *Match) string {
 	return path
 }
 
-// pathAgain is the path at which the referee writes an attempt again. An acknowledged one stays where
-// the manager may have moved it. A file of its earlier state is removed.
-func (f Folder) pathAgain(m *Match) string {
+// restore writes the file of an attempt again, always or if it is not whole. The file of an acknowledged attempt
+// stays where the manager may have moved it; one of its earlier state is removed.
+func (f Folder) restore(m *Match, always bool) error {
 	path, own := f.pathOf(m), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
-	there, err := Read[Match](own)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) || path == own:
-		return path
-	case err != nil || there.Lifecycle.State == StateAcknowledged:
-		return own
+	if path != own {
+		switch there, err := Read[Match](own); {
+		case errors.Is(err, fs.ErrNotExist):
+		case err == nil && there.Lifecycle.State != StateAcknowledged:
+			_ = os.Remove(own)
+		default:
+			path = own
+		}
 	}
-	_ = os.Remove(own)
-	return path
+	there, err := Read[Match](path)
+	if !always && err == nil && there.Attempt == m.Attempt && len(there.Transcript) >= len(m.Transcript) {
+		return nil
+	}
+	return WriteMatch(path, m)
 }
 
 // OldMatches describe the match files in a folder at one moment. An agent that

@@ -161,9 +161,7 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 		if m.Lifecycle.State == StateFinished { // it gets its file when the manager has replied
 			continue
 		}
-		if path := folder.pathAgain(m.Match); !intact(path, m.Match) {
-			err = errors.Join(err, WriteMatch(path, m.Match))
-		}
+		err = errors.Join(err, folder.restore(m.Match, false))
 	}
 	l.failed = err != nil // the checkpoint writes them
 	return l, read, torn, nil
@@ -172,12 +170,6 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 // closed tells whether the manager needs nothing more of an attempt.
 func closed(m *Match) bool {
 	return m.Lifecycle.State == StateAcknowledged || m.Lifecycle.State == StateAbandoned
-}
-
-// intact tells whether the file of an attempt is whole.
-func intact(path string, m *Match) bool {
-	there, err := Read[Match](path)
-	return err == nil && there.Attempt == m.Attempt && len(there.Transcript) >= len(m.Transcript)
 }
 
 // reopen opens the file for appending. L.mu is held, except while the log is made.
@@ -307,7 +299,7 @@ func (l *MatchLog) writeAgain(done map[string]bool) error {
 	}
 	for _, m := range read.Matches {
 		if done[logKey(m.MatchID, m.Attempt)] && closed(m.Match) {
-			err = errors.Join(err, WriteMatch(l.folder.pathAgain(m.Match), m.Match))
+			err = errors.Join(err, l.folder.restore(m.Match, true))
 		}
 	}
 	return err

@@ -214,7 +214,7 @@ func TestHealthJudgesAnswersAsTheRefereeDid(t *testing.T) {
 	}
 }
 
-// The time that a question waited at the referee is not the player's.
+// A player may refuse GAME_OVER as well, after the answer that cost it the match.
 func TestCauseOfALossIsNoNotice(t *testing.T) {
 	failing := func(detail string) func(*store.Exchange) {
 		return func(x *store.Exchange) { x.Error = &store.ExchangeError{ErrorCode: "E002", Detail: detail} }
@@ -226,6 +226,7 @@ func TestCauseOfALossIsNoNotice(t *testing.T) {
 	assert.Empty(t, record.Cause(doc, "P02"))
 }
 
+// The time that a question waited at the referee is not the player's.
 func TestLatencyLeavesOutTheQueueOfTheReferee(t *testing.T) {
 	h := record.NewHealth()
 	for ms := 1; ms <= 100; ms++ {

@@ -106,10 +106,11 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 	return faults
 }
 
-// OfNotice tells whether the fault is that of a notice, which decides no match.
+// OfNotice tells whether the failed answer is one to a notice, not to a question.
 func (f *Fault) OfNotice() bool { return strings.HasPrefix(f.Method, "notify_") }
 
-// Cause is the problem of a player's last answer to a question in an attempt that does not count; "" for none.
+// Cause is what was wrong with the last failed answer of a player in an attempt; "" if no answer failed. Notices do
+// not count, because they decide no match.
 func Cause(doc *store.Match, playerID string) (cause string) {
 	for _, f := range NewHealth().Add(doc) {
 		if f.AgentID == playerID && !f.OfNotice() {

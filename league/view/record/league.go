@@ -257,8 +257,8 @@ func (l *League) Row(id league.MatchID, pair pairing.Pairing) Match {
 	return row
 }
 
-// RecordedMatch finds a match that has a result, with its draw; nil for any other id.
-func RecordedMatch(v *decide.View, matchID string) *Match {
+// MatchWithResult finds a match that has a result, with its draw; nil for any other id.
+func MatchWithResult(v *decide.View, matchID string) *Match {
 	id, _ := league.ParseMatchID(matchID)
 	m, _, _, ok := v.State.Find(id)
 	if !ok || m.Report == nil || id.String() != matchID {
