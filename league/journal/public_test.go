@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
 
@@ -92,6 +93,83 @@ func TestPublicEventHasNoPrivateMember(t *testing.T) {
 		_, err := Public([]byte(line))
 		assert.Error(t, err, line)
 	}
+}
+
+// eachKind is a league that has an event of each kind, with all of its private members, and loses an
+// attempt by each cause.
+func eachKind() []Data {
+	at := func(match, number int) league.Attempt {
+		return league.Attempt{MatchID: league.MatchID{Round: 1, Number: match}, Number: number}
+	}
+	agent := func(role, id string, awaits bool) Data {
+		return &AgentRegistered{AgentID: id, Role: role, DisplayName: id, Endpoint: "http://" + id, Registration: "abc", AwaitsAnswer: awaits}
+	}
+	win := MatchReported{Attempt: at(1, 3), RefereeID: "REF02", Score: league.Both("P01", 3, "P04", 0), Grade: GradeStated,
+		Result: league.Result{Status: league.StatusWin, WinnerPlayerID: new("P01"), Choices: league.Both("P01", new("odd"), "P04", nil)}}
+	both := MatchReported{Attempt: at(1, 1), RefereeID: "REF01", Score: league.Both("P01", 0, "P04", 0),
+		Result: league.Result{Status: league.StatusTechnicalLoss, Choices: league.Both("P01", new("odd"), "P04", nil)}}
+	return []Data{
+		&Created{SchemaVersion: SchemaVersion, LeagueID: "L", GameType: "even_odd", Legs: 1, Scoring: league.MatchPoints{Win: 3, Draw: 1},
+			Tiebreakers: []string{"points"}, SecretNonce: "n", Simulation: &Simulation{Seed: 1}, Tournament: &Tournament{Algorithm: pairing.Knockout}},
+		agent(protocol.RoleReferee, "REF01", false), agent(protocol.RoleReferee, "REF02", false), agent(protocol.RoleReferee, "REF03", false),
+		agent(protocol.RolePlayer, "P01", true), agent(protocol.RolePlayer, "P02", false), agent(protocol.RolePlayer, "P03", false),
+		agent(protocol.RolePlayer, "P04", false), agent(protocol.RolePlayer, "P05", true),
+		&AgentAnswered{AgentID: "P01"}, &AgentConfirmed{AgentID: "P01"}, &RegistrationDropped{AgentID: "P05", Reason: DroppedSilent},
+		&AgentSuspended{AgentID: "P01", Reason: "so"}, &AgentReturned{AgentID: "P01", Endpoint: "http://new", Generation: 2},
+		&ManagerTookOver{Manager: "second", Term: 1}, &TailLost{Head: "abc"}, &Configured{Configuration: &Configuration{Pace: 1}},
+		&Started{Players: []string{"P01", "P02", "P03", "P04"}, Referees: []string{"REF01", "REF02", "REF03"}},
+		&RoundAnnounced{RoundID: 1, Referees: []string{"REF01", "REF02"}, Pairings: [][2]string{{"P01", "P04"}, {"P02", "P03"}}},
+		&AgentShutdown{AgentID: "P02", Reason: "so"},
+		&MatchAssigned{at(1, 1), "REF01"}, &MatchAccepted{Attempt: at(1, 1), RefereeID: "REF01"},
+		&AttemptLost{Attempt: at(1, 1), RefereeID: "REF01", Cause: CauseBothAnswer, Reason: "so", Report: &both},
+		&MatchAssigned{at(1, 2), "REF03"}, &AttemptLost{Attempt: at(1, 2), RefereeID: "REF03", Cause: CauseNoToken, Reason: "so"},
+		&AgentFailed{AgentID: "REF03", Attempt: at(1, 2), Reason: "so"},
+		&MatchAssigned{at(1, 3), "REF02"}, &MatchDeclined{Attempt: at(1, 3), RefereeID: "REF02", Reason: "so"},
+		&MatchAccepted{Attempt: at(1, 3), RefereeID: "REF02"},
+		&AttemptLost{Attempt: at(1, 3), RefereeID: "REF02", Cause: CauseRejected, Reason: "so"}, &win,
+		&MatchDisputed{Attempt: at(1, 3), RefereeID: "REF02", Result: both.Result}, &ResultDenied{Attempt: at(1, 3), PlayerID: "P04"},
+		&MatchForfeited{MatchID: at(2, 0).MatchID, Players: []string{"P02"}, Score: league.Both("P02", 0, "P03", 3),
+			Result: league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: new("P03")}},
+		&Decided{Command: protocol.CommandPause, Decision: Decision{By: "A"}}, &Decided{Command: protocol.CommandResume, Decision: Decision{By: "A"}},
+		&RoundCompleted{RoundID: 1, Summary: protocol.RoundSummary{TotalMatches: 2, Wins: 1, TechnicalLosses: 1}},
+		&RoundAnnounced{RoundID: 2, Referees: []string{"REF01"}, Pairings: [][2]string{{"P01", "P03"}}},
+		&MatchAssigned{Attempt: league.Attempt{MatchID: league.MatchID{Round: 2, Number: 1}, Number: 1}, RefereeID: "REF01"},
+		&MatchReported{Attempt: league.Attempt{MatchID: league.MatchID{Round: 2, Number: 1}, Number: 1}, RefereeID: "REF01",
+			Score:  league.Both("P01", 3, "P03", 0),
+			Result: league.Result{Status: league.StatusWin, WinnerPlayerID: new("P01")}},
+		&RoundCompleted{RoundID: 2, Summary: protocol.RoundSummary{TotalMatches: 1, Wins: 1}},
+		&LeagueCompleted{Champion: league.Champion{PlayerID: "P01", DisplayName: "P01", Points: 6}}, &AgentInformed{AgentID: "P01"},
+	}
+}
+
+// Pages, and the readers of a manager, fold the public form. A new kind fails this test until eachKind
+// has an example of it.
+func TestPublicFormOfEachKindFolds(t *testing.T) {
+	whole, public := NewState(), NewState()
+	private := map[string]bool{} // members that had a value
+	for i, data := range eachKind() {
+		e := &Event{Seq: i + 1, At: "2026-01-01T00:00:00.000Z", Prev: Origin, Data: data}
+		line, err := Encode(e)
+		require.NoError(t, err)
+		require.NoError(t, whole.Apply(e), "event %d, %s", i+1, Kind(data))
+		text, err := Public(line)
+		require.NoError(t, err)
+		shown, err := Decode(text)
+		require.NoError(t, err)
+		require.NoError(t, public.Apply(shown), "the public form of event %d, %s", i+1, Kind(data))
+		private[Kind(data)] = true
+		for _, name := range kindOf(data).private {
+			private[Kind(data)+"."+name] = private[Kind(data)+"."+name] || strings.Contains(string(line), `"`+name+`":`)
+		}
+	}
+	for _, kind := range kinds {
+		assert.True(t, private[kind.name], "eachKind has no %s", kind.name)
+		for _, name := range kind.private {
+			assert.True(t, private[kind.name+"."+name], "no %s in eachKind has a %s", kind.name, name)
+		}
+	}
+	assert.Equal(t, whole.Standings(), public.Standings())
+	assert.Equal(t, whole.RoundRecords(), public.RoundRecords())
 }
 
 func TestEachCommandOfTheProtocolHasRules(t *testing.T) {

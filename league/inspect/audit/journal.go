@@ -222,6 +222,11 @@ func (a *auditor) checkEvent(e *journal.Event, here Location) {
 		a.checkPlayers(d.MatchID, here, played, isAbsent)
 	case *journal.MatchForfeited:
 		a.checkForfeit(d, here)
+	case *journal.AttemptLost:
+		if d.Cause == journal.CauseBothAnswer && d.Report == nil {
+			a.find(RuleEvent, here, "attempt %d at %s is lost by a report of a double loss, which the event lacks", d.Number,
+				d.MatchID)
+		}
 	case *journal.AgentReturned:
 		if agent := a.state.Agents[d.AgentID]; agent != nil && d.PublicKey != "" {
 			a.note(RuleKeys, here, "%s returned with its registration code and another key: %s; before it was %s",
