@@ -14,6 +14,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/store"
 )
 
 // statedReport is the report that P01 wins R1M1, with a status and without moves.
@@ -108,6 +109,29 @@ func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
 		assert.Zero(t, state.Agents["REF01"].Failures+state.Agents["REF02"].Failures)
 		assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
 	})
+}
+
+// The only referee that answers reports a double loss of two players that answer pings. The manager refuses the
+// report, asks the other referee, and records the loss after all: the match file says so.
+func TestFileOfADoubleLossThatCountsIsNoDispute(t *testing.T) {
+	for name, apart := range map[string]bool{"shared folder": false, "a folder of its own": true} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 2)
+			folder := x.Folder
+			if apart {
+				folder = leaguetest.TempFolder(t)
+			}
+			w.RefereeWithFiles("REF01", folder)
+			w.Referee("REF02", leaguetest.On(protocol.StartMatch.Name, leaguetest.Silent))
+			w.Players(2, leaguetest.On(protocol.ChooseParity.Name, leaguetest.Silent))
+			state := finish(x)
+			assert.Equal(t, "REF01", x.Manager.Results()[0].RefereeID)
+			require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
+			doc := leaguetest.ReadMatchFile(t, x.Folder, leaguetest.LeagueID+"/R1M1.json")
+			assert.Equal(t, []any{store.StateAcknowledged, (*store.ExchangeError)(nil)}, []any{doc.Lifecycle.State, doc.Refusal})
+			assert.NotEmpty(t, doc.Transcript)
+		})
+	}
 }
 
 // A league with evidence: recomputed refuses a report without moves, also after it was resumed. It

@@ -74,6 +74,9 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path st
 	}
 	own := folder.Attempt(m.options.LeagueID, name, r.Number)
 	if doc, err := store.Read[store.Match](own); err == nil && isFileOf(doc, r) {
+		if m.acknowledge(doc) {
+			m.files.written(own, store.WriteMatch(own, doc))
+		}
 		m.files.written(path, os.Rename(own, path))
 		return nil
 	}
@@ -84,6 +87,18 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path st
 func isFileOf(doc *store.Match, r *journal.MatchReported) bool {
 	return doc.Attempt == r.Number && doc.RefereeID == r.RefereeID &&
 		reflect.DeepEqual(doc.Result, &store.MatchResult{Result: r.Result, Score: r.Score})
+}
+
+// acknowledge changes the file of a result that counts although the manager refused its report: a double
+// loss (journal.CauseBothAnswer) that no other referee has contradicted. It tells whether the file is one.
+func (m *Manager) acknowledge(doc *store.Match) bool {
+	if doc.Lifecycle.State != store.StateDisputed {
+		return false
+	}
+	doc.Refusal, doc.LastUpdated = nil, m.clock.Timestamp()
+	doc.Lifecycle.State = store.StateAcknowledged
+	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: store.StateAcknowledged, At: doc.LastUpdated})
+	return true
 }
 
 // rebuilt makes the file of a match from the log of the referee, if this is in the folder, or from
@@ -223,7 +238,7 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 	}
 	now := locked(m, func() *journal.MatchReported { return m.state.Match(r.MatchID).Report })
 	counts := now != nil && now.Attempt == r.Attempt
-	if counts && doc.Lifecycle.State == store.StateAcknowledged && isFileOf(doc, now) {
+	if counts && isFileOf(doc, now) && (m.acknowledge(doc) || doc.Lifecycle.State == store.StateAcknowledged) {
 		m.writeMatchFile(doc, store.WriteMatch)
 		return nil
 	}
