@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/netip"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -158,7 +160,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		defer func() { _ = forget() }() // the next manager replaces it
 	}
 	o.KeepEvents, o.AllowedEndpoints, o.StopWithin = o.Files == nil, calls.list(), stopPatience
-	o.CallerAddress = callerAddress
+	o.CallerAddress, o.CalledFrom = callerAddress, n.calledFrom
 	if o.nats.on() {
 		o.Schemes = []string{"http", "https", protocol.NATS}
 	}
@@ -340,6 +342,23 @@ func callerAddress(ctx context.Context) string {
 		return protocol.NATSEndpoint("*")
 	}
 	return ""
+}
+
+// calledFrom tells whether a request certainly comes from an address to which this process has connected for an
+// endpoint. 127.0.0.1 and ::1 are the same, because localhost may be either.
+func (n *node) calledFrom(ctx context.Context, endpoint string) bool {
+	u, err := url.Parse(endpoint)
+	from := http.SureAddress(ctx)
+	if err != nil || !from.IsValid() || u.Scheme == protocol.NATS {
+		return false
+	}
+	ipv4 := func(a netip.Addr) netip.Addr {
+		if a == netip.IPv6Loopback() {
+			return netip.AddrFrom4([4]byte{127, 0, 0, 1})
+		}
+		return a
+	}
+	return slices.ContainsFunc(n.client.Reached(protocol.HostPort(u)), func(a netip.Addr) bool { return ipv4(a) == ipv4(from) })
 }
 
 // situation describes the state of the league to the operator.

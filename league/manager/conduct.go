@@ -140,7 +140,9 @@ type match struct {
 	offered  int               // the attempt of the last offer
 	answered chan struct{}     // closed when the answer to that offer is recorded; nil then
 	rejected map[int]rejection // the last rejected report of each attempt
-	pings    *pings            // of the players; nil before the first
+	// the attempt of which a report without a token was refused, which anyone may have sent; 0 for none
+	tokenless int
+	pings     *pings // of the players; nil before the first
 }
 
 // attempt identifies an attempt at the match.

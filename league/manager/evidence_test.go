@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -172,7 +173,7 @@ func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
 func TestMatchOfARefereeWithoutTokenGoesToAnother(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		log, folder := w.CaptureLog(), leaguetest.TempFolder(t)
-		x := w.StartManagerIn(folder, 2, 2)
+		x := w.StartManagerIn(folder, 2, 2, atItsAddress)
 		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Referee("REF02")
 		w.Players(2)
@@ -184,6 +185,53 @@ func TestMatchOfARefereeWithoutTokenGoesToAnother(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(log.Text(), journal.NoToken("REF01")))
 		assert.Equal(t, []any{true, 1}, []any{state.Agents["REF01"].Tokenless, state.Agents["REF01"].Failures})
 	})
+}
+
+// A report without a token that comes from another address than its referee's takes no match away while the referee
+// has time: anyone may have sent it. The referee reports with its token, or loses the match at the end of the time.
+func TestReportWithoutTokenFromElsewhereTakesNoMatch(t *testing.T) {
+	for name, test := range map[string]struct {
+		calledFrom func(context.Context, string) bool
+		reports    bool // the referee itself, with its token
+	}{
+		"from another address, and the referee reports": {func(context.Context, string) bool { return false }, true},
+		"without addresses, and the referee reports":    {nil, true},
+		"the time of the match ends":                    {func(context.Context, string) bool { return false }, false},
+	} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			log := w.CaptureLog()
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 2, func(o *manager.Options) {
+				o.CalledFrom, o.LongestMatch = test.calledFrom, 120
+			})
+			thirdPartyReferee(w, "REF01", w.AcceptMatch)
+			w.Referee("REF02")
+			w.Players(2)
+			w.WaitUntil(leaguetest.Second)
+			for _, sender := range []string{"referee:REF01", "referee"} {
+				q := tokenless(w.WinReport("REF01"))
+				q.Sender = sender
+				assertReportRefused(w, q, protocol.ErrTokenMissing, 5001)
+			}
+			w.WaitUntil(100 * leaguetest.Second)
+			assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
+			assert.NotContains(t, log.Text(), "REFEREE_SENDS_NO_TOKEN")
+			if test.reports {
+				mustReport(w, w.WinReport("REF01"))
+			}
+			state := finish(x)
+			assert.Equal(t, map[bool]string{true: "REF01", false: "REF02"}[test.reports], x.Manager.Results()[0].RefereeID)
+			lost := matchOf(state, "R1M1").LostAttempts
+			if test.reports {
+				assert.Empty(t, lost)
+				assert.Zero(t, state.Agents["REF01"].Failures)
+				return
+			}
+			require.Len(t, lost, 1)
+			assert.Equal(t, []any{journal.CauseNoToken, true, 1},
+				[]any{lost[0].Cause, state.Agents["REF01"].Tokenless, state.Agents["REF01"].Failures})
+			assert.Equal(t, 120*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At)
+		})
+	}
 }
 
 // Requests without a token take no match from a referee that could report, nor a match that the
@@ -212,7 +260,7 @@ func TestReportWithoutTokenTakesNoMatchFromAnother(t *testing.T) {
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
 			log := w.CaptureLog()
-			w.StartManager(2, 2)
+			w.StartManager(2, 2, atItsAddress)
 			test.holder(w)
 			w.Referee("REF02", w.OnlyAccepting())
 			w.Players(2)
@@ -236,14 +284,14 @@ func TestReportWithoutTokenTakesNoMatchFromAnother(t *testing.T) {
 func TestLeagueWithoutARefereeThatSendsTokensPauses(t *testing.T) {
 	for name, killed := range map[string]bool{"running": false, "killed in the pause": true} {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
-			x := thirdPartyLeague(w)
+			x := thirdPartyLeague(w, atItsAddress)
 			_, err := w.Report(tokenless(w.WinReport("REF01")))
 			require.Error(t, err)
 			w.WaitUntil(60 * leaguetest.Second)
 			assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name), "nothing is tried in a pause")
 			if killed {
 				x.Kill()
-				x = w.StartManagerIn(x.Folder, 2, 1)
+				x = w.StartManagerIn(x.Folder, 2, 1, atItsAddress)
 				w.WaitUntil(120 * leaguetest.Second)
 				assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name), "nothing is tried in a pause")
 			}
@@ -266,7 +314,7 @@ func TestLeagueWithoutARefereeThatSendsTokensPauses(t *testing.T) {
 // referee does not answer any more.
 func TestMatchIsRuledWhileTheLeagueWaitsForAToken(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		x := thirdPartyLeague(w)
+		x := thirdPartyLeague(w, atItsAddress)
 		_, err := w.Report(tokenless(w.WinReport("REF01")))
 		require.Error(t, err)
 		w.WaitUntil(10 * leaguetest.Second)
@@ -285,7 +333,7 @@ func TestMatchIsRuledWhileTheLeagueWaitsForAToken(t *testing.T) {
 // REF01 did not answer once. After the pause for a referee without a token it gets the match.
 func TestResumedLeagueTriesEachReferee(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(2, 2)
+		w.StartManager(2, 2, atItsAddress)
 		w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FirstN(1, leaguetest.Silent, leaguetest.Normally)))
 		thirdPartyReferee(w, "REF02", w.AcceptMatch)
 		w.Players(2)

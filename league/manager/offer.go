@@ -314,7 +314,7 @@ func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) out
 		if left <= 0 {
 			m.log.Warn().Func(c.about).Str("event_type", "NO_REPORT_IN_TIME_ANOTHER_ATTEMPT").
 				Msg("no report in time: another attempt")
-			return reportLate
+			return m.outOfTime(c)
 		}
 		_, err := m.ping(ctx, c.referee.address())
 		switch missed++; {

@@ -39,6 +39,10 @@ type Options struct {
 	// caller; "" when it is not known. The bound on logged refusals is per address. Nil knows none.
 	CallerAddress func(ctx context.Context) string
 
+	// CalledFrom tells whether a request certainly comes from an address at which the manager has reached an endpoint.
+	// It must not block. Nil: none does, as among agents without addresses.
+	CalledFrom func(ctx context.Context, endpoint string) bool
+
 	SigningKey *protocol.SigningKey // signs heads; nil: it derives from the manager's secret
 
 	Concurrency          int           // matches at once in the whole league; 0: the capacity of the referees

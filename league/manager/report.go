@@ -20,7 +20,7 @@ import (
 func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.MatchResultReport) (*protocol.Ack,
 	error) {
 	m.awaitAnswer(ctx, q)
-	claim, err := m.readReport(q)
+	claim, err := m.readReport(ctx, q)
 	var x *match
 	var r *journal.MatchReported
 	if err == nil {
@@ -114,20 +114,20 @@ var errPingFirst = errors.New("the players have not been pinged yet")
 
 // readReport authenticates the sender of a report, reads the report and verifies its
 // signatures.
-func (m *Manager) readReport(q *protocol.MatchResultReport) (decide.Claim, error) {
-	c, err := m.authenticReport(q)
+func (m *Manager) readReport(ctx context.Context, q *protocol.MatchResultReport) (decide.Claim, error) {
+	c, err := m.authenticReport(ctx, q)
 	if err == nil {
 		m.reports.Prove(&c) // without the lock, because that is slow
 	}
 	return c, err
 }
 
-func (m *Manager) authenticReport(q *protocol.MatchResultReport) (c decide.Claim, err error) {
+func (m *Manager) authenticReport(ctx context.Context, q *protocol.MatchResultReport) (c decide.Claim, err error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	referee, err := m.reporter(q)
 	if e := protocol.AsError(err); e != nil && e.Code == protocol.ErrTokenMissing {
-		m.reportedWithoutToken(q)
+		m.reportedWithoutToken(ctx, q)
 	}
 	if err == nil && q.LeagueID != m.options.LeagueID && q.LeagueID != "" { // a malformed report may lack it
 		err = decide.OtherLeague(m.options.LeagueID, q.LeagueID)
@@ -260,7 +260,7 @@ func (m *Manager) judgeAfterPings(ctx context.Context, q *protocol.MatchResultRe
 			return nil, nil, ctx.Err()
 		}
 	}
-	c, err := m.readReport(q) // again, because the first judgement may have changed it
+	c, err := m.readReport(ctx, q) // again, because the first judgement may have changed it
 	if err == nil {
 		return m.judgeReport(q, c, shown)
 	}
@@ -326,25 +326,52 @@ func (m *Manager) recordLostAttempt(x *match) bool {
 	return true
 }
 
-// reportedWithoutToken takes a match from a referee whose report of it was refused because it has no
-// token. Anyone could send such a report, so nothing changes for a referee that shows players access
-// tokens, or has ever used its token: it could report. M.mu is held.
-func (m *Manager) reportedWithoutToken(q *protocol.MatchResultReport) {
+// reportedWithoutToken takes a match from its referee, whose report of it was refused because it has no token. Anyone
+// can send such a report. So it takes the match at once only if it comes from an address at which the manager has
+// reached the referee; otherwise when the time of the match is over. M.mu is held.
+func (m *Manager) reportedWithoutToken(ctx context.Context, q *protocol.MatchResultReport) {
 	x := m.runningMatch(q)
-	if x == nil || m.options.Lenient() {
+	if x == nil {
 		return
 	}
 	id := decide.Holder(m.state, x.id)
-	is := m.state.Agents[id]
-	if is == nil || is.ShowsAccessTokens() || is.Confirmed || !q.NamelessSender() && protocol.AgentOf(q.Sender) != id {
+	if !m.mayLackToken(id) || !q.NamelessSender() && protocol.AgentOf(q.Sender) != id {
 		return
 	}
-	if !is.Tokenless {
+	x.tokenless = x.fact.LastAttempt(id)
+	if from := m.options.CalledFrom; from != nil && from(ctx, m.agents[id].address()) {
+		m.loseTokenless(x, id)
+	}
+}
+
+// mayLackToken tells whether a referee may be unable to send its token. One that shows players access tokens, or has
+// ever used its token, can report. M.mu is held.
+func (m *Manager) mayLackToken(id string) bool {
+	is := m.state.Agents[id]
+	return is != nil && !is.ShowsAccessTokens() && !is.Confirmed && !m.options.Lenient()
+}
+
+// loseTokenless takes a match from a referee that sends no token. M.mu is held.
+func (m *Manager) loseTokenless(x *match, id string) {
+	if !m.state.Agents[id].Tokenless {
 		m.log.Warn().Str("referee_id", id).Str("event_type", "REFEREE_SENDS_NO_TOKEN").Msg(journal.NoToken(id))
 	}
 	m.loseAttempt(x, &journal.AttemptLost{
 		Attempt: x.attempt(x.fact.LastAttempt(id)), RefereeID: id, Cause: journal.CauseNoToken, Reason: "it sends no token",
 	})
+}
+
+// outOfTime is the outcome of an attempt whose time is over. A referee in whose name a report came without a token has
+// lost it for that.
+func (m *Manager) outOfTime(c *conduct) outcome {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	id, attempt := c.referee.id, c.fact.LastAttempt(c.referee.id)
+	if c.tokenless == 0 || c.tokenless != attempt || !m.mayLackToken(id) || c.fact.Report != nil {
+		return reportLate
+	}
+	m.loseTokenless(c.match, id)
+	return reportRejected
 }
 
 // awaitToken pauses the league if the last referee of a match has lost it because it sends no token,

@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
@@ -48,6 +49,11 @@ func thirdPartyLeague(w *leaguetest.World, change ...func(*manager.Options)) *le
 	w.Players(2)
 	w.WaitUntil(leaguetest.Second)
 	return x
+}
+
+// atItsAddress lets each request come from the address of the referee that it is about.
+func atItsAddress(o *manager.Options) {
+	o.CalledFrom = func(context.Context, string) bool { return true }
 }
 
 // tokenless removes the token of a report.

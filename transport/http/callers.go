@@ -56,6 +56,25 @@ func RemoteAddress(ctx context.Context) netip.Addr {
 
 type forwardedKey struct{} // of the address that a trusted proxy names, in the context of a request
 
+type relayedKey struct{} // is in the context of a request whose caller may be at another address than RemoteAddress
+
+// SureAddress is RemoteAddress if that certainly is the address of the caller. Where a proxy that is not trusted has
+// relayed the request, or a trusted one does not name its caller, it is the zero address.
+func SureAddress(ctx context.Context) netip.Addr {
+	if ctx.Value(relayedKey{}) != nil {
+		return netip.Addr{}
+	}
+	return RemoteAddress(ctx)
+}
+
+// proxyHeaders are those that proxies add.
+var proxyHeaders = [...]string{"X-Forwarded-For", "Forwarded", "Via", "X-Real-Ip", "X-Forwarded-Host"}
+
+// relayed tells whether a proxy may have relayed a request.
+func relayed(h http.Header) bool {
+	return slices.ContainsFunc(proxyHeaders[:], func(name string) bool { return len(h[name]) > 0 })
+}
+
 // trusts tells whether an address is that of a proxy that names the addresses of its callers.
 func (c *Config) trusts(a netip.Addr) bool { return within(c.TrustedProxies, a) }
 
@@ -63,10 +82,15 @@ func (c *Config) trusts(a netip.Addr) bool { return within(c.TrustedProxies, a) 
 // name an address.
 func (c *Config) forwarded(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		proxied, caller := false, netip.Addr{}
 		if conn := connOf(r.Context()); conn != nil && conn.proxied {
-			if caller := c.forwardedFor(r.Header.Values("X-Forwarded-For")); caller.IsValid() {
-				r = r.WithContext(context.WithValue(r.Context(), forwardedKey{}, caller))
-			}
+			proxied, caller = true, c.forwardedFor(r.Header.Values("X-Forwarded-For"))
+		}
+		switch {
+		case caller.IsValid():
+			r = r.WithContext(context.WithValue(r.Context(), forwardedKey{}, caller))
+		case proxied || relayed(r.Header):
+			r = r.WithContext(context.WithValue(r.Context(), relayedKey{}, true))
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -50,6 +50,7 @@ type Dialer func(ctx context.Context, network, address string) (net.Conn, error)
 // and reads no response beyond its limit. It is safe for concurrent use.
 type Client struct {
 	connections *http.Transport // without http.Client, which copies the headers of each request for redirects
+	reached     reachedAddresses
 	dialect     Calls
 	maxReply    int64
 	lastID      atomic.Int64
@@ -69,25 +70,26 @@ func NewClient(c ClientConfig) *Client {
 	if c.Dial == nil {
 		c.Dial = NewDialer(c.Allow)
 	}
-	return &Client{
-		maxReply: c.MaxReply,
-		dialect:  c.Dialect,
-		// Without HTTP/2, whose calls share one connection and fail with it.
-		connections: &http.Transport{
-			DialContext:            measuredDial(c.Dial),
-			TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
-			TLSHandshakeTimeout:    handshakeTimeout,
-			MaxConnsPerHost:        max(0, cmp.Or(c.MaxConns, defaultConns)),
-			MaxIdleConns:           2048,
-			MaxIdleConnsPerHost:    128,
-			MaxResponseHeaderBytes: maxReplyHeader,
-			// Shorter than the idle timeout of common servers (5 s), so that this
-			// side closes first, and no call meets a closed connection.
-			IdleConnTimeout:    4 * time.Second,
-			DisableCompression: true,
-		},
+	client := &Client{maxReply: c.MaxReply, dialect: c.Dialect}
+	// Without HTTP/2, whose calls share one connection and fail with it.
+	client.connections = &http.Transport{
+		DialContext:            client.reached.noted(measuredDial(c.Dial)),
+		TLSClientConfig:        &tls.Config{RootCAs: c.Roots, MinVersion: tls.VersionTLS12},
+		TLSHandshakeTimeout:    handshakeTimeout,
+		MaxConnsPerHost:        max(0, cmp.Or(c.MaxConns, defaultConns)),
+		MaxIdleConns:           2048,
+		MaxIdleConnsPerHost:    128,
+		MaxResponseHeaderBytes: maxReplyHeader,
+		// Shorter than the idle timeout of common servers (5 s), so that this
+		// side closes first, and no call meets a closed connection.
+		IdleConnTimeout:    4 * time.Second,
+		DisableCompression: true,
 	}
+	return client
 }
+
+// Reached returns the addresses to which the client has recently connected for a host and port.
+func (c *Client) Reached(hostPort string) []netip.Addr { return c.reached.of(hostPort) }
 
 // Close drops the idle connections.
 func (c *Client) Close() { c.connections.CloseIdleConnections() }

@@ -17,7 +17,8 @@ import (
 	carrier "evenodd/transport/http"
 )
 
-// Only a trusted proxy names the address of a caller: the last one in the header that is not of such a proxy.
+// Only a trusted proxy names the address of a caller: the last one in the header that is not of such a proxy. The
+// address is sure if no other proxy is between.
 func TestCallerBehindATrustedProxy(t *testing.T) {
 	loopback, inner := netip.MustParsePrefix("127.0.0.1/32"), netip.MustParsePrefix("10.0.0.0/8")
 	for _, tt := range []struct {
@@ -26,23 +27,28 @@ func TestCallerBehindATrustedProxy(t *testing.T) {
 		forwarded []string
 		want      string
 	}{
-		{"no trusted proxy", nil, []string{"203.0.113.7"}, "127.0.0.1 127.0.0.1"},
-		{"a proxy that is not trusted", []netip.Prefix{inner}, []string{"203.0.113.7"}, "127.0.0.1 127.0.0.1"},
-		{"a trusted proxy", []netip.Prefix{loopback}, []string{"203.0.113.7"}, "203.0.113.7 203.0.113.7"},
-		{"without the header", []netip.Prefix{loopback}, nil, "127.0.0.1 127.0.0.1"},
-		{"an address that the caller made up", []netip.Prefix{loopback}, []string{"198.51.100.1, 203.0.113.7"}, "203.0.113.7 203.0.113.7"},
-		{"in a header of its own", []netip.Prefix{loopback}, []string{"198.51.100.1", "203.0.113.7"}, "203.0.113.7 203.0.113.7"},
-		{"two proxies", []netip.Prefix{loopback, inner}, []string{"203.0.113.7, 10.1.2.3"}, "203.0.113.7 203.0.113.7"},
-		{"only proxies", []netip.Prefix{loopback, inner}, []string{"10.1.2.4, 10.1.2.3"}, "127.0.0.1 127.0.0.1"},
-		{"no address", []netip.Prefix{loopback}, []string{"203.0.113.7, unknown"}, "127.0.0.1 127.0.0.1"},
-		{"IPv6", []netip.Prefix{loopback}, []string{"2001:db8:0:1::7"}, "2001:db8:0:1:: 2001:db8:0:1::7"},
-		{"with a port", []netip.Prefix{loopback}, []string{"[2001:db8:0:1::7]:4711"}, "2001:db8:0:1:: 2001:db8:0:1::7"},
-		{"IPv4-mapped", []netip.Prefix{loopback}, []string{"::ffff:203.0.113.7"}, "203.0.113.7 203.0.113.7"},
+		{"no proxy", nil, nil, "127.0.0.1 127.0.0.1 127.0.0.1"},
+		{"no trusted proxy", nil, []string{"203.0.113.7"}, "127.0.0.1 127.0.0.1 -"},
+		{"a proxy that is not trusted", []netip.Prefix{inner}, []string{"203.0.113.7"}, "127.0.0.1 127.0.0.1 -"},
+		{"a trusted proxy", []netip.Prefix{loopback}, []string{"203.0.113.7"}, "203.0.113.7 203.0.113.7 203.0.113.7"},
+		{"without the header", []netip.Prefix{loopback}, nil, "127.0.0.1 127.0.0.1 -"},
+		{"an address that the caller made up", []netip.Prefix{loopback}, []string{"198.51.100.1, 203.0.113.7"}, "203.0.113.7 203.0.113.7 203.0.113.7"},
+		{"in a header of its own", []netip.Prefix{loopback}, []string{"198.51.100.1", "203.0.113.7"}, "203.0.113.7 203.0.113.7 203.0.113.7"},
+		{"two proxies", []netip.Prefix{loopback, inner}, []string{"203.0.113.7, 10.1.2.3"}, "203.0.113.7 203.0.113.7 203.0.113.7"},
+		{"only proxies", []netip.Prefix{loopback, inner}, []string{"10.1.2.4, 10.1.2.3"}, "127.0.0.1 127.0.0.1 -"},
+		{"no address", []netip.Prefix{loopback}, []string{"203.0.113.7, unknown"}, "127.0.0.1 127.0.0.1 -"},
+		{"IPv6", []netip.Prefix{loopback}, []string{"2001:db8:0:1::7"}, "2001:db8:0:1:: 2001:db8:0:1::7 2001:db8:0:1::7"},
+		{"with a port", []netip.Prefix{loopback}, []string{"[2001:db8:0:1::7]:4711"}, "2001:db8:0:1:: 2001:db8:0:1::7 2001:db8:0:1::7"},
+		{"IPv4-mapped", []netip.Prefix{loopback}, []string{"::ffff:203.0.113.7"}, "203.0.113.7 203.0.113.7 203.0.113.7"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var got string
 			mux := serving(map[string]handler{"echo": func(ctx context.Context, _ string, m *text) (any, error) {
-				got = carrier.CallerAddress(ctx).String() + " " + carrier.RemoteAddress(ctx).String()
+				sure := "-"
+				if a := carrier.SureAddress(ctx); a.IsValid() {
+					sure = a.String()
+				}
+				got = carrier.CallerAddress(ctx).String() + " " + carrier.RemoteAddress(ctx).String() + " " + sure
 				return m, nil
 			}})
 			base, _ := start(t, mux, carrier.Config{MaxBody: maxBody, TrustedProxies: tt.trusted})
@@ -87,4 +93,21 @@ func TestCallersBehindATrustedProxyShareNoLimit(t *testing.T) {
 		_, err = c.Read(make([]byte, 10))
 		require.NoError(t, err)
 	}
+}
+
+// A client knows the addresses to which it has connected, not those at which nothing listens.
+func TestClientKnowsTheAddressesThatItReached(t *testing.T) {
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
+	client := carrier.NewClient(carrier.ClientConfig{MaxReply: maxReply})
+	defer client.Close()
+	hostPort := strings.TrimPrefix(base, "http://")
+	assert.Empty(t, client.Reached(hostPort))
+	_, _, err := client.Call(t.Context(), transport.Request{Endpoint: base + carrier.Path, Method: "echo", Params: &text{"hi"}, Decode: textOf})
+	require.NoError(t, err)
+	assert.Equal(t, []netip.Addr{netip.MustParseAddr("127.0.0.1")}, client.Reached(hostPort))
+	gone := loopback(t)
+	require.NoError(t, gone.Close())
+	_, _, err = client.Call(t.Context(), transport.Request{Endpoint: "http://" + gone.Addr().String() + carrier.Path, Method: "echo", Params: &text{"hi"}, Decode: textOf})
+	require.Error(t, err)
+	assert.Empty(t, client.Reached(gone.Addr().String()))
 }
