@@ -45,9 +45,9 @@ the start. Name what you know from elsewhere:
     --histories DIR  the histories that players kept: DIR/P01/history.jsonl and so
                      on, or a data folder. They replace those in the folder
 
-Each finding names its file and line; with findings the exit code is 4. Notes are unusual but not wrong. With --strict
-the exit code is also 4 if a result rests on the word of its referee alone. The command only reads the folder; the
-league may be running.`,
+Each finding names its file and line; with findings the exit code is 4. Of one file at most 50 are listed, and the
+others counted. Notes are unusual but not wrong. With --strict the exit code is also 4 if a result rests on the word of
+its referee alone. The command only reads the folder; the league may be running.`,
 		Example: examples(
 			"Recompute a league", "evenodd audit ./my-league",
 			"Also compare the hash that the league printed at its end", "evenodd audit ./my-league --head HASH",
@@ -90,6 +90,9 @@ func runAudit(s streams, o *auditOptions, dir string) (err error) {
 			l := &report.Leagues[i]
 			for _, f := range slices.Concat(l.Findings, l.Notes) {
 				text.line("%s", f.String())
+			}
+			for _, u := range l.Unlisted {
+				text.line("%s", u.String())
 			}
 			text.line("%s", l.Summary())
 		}

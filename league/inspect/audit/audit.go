@@ -79,7 +79,8 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 			state: journal.NewState(), journal: relative(dir, dir.Journal(id)),
 			logged: map[league.Attempt]*matchFile{}, checked: map[string]bool{}, matchFiles: map[string]bool{},
 			lostHeads: map[string]bool{}, nonces: map[string]string{},
-			heads:    heads{lines: map[string]headLine{}, valid: map[[2]string]bool{}},
+			heads:  heads{lines: map[string]headLine{}, valid: map[[2]string]bool{}},
+			listed: map[Unlisted]int{}, unlisted: map[Unlisted]int{},
 			breaches: repeated{}, unsigned: repeated{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
@@ -163,9 +164,12 @@ type auditor struct {
 	lostHeads map[string]bool // heads of the journal that the manager reported as lost
 	heads     heads
 
-	nonces   map[string]string // the match that each nonce was first seen in
-	breaches repeated          // by player: answers that do not conform to the protocol
-	unsigned repeated          // by referee: results that have choices without a signature
+	nonces map[string]string // the match that each nonce was first seen in
+	// how many findings and notes about a file are listed, and how many are not; the keys have no counts
+	listed, unlisted map[Unlisted]int
+
+	breaches repeated // by player: answers that do not conform to the protocol
+	unsigned repeated // by referee: results that have choices without a signature
 
 	report League
 }
@@ -173,7 +177,7 @@ type auditor struct {
 // run audits. The order matters while the league goes on: it reads files before
 // the journal, so that the journal holds everything that they refer to.
 func (a *auditor) run() League {
-	for _, name := range a.listed(a.dir.Matches(a.id), ".json") {
+	for _, name := range a.filesIn(a.dir.Matches(a.id), ".json") {
 		if _, attempt, _ := store.ParseMatchFile(name + ".json"); attempt > 0 {
 			a.attemptFiles = append(a.attemptFiles, name+".json")
 		} else {
@@ -194,15 +198,15 @@ func (a *auditor) run() League {
 		a.report.State = decide.Phase(a.state, false)
 	}
 	a.report.Matches, a.report.Recorded = a.state.TotalMatches(), a.state.Recorded
-	a.report.Findings, a.report.Notes = sorted(a.report.Findings), sorted(a.report.Notes)
+	a.report.Findings, a.report.Notes, a.report.Unlisted = sorted(a.report.Findings), sorted(a.report.Notes), a.notListed()
 	return a.report
 }
 
 func (a *auditor) completed() bool { return a.state.Completed != nil }
 
-// listed returns the names of the files of a folder with an extension, without it, in
+// filesIn returns the names of the files of a folder with an extension, without it, in
 // order.
-func (a *auditor) listed(path, extension string) (names []string) {
+func (a *auditor) filesIn(path, extension string) (names []string) {
 	entries, err := os.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.find(RuleSchema, Location{File: relative(a.dir, path)}, "the folder cannot be read: %v", err)

@@ -50,7 +50,7 @@ func (a *auditor) loadMatch(path string) *matchFile {
 
 // find reports a finding at a member of the file.
 func (f *matchFile) find(a *auditor, rule string, member jsontext.Pointer, format string, args ...any) {
-	a.find(rule, f.at(member).in(f.match.id), format, args...)
+	a.find(rule, f.where(a, SeverityFinding, member).in(f.match.id), format, args...)
 }
 
 // checkMatches checks the results of the schedule's matches and their files, then

@@ -290,7 +290,7 @@ func (f *matchFile) counts() bool {
 // openLogs reads the write-ahead logs of referees. After a crash they have the attempts whose
 // files are missing or incomplete.
 func (a *auditor) openLogs() {
-	for _, name := range a.listed(a.dir.Matches(a.id), ".jsonl") {
+	for _, name := range a.filesIn(a.dir.Matches(a.id), ".jsonl") {
 		if name += ".jsonl"; store.IsMatchLog(name) {
 			a.openLog(filepath.Join(a.dir.Matches(a.id), name))
 		}
@@ -352,4 +352,13 @@ func (a *auditor) loggedOf(m *scheduledMatch) *matchFile {
 // at is the location of a member.
 func (f *matchFile) at(member jsontext.Pointer) Location {
 	return f.document.at(member).in(f.value.MatchID)
+}
+
+// where is the location of a member in findings or notes. It is that of the whole file if no more of them are listed:
+// a file with many of them is not searched for each.
+func (f *matchFile) where(a *auditor, severity string, member jsontext.Pointer) Location {
+	if a.full(severity, f.file) {
+		return Location{File: f.file}
+	}
+	return f.at(member)
 }

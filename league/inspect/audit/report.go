@@ -41,6 +41,24 @@ type League struct {
 	Stated   int       `json:"stated"`   // results that rest on the word of their referee alone
 	Findings []Finding `json:"findings"`
 	Notes    []Finding `json:"notes"`
+	// the files with more findings or notes than maxListed, in order
+	Unlisted []Unlisted `json:"unlisted,omitzero"`
+}
+
+// maxListed is how many findings, and how many notes, of one file are listed: the author of a file can make
+// any number of them.
+const maxListed = 50
+
+// An Unlisted is how many findings or notes about a file are not listed.
+type Unlisted struct {
+	Severity string `json:"severity"`
+	File     string `json:"file"`
+	Count    int    `json:"count"` // repetitions are not removed from it
+}
+
+// String formats the count like a finding.
+func (u Unlisted) String() string {
+	return fmt.Sprintf("%s: %s not listed", u.File, protocol.Counted(u.Count, "more "+u.Severity))
 }
 
 // A Finding is one violation of a rule, or a note.
@@ -66,7 +84,21 @@ func (f Finding) String() string {
 // Findings counts the findings of all leagues.
 func (r *Report) Findings() (n int) {
 	for i := range r.Leagues {
-		n += len(r.Leagues[i].Findings)
+		n += r.Leagues[i].count(SeverityFinding)
+	}
+	return n
+}
+
+// count counts the findings or notes of the league.
+func (l *League) count(severity string) int {
+	n := len(l.Findings)
+	if severity == SeverityNote {
+		n = len(l.Notes)
+	}
+	for _, u := range l.Unlisted {
+		if u.Severity == severity {
+			n += u.Count
+		}
 	}
 	return n
 }
@@ -82,11 +114,11 @@ func (r *Report) Stated() (n int) {
 // Summary is one sentence about the audit of the league.
 func (l *League) Summary() string {
 	findings := "no findings"
-	if n := len(l.Findings); n > 0 {
+	if n := l.count(SeverityFinding); n > 0 {
 		findings = protocol.Counted(n, "finding")
 	}
 	about := fmt.Sprintf("audited %s of league %s: %s", protocol.Counted(l.Recorded, "match"), l.LeagueID, findings)
-	if n := len(l.Notes); n > 0 {
+	if n := l.count(SeverityNote); n > 0 {
 		about += ", " + protocol.Counted(n, "note")
 	}
 	switch l.State {
@@ -115,11 +147,31 @@ func (a *auditor) result(m *scheduledMatch) Location { return a.inJournal(m.Even
 
 func (a *auditor) find(rule string, at Location, format string, args ...any) {
 	a.doubtful = a.doubtful || at.File == a.journal
-	a.report.Findings = append(a.report.Findings, at.finding(SeverityFinding, rule, format, args))
+	if a.lists(SeverityFinding, at.File) {
+		a.report.Findings = append(a.report.Findings, at.finding(SeverityFinding, rule, format, args))
+	}
 }
 
 func (a *auditor) note(rule string, at Location, format string, args ...any) {
-	a.report.Notes = append(a.report.Notes, at.finding(SeverityNote, rule, format, args))
+	if a.lists(SeverityNote, at.File) {
+		a.report.Notes = append(a.report.Notes, at.finding(SeverityNote, rule, format, args))
+	}
+}
+
+// lists counts a finding or a note about a file, and tells whether the report lists it.
+func (a *auditor) lists(severity, file string) bool {
+	about := Unlisted{Severity: severity, File: file}
+	if !a.full(severity, file) {
+		a.listed[about]++
+		return true
+	}
+	a.unlisted[about]++
+	return false
+}
+
+// full tells whether the report lists no further finding or note about a file.
+func (a *auditor) full(severity, file string) bool {
+	return a.listed[Unlisted{Severity: severity, File: file}] >= maxListed
 }
 
 // repeated are what one note for each agent tells, by their ids.
@@ -153,6 +205,19 @@ func sorted(findings []Finding) []Finding {
 			cmp.Compare(a.MatchID, b.MatchID), cmp.Compare(a.AgentID, b.AgentID), cmp.Compare(a.Detail, b.Detail))
 	})
 	return slices.Compact(findings)
+}
+
+// notListed are the counts of unlisted findings and notes, in order.
+func (a *auditor) notListed() []Unlisted {
+	all := make([]Unlisted, 0, len(a.unlisted))
+	for about, count := range a.unlisted {
+		about.Count = count
+		all = append(all, about)
+	}
+	slices.SortFunc(all, func(a, b Unlisted) int {
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), cmp.Compare(a.File, b.File))
+	})
+	return all
 }
 
 // clip shortens an identifier, which anybody may have written.

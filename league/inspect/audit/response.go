@@ -56,7 +56,7 @@ func (t *transcriptCheck) noteOmitted(e *exchange) {
 	if e.method.phase == phaseMove && t.severalTurns() {
 		t.position = nil
 	}
-	t.note(RuleTranscript, t.location(e.at, e.side.id),
+	t.note(RuleTranscript, t.location(SeverityNote, e.at, e.side.id),
 		"the file omits this answer of %s: the result of %s cannot be compared with it", e.side.id, t.match.id)
 }
 
@@ -129,7 +129,11 @@ func (t *transcriptCheck) checkAnswer(e *exchange) {
 	breach := protocol.RecordedBreach(e.Method, e.Message,
 		protocol.ReplyTo{ConversationID: t.doc.ConversationID, PlayerID: s.id})
 	if breach != nil { // although the meaning is clear
-		t.breaches.add(s.id, t.location(e.at, s.id), breach.Detail)
+		first := Location{}
+		if t.breaches[s.id].number == 0 {
+			first = t.location(SeverityNote, e.at, s.id)
+		}
+		t.breaches.add(s.id, first, breach.Detail)
 	}
 	if m.MatchID != "" && m.MatchID != t.match.id {
 		t.find(e, "/message/match_id", "the answer of %s counts, but is about %s", s.id, quoted(&m.MatchID))

@@ -84,11 +84,12 @@ func (t *transcriptCheck) find(e *exchange, member jsontext.Pointer, format stri
 
 // findAt reports a finding at a member of the file.
 func (t *transcriptCheck) findAt(rule, player string, member jsontext.Pointer, format string, args ...any) {
-	t.auditor.find(rule, t.location(member, player), format, args...)
+	t.auditor.find(rule, t.location(SeverityFinding, member, player), format, args...)
 }
 
-func (t *transcriptCheck) location(member jsontext.Pointer, player string) Location {
-	return t.file.at(member).of(player)
+// location is that of a member in findings or notes about a player.
+func (t *transcriptCheck) location(severity string, member jsontext.Pointer, player string) Location {
+	return t.file.where(t.auditor, severity, member).of(player)
 }
 
 // severalTurns tells whether the game is known and has more than one turn.
@@ -155,7 +156,7 @@ func (a *auditor) checkTranscript(f *matchFile) {
 		t.checkEnd()
 	}
 	if d.Omitted > 0 { // the omitted exchanges may decide
-		here, entries := t.location("/transcript_omitted", ""), protocol.Counted(d.Omitted, "exchange")
+		here, entries := t.location(SeverityNote, "/transcript_omitted", ""), protocol.Counted(d.Omitted, "exchange")
 		if len(d.Transcript) < store.MaxExchanges-store.ReservedExchanges {
 			a.find(RuleTranscript, here, "the transcript of %s is said to omit %s, but with %s it is not full", t.match.id,
 				entries, protocol.Counted(len(d.Transcript), "exchange"))
@@ -214,7 +215,7 @@ func (t *transcriptCheck) checkTime(e *exchange) {
 	}
 	if at.Add(clockTolerance).Before(t.at) && !t.wentBack {
 		t.wentBack = true
-		t.note(RuleTime, t.location(e.at+"/at", e.side.id),
+		t.note(RuleTime, t.location(SeverityNote, e.at+"/at", e.side.id),
 			"this exchange is %s earlier than the one before: the clock was set back, or exchanges were moved", t.at.Sub(at))
 	}
 	t.at = at
@@ -291,7 +292,7 @@ func (t *transcriptCheck) checkOrder(e *exchange) {
 // restarted in between reports the result without sending GAME_OVER.
 func (t *transcriptCheck) checkEnd() {
 	if t.sides[0].overs == 0 && t.sides[1].overs == 0 {
-		t.note(RuleTranscript, t.location("/transcript", ""),
+		t.note(RuleTranscript, t.location(SeverityNote, "/transcript", ""),
 			"no player was told in the transcript how %s ended: its referee was restarted in between, or the exchanges were cut out", t.match.id)
 		return
 	}

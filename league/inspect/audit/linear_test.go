@@ -1,0 +1,54 @@
+package audit_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/inspect/audit"
+)
+
+// withExchanges replaces the transcript of R1M1 by exchanges that never happened, each in lines of its own.
+func withExchanges(w *savedLeague, number int) {
+	const one = `{
+  "at": "2026-01-01T12:00:00.000Z", "direction": "sent", "player_id": "P01", "method": "choose_parity",
+  "message_type": "CHOOSE_PARITY_CALL", "try": 1,
+  "message": {"a": 1}
+}`
+	w.edit(r1m1, `(?s)"transcript": \[.*?\n  \]`, `"transcript": [`+strings.Repeat(one+",\n", number-1)+one+"\n  ]")
+}
+
+// Memory that is allocated stands for time, because it does not depend on the machine: whoever searches the whole file
+// for each finding allocates four times as much for twice the exchanges.
+func TestAuditIsLinearInAMatchFile(t *testing.T) {
+	allocations := func(exchanges int) float64 {
+		w := newSavedLeague(t, 3)
+		withExchanges(w, exchanges)
+		return testing.AllocsPerRun(1, func() { w.audit() })
+	}
+	none := allocations(1)
+	few, many := allocations(100)-none, allocations(400)-none
+	assert.Less(t, many, 5*few, "%.0f for 100 exchanges, %.0f for 400", few, many)
+}
+
+func TestAtMost50FindingsOfAFileAreListed(t *testing.T) {
+	w := newSavedLeague(t, 3)
+	withExchanges(w, 100)
+	report := w.audit()
+	about := 0
+	for _, f := range report.Findings {
+		if f.File == r1m1 {
+			about++
+		}
+	}
+	assert.LessOrEqual(t, about, 50)
+	require.Len(t, report.Unlisted, 1)
+	more := report.Unlisted[0]
+	assert.Equal(t, audit.Unlisted{Severity: audit.SeverityFinding, File: r1m1, Count: more.Count}, more)
+	assert.Greater(t, more.Count, 100)
+	assert.Equal(t, fmt.Sprintf("%s: %d more findings not listed", r1m1, more.Count), more.String())
+	assert.Contains(t, report.Summary(), fmt.Sprintf("%d findings", len(report.Findings)+more.Count))
+}
