@@ -410,7 +410,7 @@ func CreateSchedule(created *journal.Created, players []string, offset int) (*pr
 	if err != nil {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: %v", err)
 	}
-	each, last := len(pairer.Round(1, nil)), pairer.Rounds() // each round of a round-robin has as many matches
+	each, last := len(pairer.Round(1, nil, nil)), pairer.Rounds() // each round of a round-robin has as many matches
 	data := &protocol.ScheduleData{RoundID: protocol.AllRounds, Rounds: last, TotalMatches: pairer.Matches(),
 		Offset: offset, Matches: []protocol.ScheduledMatch{}}
 	if created.Tournament != nil {
@@ -419,7 +419,7 @@ func CreateSchedule(created *journal.Created, players []string, offset int) (*pr
 	}
 	skip := offset % each
 	for n := 1 + offset/each; n <= last; n++ {
-		for i, p := range pairer.Round(n, nil)[skip:] {
+		for i, p := range pairer.Round(n, nil, nil)[skip:] {
 			if len(data.Matches) == maxDrafted {
 				return data, nil
 			}

@@ -43,7 +43,7 @@ func TestPagesOfAScheduleAreTheWholeSchedule(t *testing.T) {
 			require.NoError(t, err)
 			offset, page := 0, &protocol.ScheduleData{}
 			for round := 1; round <= pairer.Rounds(); round++ {
-				for i, p := range pairer.Round(round, nil) {
+				for i, p := range pairer.Round(round, nil, nil) {
 					if offset == page.Offset+len(page.Matches) {
 						page, err = decide.CreateSchedule(&journal.Created{Legs: tt.legs}, ids, offset)
 						require.NoError(t, err)

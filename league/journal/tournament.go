@@ -161,11 +161,11 @@ func (s *State) pairingsOf(round int) []pairing.Pairing {
 	case s.Started == nil:
 		return nil
 	case s.Created.Tournament == nil:
-		return s.pairer.Round(round, nil)
+		return s.pairer.Round(round, nil, nil)
 	case round != s.Round+1 || s.Open():
 		return nil
 	case s.upcoming.round != round:
-		s.upcoming = upcoming{round, s.pairer.Round(round, s.played)}
+		s.upcoming = upcoming{round, s.pairer.Round(round, s.played, nil)}
 	}
 	return s.upcoming.pairings
 }
@@ -255,7 +255,7 @@ func (s *State) Bracket(rounds int) [][]pairing.Slot {
 	if !ok {
 		return nil
 	}
-	return ranker.Bracket(s.played[:min(rounds, len(s.played))])
+	return ranker.Bracket(s.played[:min(rounds, len(s.played))], nil)
 }
 
 // byAnnulment is what separates the first annulled player from the row above.
@@ -266,7 +266,7 @@ const byAnnulment = "annulled"
 // round-robin the annulled players are last.
 func (s *State) Ranking() []league.Standing {
 	if ranker, ok := s.pairer.(pairing.Ranker); ok {
-		return s.Table.Ranking(ranker.Ranks(s.played))
+		return s.Table.Ranking(ranker.Ranks(s.played, nil))
 	}
 	levels := make([]int, len(s.Started.Players))
 	for player, id := range s.Started.Players {

@@ -54,7 +54,7 @@ func (k knockout) Matches() int {
 
 // Round returns the pairings of a round in the order of the bracket; the match for third
 // place follows the final.
-func (k knockout) Round(round int, played [][]league.Played) []Pairing {
+func (k knockout) Round(round int, played [][]league.Played, _ []int) []Pairing {
 	if round < 1 || round > k.Rounds() || len(played) < round-1 {
 		return nil
 	}
@@ -70,7 +70,7 @@ func (k knockout) Round(round int, played [][]league.Played) []Pairing {
 // after a double loss both are third. After a double loss in the final there is no
 // champion: both finalists have rank 1. Ranks ignores results from the first round on
 // that does not fit the bracket.
-func (k knockout) Ranks(played [][]league.Played) []int {
+func (k knockout) Ranks(played [][]league.Played, _ []int) []int {
 	b, _ := k.after(played)
 	above := make([]int, b.champion()+1) // the number of players on higher levels
 	for _, level := range b.level {
@@ -127,7 +127,7 @@ func (k knockout) bracket() *bracket {
 }
 
 // Bracket implements Ranker.
-func (k knockout) Bracket(played [][]league.Played) [][]Slot {
+func (k knockout) Bracket(played [][]league.Played, _ []int) [][]Slot {
 	b, _ := k.after(played)
 	b.number()
 	return b.slots

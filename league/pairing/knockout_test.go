@@ -138,7 +138,7 @@ func ranks(t fataler, p pairing.Pairer, played [][]league.Played) []int {
 	t.Helper()
 	ranker, ok := p.(pairing.Ranker)
 	require.True(t, ok)
-	return ranker.Ranks(played)
+	return ranker.Ranks(played, nil)
 }
 
 func TestRanksDuringAKnockout(t *testing.T) {
@@ -217,17 +217,17 @@ func TestKnockoutRoundIsNilWithoutTheRoundsBefore(t *testing.T) {
 		{"a winner that did not play", 2, [][]league.Played{{result(0, 3, 1), first[1]}}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Nil(t, p.Round(tt.round, tt.played))
+			assert.Nil(t, p.Round(tt.round, tt.played, nil))
 		})
 	}
-	assert.Equal(t, []pairing.Pairing{{A: 0, B: 1}, {A: 2, B: 3}}, p.Round(2, [][]league.Played{first, second}))
+	assert.Equal(t, []pairing.Pairing{{A: 0, B: 1}, {A: 2, B: 3}}, p.Round(2, [][]league.Played{first, second}, nil))
 }
 
 func TestSeedsAreNotShared(t *testing.T) {
 	seeds := []int{0, 1, 2, 3}
 	p := newPairer(t, pairing.Format{Name: pairing.Knockout, Players: 4, Seeds: seeds})
 	slices.Reverse(seeds)
-	assert.Equal(t, []pairing.Pairing{{A: 0, B: 3}, {A: 1, B: 2}}, p.Round(1, nil))
+	assert.Equal(t, []pairing.Pairing{{A: 0, B: 3}, {A: 1, B: 2}}, p.Round(1, nil, nil))
 }
 
 func TestAnyKnockout(t *testing.T) {
@@ -315,7 +315,7 @@ func checkKnockout(t fataler, f pairing.Format, end judge) {
 	checkBracket(t, p.(pairing.Ranker), played)
 
 	last := len(played) - 1
-	require.Equal(t, pairingsOf(played)[last], newPairer(t, f).Round(last+1, played), "%+v: not deterministic", f)
+	require.Equal(t, pairingsOf(played)[last], newPairer(t, f).Round(last+1, played, nil), "%+v: not deterministic", f)
 }
 
 // checkBracket checks that each match has one place, between its players, and that the last places have
@@ -324,7 +324,7 @@ func checkBracket(t fataler, k pairing.Ranker, played [][]league.Played) {
 	t.Helper()
 	for _, rounds := range []int{0, len(played) / 2, len(played)} {
 		found := map[league.MatchID]bool{}
-		stages := k.Bracket(played[:rounds])
+		stages := k.Bracket(played[:rounds], nil)
 		for _, slots := range stages {
 			for _, s := range slots {
 				for _, id := range s.Matches {
@@ -343,8 +343,8 @@ func checkBracket(t fataler, k pairing.Ranker, played [][]league.Played) {
 			}
 		}
 	}
-	ranks := k.Ranks(played)
-	for _, s := range k.Bracket(played)[len(k.Bracket(nil))-1] {
+	ranks := k.Ranks(played, nil)
+	for _, s := range k.Bracket(played, nil)[len(k.Bracket(nil, nil))-1] {
 		if s.Winner != league.None {
 			want := map[bool]int{false: 1, true: 3}[s.Third]
 			require.LessOrEqual(t, ranks[s.Winner], want)

@@ -32,8 +32,13 @@ type Pairer interface {
 	// are those of round 1, in the order of their match numbers. Round ignores
 	// results of the round itself and of later rounds. It returns nil if there is no
 	// such round, if the tournament has ended, or if played lacks a round that it
-	// needs. It neither keeps nor changes played.
-	Round(round int, played [][]league.Played) []Pairing
+	// needs.
+	//
+	// Absent are the players that are not paired any more: by player, the first round without it, and
+	// 0 for a player that is there. Nil means that all are there.
+	//
+	// Round neither keeps nor changes its arguments.
+	Round(round int, played [][]league.Played, absent []int) []Pairing
 }
 
 // A Ranker is a Pairer whose format itself ranks the players: a knockout.
@@ -42,10 +47,10 @@ type Ranker interface {
 	// Rank 1 is best. Players on one level share the rank of the first of them (1, 2,
 	// 3, 4, 5, 5, 5, 5), so that there is always a rank 1. The caller orders players
 	// of the same rank.
-	Ranks(played [][]league.Played) []int
+	Ranks(played [][]league.Played, absent []int) []int
 	// Bracket returns the places of each stage, from top to bottom. The place for third place
 	// follows the final. Matches include those of the round after the played ones.
-	Bracket(played [][]league.Played) [][]Slot
+	Bracket(played [][]league.Played, absent []int) [][]Slot
 }
 
 // A Slot is a place in the bracket of a knockout, where two players meet. A bye has no matches and a
@@ -170,7 +175,7 @@ func (r RoundRobin) Matches() int { return r.Rounds() * (r.players / 2) }
 
 // Round returns the pairings of a round. They do not depend on results: played may
 // be nil.
-func (r RoundRobin) Round(round int, _ [][]league.Played) []Pairing {
+func (r RoundRobin) Round(round int, _ [][]league.Played, _ []int) []Pairing {
 	if round < 1 || round > r.Rounds() {
 		return nil
 	}

@@ -61,7 +61,7 @@ func newPairer(t fataler, f pairing.Format) pairing.Pairer {
 func play(p pairing.Pairer, end judge) (played [][]league.Played) {
 	for {
 		round := len(played) + 1
-		pairings := p.Round(round, played)
+		pairings := p.Round(round, played, nil)
 		if pairings == nil {
 			return played
 		}
@@ -130,7 +130,7 @@ func ExampleNew() {
 	}
 	var played [][]league.Played
 	for round := 1; round <= swiss.Rounds(); round++ {
-		pairings := swiss.Round(round, played)
+		pairings := swiss.Round(round, played, nil)
 		fmt.Println(round, pairings, "byes", pairing.Byes(5, pairings))
 		var results []league.Played
 		for _, p := range pairings {
@@ -156,7 +156,7 @@ func TestSeedsChangeNothingButThePlayers(t *testing.T) {
 		judge := drawnJudge(t)
 		var plainPlayed, seededPlayed [][]league.Played
 		for round := 1; round <= plain.Rounds(); round++ {
-			pairs := plain.Round(round, plainPlayed)
+			pairs := plain.Round(round, plainPlayed, nil)
 			var want []pairing.Pairing
 			var plainResults, seededResults []league.Played
 			for _, p := range pairs {
@@ -170,7 +170,7 @@ func TestSeedsChangeNothingButThePlayers(t *testing.T) {
 				}
 				seededResults = append(seededResults, r)
 			}
-			require.Equal(t, want, seeded.Round(round, seededPlayed))
+			require.Equal(t, want, seeded.Round(round, seededPlayed, nil))
 			plainPlayed, seededPlayed = append(plainPlayed, plainResults), append(seededPlayed, seededResults)
 		}
 	})

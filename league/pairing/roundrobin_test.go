@@ -98,21 +98,21 @@ func TestRoundRobinWithoutMatchesIsRejected(t *testing.T) {
 func TestLargestCountableLeagueIsAccepted(t *testing.T) {
 	s := roundRobin(t, 4, math.MaxInt/6)
 	assert.Equal(t, math.MaxInt/6*6, s.Matches())
-	assert.Len(t, s.Round(s.Rounds(), nil), 2)
+	assert.Len(t, s.Round(s.Rounds(), nil, nil), 2)
 }
 
 func TestZeroRoundRobinHasNoRounds(t *testing.T) {
 	var s pairing.RoundRobin
 	assert.Zero(t, s.Rounds())
 	assert.Zero(t, s.Matches())
-	assert.Nil(t, s.Round(1, nil))
+	assert.Nil(t, s.Round(1, nil, nil))
 }
 
 func TestRoundsOutsideTheLeagueAreNil(t *testing.T) {
 	for _, players := range []int{2, 5, 6} {
 		s := roundRobin(t, players, 2)
 		for _, round := range []int{math.MinInt, -1, 0, s.Rounds() + 1, math.MaxInt} {
-			assert.Nil(t, s.Round(round, nil), "round %d", round)
+			assert.Nil(t, s.Round(round, nil, nil), "round %d", round)
 		}
 	}
 }
@@ -136,7 +136,7 @@ func TestAnyLeague(t *testing.T) {
 func rounds(s pairing.RoundRobin) [][]pairing.Pairing {
 	all := make([][]pairing.Pairing, 0, s.Rounds())
 	for round := 1; round <= s.Rounds(); round++ {
-		all = append(all, s.Round(round, nil))
+		all = append(all, s.Round(round, nil, nil))
 	}
 	return all
 }
@@ -156,7 +156,7 @@ func checkSchedule(t fataler, players, legs int) {
 	byes := make([]int, players)
 	matches := 0
 	for round := 1; round <= s.Rounds(); round++ {
-		pairings := s.Round(round, nil)
+		pairings := s.Round(round, nil, nil)
 		if len(pairings) != players/2 {
 			fail(round, 0, "every round has as many matches as possible")
 		}
@@ -178,7 +178,7 @@ func checkSchedule(t fataler, players, legs int) {
 				fail(round, match, "the lower index is A in odd legs, B in even ones")
 			}
 			if round > perLeg {
-				if (s.Round(round-perLeg, nil)[i] != pairing.Pairing{A: p.B, B: p.A}) {
+				if (s.Round(round-perLeg, nil, nil)[i] != pairing.Pairing{A: p.B, B: p.A}) {
 					fail(round, match, "a leg repeats the leg before with sides swapped")
 				}
 			}

@@ -23,14 +23,14 @@ func newSequential(players, legs int) (sequential, error) {
 }
 
 // Round returns the pairings of the round robin, and nil after the double leg that decides.
-func (s sequential) Round(round int, played [][]league.Played) []Pairing {
+func (s sequential) Round(round int, played [][]league.Played, _ []int) []Pairing {
 	if round < 1 || len(played) < round-1 {
 		return nil
 	}
 	if done := round - 1; done%(2*s.ring()) == 0 && Compare(s.players, played[:done]).Best() != none {
 		return nil
 	}
-	return s.RoundRobin.Round(round, nil)
+	return s.RoundRobin.Round(round, nil, nil)
 }
 
 // A Comparison compares the players of a round robin by their scores in double legs: two legs, in

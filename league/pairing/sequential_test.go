@@ -67,7 +67,7 @@ func TestRoundRobinEndsWhenOnePlayerIsTheBest(t *testing.T) {
 			played := play(p, tt.judge)
 			require.Len(t, played, tt.rounds)
 			for round, pairings := range pairingsOf(played) {
-				require.Equal(t, roundRobin(t, tt.players, 40).Round(round+1, nil), pairings)
+				require.Equal(t, roundRobin(t, tt.players, 40).Round(round+1, nil, nil), pairings)
 			}
 		})
 	}

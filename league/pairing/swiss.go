@@ -54,7 +54,7 @@ func (s swiss) Matches() int { return s.rounds * (len(s.seeds) / 2) }
 // Round returns the pairings of a round, those of the best players first. It returns
 // nil if the results are not those of a Swiss tournament, because then there may be no
 // legal pairing.
-func (s swiss) Round(round int, played [][]league.Played) []Pairing {
+func (s swiss) Round(round int, played [][]league.Played, _ []int) []Pairing {
 	if round < 1 || round > s.rounds || len(played) < round-1 {
 		return nil
 	}

@@ -130,10 +130,10 @@ func TestSwissRoundIsNilWithoutTheRoundsBefore(t *testing.T) {
 		{"a player with two matches", 2, [][]league.Played{append(first, first[0])}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			assert.Nil(t, p.Round(tt.round, tt.played))
+			assert.Nil(t, p.Round(tt.round, tt.played, nil))
 		})
 	}
-	assert.NotNil(t, p.Round(2, [][]league.Played{first}))
+	assert.NotNil(t, p.Round(2, [][]league.Played{first}, nil))
 }
 
 func TestSwissWithoutLegalPairingIsNil(t *testing.T) {
@@ -148,7 +148,7 @@ func TestSwissWithoutLegalPairingIsNil(t *testing.T) {
 			played[i] = append(played[i], lowerWins(0, pair))
 		}
 	}
-	assert.Nil(t, p.Round(4, played))
+	assert.Nil(t, p.Round(4, played, nil))
 }
 
 // randomResults is a judge of wins, draws and losses that are as likely.
@@ -216,7 +216,7 @@ func checkSwiss(t fataler, f pairing.Format, end judge) [][]league.Played {
 		}
 	}
 	last := len(played) - 1
-	require.Equal(t, pairingsOf(played)[last], newPairer(t, f).Round(last+1, played), "%+v: not deterministic", f)
+	require.Equal(t, pairingsOf(played)[last], newPairer(t, f).Round(last+1, played, nil), "%+v: not deterministic", f)
 	return played
 }
 
@@ -235,7 +235,7 @@ func TestSidesAreBalancedWherePossible(t *testing.T) {
 		p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: players, Rounds: (players + 1) / 2})
 		var played [][]league.Played
 		for round := 1; round <= p.Rounds(); round++ {
-			pairings := p.Round(round, played)
+			pairings := p.Round(round, played, nil)
 			require.Len(t, pairings, players/2)
 			possible := canPairAll(players, pairing.Byes(players, pairings), balanced)
 			results := make([]league.Played, len(pairings))
@@ -289,7 +289,7 @@ func BenchmarkSwissRound(b *testing.B) {
 		b.Run(strconv.Itoa(players), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				p.Round(p.Rounds(), played)
+				p.Round(p.Rounds(), played, nil)
 			}
 		})
 	}
@@ -297,7 +297,7 @@ func BenchmarkSwissRound(b *testing.B) {
 
 func TestSwissSeedsReplaceTheOrderOfIndexes(t *testing.T) {
 	p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 5, Seeds: []int{4, 2, 0, 1, 3}})
-	round := p.Round(1, nil)
+	round := p.Round(1, nil, nil)
 	assert.Equal(t, []pairing.Pairing{{4, 0}, {1, 2}}, round, "the upper half 4, 2 meets the lower half 0, 1; sides alternate")
 	assert.Equal(t, []int{3}, pairing.Byes(5, round), "the last seed has the bye")
 }
@@ -324,7 +324,7 @@ func TestScoreGroupsFollowThePoints(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 4, Points: tt.points})
-			first := p.Round(2, tt.played)[0]
+			first := p.Round(2, tt.played, nil)[0]
 			assert.Equal(t, tt.want, [2]int{min(first.A, first.B), max(first.A, first.B)})
 		})
 	}

@@ -54,7 +54,7 @@ func play(t *testing.T, f pairing.Format, match func(a, b int) league.Played) (m
 	var played [][]league.Played
 	for round := range pairer.Rounds() {
 		var results []league.Played
-		for _, p := range pairer.Round(round+1, played) {
+		for _, p := range pairer.Round(round+1, played, nil) {
 			m := match(p.A, p.B)
 			matches, results = append(matches, m), append(results, league.Played{A: p.A, B: p.B, Winner: m.Winner})
 		}
