@@ -193,6 +193,45 @@ func TestACallerWithTooManyCallsIsAnsweredAtOnce(t *testing.T) {
 	}
 }
 
+// Callers without a credential share a budget. A flood of theirs uses up what they have, not what a caller with a
+// credential has, in the header or in the message.
+func TestAFloodWithoutACredentialRefusesNoCallerWithOne(t *testing.T) {
+	t.Parallel()
+	s := startServer(t, &server.Options{Port: -1, MaxPayload: 1 << 20})
+	stop, err := nats.Serve(connect(t, s, "ben"), agentSubject, echo(nil), nats.Config{
+		MaxBody: 100 << 10, Log: zerolog.Nop(),
+		Identify: func(bearer string, body []byte) string {
+			if bearer != "referee" && !bytes.Contains(body, []byte(`"token of the referee"`)) {
+				return ""
+			}
+			return "referee"
+		},
+		RateLimited: func(time.Duration) error { return &transport.Error{Code: 22, Message: "too fast"} },
+	})
+	require.NoError(t, err)
+	t.Cleanup(func() { stop(0) })
+	flooder := connect(t, s, "eve")
+	batch := "[" + strings.Repeat(`{"jsonrpc":"2.0","method":"say","params":{}},`, 99) + `{"jsonrpc":"2.0","method":"say","params":{}}]`
+	for range 80 { // of 20 in a second, after 4 s
+		require.NoError(t, flooder.PublishRequest(agentSubject, nats.InboxOf("eve")+".x", []byte(batch)))
+	}
+	require.NoError(t, flooder.Flush())
+	client := newClient(t, connect(t, s, "whistle"), "whistle")
+	call := func(q transport.Request) int {
+		_, _, err := client.Call(t.Context(), q)
+		return code(err)
+	}
+	require.Eventually(t, func() bool { return call(say("hello")) == 22 }, patience, time.Millisecond, "the shared budget is empty")
+	q := say("hello")
+	q.Bearer = "referee"
+	for range 100 {
+		require.Zero(t, call(q))
+		require.Zero(t, call(say("token of the referee")))
+	}
+	q.Bearer = "wrong"
+	assert.Equal(t, 22, call(q))
+}
+
 // code is the code of the error in a reply; 0 for none.
 func code(err error) int {
 	if e, ok := errors.AsType[transport.RPCError](err); ok {

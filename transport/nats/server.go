@@ -122,14 +122,10 @@ func (s *server) receive(m *nats.Msg) {
 		})
 		return
 	}
-	id := transport.CallerID{}
-	if from.Known {
-		id.Name = from.Name
-	}
 	if !s.mux.Open() { // the process that may answer gets the request too
 		return
 	}
-	budget, wait := s.budgets.Enter(id)
+	budget, wait := s.enter(m, from)
 	if budget == nil {
 		s.respond(m, transport.EncodeError(s.RateLimited(max(wait, time.Second))))
 		return
@@ -141,6 +137,26 @@ func (s *server) receive(m *nats.Msg) {
 		return
 	}
 	s.workers.Start(func() { s.work(m, from, budget) })
+}
+
+// enter counts a request as a call of its caller, whom the server of NATS knows, or else as one of all others. If these
+// have too many, it counts as a call of the caller that its credential names, as over HTTP.
+func (s *server) enter(m *nats.Msg, from Caller) (budget *transport.Budget, wait time.Duration) {
+	id := transport.CallerID{}
+	if from.Known {
+		id.Name = Scheme + from.Name // no credential names a caller so
+	}
+	if budget, wait = s.budgets.Enter(id); budget != nil || from.Known || s.Identify == nil {
+		return budget, wait
+	}
+	body := m.Data
+	if int64(len(body)) > s.MaxBody {
+		body = nil
+	}
+	if name := s.Identify(transport.Bearer(m.Header.Get(authorization)), body); name != "" {
+		return s.budgets.Enter(transport.CallerID{Name: name})
+	}
+	return nil, wait
 }
 
 // work answers a request that has been admitted.
