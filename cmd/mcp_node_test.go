@@ -77,6 +77,21 @@ func TestTypeScriptClientPlaysALeague(t *testing.T) {
 	assert.Contains(t, p.stdout.String(), "mcp-host: 3 questions, 0 answered by the fallback strategy random\n")
 }
 
+// Version 1 of the TypeScript SDK shows the reason of a refused call, also after it has listed the tools.
+func TestTypeScriptClientReadsTheReasonOfARefusal(t *testing.T) {
+	t.Parallel()
+	client := node(t, "refused.mjs", startManager(t).url)
+	require.Zero(t, client.awaitExit(t), client.stderr.String())
+	var refused struct {
+		Failed bool
+		Texts  []string
+	}
+	require.NoError(t, json.Unmarshal(client.stdout.Bytes(), &refused), client.stdout.String())
+	assert.True(t, refused.Failed)
+	require.Len(t, refused.Texts, 1)
+	assert.Regexp(t, `^E011 AUTH_TOKEN_MISSING: [^\n]+\n\{.*"message_type":"LEAGUE_ERROR".*"error_code":"E011"`, refused.Texts[0])
+}
+
 // A player that is only an MCP server, by the TypeScript SDK, plays a league with our
 // player: with the names of the protocol, and with names of its own.
 func TestMCPServerPlaysALeague(t *testing.T) {

@@ -40,8 +40,12 @@ func (m *Method) failure(o protocol.Object) Failure {
 	switch {
 	case o.Get("isError").Kind() == 't':
 		inner, text := firstContent(o), protocol.Unquote(content(o))
-		if protocol.ParseObject([]byte(text)) != nil {
+		reason, data, _ := strings.Cut(text, "\n")
+		switch lastLine := protocol.ParseObject([]byte(data)); {
+		case protocol.ParseObject([]byte(text)) != nil:
 			text = ""
+		case inner == nil && lastLine != nil: // as our agents answer
+			inner, text = lastLine, reason
 		}
 		return described(cmp.Or(inner.Text("message"), inner.Text("error"), text, words), inner)
 	case messageType != "" && !m.Registers:

@@ -280,6 +280,7 @@ func TestResultsOfToolsAreRead(t *testing.T) {
 		{"a text in structured content", `{"structuredContent":{"result":"{\"parity_choice\":\"odd\"}"}}`, Understood, `"parity_choice":"odd"`},
 		{"empty structured content", `{"content":[{"type":"text","text":"{\"parity_choice\":\"odd\"}"}],"structuredContent":{}}`, Understood, `"parity_choice":"odd"`},
 		{"an error", `{"isError":true,"content":[{"type":"text","text":"I have no strategy"}]}`, Rejected, `"message":"I have no strategy"`},
+		{"an error of one of our agents", `{"isError":true,"content":[{"type":"text","text":"E012 AUTH_TOKEN_INVALID: no such token\n{\"error_code\":\"E012\"}"}]}`, Refused, `"message":"E012 AUTH_TOKEN_INVALID: no such token"`},
 		{"an error of the protocol", `{"isError":true,"content":[{"type":"text","text":"E012 AUTH_TOKEN_INVALID: no such token"}],"structuredContent":{"error_code":"E012"}}`, Refused, `"error_code":"E012"`},
 		{"no answer", `{"content":[{"type":"text","text":"odd"}]}`, Rejected, ``},
 	} {

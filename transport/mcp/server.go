@@ -189,7 +189,8 @@ func (t *Tool) describe() *mcp.Tool {
 }
 
 // handle answers a call of the tool. An error of the tool is a result with isError, as
-// MCP demands, so that the model reads it.
+// MCP demands, so that the model reads it. It is text alone, with the data of the error in the last line: clients
+// refuse structured content that does not fit the tool's output schema, and would hide the error.
 func (t *Tool) handle(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	arguments := []byte(q.Params.Arguments)
 	if len(arguments) == 0 || string(arguments) == "null" {
@@ -197,14 +198,17 @@ func (t *Tool) handle(ctx context.Context, q *mcp.CallToolRequest) (*mcp.CallToo
 	}
 	result, err := t.Call(ctx, bearerOf(q.Extra), arguments)
 	if err != nil {
-		failed := &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: err.Error()}}}
+		text := err.Error()
 		if coded, ok := errors.AsType[transport.RPCError](err); ok {
 			if _, _, data := coded.RPCError(); data != nil {
-				failed.StructuredContent, err = encode(data)
-				return failed, err
+				encoded, err := encode(data)
+				if err != nil {
+					return nil, err
+				}
+				text += "\n" + string(encoded)
 			}
 		}
-		return failed, nil
+		return &mcp.CallToolResult{IsError: true, Content: []mcp.Content{&mcp.TextContent{Text: text}}}, nil
 	}
 	text, err := encode(result)
 	if err != nil {
