@@ -19,6 +19,7 @@ import (
 	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/transport"
+	"evenodd/transport/dialect"
 	"evenodd/transport/mcp"
 )
 
@@ -101,6 +102,7 @@ func mcpTools(mux *transport.Mux, admin bool) []mcp.Tool {
 			tool.Description += untrusted
 		}
 		tool.Call = func(ctx context.Context, bearer string, arguments []byte) (any, error) {
+			arguments = dialect.Described(t.Name, arguments, &dialect.Facts{Now: protocol.SystemClock().Now()})
 			params, err := mcpParams(bearer, arguments, forAdmin)
 			if err != nil {
 				return nil, err

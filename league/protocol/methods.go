@@ -97,7 +97,7 @@ var (
 		From: "referee", To: "manager", codes: refereeCodes,
 		About: "Registers a referee in the league. The response has its referee_id and its auth_token. The manager calls the referee at contact_endpoint.", OpenWorld: true})
 	RegisterPlayer = newMethod[LeagueRegisterRequest, LeagueRegisterResponse](MethodRow{
-		Name: "register_player", ThirdParty: []string{"league_register"}, Request: TypeLeagueRegisterRequest,
+		Name: "register_player", ThirdParty: []string{"league_register", "PLAYER_REGISTER_REQUEST"}, Request: TypeLeagueRegisterRequest,
 		Result: "LEAGUE_REGISTER_RESPONSE", From: "player", To: "manager", codes: playerCodes,
 		About: "Registers a player in the league. The response has its player_id and its auth_token. Referees and the manager call the player at contact_endpoint.", OpenWorld: true})
 	NotifyRound = newMethod[RoundAnnouncement, Ack](byManager(MethodRow{

@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json/jsontext"
-
 	"evenodd/league"
 	"evenodd/league/protocol"
 )
@@ -75,7 +73,7 @@ func (q *Request) correct(f *Facts) {
 	case protocol.TypeLeagueCompleted:
 		correctChampion(p)
 	case protocol.TypeLeagueRegisterRequest, protocol.TypeRefereeRegisterRequest:
-		q.correctMeta(byType[q.Kind].From + "_meta")
+		q.correctMeta(byType[q.Kind])
 	}
 	sender, referee := p.Text("sender"), f.Match.Referee
 	if strings.HasPrefix(sender, protocol.ManagerSender+":") { // league_manager:LM01
@@ -90,33 +88,9 @@ func (q *Request) correct(f *Facts) {
 	}
 }
 
-// correctMeta corrects the description of an agent in a registration, and completes it in
-// a third-party form. The name of the protocol in place of its version counts as no
-// version.
-func (q *Request) correctMeta(name string) {
-	meta := protocol.ParseObject(q.Params.Get(name))
-	if meta == nil {
-		return
-	}
-	if meta.Text("protocol_version") == protocol.Name {
-		meta.Drop("protocol_version")
-	}
-	if q.ThirdParty {
-		if id := protocol.AgentOf(q.Params.Text("sender")); id != "" {
-			meta.FillText("display_name", Short(id))
-		}
-		meta.FillText("version", "1.0.0")
-		meta.Fill("game_types", jsontext.Value(`["`+UsualGame+`"]`))
-		if name == "referee_meta" {
-			meta.Fill("max_concurrent_matches", jsontext.Value("1"))
-		}
-	}
-	q.Params.Set(name, meta.Append(nil))
-}
-
 // addMissing adds the members that the message must have and lacks, by the table of fields, if
 // the agent knows them: in any form the league and the game, if the agent is in a league. The
-// protocol itself completes registrations and queries.
+// protocol itself completes queries, and registrations in its own form.
 func (q *Request) addMissing(f *Facts) {
 	p := &q.Params
 	var known map[string]any
@@ -124,7 +98,11 @@ func (q *Request) addMissing(f *Facts) {
 		known = map[string]any{"league_id": f.League, "game_type": f.Game}
 	}
 	isCompleted := q.ThirdParty || !p.Has("timestamp") && !p.Has("conversation_id")
-	if isCompleted && q.Kind != protocol.TypeLeagueQuery && !byType[q.Kind].Registers {
+	switch m := byType[q.Kind]; {
+	case m.Registers && q.ThirdParty:
+		known = q.knownMembers(f)
+		known["sender"] = m.From + ":" + Unknown
+	case isCompleted && q.Kind != protocol.TypeLeagueQuery && !m.Registers:
 		p.SetText("sender", senderOf(q.Kind, p.Text("sender"), f.Match.Referee))
 		known = q.knownMembers(f)
 	}

@@ -18,6 +18,7 @@ type Form struct {
 	kind      int    // of the name: its position among the names of the method, at most byAlias
 	path      string // where it is posted on the endpoint's host; "" for the endpoint itself
 	Nested    bool   // the message has the members that Nest adds
+	Flat      bool   // the message is a registration with the members that Flatten adds
 	Announces bool   // the message is a ROUND_ANNOUNCEMENT that starts a match
 }
 
@@ -56,6 +57,7 @@ var shapes = [...]shape{
 	{form: Form{wrapping: onServer}},
 	{form: Form{wrapping: inTool}, names: (*Method).toolNames},
 	{form: Form{Nested: true}, names: (*Method).typeNames},
+	{form: Form{Flat: true}, names: (*Method).names},
 }
 
 // SpecForm is the specification's form of a call, the first of all.
@@ -65,7 +67,7 @@ func SpecForm(method string) Form { return Form{name: method} }
 // or by the announcement of a round that has only this match.
 func (m *Method) Forms() (forms []Form) {
 	for _, s := range &shapes {
-		if s.only != "" && s.only != m.Name || s.form.Nested && m.nested == "" {
+		if s.only != "" && s.only != m.Name || s.form.Nested && m.nested == "" || s.form.Flat && !m.Registers {
 			continue
 		}
 		forms = append(forms, s.forms(m)...)
@@ -110,7 +112,7 @@ func (f Form) Distance(known Form) int {
 	if f.kind != known.kind {
 		d += 2
 	}
-	if f.Nested != known.Nested {
+	if f.Nested != known.Nested || f.Flat != known.Flat {
 		d++
 	}
 	return d
@@ -129,6 +131,9 @@ func (f Form) String() string {
 	}
 	if f.Nested {
 		text += " with nested members"
+	}
+	if f.Flat {
+		text += " with the members at the top level"
 	}
 	if f.path != "" {
 		text += " at " + f.path

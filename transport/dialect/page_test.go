@@ -53,6 +53,8 @@ func TestPageListsEachWrappingWithItsEvidence(t *testing.T) {
 		switch f := s.form; {
 		case f.path != "":
 			tried = append(tried, "POST "+f.path+" with the message alone")
+		case f.Flat:
+			tried = append(tried, "JSON-RPC with the members of `player_meta` or `referee_meta` at the top level too")
 		case f.Nested:
 			tried = append(tried, "JSON-RPC with nested members")
 		case f.wrapping == inNothing:

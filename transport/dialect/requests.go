@@ -80,7 +80,8 @@ func (q *Request) Resolve() bool {
 	kind := strings.ToUpper(q.Params.Text("message_type"))
 	m := named(q.name)
 	if m != nil && (m.Name == q.name || slices.Contains(m.Aliases, q.name)) {
-		q.Kind, q.Method, q.ThirdParty = m.Request, m.Name, q.wrapping != inCall
+		q.Kind, q.Method = m.Request, m.Name
+		q.ThirdParty = q.wrapping != inCall || q.isFlat()
 		return true
 	}
 	q.ThirdParty = true
@@ -101,6 +102,9 @@ func (q *Request) Resolve() bool {
 
 // Body is the request in the form of the specification.
 func (q *Request) Body() []byte { return CallBody(q.Method, q.Params.Append(nil), q.ID) }
+
+// Alone tells whether the message came without JSON-RPC.
+func (q *Request) Alone() bool { return q.wrapping == inNothing }
 
 // MatchID is the id of the match that the request is about; "" for none.
 func (q *Request) MatchID() string {

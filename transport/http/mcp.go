@@ -35,7 +35,7 @@ func mcpMethod(method string) bool {
 // returns a stream for a request that opens one: the caller serves it after the request
 // has ended for the limits of calls.
 func (s *Server) serveMCP(w http.ResponseWriter, r *http.Request, body []byte) (handled bool, stream func()) {
-	if s.config.MCP == nil || r.URL.Path != Path {
+	if s.config.MCP == nil || !isPath(r.URL.Path) {
 		return false, nil
 	}
 	versioned := r.Header.Get("Mcp-Protocol-Version") != ""

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/netip"
 	"os"
 	"strings"
 	"sync"
@@ -59,6 +60,13 @@ func TestRequestsOfMCPGoToItsServer(t *testing.T) {
 			}
 		})
 	}
+}
+
+func TestRequestsOfMCPMayHaveThePathInCapitals(t *testing.T) {
+	none := func(context.Context, netip.Addr, []byte, carrier.Serve) []byte { return []byte(`{}`) }
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, MCP: http.HandlerFunc(mcpServer), Dialect: dialectFunc(none)})
+	body := `{"jsonrpc":"2.0","method":"tools/list","params":{},"id":1}`
+	assert.Contains(t, send(t, http.MethodPost, base+"/MCP", strings.NewReader(body), nil).body, "MCP ")
 }
 
 func TestRequestsOfMCPHaveTheGuardsOfTheServer(t *testing.T) {

@@ -28,6 +28,9 @@ import (
 // Path is where agents are called.
 const Path = "/mcp"
 
+// isPath tells whether a path is Path, in any spelling that a dialect takes for it.
+func isPath(path string) bool { return strings.EqualFold(path, Path) }
+
 // Config configures a server.
 type Config struct {
 	MaxBody       int64 // bytes of a request
@@ -335,7 +338,7 @@ func contentProblem(h http.Header) string {
 // isBareCall tells whether a request has no body whose form could be wrong: a dialect
 // knows paths that say everything.
 func (s *Server) isBareCall(r *http.Request) bool {
-	return s.config.Dialect != nil && r.URL.Path != Path && r.ContentLength == 0 &&
+	return s.config.Dialect != nil && !isPath(r.URL.Path) && r.ContentLength == 0 &&
 		r.Header.Get("Content-Type") == "" && r.Header.Get("Content-Encoding") == ""
 }
 

@@ -278,6 +278,7 @@ func TestThirdPartyPathNeedsNoBody(t *testing.T) {
 	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "{}", nil))
 	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/create_schedule", "", []string{"text/plain"}))
 	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/mcp", "", nil))
+	assert.Equal(t, http.StatusUnsupportedMediaType, ask("/MCP", "", nil))
 	plain := with(carrier.Config{MaxBody: maxBody})
 	assert.Equal(t, http.StatusNotFound, plain("/create_schedule", "", nil))
 }

@@ -54,12 +54,21 @@ func (a *fakeAgent) read(came, canonical []byte) *call {
 	switch {
 	case c.kind != "":
 		c.form = when(form != method.Name, "%s instead of %s", form, method.Name)
+		if meta := method.From + "_meta"; method.Registers && objectOf(c.sent[meta])["contact_endpoint"] == nil &&
+			objectOf(c.params[meta])["contact_endpoint"] != nil {
+			c.alsoDiffers("members at the top level instead of " + meta)
+		}
 	case c.method == "":
 		c.form = "JSON without a method and a message_type"
 	case !isMethod(c.method):
 		c.form = "the unknown method " + form
 	}
 	return c
+}
+
+// alsoDiffers adds a difference to the form of a call.
+func (c *call) alsoDiffers(difference string) {
+	c.form = strings.TrimPrefix(c.form+", "+difference, ", ")
 }
 
 // formOf names the form of a request, and returns the message in it.

@@ -137,6 +137,9 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (status int, answer 
 				return answerOf(got.wrap(refuse(codeParse, "Parse error")))
 			}
 			c = got
+			if c.kind != "" && r.URL.Path != pathOfAgent {
+				c.alsoDiffers(otherPath(r))
+			}
 			a.exam.keep(c)
 			p := refuse(codeInvalidRequest, "Invalid Request")
 			if c.method != "" || c.kind != "" {
@@ -161,8 +164,7 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (status int, answer 
 		status, answer = raw.status, raw.body
 	case status == http.StatusNotFound && c == nil:
 		c = a.read(body, body)
-		path := plain(r.URL.Path)
-		c.To, c.kind, c.form = strings.TrimSuffix(a.url, pathOfAgent)+path, "", "POST "+path+" instead of POST "+pathOfAgent
+		c.To, c.kind, c.form = strings.TrimSuffix(a.url, pathOfAgent)+plain(r.URL.Path), "", otherPath(r)
 		a.exam.keep(c)
 	case len(answer) == 0: // a notification
 		status = http.StatusNoContent
@@ -171,6 +173,11 @@ func (a *fakeAgent) translate(r *http.Request, body []byte) (status int, answer 
 		a.answered(c, status, answer)
 	}
 	return status, answer
+}
+
+// otherPath describes the path of a request that is not that of an agent.
+func otherPath(r *http.Request) string {
+	return "POST " + plain(r.URL.Path) + " instead of POST " + pathOfAgent
 }
 
 // answerOf is the text of a response as the answer of an agent.

@@ -128,6 +128,23 @@ func TestPlayerThatRegistersAnotherPortIsRejected(t *testing.T) {
 	})
 }
 
+// A registration in a third-party form is a registration, and a finding about its form alone.
+func TestRegistrationInAThirdPartyFormIsAFindingAboutItsForm(t *testing.T) {
+	var own string
+	whileItWaits(t, func(n *network, manager net.Listener, player string) {
+		own = player
+		status, answer := post(n, "http://"+manager.Addr().String()+"/register", `{"display_name":"Alpha","endpoint":"`+own+`"}`)
+		assert.Equal(n, 200, status)
+		assert.Equal(n, "ACCEPTED", answer["status"])
+	}, func(n *network, r *check.Report) {
+		assert.Equal(n, "the message without JSON-RPC instead of register_player, members at the top level instead of player_meta, "+
+			"POST /register instead of POST /mcp", verdicts(r, check.Warn)["P-FRM-03"])
+		for _, id := range []string{"P-REG-04", "P-REG-05", "P-REG-06", "P-REG-07", "P-REG-08"} {
+			assert.Empty(n, verdicts(r, check.Fail, check.Warn)[id], id)
+		}
+	})
+}
+
 // The kit's manager answers a call that it cannot read as a manager does, and the author of the agent learns why
 // it is not registered.
 func TestRegistrationThatNoManagerReadsIsAFinding(t *testing.T) {
@@ -142,7 +159,7 @@ func TestRegistrationThatNoManagerReadsIsAFinding(t *testing.T) {
 		"tool": {"/mcp", `{"jsonrpc":"2.0","method":"tools/call","params":{"name":"join_league","arguments":{}},"id":1}`, 200, -32601.0,
 			"the unknown method tools/call join_league"},
 		"JSON": {"/mcp", own, 200, -32600.0, "JSON without a method and a message_type"},
-		"path": {"/register", own, 404, nil, "POST /register instead of POST /mcp"},
+		"path": {"/join", own, 404, nil, "POST /join instead of POST /mcp"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			whileItWaits(t, func(n *network, manager net.Listener, _ string) {

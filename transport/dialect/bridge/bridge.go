@@ -72,14 +72,17 @@ func (b *Bridge) Call(ctx context.Context, q *transport.Request, body []byte, po
 }
 
 // Serve answers a request in its own form. From is the address of the caller. Next serves a
-// request in the form of the specification. The bridge passes each request to it once.
+// request in the form of the specification. The bridge passes each request to it once. Upper and lower case of
+// the path do not count.
 func (b *Bridge) Serve(ctx context.Context, from netip.Addr, path string, body []byte, next serveFunc) (
 	status int, answer transport.Answer,
 ) {
 	s := server{b, next}
-	switch path {
+	switch strings.ToLower(path) {
 	case "/mcp":
 		return dialect.StatusOK, s.serve(ctx, from, body)
+	case dialect.RegisterPath:
+		return s.serveRegistration(ctx, body)
 	case "/run_match":
 		return s.serveRunMatch(ctx, body)
 	case "/create_schedule":

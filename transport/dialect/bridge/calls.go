@@ -134,6 +134,8 @@ func (c *call) message(f dialect.Form) jsontext.Value {
 	switch {
 	case f.Nested:
 		return dialect.Nest(c.asked.Message, c.facts("").League)
+	case f.Flat:
+		return c.method.Flatten(c.asked.Message)
 	case c.match == nil:
 		return c.asked.Message
 	case f.Announces:

@@ -320,6 +320,24 @@ func TestRegistrationIsRepeatedWithTheSenderThatAManagerKnows(t *testing.T) {
 	}
 }
 
+// A manager that reads registrations at the top level gets them so, and the description beside them.
+func TestManagerThatRequiresFlatRegistrationsGetsThem(t *testing.T) {
+	for _, required := range []string{"endpoint", "contact_endpoint", "callback_url"} {
+		s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
+			q := asked.Object("params")
+			if asked.Text("method") != "league_register" || q.Text("display_name") != "Ours" || q.Text(required) != "http://h:1/mcp" {
+				return 422, `{"detail":[{"type":"missing","loc":["body","params","` + required + `"],"msg":"Field required"}]}`
+			}
+			assert.True(t, q.Has("player_meta"), "the members of the specification stay")
+			return 200, `{"jsonrpc":"2.0","result":{"status":"ACCEPTED","player_id":"P01"},"id":7}`
+		}}
+		p := newTestPeers(zerolog.Nop())
+		answer := callOf(t, p, s, "register_player", `{"message_type":"LEAGUE_REGISTER_REQUEST","sender":"player:x",`+
+			`"player_meta":{"display_name":"Ours","contact_endpoint":"http://h:1/mcp"}}`)
+		assert.Contains(t, answer, `"player_id":"P01"`, required)
+	}
+}
+
 // An agent that requires nested members gets them in the next attempt, and in the first
 // attempt of all later questions.
 func TestAgentThatRequiresNestedMembersGetsThem(t *testing.T) {

@@ -1,6 +1,7 @@
 package bridge_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/netip"
@@ -105,6 +106,77 @@ func TestSparseRegistrationIsCompleted(t *testing.T) {
 			return []byte(`{"jsonrpc":"2.0","result":{},"id":1}`)
 		})
 	}
+}
+
+// A registration has the members of player_meta or referee_meta at the top level, the endpoint under one of three names,
+// and is sent in any form and to /register. The bridge completes it, and answers in the caller's form.
+func TestFlatRegistrationIsCompletedInEachForm(t *testing.T) {
+	const envelope = `"protocol":"league.v2","sender":"player:P01","timestamp":"2026-11-22T04:16:44Z","conversation_id":"c"`
+	const complete = `{"display_name":"A","game_types":["even_odd"],"version":"1.0.0","contact_endpoint":"http://h:1/mcp"}`
+	for _, test := range []struct{ name, path, body, method, meta string }{
+		{"endpoint", "/mcp", call("register_player", `{`+envelope+`,"message_type":"LEAGUE_REGISTER_REQUEST","display_name":"A","endpoint":"http://h:1/mcp"}`), "", complete},
+		{"contact_endpoint", "/mcp", call("register_player", `{`+envelope+`,"message_type":"LEAGUE_REGISTER_REQUEST","display_name":"A","contact_endpoint":"http://h:1/mcp"}`), "", complete},
+		{"callback_url", "/mcp", call("league_register", `{`+envelope+`,"display_name":"A","callback_url":"http://h:1/mcp"}`), "", complete},
+		{"a null player_meta", "/mcp", call("register_player", `{"player_meta":null,"display_name":"A","callback_url":"http://h:1/mcp"}`), "", complete},
+		{"endpoint in player_meta", "/mcp", call("register_player", `{"display_name":"A","player_meta":{"endpoint":"http://h:1/mcp"}}`), "", complete},
+		{"the one with a path", "/mcp", call("register_player", `{"display_name":"A","contact_endpoint":"http://h:1","endpoint":"http://h:1/mcp"}`), "", complete},
+		{"a tool", "/mcp", call("tools/call", `{"name":"register_player","arguments":{"display_name":"A","endpoint":"http://h:1/mcp"}}`), "", complete},
+		{"part of the envelope", "/mcp", call("register_player", `{"timestamp":"2026-11-22T04:16:44Z","display_name":"A","endpoint":"http://h:1/mcp"}`), "", complete},
+		{"another type, in capitals", "/MCP", `{"message_type":"PLAYER_REGISTER_REQUEST","protocol":"league.v2","display_name":"A","endpoint":"http://h:1/mcp"}`, "", complete},
+		{"/register", "/register", `{"display_name":"A","endpoint":"http://h:1/mcp"}`, "", complete},
+		{"/REGISTER with JSON-RPC", "/REGISTER", call("register", `{"display_name":"A","endpoint":"http://h:1/mcp"}`), "", complete},
+		{"/register with player_meta", "/register", `{"player_meta":{"display_name":"A","contact_endpoint":"http://h:1/mcp"}}`, "", complete},
+		{"a referee", "/mcp", call("register_referee", `{"display_name":"A","endpoint":"http://h:1/mcp","max_concurrent_matches":3}`), "register_referee",
+			`{"display_name":"A","game_types":["even_odd"],"version":"1.0.0","contact_endpoint":"http://h:1/mcp","max_concurrent_matches":3}`},
+		{"/register of a referee", "/register", `{"display_name":"A","endpoint":"http://h:1/mcp","sender":"referee:REF01"}`, "register_referee",
+			`{"display_name":"A","game_types":["even_odd"],"version":"1.0.0","contact_endpoint":"http://h:1/mcp","max_concurrent_matches":1}`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+			method := cmp.Or(test.method, "register_player")
+			status, answer := d.ServeText(t.Context(), netip.Addr{}, test.path, []byte(test.body), func(_ context.Context, body []byte) []byte {
+				q := read(t, body)
+				params := q["params"].(object)
+				assert.Equal(t, method, q["method"])
+				assert.JSONEq(t, test.meta, text(t, params[strings.TrimPrefix(method, "register_")+"_meta"]))
+				row := protocol.MethodRow{}
+				for _, m := range protocol.Methods() {
+					if m.Name == method {
+						row = m
+					}
+				}
+				assert.NoError(t, row.Check([]byte(text(t, params))), "the whole message is valid")
+				return []byte(`{"jsonrpc":"2.0","result":{"status":"ACCEPTED"},"id":1}`)
+			})
+			assert.Equal(t, 200, status)
+			got := read(t, answer)
+			switch {
+			case test.name == "a tool":
+				assert.JSONEq(t, `{"status":"ACCEPTED"}`, contentOf(t, got, false))
+			case strings.Contains(test.body, "jsonrpc"):
+				assert.Equal(t, "ACCEPTED", got["result"].(object)["status"])
+			default:
+				assert.Equal(t, "ACCEPTED", got["status"])
+			}
+		})
+	}
+}
+
+// A registration without any endpoint is refused, with an HTTP status if it came without JSON-RPC.
+func TestRegistrationWithoutEndpointIsRefused(t *testing.T) {
+	d := bridge.New(bridge.Options{League: "L", Clock: protocol.SystemClock(), Log: zerolog.Nop()})
+	mux := transport.NewMux(zerolog.Nop())
+	protocol.RegisterPlayer.Handle(mux, protocol.NewStamp("league_manager", protocol.SystemClock()),
+		func(context.Context, string, *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
+			t.Error("it was admitted")
+			return &protocol.LeagueRegisterResponse{}, nil
+		})
+	manager := &agent{dialect: d, mux: mux}
+	status, answer := manager.serve(t.Context(), "", "/register", `{"display_name":"A"}`)
+	assert.Equal(t, 400, status)
+	assert.Equal(t, "E003", read(t, answer)["error_code"])
+	status, _ = manager.serve(t.Context(), "", "/register", `nonsense`)
+	assert.Equal(t, 200, status, "JSON-RPC has its own error")
 }
 
 // contentOf is the text in the result of a tool of MCP.

@@ -32,6 +32,20 @@ func (s *server) serve(ctx context.Context, from netip.Addr, body []byte) transp
 	return s.serveRequest(ctx, q, body)
 }
 
+// serveRegistration serves a body that was posted to dialect.RegisterPath. A refusal of a message alone has an HTTP
+// status, as its caller has no other way to tell it from an answer.
+func (s *server) serveRegistration(ctx context.Context, body []byte) (status int, answer transport.Answer) {
+	q := dialect.RegisterRequest(body)
+	if q == nil {
+		return dialect.StatusOK, s.next(ctx, body)
+	}
+	answer = s.serveRequest(ctx, q, body)
+	if answer.Err != nil && q.Alone() {
+		return dialect.StatusBadRequest, answer
+	}
+	return dialect.StatusOK, answer
+}
+
 // serveSpecForm serves a request in the form of the specification.
 func (s *server) serveSpecForm(ctx context.Context, method string, body []byte) transport.Answer {
 	switch method {
