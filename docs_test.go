@@ -162,7 +162,7 @@ func TestAddingAGamePageShowsTheSources(t *testing.T) {
 func TestGameIsOnePackageAndOneLine(t *testing.T) {
 	texts := map[string]string{}
 	all := slices.DeleteFunc(sources(t), source.isTest)
-	example := regexp.MustCompile(`evenodd \w+ .*--game \w+`) // a command, which may name a game
+	example := regexp.MustCompile(`evenodd \w+ (.*--game|prompt) \w+`) // a command, which may name a game
 	for _, s := range all {
 		texts[s.path] = example.ReplaceAllString(textOf(t, s.path), "")
 	}

@@ -21,7 +21,8 @@ import (
 // toolsOf returns the tools of an entrant's strategy: those of the flags, with the model, the
 // server and the folder of the entrant.
 func toolsOf(e *config.Entrant, flags external.Tools) external.Tools {
-	flags.LLM = external.LLM{URL: e.LLM.URL, Model: e.LLM.Model, Key: e.LLM.Key(), Prompt: e.LLM.Prompt}
+	flags.LLM = external.LLM{URL: e.LLM.URL, Model: e.LLM.Model, Key: e.LLM.Key(), Prompt: e.LLM.Prompt,
+		KeyHint: "key_env in the file to the name of the environment variable that has it"}
 	flags.MCP = external.MCP(e.MCP)
 	flags.Programs.Folder = e.Folder
 	return flags

@@ -97,7 +97,7 @@ entrants:
 		code, stdout, stderr := run(t.Context(), append(command, "--entrants", file)...)
 		assert.Equal(t, 2, code)
 		assert.Empty(t, stdout)
-		assert.Regexp(t, `\Aevenodd: .*line 3: HTTP 401 from `+host+`
+		assert.Regexp(t, `\Aevenodd: .*line 3: `+host+` answered HTTP 401 Unauthorized: no key is set: set key_env in the file to .*
   .*line 4: dial tcp 127.0.0.1:1: connect: connection refused
   .*line 5: sh: answered "maybe", which is not a legal choice; the legal choices are even, odd
   .*line 6: sh: exit status \d+; the last line on standard error was ".*missing.sh.*"

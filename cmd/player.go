@@ -159,7 +159,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 
 // botFlags defines the flags of the strategies that run outside this process.
 func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
-	t.Programs.Environ = os.Environ()
+	t.Programs.Environ, t.Games = os.Environ(), games()
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit "+
 		"may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
@@ -182,6 +182,7 @@ func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 // because every user of the machine can read command lines.
 func completeTools(t *external.Tools, promptFile string) (err error) {
 	t.LLM.Key = strings.TrimSpace(cmp.Or(os.Getenv(llmKeyVariable), os.Getenv(openAIKeyVariable)))
+	t.LLM.KeyHint = llmKeyVariable + " or " + openAIKeyVariable
 	if promptFile == "" {
 		return nil
 	}

@@ -206,6 +206,8 @@ func TestCommandsPageListsEveryCommand(t *testing.T) {
 func (r *reader) check(t *testing.T, command, stdout string) {
 	t.Helper()
 	switch {
+	case strings.Contains(command, "evenodd schema prompt"):
+		assert.Contains(t, stdout, "\nAnswer with JSON", command)
 	case strings.Contains(command, "--format json"), strings.Contains(command, "evenodd schema"):
 		assert.True(t, json.Valid([]byte(stdout)), "%s: no JSON", command)
 		if strings.Contains(command, "--seed") {

@@ -221,10 +221,10 @@ func groupCommands(root *cobra.Command) {
 	}
 }
 
-// finish completes a command and those below it: a command with others below it shows its help, any other takes no
-// arguments unless it says which, and shells complete the words of flags that take one of some.
+// finish completes a command and those below it: a command that only has others below it shows its help, any other
+// takes no arguments unless it says which, and shells complete the words of flags that take one of some.
 func finish(c *cobra.Command) {
-	if c.HasSubCommands() {
+	if c.HasSubCommands() && c.RunE == nil {
 		c.Args, c.RunE = onlyCommands, func(c *cobra.Command, _ []string) error { return c.Help() }
 	} else if c.Args == nil {
 		c.Args = cobra.NoArgs

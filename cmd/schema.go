@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/league/protocol"
+	"evenodd/player/strategy/external"
 )
 
 // schemaOptions are the flags of 'evenodd schema'.
@@ -57,7 +58,38 @@ describes the protocol.`,
 	c.Flags().BoolVar(&o.methods, "methods", false, "print the table of methods")
 	c.Flags().BoolVar(&o.example, "example", false, "print an example message of the type")
 	choiceFlag(c.Flags(), &o.format, "format", formatTable, "format of --methods", formatTable, formatJSON)
+	c.AddCommand(newSchemaPrompt(s))
 	return c
+}
+
+// newSchemaPrompt makes 'evenodd schema prompt', which prints the question to a language model.
+func newSchemaPrompt(s streams) *cobra.Command {
+	return &cobra.Command{
+		Use:   "prompt GAME",
+		Short: "Print an example of the question to a language model",
+		Long: `Print an example of the question that the strategy llm asks a language model in a game. A match asks the same
+with its own position and history. The text of --llm-prompt, or of prompt_file, precedes it as the message of
+the system.`,
+		Example:   examples("Print the question of Tic-Tac-Toe", "evenodd schema prompt tic_tac_toe"),
+		ValidArgs: games().Types(),
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) != 1 {
+				return usage("schema prompt takes one game: %s", protocol.OrList(games().Types()))
+			}
+			if _, err := games().Game(args[0]); err != nil {
+				return usage("%w%s", err, protocol.DidYouMean(args[0], games().Types()))
+			}
+			return nil
+		},
+		RunE: func(_ *cobra.Command, args []string) error {
+			game, _ := games().Game(args[0]) // Args has checked it
+			var text printout
+			for line := range strings.Lines(external.ExamplePrompt(game)) {
+				text.line("%s", strings.TrimSuffix(line, "\n"))
+			}
+			return text.print(s.out)
+		},
+	}
 }
 
 // arguments checks the type and the flags.

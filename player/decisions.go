@@ -82,7 +82,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 		key += "/" + question
 	}
 	id := p.ID()
-	v.MatchID, v.PlayerID, v.OpponentID = m.id, id, m.opponent
+	v.MatchID, v.PlayerID, v.OpponentID, v.Earlier = m.id, id, m.opponent, m.answered
 	v.Random, v.Recent, v.Memory = p.options.Random(id, key), p.recent, p.memory
 	p.mu.Lock()
 	v.Table = p.table
@@ -97,6 +97,9 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	}
 	if len(m.decided) == maxDecisions {
 		m.decided = m.decided[1:]
+	}
+	if v.Context != nil && len(m.answered) < maxDecisions { // in a game of one turn nobody needs it
+		m.answered = append(m.answered, strategy.Answered{Options: v.Options, Context: v.Context, Choice: choice})
 	}
 	d := decision{question, choice, m.fallback}
 	m.decided = append(m.decided, d)

@@ -113,6 +113,7 @@ type match struct {
 	deciding sync.Mutex // held while the strategy decides in this match
 	fallback bool       // of the decision that is being made; deciding guards it
 	decided  []decision // the last decisions
+	answered []strategy.Answered
 }
 
 // newMatch returns a match with the player's part in the draw.

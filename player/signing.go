@@ -1,6 +1,7 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"slices"
@@ -35,6 +36,7 @@ type answer struct {
 // that was asked before gets its first answer, whatever else has changed in it.
 func (p *Player) answer(ctx context.Context, m *match, question string, v strategy.View,
 	q *protocol.SignatureRequest) (answer, error) {
+	v.Moves, v.Role = q.Moves, cmp.Or(q.RoleInMatch, m.role)
 	if !q.Sign || p.SigningKey() == nil {
 		d, err := p.choose(ctx, m, question, v)
 		return answer{d.choice, protocol.MoveProof{Entropy: m.revealed(), Fallback: d.fallback}}, err

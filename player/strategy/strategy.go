@@ -27,7 +27,15 @@ type View struct {
 	RoundID    int
 	PlayerID   string
 	OpponentID string
+	Role       string     // of the player in this match, as in GAME_INVITATION; "" if unknown
 	Random     *rand.Rand // of this decision alone
+
+	// Moves are the moves of earlier turns of this match, if the question names them: in a league that
+	// signs. Read only.
+	Moves []protocol.PlayerMove
+	// Earlier are the questions for a move that the player has answered in this match since its last
+	// start, oldest first. Read only.
+	Earlier []Answered
 
 	// Within is the time until the referee's deadline; 0 if unknown.
 	Within time.Duration
@@ -43,6 +51,13 @@ type View struct {
 	// Table holds the first rows of the table after the last completed round, 100 at
 	// most; nil before that. Read only.
 	Table []protocol.StandingRow
+}
+
+// An Answered is an earlier question of a match, with the answer.
+type Answered struct {
+	Options []string
+	Context map[string]any
+	Choice  string
 }
 
 // FellBack notes that the choice is a fallback.

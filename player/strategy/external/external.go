@@ -14,6 +14,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
+	"evenodd/rules"
 )
 
 // Tools configure external strategies.
@@ -23,6 +24,8 @@ type Tools struct {
 	Timeout time.Duration
 	LLM     LLM
 	MCP     MCP
+	// Games are those that a model is told the rules and the board of.
+	Games rules.Registry
 	// Programs configures the programs of exec and of an MCP server with a command.
 	Programs Programs
 	// Hosted tells that an MCP server shows the questions of the strategy mcp-host.

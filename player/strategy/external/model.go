@@ -1,6 +1,7 @@
 package external
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,17 +9,18 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/sashabaranov/go-openai"
 
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
+	"evenodd/rules"
 )
 
 // LLM configures the language model.
@@ -26,6 +28,9 @@ type LLM struct {
 	URL   string // of an endpoint with OpenAI's API, with the version: http://localhost:11434/v1
 	Model string
 	Key   string // "" for none; never logged
+	// KeyHint says where the user sets the key: "EVENODD_LLM_KEY or OPENAI_API_KEY". It stands in the
+	// error of an endpoint that demands a key, if there is none.
+	KeyHint string
 	// Prompt is the text that precedes each question, as the message of the system; "" for none.
 	Prompt string
 
@@ -55,6 +60,7 @@ const retryPause = 500 * time.Millisecond
 const (
 	maxReply   = 1 << 20
 	maxRefusal = 4 << 10
+	maxAnswer  = 2 << 10 // that the model gets back when it is asked again
 )
 
 // A model decides with a language model. Its fallback is a random choice.
@@ -62,6 +68,7 @@ type model struct {
 	*timely
 
 	llm    LLM
+	games  rules.Registry
 	client *openai.Client
 	http   *http.Client
 
@@ -78,7 +85,7 @@ func newModel(t Tools) (*model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := &model{timely: base, llm: t.LLM}
+	m := &model{timely: base, llm: t.LLM, games: t.Games}
 	transport := t.LLM.Transport
 	if transport == nil { // with separate connections, which Close ends
 		transport = &http.Transport{Proxy: http.ProxyFromEnvironment, ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute}
@@ -94,24 +101,62 @@ func newModel(t Tools) (*model, error) {
 	return m, nil
 }
 
-// Choose asks the model.
+// Choose asks the model. After an answer without a legal choice it asks once more, with the reason.
 func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 	return m.choose(ctx, v, func(ctx context.Context, _ time.Duration) (choice string, err error) {
 		began := time.Now()
-		answer, usage, err := m.ask(ctx, prompt(v))
-		if err == nil {
-			choice, err = chosen(answer, v.Options)
-		}
+		choice, err = m.converse(ctx, &v)
 		m.mu.Lock()
-		m.asked, m.answered = m.asked+usage.PromptTokens, m.answered+usage.CompletionTokens
 		m.took = append(m.took[max(0, len(m.took)-maxTimes+1):], time.Since(began))
 		m.mu.Unlock()
 		if err != nil {
-			err = &strategy.FailedError{Cause: protocol.Clip(m.withoutKey(causeOf(err)), maxCause),
-				Err: errors.New(protocol.Clip(m.withoutKey(err.Error()), maxLogged))}
+			err = &strategy.FailedError{Cause: protocol.Clip(m.withoutKey(causeOf(err)), maxCause), Err: &quotedError{
+				text: protocol.Clip(m.withoutKey(err.Error()), maxLogged), cause: err}}
 		}
 		return choice, err
 	})
+}
+
+// A quotedError is an error whose text is fit for people: short, and without the key.
+type quotedError struct {
+	text  string
+	cause error
+}
+
+func (e *quotedError) Error() string { return e.text }
+func (e *quotedError) Unwrap() error { return e.cause }
+
+// converse asks for a choice, and asks once more if the answer has no legal one and there is time for as
+// long an answer again.
+func (m *model) converse(ctx context.Context, v *strategy.View) (string, error) {
+	messages := []openai.ChatCompletionMessage{
+		{Role: openai.ChatMessageRoleSystem, Content: m.llm.Prompt},
+		{Role: openai.ChatMessageRoleUser, Content: promptFor(m.games, v)},
+	}
+	if m.llm.Prompt == "" {
+		messages = messages[1:]
+	}
+	began := time.Now()
+	answer, err := m.ask(ctx, messages)
+	if err != nil {
+		return "", err
+	}
+	choice, refused := chosen(answer, v.Options)
+	if refused == nil {
+		return choice, nil
+	}
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Since(began) {
+		return "", refused
+	}
+	m.log.Debug().Str("error", protocol.Clip(m.withoutKey(refused.Error()), maxLogged)).Str("match_id", v.MatchID).
+		Str("event_type", "ASKING_THE_LANGUAGE_MODEL_AGAIN").Msg("asking the language model again for a legal choice")
+	answer, err = m.ask(ctx, append(messages,
+		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: protocol.Clip(answer, maxAnswer)},
+		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: promptAgain(refused, v.Options)}))
+	if err != nil { // the first answer says more than the failure of the second question
+		return "", refused
+	}
+	return chosen(answer, v.Options)
 }
 
 // withoutKey returns a text without the key, which some endpoints quote.
@@ -122,25 +167,27 @@ func (m *model) withoutKey(text string) string {
 	return strings.ToValidUTF8(text, "�")
 }
 
-// ask sends the question. It retries once after a temporary failure, if there is time.
-func (m *model) ask(ctx context.Context, question string) (answer string, usage openai.Usage, err error) {
-	request := openai.ChatCompletionRequest{Model: m.llm.Model, Messages: []openai.ChatCompletionMessage{
-		{Role: openai.ChatMessageRoleSystem, Content: m.llm.Prompt}, {Role: openai.ChatMessageRoleUser, Content: question},
-	}}
-	if m.llm.Prompt == "" {
-		request.Messages = request.Messages[1:]
-	}
+// ask sends messages and returns the answer. It retries once after a temporary failure, if there is time.
+func (m *model) ask(ctx context.Context, messages []openai.ChatCompletionMessage) (string, error) {
+	request := openai.ChatCompletionRequest{Model: m.llm.Model, Messages: messages}
 	for again := false; ; again = true {
 		r, err := m.client.CreateChatCompletion(ctx, request)
+		m.mu.Lock()
+		m.asked, m.answered = m.asked+r.Usage.PromptTokens, m.answered+r.Usage.CompletionTokens
+		m.mu.Unlock()
 		if err == nil && len(r.Choices) > 0 {
-			return r.Choices[0].Message.Content, r.Usage, nil
+			return r.Choices[0].Message.Content, nil
 		}
 		if err == nil {
-			return "", r.Usage, errors.New("the endpoint answered without a choice")
+			return "", errors.New("the endpoint answered without a choice")
+		}
+		refused, ok := errors.AsType[*refusedError](err)
+		if ok && m.llm.Key == "" && refused.wantsKey() {
+			refused.hint = "no key is set: set " + cmp.Or(m.llm.KeyHint, "the key of this API")
 		}
 		pause, temporary := transient(ctx, err)
 		if again || !temporary || wait(ctx, pause) != nil {
-			return "", r.Usage, err
+			return "", err
 		}
 		m.log.Debug().Str("error", protocol.Clip(m.withoutKey(err.Error()), maxLogged)).
 			Str("event_type", "ASKING_THE_LANGUAGE_MODEL_ONCE_MORE").Msg("retrying the call of the language model")
@@ -202,20 +249,28 @@ func (m *model) quantile(percent int) time.Duration {
 	return sorted[(len(sorted)*percent+99)/100-1].Round(time.Millisecond)
 }
 
-// A refusedError is an HTTP status other than 200.
+// A refusedError is a response that is not that of the API: an HTTP status other than 200, an error of
+// the API with status 200, or a page.
 type refusedError struct {
 	status int
 	host   string        // that answered
 	after  time.Duration // before a retry
-	body   string
+	said   string        // the API's own error; "" for none
+	hint   string        // what to do; "" for nothing
 }
 
 func (e *refusedError) Error() string {
-	return fmt.Sprintf("%s answered HTTP %d %s: %s", e.host, e.status, http.StatusText(e.status), e.body)
+	parts := []string{fmt.Sprintf("%s answered HTTP %d %s", e.host, e.status, http.StatusText(e.status)), e.said, e.hint}
+	return strings.Join(protocol.Select(parts, func(part string) bool { return part != "" }), ": ")
 }
 
-// bounded is an HTTP client that limits the size of a response, and returns an error for
-// any status but 200. The library does neither.
+// wantsKey tells whether the endpoint refuses callers without a key.
+func (e *refusedError) wantsKey() bool {
+	return e.status == http.StatusUnauthorized || e.status == http.StatusForbidden
+}
+
+// bounded is an HTTP client that limits the size of a response, and returns an error for any response
+// that is not one of the API. The library does neither.
 type bounded struct{ client *http.Client }
 
 // Do sends a request.
@@ -224,108 +279,69 @@ func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
+	defer func() { _ = reply.Body.Close() }() // an error loses no data
+	e := &refusedError{status: reply.StatusCode, host: r.URL.Host, after: retryPause}
 	if reply.StatusCode != http.StatusOK {
-		defer func() { _ = reply.Body.Close() }() // an error loses no data
 		text, _ := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
-		e := &refusedError{status: reply.StatusCode, host: r.URL.Host, after: retryPause, body: string(text)}
+		e.said = saidIn(text)
 		if s, err := strconv.Atoi(reply.Header.Get("Retry-After")); err == nil && s >= 0 {
 			e.after = time.Duration(min(s, 3600)) * time.Second
 		}
 		return nil, e
 	}
-	reply.Body = http.MaxBytesReader(nil, reply.Body, maxReply)
+	text, err := io.ReadAll(http.MaxBytesReader(nil, reply.Body, maxReply))
+	if err != nil {
+		return nil, err
+	}
+	if e.said = errorIn(text); e.said != "" {
+		return nil, e
+	}
+	reply.Body = io.NopCloser(bytes.NewReader(text))
 	return reply, nil
 }
 
-// promptHistory is the number of finished matches in a prompt.
-const promptHistory = 10
+// pageInstead is what a page says instead of an answer of the API.
+const pageInstead = "an HTML page, not the API: is the URL right?"
 
-// maxSituation is the largest position in a prompt, in bytes.
-const maxSituation = 8 << 10
+// maxSaid is how much of an error of the API is quoted, in bytes.
+const maxSaid = 200
 
-// prompt returns the question to a model, with the player's knowledge.
-func prompt(v strategy.View) string {
-	var b strings.Builder
-	say := func(format string, args ...any) { _, _ = fmt.Fprintf(&b, format, args...) } // writing to a builder never fails
-	if v.GameType == "even_odd" {
-		say("You are playing Even/Odd game.\n")
-	} else {
-		say("You are playing %s game. Your move: %s.\n", v.GameType, v.MoveType)
-		if situation, err := json.Marshal(v.Context, json.Deterministic(true)); err == nil && len(v.Context) > 0 &&
-			len(situation) <= maxSituation {
-			say("The position: %s\n", situation)
-		}
-	}
-	say("Choose %s.\n", protocol.OrList(protocol.Each(v.Options, strconv.Quote)))
-	if even, odd := v.Memory().Drawn("even"), v.Memory().Drawn("odd"); even+odd > 0 {
-		say("Previous results: even won %s, odd won %s.\n", protocol.Counted(even, "time"), protocol.Counted(odd, "time"))
-	}
-	if last := v.Memory().Last(v.OpponentID); last != "" {
-		counts := protocol.Each(v.Options, func(o string) string {
-			return fmt.Sprintf("%q %s", o, protocol.Counted(v.Memory().Chose(v.OpponentID, o), "time"))
-		})
-		say("Your opponent, or others like it, chose %s, last %q.\n", strings.Join(counts, ", "), last)
-	}
-	if v.Recent != nil {
-		for i, m := range v.Recent(promptHistory) {
-			if i == 0 {
-				say("Your last matches, the oldest first (your choice, the opponent's, the number, the result):\n")
-			}
-			say("- %s, %s, %d, %s\n", cmp.Or(m.MyChoice, "none"), cmp.Or(m.OpponentChoice, "none"), m.DrawnNumber, m.Result)
-		}
-	}
-	sayRank(say, v, "You are", v.PlayerID)
-	sayRank(say, v, "Your opponent is", v.OpponentID)
-	say("Your choice (one word only):")
-	return b.String()
+// saidIn returns what a refusal says: the API's own error, or the text.
+func saidIn(body []byte) string {
+	return cmp.Or(errorIn(body), protocol.Clip(strings.TrimSpace(string(body)), maxSaid))
 }
 
-// sayRank adds the rank of a player.
-func sayRank(say func(string, ...any), v strategy.View, who, playerID string) {
-	for i := range v.Table {
-		if r := &v.Table[i]; r.PlayerID == playerID {
-			say("%s number %d of the table with %s.\n", who, r.ShownRank(), protocol.Counted(r.Points, "point"))
-			return
+// errorIn returns the error of a response of the API, in the forms that servers have; "" for none.
+func errorIn(body []byte) string {
+	if bytes.HasPrefix(bytes.TrimSpace(body), []byte("<")) {
+		return pageInstead
+	}
+	var response struct {
+		Choices []jsontext.Value `json:"choices"`
+		Error   jsontext.Value   `json:"error"`
+		Message jsontext.Value   `json:"message"`
+		Detail  jsontext.Value   `json:"detail"`
+	}
+	if json.Unmarshal(body, &response) != nil || len(response.Choices) > 0 {
+		return ""
+	}
+	for _, value := range []jsontext.Value{response.Error, response.Message, response.Detail} {
+		var nested struct {
+			Message string `json:"message"`
+		}
+		var text string
+		switch value.Kind() {
+		case '"':
+			_ = json.Unmarshal(value, &text)
+		case '{':
+			_ = json.Unmarshal(value, &nested)
+			text = cmp.Or(nested.Message, string(value))
+		case '[':
+			text = string(value)
+		}
+		if text = strings.TrimSpace(text); text != "" {
+			return protocol.Clip(text, maxSaid)
 		}
 	}
-}
-
-// chosen returns the option that an answer names: the only one in the text, or the only
-// one in its last line or in its last sentence. An ambiguous answer is an error, because
-// a guess would be a random choice.
-func chosen(answer string, options []string) (string, error) {
-	if _, after, thought := strings.Cut(answer, "</think>"); thought {
-		answer = after // the reasoning is not the choice
-	}
-	for _, part := range []string{answer, lastLine().FindString(answer), lastSentence().FindString(answer)} {
-		if named := optionsIn(part, options); len(named) == 1 {
-			return named[0], nil
-		}
-	}
-	number := "several options"
-	if len(optionsIn(answer, options)) == 0 {
-		number = "no option"
-	}
-	return "", fmt.Errorf("the model named %s: %q", number, protocol.Clip(strings.TrimSpace(answer), 200))
-}
-
-// inWord is the pattern of the characters of words, between brackets.
-const inWord = `\pL\p{Nd}_`
-
-// These match a text from the beginning of its last line, or of its last sentence, that contains a word.
-var (
-	lastLine     = protocol.Pattern(`[^\n]*[` + inWord + `][^` + inWord + `]*$`)
-	lastSentence = protocol.Pattern(`[^.!?\n]*[` + inWord + `][^` + inWord + `]*$`)
-)
-
-// optionsIn returns the options that a text contains as whole words.
-func optionsIn(text string, options []string) (named []string) {
-	const boundary = `[^` + inWord + `]`
-	for _, o := range options {
-		word, err := regexp.Compile(`(?i)(^|` + boundary + `)` + regexp.QuoteMeta(o) + `(` + boundary + `|$)`)
-		if err == nil && o != "" && word.MatchString(text) {
-			named = append(named, o)
-		}
-	}
-	return named
+	return ""
 }

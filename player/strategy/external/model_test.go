@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/player/strategy"
+	"evenodd/rules/evenodd"
 )
 
 const key = "sk-of-the-tests"
@@ -101,11 +102,18 @@ func TestModel(t *testing.T) {
 	}{
 		{"a word", []http.HandlerFunc{says("odd")}, "odd", 1, `"choice":"odd"`},
 		{"a sentence", []http.HandlerFunc{says("Let me think.\n\nThe draws are independent, so I will go with **Odd**.")}, "odd", 1, `"choice":"odd"`},
-		{"several options", []http.HandlerFunc{says("Either even or odd will do.")}, "", 1, "the model named several options"},
-		{"no option", []http.HandlerFunc{says("As a language model I do not gamble.")}, "", 1, "the model named no option"},
-		{"an empty reply", []http.HandlerFunc{says("")}, "", 1, "the model named no option"},
+		{"several options, twice", []http.HandlerFunc{says("Either even or odd will do.")}, "", 2, "the model named several options"},
+		{"no option, twice", []http.HandlerFunc{says("As a language model I do not gamble.")}, "", 2, "the model named no option"},
+		{"an empty reply, twice", []http.HandlerFunc{says("")}, "", 2, "the model named no option"},
+		{"no option, once", []http.HandlerFunc{says("Neither."), says("odd")}, "odd", 2, "asking the language model again"},
+		{"an illegal choice, then trouble", []http.HandlerFunc{says(`{"choice":"zero"}`), raw(500, "")}, "", 3,
+			`the model chose \"zero\", which is not a legal choice`},
 		{"no choices", []http.HandlerFunc{raw(200, `{"choices":[]}`)}, "", 1, "without a choice"},
-		{"HTML", []http.HandlerFunc{raw(200, "<html>It works!</html>")}, "", 1, "invalid character"},
+		{"HTML", []http.HandlerFunc{raw(200, " <html>It works!</html>")}, "", 1, "an HTML page, not the API: is the URL right?"},
+		{"HTML that is not there", []http.HandlerFunc{raw(404, "<!DOCTYPE html>"+strings.Repeat(" ", 9000))}, "", 1,
+			"HTTP 404 Not Found: an HTML page, not the API: is the URL right?"},
+		{"an error with status 200", []http.HandlerFunc{raw(200, `{"error":{"message":"no credit"}}`)}, "", 1, "HTTP 200 OK: no credit"},
+		{"a long error", []http.HandlerFunc{raw(400, `{"error":"`+strings.Repeat("x", 500)+`"}`)}, "", 1, strings.Repeat("x", 190)},
 		{"rate limited, once", []http.HandlerFunc{busy(429, "0"), says("odd")}, "odd", 2, "retrying the call of the language model"},
 		{"rate limited for a minute", []http.HandlerFunc{busy(429, "60")}, "", 1, "HTTP 429"},
 		{"rate limited twice", []http.HandlerFunc{busy(429, "0")}, "", 2, "HTTP 429"},
@@ -154,22 +162,24 @@ func chance(t *testing.T) string {
 
 func TestAccountOfAModel(t *testing.T) {
 	t.Parallel()
-	e := serving(t, says("odd"), says("who knows"), says("even"))
+	e := serving(t, says("who knows"), says("I do not"), says("even"))
 	m, logged := newTestModel(t, LLM{URL: e.URL + "/v1/", Model: "llama3.2", Key: key}, 0)
+	_, err := m.Choose(t.Context(), view("R1M1"))
+	require.NoError(t, err)
 	var choosing sync.WaitGroup
-	for range 3 {
+	for range 2 {
 		choosing.Go(func() {
 			_, err := m.Choose(context.Background(), view("R1M1"))
 			assert.NoError(t, err)
 		})
 	}
 	choosing.Wait()
-	assert.Regexp(t, `^llm: 3 questions, 1 answered by the fallback strategy random; llama3\.2: 120 tokens asked, 6 answered, median [\d.]+m?s$`, m.Account())
+	assert.Regexp(t, `^llm: 3 questions, 1 answered by the fallback strategy random; llama3\.2: 160 tokens asked, 8 answered, median [\d.]+m?s$`, m.Account())
 	m.Close()
 	assert.Contains(t, logged.String(), `"account":"llm: 3 questions, 1 answered`)
 	v := view("R1M1")
 	v.Options = nil
-	_, err := m.Choose(t.Context(), v)
+	_, err = m.Choose(t.Context(), v)
 	assert.EqualError(t, err, "llm: no move to choose from")
 }
 
@@ -223,83 +233,104 @@ func TestModelAnswersBeforeTheDeadline(t *testing.T) {
 	}
 }
 
-func TestPrompt(t *testing.T) {
-	v := view("R3M1")
-	assert.Equal(t, `You are playing Even/Odd game.
-Choose "even" or "odd".
-Your choice (one word only):`, prompt(v))
-
-	v = documented()
-	v.Memory().Remember("P04", "even", "odd")
-	assert.Equal(t, `You are playing Even/Odd game.
-Choose "even" or "odd".
-Previous results: even won 1 time, odd won 1 time.
-Your opponent, or others like it, chose "even" 1 time, "odd" 0 times, last "even".
-Your last matches, the oldest first (your choice, the opponent's, the number, the result):
-- even, odd, 4, WIN
-- odd, none, 0, TECHNICAL_WIN
-You are number 1 of the table with 6 points.
-Your opponent is number 2 of the table with 3 points.
-Your choice (one word only):`, prompt(v))
-
-	v = view("R1M1")
-	v.GameType, v.MoveType, v.Options = "tic_tac_toe", "mark", []string{"0", "4", "8"}
-	v.Context = map[string]any{"board": "X..O.X..."}
-	assert.Equal(t, `You are playing tic_tac_toe game. Your move: mark.
-The position: {"board":"X..O.X..."}
-Choose "0", "4" or "8".
-Your choice (one word only):`, prompt(v))
-	v.Options, v.Context = []string{"pass"}, map[string]any{"board": strings.Repeat("x", maxSituation)}
-	assert.Equal(t, `You are playing tic_tac_toe game. Your move: mark.
-Choose "pass".
-Your choice (one word only):`, prompt(v))
+// promptsOf returns the messages of each request, as "role: text".
+func promptsOf(t *testing.T, answers ...string) (url string, prompts func() [][]string) {
+	t.Helper()
+	var all [][]string
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		var request struct {
+			Messages []struct{ Role, Content string }
+		}
+		assert.NoError(t, json.NewDecoder(r.Body).Decode(&request))
+		var messages []string
+		for _, m := range request.Messages {
+			messages = append(messages, m.Role+": "+m.Content)
+		}
+		all = append(all, messages)
+		_, _ = io.WriteString(w, replyOf(answers[min(len(all), len(answers))-1]))
+	}))
+	t.Cleanup(server.Close)
+	return server.URL + "/v1", func() [][]string { return all }
 }
 
-func TestChosenOption(t *testing.T) {
-	parities, cells := []string{"even", "odd"}, []string{"0", "4", "8", "10"}
+func TestModelIsAskedAgainWithTheReason(t *testing.T) {
+	t.Parallel()
+	url, prompts := promptsOf(t, `I take {"choice": "seven"}`, `{"choice": "odd"}`)
+	m, _ := newTestModel(t, LLM{URL: url, Model: "m", Prompt: "Be brief."}, time.Minute)
+	choice, err := m.Choose(t.Context(), view("R1M1"))
+	require.NoError(t, err)
+	assert.Equal(t, "odd", choice)
+	asked := prompts()
+	require.Len(t, asked, 2)
+	assert.Equal(t, asked[0], asked[1][:2], "the first question again")
+	assert.Equal(t, []string{
+		`assistant: I take {"choice": "seven"}`,
+		"user: Your answer does not count: the model chose \"seven\", which is not a legal choice. Choose \"even\" or \"odd\".\n" +
+			"Answer with JSON alone, with one of these options: {\"choice\": \"…\"}",
+	}, asked[1][2:])
+	assert.Equal(t, 1, m.Totals().Questions)
+	assert.Zero(t, m.Totals().Failed)
+}
+
+// A slowNetwork answers after a pause without a legal choice.
+type slowNetwork struct {
+	takes time.Duration
+	asked int
+}
+
+func (s *slowNetwork) RoundTrip(r *http.Request) (*http.Response, error) {
+	s.asked++
+	if err := wait(r.Context(), s.takes); err != nil {
+		return nil, err
+	}
+	return &http.Response{StatusCode: http.StatusOK, Request: r, Body: io.NopCloser(strings.NewReader(replyOf("neither")))}, nil
+}
+
+func TestModelIsAskedAgainOnlyIfThereIsTime(t *testing.T) {
 	for _, tt := range []struct {
-		answer  string
-		options []string
-		want    string // "" for nothing
+		name         string
+		takes, limit time.Duration
+		asked        int
 	}{
-		{"even", parities, "even"},
-		{" Odd.\n", parities, "odd"},
-		{"**EVEN**", parities, "even"},
-		{`"even"`, parities, "even"},
-		{`{"choice": "odd"}`, parities, "odd"},
-		{"I choose odd because odd numbers are odd.", parities, "odd"},
-		{"Even or odd? I will take odd.", parities, "odd"},
-		{"Even won 3 times and odd won 2 times.\n\nMy choice: even", parities, "even"},
-		{"Odd might do.\nEven might do.\n---\n", parities, "even"},
-		{"<think>odd, no, even, no, odd</think>\neven", parities, "even"},
-		{"even</think>", parities, ""},
-		{"even, not odd", parities, ""},
-		{"Both even and odd are as likely.", parities, ""},
-		{"The odds are uneven; seventeen evenings.", parities, ""},
-		{"", parities, ""},
-		{"even_odd", parities, ""},
-		{"İeven odd", parities, "odd"},
-		{"4", cells, "4"},
-		{"I take cell 10.", cells, "10"},
-		{"cell 14 or 48", cells, ""},
-		{"pass the turn", []string{"pass", "pass the turn"}, ""},
-		{"\xff\xfe even \xff", parities, "even"},
+		{"less than half the time", 4 * time.Second, 10 * time.Second, 2},
+		{"more than half the time", 6 * time.Second, 10 * time.Second, 1},
 	} {
-		t.Run(tt.answer, func(t *testing.T) {
-			got, err := chosen(tt.answer, tt.options)
-			assert.Equal(t, tt.want, got)
-			assert.Equal(t, tt.want == "", err != nil)
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := &slowNetwork{takes: tt.takes}
+				m, _ := newTestModel(t, LLM{URL: "http://model/v1", Model: "m", Transport: network}, tt.limit)
+				_, err := m.Choose(t.Context(), view("R1M1"))
+				require.NoError(t, err)
+				assert.Equal(t, tt.asked, network.asked)
+				assert.Equal(t, 1, m.Totals().Failed)
+			})
 		})
 	}
 }
 
-func FuzzWhatAModelMeans(f *testing.F) {
-	f.Add("I choose odd", "even", "odd")
-	f.Add("İ\xff", "i", "")
-	f.Fuzz(func(t *testing.T, answer, one, two string) {
-		choice, err := chosen(answer, []string{one, two})
-		if err == nil {
-			assert.Contains(t, []string{one, two}, choice)
-		}
-	})
+func TestTryQuotesTheErrorOfTheAPI(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, key string
+		status    int
+		body      string
+		want      string
+	}{
+		{"a wrong key", key, 401, `{"error":{"message":"Incorrect API key provided: ` + key + `"}}`,
+			`HTTP 401 Unauthorized: Incorrect API key provided: (the key)`},
+		{"no key", "", 401, `{"error":{"message":"You did not provide an API key."}}`,
+			`HTTP 401 Unauthorized: You did not provide an API key.: no key is set: set MY_KEY`},
+		{"no key, no words", "", 403, ``, `HTTP 403 Forbidden: no key is set: set MY_KEY`},
+		{"a page", key, 200, `<html>`, `an HTML page, not the API: is the URL right?`},
+		{"no model", key, 404, `{"detail":"model m not found, try pulling it first"}`, `HTTP 404 Not Found: model m not found, try pulling it first`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			e := httptest.NewServer(raw(tt.status, tt.body))
+			t.Cleanup(e.Close)
+			err := Try(t.Context(), Model, Tools{LLM: LLM{URL: e.URL + "/v1", Model: "m", Key: tt.key, KeyHint: "MY_KEY"}}, evenodd.Game{})
+			require.ErrorContains(t, err, tt.want)
+			assert.NotContains(t, err.Error(), key)
+		})
+	}
 }

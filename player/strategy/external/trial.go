@@ -22,8 +22,7 @@ const triedMatch = "preflight"
 func Tried(name string) bool { return Runs(name) || name == Model || name == Asked }
 
 // Try asks a strategy the first question of a game, in a process or a session of its own, which
-// then ends. It returns the cause of a failure. A model has failed if two answers are of no use,
-// because it may answer differently each time.
+// then ends. It returns the cause of a failure, with the API's own error for a model.
 func Try(ctx context.Context, name string, t Tools, game rules.Game) error {
 	t.trial, t.Log = true, zerolog.Nop()
 	s, err := Open(name, t, game.Info().Type)
@@ -33,16 +32,12 @@ func Try(ctx context.Context, name string, t Tools, game rules.Game) error {
 	defer Close(s)
 	start := game.Start()
 	q := start.Ask(start.ToMove()[0])
-	for tries := uint64(1); ; tries++ {
-		_, err = s.Choose(ctx, strategy.View{
-			GameType: game.Info().Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,
-			MatchID: triedMatch, RoundID: 1, PlayerID: "P01", OpponentID: "P02", Memory: strategy.NewMemory,
-			Random: rand.New(rand.NewPCG(0, tries)), //nolint:gosec // that of no match
-		})
-		if err == nil || ctx.Err() != nil || name != Model || tries == 2 {
-			return tried(err)
-		}
-	}
+	_, err = s.Choose(ctx, strategy.View{
+		GameType: game.Info().Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,
+		MatchID: triedMatch, RoundID: 1, PlayerID: "P01", OpponentID: "P02", Role: protocol.RolePlayerA,
+		Memory: strategy.NewMemory, Random: rand.New(rand.NewPCG(0, 1)), //nolint:gosec // that of no match
+	})
+	return tried(err)
 }
 
 // tried returns an error with the cause, and with what the program said last.
@@ -50,6 +45,9 @@ func tried(err error) error {
 	failed, ok := errors.AsType[*strategy.FailedError](err)
 	if !ok {
 		return err
+	}
+	if refused, ok := errors.AsType[*refusedError](err); ok && refused.said+refused.hint != "" {
+		return failed.Err // has no key
 	}
 	said := ""
 	if ended, ok := errors.AsType[*endedError](err); ok {
@@ -74,7 +72,11 @@ func causeOf(err error) string {
 	case errors.As(err, &ended):
 		return ended.Text
 	case errors.As(err, &refused):
-		return fmt.Sprintf("HTTP %d from %s", refused.status, refused.host)
+		text := fmt.Sprintf("HTTP %d from %s", refused.status, refused.host)
+		if refused.said == pageInstead {
+			text += ": " + pageInstead
+		}
+		return text
 	case errors.Is(err, context.DeadlineExceeded):
 		return "no answer in time"
 	case errors.Is(err, fs.ErrNotExist):

@@ -1,0 +1,273 @@
+package external
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/player/strategy"
+	"evenodd/rules"
+)
+
+// The limits of a prompt.
+const (
+	promptHistory = 10      // finished matches
+	maxSituation  = 8 << 10 // bytes of a position in JSON
+)
+
+// A prompt is a question to a model while it is written.
+type prompt struct {
+	strings.Builder
+
+	v    *strategy.View
+	game rules.Game // nil for one that this program does not know
+	info rules.Info
+	side rules.Side // NoSide if unknown
+}
+
+func (p *prompt) say(format string, args ...any) {
+	_, _ = fmt.Fprintf(p, format, args...) // writing to a builder never fails
+}
+
+// promptFor returns the question to a model: what a person would need to choose a move.
+func promptFor(games rules.Registry, v *strategy.View) string {
+	p := &prompt{v: v, side: rules.NoSide, info: rules.Info{DisplayName: v.GameType}}
+	if game, err := games.Game(v.GameType); err == nil {
+		p.game, p.info = game, game.Info()
+	}
+	switch v.Role {
+	case protocol.RolePlayerA:
+		p.side = rules.SideA
+	case protocol.RolePlayerB:
+		p.side = rules.SideB
+	}
+	p.situation()
+	p.experience()
+	p.sayRank("You are", v.PlayerID)
+	p.sayRank("Your opponent is", v.OpponentID)
+	p.say("\n%s", answerForm(v.Options, p.info))
+	return p.String()
+}
+
+// promptAgain asks again after an answer without a legal choice.
+func promptAgain(refused error, options []string) string {
+	return fmt.Sprintf("Your answer does not count: %v. %s", refused, answerForm(options, rules.Info{}))
+}
+
+// answerForm says what may be answered, and how.
+func answerForm(options []string, info rules.Info) string {
+	quoted := protocol.OrList(protocol.Each(options, strconv.Quote))
+	if info.MoveWord != "" {
+		quoted = "a " + info.MoveWord + ": " + quoted
+	}
+	return fmt.Sprintf("Choose %s.\nAnswer with JSON alone, with one of these options: {\"choice\": \"…\"}", quoted)
+}
+
+// situation states the game, the side, the position and the moves of the match.
+func (p *prompt) situation() {
+	p.say("You play %s against %s.\n", p.info.DisplayName, p.v.OpponentID)
+	if p.game == nil {
+		p.say("Your move: %s.\n", p.v.MoveType)
+		p.sayContext()
+		return
+	}
+	usual := league.DefaultScoring().MatchPoints
+	p.say("Rules: %s\nUsually a win counts %s, a draw %d and a loss %d.\n", p.info.Rules,
+		protocol.Counted(usual.Win, "point"), usual.Draw, usual.Loss)
+	if p.side != rules.NoSide {
+		p.say("You are player %s.\n", [...]string{"A", "B"}[p.side])
+	}
+	if p.game.MaxTurns() == 1 {
+		return
+	}
+	var position rules.Position
+	var moves []rules.Move
+	if p.side != rules.NoSide {
+		position, moves = positionOf(p.game, p.side, p.v)
+	}
+	if position == nil {
+		p.sayContext()
+		return
+	}
+	p.sayBoard(position)
+	if len(moves) == 0 {
+		p.say("Nobody has moved yet.\n")
+		return
+	}
+	made := protocol.Each(moves, func(m rules.Move) string {
+		if m.Side == p.side {
+			return "you " + p.info.Say(m.Text)
+		}
+		return p.v.OpponentID + " " + p.info.Say(m.Text)
+	})
+	p.say("The moves so far: %s.\n", strings.Join(made, ", "))
+}
+
+// sayContext states a position that cannot be drawn.
+func (p *prompt) sayContext() {
+	text, err := json.Marshal(p.v.Context, json.Deterministic(true))
+	if err == nil && len(p.v.Context) > 0 && len(text) <= maxSituation {
+		p.say("The position: %s\n", text)
+	}
+}
+
+// sayBoard draws the board as people see it. An empty cell has the name of the option that fills it, unless
+// the board has names of its own.
+func (p *prompt) sayBoard(position rules.Position) {
+	before, ok := position.(rules.Drawer)
+	if !ok {
+		p.sayContext()
+		return
+	}
+	board := before.Draw(p.side)
+	named, mark := false, ""
+	for _, row := range board {
+		named = named || slices.ContainsFunc(row, func(cell string) bool { return slices.Contains(p.v.Options, cell) })
+	}
+	labelled := protocol.Each(board, slices.Clone[[]string])
+	for _, option := range p.v.Options {
+		row, column, text, one := filledBy(position, p.side, option, board)
+		if !one {
+			named = true
+			break
+		}
+		labelled[row][column], mark = option, text
+	}
+	words := "The board"
+	if !named {
+		board, words = labelled, "The board, with the numbers of the free cells"
+	}
+	if mark != "" {
+		words += "; your mark is " + mark
+	}
+	p.say("%s:\n", words)
+	for _, row := range board {
+		for _, cell := range row {
+			cell = cmp.Or(cell, "·")
+			p.say("%s%s", strings.Repeat(" ", max(1, 4-utf8.RuneCountInString(cell))), cell)
+		}
+		p.say("\n")
+	}
+}
+
+// filledBy returns the only empty cell that a move of a side fills, and with which text.
+func filledBy(position rules.Position, side rules.Side, move string, before [][]string) (row, column int, text string,
+	one bool) {
+	if sides := position.ToMove(); len(sides) != 1 || sides[0] != side || position.Check(side, move) != nil {
+		return 0, 0, "", false
+	}
+	var moves [2]string
+	moves[side] = move
+	after, ok := position.Play(moves).(rules.Drawer)
+	if !ok {
+		return 0, 0, "", false
+	}
+	changed := 0
+	for i, line := range after.Draw(side) {
+		for k, cell := range line {
+			if i < len(before) && k < len(before[i]) && cell != before[i][k] && before[i][k] == "" {
+				row, column, text, changed = i, k, cell, changed+1
+			}
+		}
+	}
+	return row, column, text, changed == 1
+}
+
+// experience states what the player knows from earlier matches.
+func (p *prompt) experience() {
+	v, single := p.v, p.game != nil && p.game.MaxTurns() == 1
+	if even, odd := v.Memory().Drawn("even"), v.Memory().Drawn("odd"); even+odd > 0 {
+		p.say("The numbers drawn so far: %d even, %d odd.\n", even, odd)
+	}
+	if last := v.Memory().Last(v.OpponentID); last != "" && single {
+		counts := protocol.Each(v.Options, func(o string) string {
+			return fmt.Sprintf("%q %s", o, protocol.Counted(v.Memory().Chose(v.OpponentID, o), "time"))
+		})
+		p.say("Your opponent, or others like it, chose %s, last %q.\n", strings.Join(counts, ", "), last)
+	}
+	if v.Recent == nil {
+		return
+	}
+	for i, m := range v.Recent(promptHistory) {
+		if i == 0 {
+			p.say("Your last matches, the oldest first:\n")
+		}
+		p.say("- Against %s: %s\n", m.OpponentID, p.resultOf(&m, single))
+	}
+}
+
+// resultOf returns a finished match in words.
+func (p *prompt) resultOf(m *protocol.PlayedMatch, single bool) string {
+	said := ""
+	if single && m.MyChoice != "" && m.OpponentChoice != "" {
+		said = fmt.Sprintf("you chose %s, it chose %s", p.info.Say(m.MyChoice), p.info.Say(m.OpponentChoice))
+		if m.DrawnNumber > 0 {
+			said += fmt.Sprintf(", the number was %d", m.DrawnNumber)
+		}
+		said += "; "
+	}
+	switch m.Result {
+	case "WIN":
+		return said + "you won."
+	case "LOSS":
+		return said + "you lost."
+	case "DRAW":
+		return said + "a draw."
+	case "TECHNICAL_WIN":
+		return "you won, because it made no valid move in time."
+	case "TECHNICAL_LOSS":
+		return "you lost, because you made no valid move in time."
+	}
+	return said + m.Result + "."
+}
+
+// sayRank states the rank of a player.
+func (p *prompt) sayRank(who, playerID string) {
+	for i := range p.v.Table {
+		if r := &p.v.Table[i]; r.PlayerID == playerID {
+			p.say("%s number %d of the table with %s.\n", who, r.ShownRank(), protocol.Counted(r.Points, "point"))
+			return
+		}
+	}
+}
+
+// ExamplePrompt returns an example of the question to a model in a game: after a few moves, if the game has
+// several turns, and after one earlier match.
+func ExamplePrompt(game rules.Game) string {
+	const me, opponent = "P01", "P02"
+	v := strategy.View{GameType: game.Info().Type, MatchID: "R2M1", RoundID: 2, PlayerID: me, OpponentID: opponent,
+		Memory: strategy.NewMemory, Role: protocol.RolePlayerA}
+	position := game.Start()
+	for turn := 0; turn < 4 && turn < game.MaxTurns()-1; turn++ {
+		var moves [2]string
+		for _, side := range position.ToMove() {
+			options := position.Ask(side).Options
+			moves[side] = options[(3*turn+1)%len(options)]
+			v.Moves = append(v.Moves, protocol.PlayerMove{PlayerID: []string{me, opponent}[side], Move: moves[side]})
+		}
+		position = position.Play(moves)
+	}
+	q := position.Ask(rules.SideA)
+	v.MoveType, v.Options, v.Context = q.MoveType, q.Options, q.Context
+	choices := game.Start().Ask(game.Start().ToMove()[0]).Options
+	v.Recent = func(int) []protocol.PlayedMatch {
+		m := protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P03", Result: "WIN", MyChoice: choices[0],
+			OpponentChoice: choices[len(choices)-1]}
+		if numbered, ok := game.(rules.Numbered); ok {
+			for n := 1; m.DrawnNumber == 0; n++ {
+				if numbered.JudgeNumber([2]string{m.MyChoice, m.OpponentChoice}, n).Winner == rules.SideA {
+					m.DrawnNumber = n
+				}
+			}
+		}
+		return []protocol.PlayedMatch{m}
+	}
+	return promptFor(rules.NewRegistry(game), &v)
+}

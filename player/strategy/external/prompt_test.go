@@ -1,0 +1,163 @@
+package external
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league/protocol"
+	"evenodd/player/strategy"
+	"evenodd/rules"
+	"evenodd/rules/connectfour"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/tictactoe"
+)
+
+func gamesOfTests() rules.Registry {
+	return rules.NewRegistry(evenodd.Game{}, tictactoe.Game{}, connectfour.Game{})
+}
+
+func TestPromptHasWhatThePlayerKnows(t *testing.T) {
+	v := documented()
+	v.Role = protocol.RolePlayerB
+	v.Memory().Remember("P04", "even", "odd")
+	assert.Equal(t, `You play Even/Odd against P04.
+Rules: `+evenodd.Game{}.Info().Rules+`
+Usually a win counts 3 points, a draw 1 and a loss 0.
+You are player B.
+The numbers drawn so far: 1 even, 1 odd.
+Your opponent, or others like it, chose "even" 1 time, "odd" 0 times, last "even".
+Your last matches, the oldest first:
+- Against P03: you chose even, it chose odd, the number was 4; you won.
+- Against P02: you won, because it made no valid move in time.
+You are number 1 of the table with 6 points.
+Your opponent is number 2 of the table with 3 points.
+
+Choose "even" or "odd".
+Answer with JSON alone, with one of these options: {"choice": "…"}`, promptFor(gamesOfTests(), &v))
+}
+
+func TestPromptOfAnUnknownGame(t *testing.T) {
+	v := view("R1M1")
+	v.GameType, v.MoveType, v.Options = "checkers", "move", []string{"a3-b4"}
+	v.Context = map[string]any{"board": "w.w"}
+	text := promptFor(gamesOfTests(), &v)
+	assert.Contains(t, text, "You play checkers against P02.\nYour move: move.\nThe position: {\"board\":\"w.w\"}\n")
+	v.Context = map[string]any{"board": strings.Repeat("x", maxSituation)}
+	assert.NotContains(t, promptFor(gamesOfTests(), &v), "The position")
+}
+
+// A question from the middle of a match, of which the player knows nothing but the question, has its position
+// in JSON.
+func TestPromptWithoutTheEarlierMoves(t *testing.T) {
+	v := view("R1M1")
+	v.GameType, v.Role, v.Options = tictactoe.Type, protocol.RolePlayerA, []string{"2", "3", "4", "5", "6", "7", "8"}
+	v.Context = map[string]any{"board": "XO.......", "mark": "X", "move_number": 3}
+	assert.Contains(t, promptFor(gamesOfTests(), &v), `The position: {"board":"XO.......","mark":"X","move_number":3}`)
+}
+
+// played returns a random match: for each question its view, with the position and the moves at that time.
+func played(t *testing.T, game rules.Game, seed uint64, wire, told bool) (views []strategy.View, positions []rules.Position,
+	moves [][]rules.Move) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 2))
+	ids := [2]string{"P01", "P02"}
+	var earlier [2][]strategy.Answered
+	var all []rules.Move
+	var named []protocol.PlayerMove
+	for p := game.Start(); len(p.ToMove()) > 0; {
+		var made [2]string
+		for _, side := range p.ToMove() {
+			q := p.Ask(side)
+			if wire { // numbers and lists are others after JSON
+				text, err := json.Marshal(q.Context)
+				require.NoError(t, err)
+				q.Context = nil
+				require.NoError(t, json.Unmarshal(text, &q.Context))
+			}
+			v := view("R1M1")
+			v.GameType, v.Options, v.Context, v.Earlier = game.Info().Type, q.Options, q.Context, earlier[side]
+			v.PlayerID, v.OpponentID = ids[side], ids[side.Other()]
+			v.Role = []string{protocol.RolePlayerA, protocol.RolePlayerB}[side]
+			if told {
+				v.Moves, v.Earlier = named, nil
+			}
+			views, positions, moves = append(views, v), append(positions, p), append(moves, all[:len(all):len(all)])
+			made[side] = q.Options[random.IntN(len(q.Options))]
+			earlier[side] = append(earlier[side], strategy.Answered{Options: q.Options, Context: q.Context, Choice: made[side]})
+		}
+		for _, side := range p.ToMove() {
+			all = append(all, rules.Move{Side: side, Text: made[side]})
+			named = append(named, protocol.PlayerMove{PlayerID: ids[side], Move: made[side]})
+		}
+		p = p.Play(made)
+	}
+	return views, positions, moves
+}
+
+func TestPositionAndMovesFollowFromTheQuestions(t *testing.T) {
+	for _, tt := range []struct {
+		name       string
+		game       rules.Game
+		wire, told bool
+	}{
+		{"Tic-Tac-Toe", tictactoe.Game{}, false, false},
+		{"Tic-Tac-Toe, after JSON", tictactoe.Game{}, true, false},
+		{"Connect Four, after JSON", connectfour.Game{}, true, false},
+		{"Connect Four, with the moves", connectfour.Game{}, true, true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for seed := range uint64(5) {
+				views, positions, moves := played(t, tt.game, seed, tt.wire, tt.told)
+				for i := range views {
+					side := rules.SideA
+					if views[i].Role == protocol.RolePlayerB {
+						side = rules.SideB
+					}
+					position, made := positionOf(tt.game, side, &views[i])
+					require.Equal(t, positions[i], position, "question %d", i)
+					assert.Len(t, made, len(moves[i]))
+					for k := range made {
+						assert.Equal(t, moves[i][k], made[k])
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestPositionOfQuestionsThatDoNotFit(t *testing.T) {
+	views, _, _ := played(t, tictactoe.Game{}, 1, false, false)
+	v := views[4]
+	v.Context = map[string]any{"board": "XXXXXXXXX", "mark": "X", "move_number": 5}
+	position, _ := positionOf(tictactoe.Game{}, rules.SideA, &v)
+	assert.Nil(t, position, "another board")
+	v = views[4]
+	v.Options = []string{"0"}
+	position, _ = positionOf(tictactoe.Game{}, rules.SideA, &v)
+	assert.Nil(t, position, "other options")
+	v = views[4]
+	v.Moves = []protocol.PlayerMove{{PlayerID: "P01", Move: "9"}}
+	position, _ = positionOf(tictactoe.Game{}, rules.SideA, &v)
+	assert.Nil(t, position, "moves that are not allowed")
+}
+
+func TestBoardOfAPrompt(t *testing.T) {
+	views, _, _ := played(t, tictactoe.Game{}, 3, true, false)
+	text := promptFor(gamesOfTests(), &views[0])
+	assert.Contains(t, text, "You are player A.\nThe board, with the numbers of the free cells; your mark is X:\n"+
+		"   0   1   2\n   3   4   5\n   6   7   8\nNobody has moved yet.\n")
+	text = promptFor(gamesOfTests(), &views[1])
+	assert.Contains(t, text, "You are player B.\nThe board, with the numbers of the free cells; your mark is O:\n")
+	assert.Contains(t, text, "The moves so far: P01 cell ")
+	assert.Contains(t, text, "Choose a cell: ")
+
+	views, _, _ = played(t, connectfour.Game{}, 3, true, false)
+	text = promptFor(gamesOfTests(), &views[2])
+	assert.Contains(t, text, "The board; your mark is X:\n   ·   ·")
+	assert.Contains(t, text, "\n   1   2   3   4   5   6   7\nThe moves so far: you column ")
+}
