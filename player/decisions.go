@@ -1,12 +1,14 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"evenodd/league/protocol"
@@ -15,17 +17,15 @@ import (
 )
 
 // chooseParity answers CHOOSE_PARITY_CALL. It is idempotent: a repeated question gets
-// the same choice.
+// the same choice, also by the other message, GAME_MOVE_CALL.
 func (p *Player) chooseParity(ctx context.Context, _ string,
 	q *protocol.ChooseParityCall) (*protocol.ChooseParityResponse, error) {
 	m, err := p.matchOf(ctx, question{&q.Envelope, q.MatchID, q.PlayerID, q.Context.OpponentID, q.Context.RoundID})
 	if err != nil {
 		return nil, err
 	}
-	a, err := p.answer(ctx, m, "", strategy.View{
-		GameType: q.GameType, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
-		RoundID: max(q.Context.RoundID, m.round), Within: p.within(q.Timestamp, q.Deadline),
-	}, &q.SignatureRequest)
+	a, err := p.answer(ctx, m, parityQuestion, parityView(max(q.Context.RoundID, m.round), p.within(q.Timestamp, q.Deadline)),
+		&q.SignatureRequest)
 	if err != nil {
 		return nil, err
 	}
@@ -35,6 +35,29 @@ func (p *Player) chooseParity(ctx context.Context, _ string,
 	}, nil
 }
 
+// parityQuestion is the question of Even/Odd, of which a match has one.
+const parityQuestion = ""
+
+// parityView is what the strategy sees of it, by whatever message it was asked.
+func parityView(round int, within time.Duration) strategy.View {
+	return strategy.View{GameType: evenodd.Type, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
+		RoundID: round, Within: within}
+}
+
+// asksParity tells whether a question for a move is that of Even/Odd, in any spelling of its options.
+func asksParity(q *protocol.GameMoveCall) bool {
+	spelled := func(choice string) bool { return spelling(q.MoveRequest.ValidOptions, choice) != "" }
+	return q.GameType == evenodd.Type && len(q.MoveRequest.ValidOptions) == 2 && spelled(evenodd.Even) && spelled(evenodd.Odd)
+}
+
+// spelling is a choice as the options of a question spell it; "" if it is none of them.
+func spelling(options []string, choice string) string {
+	if i := slices.IndexFunc(options, func(option string) bool { return strings.EqualFold(option, choice) }); i >= 0 {
+		return options[i]
+	}
+	return ""
+}
+
 // makeMove answers GAME_MOVE_CALL. It is idempotent: a repeated question gets the same move.
 func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCall) (*protocol.GameMoveResponse, error) {
 	opponent, _ := q.MoveRequest.Context["opponent_id"].(string)
@@ -42,12 +65,21 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	if err != nil {
 		return nil, err
 	}
-	a, err := p.answer(ctx, m, digestOf(&q.MoveRequest), strategy.View{
-		GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
-		Context: q.MoveRequest.Context, RoundID: m.round, Within: p.within(q.Timestamp, q.Deadline),
-	}, &q.SignatureRequest)
+	within, parity := p.within(q.Timestamp, q.Deadline), asksParity(q)
+	asked, view := parityQuestion, parityView(m.round, within)
+	if !parity {
+		asked = digestOf(&q.MoveRequest)
+		view = strategy.View{
+			GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
+			Context: q.MoveRequest.Context, RoundID: m.round, Within: within,
+		}
+	}
+	a, err := p.answer(ctx, m, asked, view, &q.SignatureRequest)
 	if err != nil {
 		return nil, err
+	}
+	if parity {
+		a.choice = cmp.Or(spelling(q.MoveRequest.ValidOptions, a.choice), a.choice)
 	}
 	r := &protocol.GameMoveResponse{
 		MatchID: q.MatchID, PlayerID: p.ID(), GameType: q.GameType,

@@ -33,16 +33,23 @@ type answer struct {
 }
 
 // answer decides a question, and signs the decision if the question asks for it. A question
-// that was asked before gets its first answer, whatever else has changed in it.
+// that was asked before gets its first answer, whatever else has changed in it, also if only one
+// of the two asks for a signature.
 func (p *Player) answer(ctx context.Context, m *match, question string, v strategy.View,
 	q *protocol.SignatureRequest) (answer, error) {
 	v.Moves, v.Role = q.Moves, cmp.Or(q.RoleInMatch, m.role)
-	if !q.Sign || p.SigningKey() == nil {
-		d, err := p.choose(ctx, m, question, v)
-		return answer{d.choice, protocol.MoveProof{Entropy: m.revealed(), Fallback: d.fallback}}, err
-	}
 	key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), q.Turn}
+	if question == parityQuestion {
+		key.turn = cmp.Or(key.turn, 1)
+	}
 	d := p.decisionOn(m, key)
+	if !q.Sign || p.SigningKey() == nil {
+		if d != nil {
+			return answer{d.Decision.Choice, protocol.MoveProof{Entropy: m.revealed(), Fallback: d.Decision.Fallback}}, nil
+		}
+		chosen, err := p.choose(ctx, m, question, v)
+		return answer{chosen.choice, protocol.MoveProof{Entropy: m.revealed(), Fallback: chosen.fallback}}, err
+	}
 	if d == nil {
 		fault := p.refusal(m, key, q)
 		if fault == nil {

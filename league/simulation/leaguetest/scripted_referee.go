@@ -115,8 +115,13 @@ func (c *ScriptedReferee) Choose() (*protocol.ChooseParityResponse, error) {
 }
 
 func (c *ScriptedReferee) Move(deadline string, options ...string) (*protocol.GameMoveResponse, error) {
+	return c.MoveIn("another", deadline, options...)
+}
+
+// MoveIn is Move in a game.
+func (c *ScriptedReferee) MoveIn(game, deadline string, options ...string) (*protocol.GameMoveResponse, error) {
 	return protocol.MakeMove.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameMoveCall{
-		Envelope: c.envelope(protocol.TypeGameMoveCall), MatchID: c.MatchID, PlayerID: c.To.ID, GameType: "another",
+		Envelope: c.envelope(protocol.TypeGameMoveCall), MatchID: c.MatchID, PlayerID: c.To.ID, GameType: game,
 		MoveRequest: protocol.MoveRequest{MoveType: "pick", ValidOptions: options}, Deadline: deadline,
 		SignatureRequest: c.Signature,
 	})
