@@ -51,6 +51,17 @@ func TestDifferencesOfTheSpecificationAreDecided(t *testing.T) {
 		"order of the table":          {"| " + strings.Join(l.Scoring.Tiebreakers, ", ") + ", id;"},
 		"messages of more than 10 KB": {fmt.Sprint("at most ", protocol.MaxStandings, " rows"), fmt.Sprint("exceed ", maxRequest>>10, " KB"), fmt.Sprint("beyond ", protocol.MaxAnnounced, " players")},
 		"missing members of a reply":  {"`replies: " + protocol.RepliesStrict + "`"},
+		"form of tokens":              {"`tok-p01-`", fmt.Sprint(protocol.MaxTokenLength, " random")},
+		"compact times":               {"E021"},
+		"`time_remaining`":            {"in `retry_info`"},
+		"receivers of ROUND_":         {"| players and referees"},
+		"receivers of LEAGUE_":        {"| players and referees"},
+		"`query_params`":              {"optional"},
+		"state of a player":           {"WAITING_FOR_ROUND", "SHUTDOWN"},
+		"numbers of matches":          {"R1M1, R1M2, R2M1"},
+		"E005":                        {"`" + protocol.ErrPlayerNotRegistered.Name() + "`", string(protocol.ErrTimeout), string(protocol.ErrConnection)},
+		"members of log lines":        {"`timestamp`, `level`, `agent_id`, `event_type`, `message`"},
+		"scope of the circuit":        {"for each endpoint", "60 s after 5 failures"},
 	} {
 		_, row, found := strings.Cut(section, "\n| "+question)
 		if !assert.True(t, found, "no row about %s", question) {

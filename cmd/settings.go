@@ -225,6 +225,12 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	if in.Auth == journal.AuthLenient {
 		o.Auth = in.Auth
 	}
+	if o.Members = ""; l.members == protocol.MembersPlain {
+		o.Members = l.members
+	}
+	if err := o.CheckMembers(); err != nil {
+		return nil, asUsage(err)
+	}
 	security := &r.System.Security
 	o.TokenLength, o.TokenTTL = security.TokenLength, (time.Duration(security.TokenTTLHours) * time.Hour).Seconds()
 	return r, nil
@@ -240,6 +246,7 @@ type leagueSettings struct {
 	format    string // --tournament; "" for a round-robin
 	rounds    int
 	seeding   string // path of a file; "" for the list in the file of the league
+	members   string // membersAll or protocol.MembersPlain
 	data      string
 	ca        string
 	logLevel  string
@@ -249,6 +256,9 @@ type leagueSettings struct {
 
 	untilSignificant bool // a round-robin ends when one player is shown to be the best
 }
+
+// membersAll lets messages have members that the specification lacks.
+const membersAll = "all"
 
 // flags defines the flags of l, and those of o that both commands have.
 func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, level string) {
@@ -265,6 +275,8 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 	f.IntVar(&l.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
 	f.StringVar(&l.seeding, "seeding", "",
 		"`file` with display names, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")
+	choiceFlag(f, &l.members, "members", membersAll, "members of messages: all that this program has, or plain, those of "+
+		"chapter 4 of the specification alone", membersAll, protocol.MembersPlain)
 	f.BoolVar(&l.strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model "+
 		"or host left to its fallback")
 	f.BoolVar(&l.newLeague, "new-league", false, "start a new league; the one in the data folder moves to its archive")

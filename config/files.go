@@ -216,6 +216,7 @@ type League struct {
 	Auth              string    `json:"auth" rule:"strict|lenient"`       // lenient: third-party agents need no token
 	Signatures        string    `json:"signatures" rule:"optional|required"`
 	Evidence          string    `json:"evidence" rule:"stated|recomputed"`
+	Members           string    `json:"members" rule:"all|plain" flag:"members"` // plain: those of chapter 4 alone
 	// networks of agents, see ParseNetwork; none: it depends on --host
 	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"`
 	Limits           Limits   `json:"limits"`

@@ -71,6 +71,7 @@ func TestMembersFollowTheirRules(t *testing.T) {
 		{ofLeague, "auth", `"by_meaning" false null`, "must be one of strict, lenient", `"strict" "lenient"`},
 		{ofLeague, "signatures", `"off" true null`, "must be one of optional, required", `"required" "optional"`},
 		{ofLeague, "evidence", `"proven" true null`, "must be one of stated, recomputed", `"stated" "recomputed"`},
+		{ofLeague, "members", `"few" true null`, "must be one of all, plain", `"plain" "all"`},
 		{ofLeague, "allowed_endpoints", `"any" {} null`, "must be a list", `[] ["any"] ["10.1.0.0/16","127.0.0.1","::1","2001:db8::/32"]`},
 		{ofLeague, "allowed_endpoints[0]", `"10.0.0.0/33" "localhost" "" 1 "fe80::1%eth0"`, `must be a network such as 10.1.0.0/16, an address, or "any"`, `"any"`},
 

@@ -24,8 +24,8 @@ type Result struct {
 	NumberParity   *string            `json:"number_parity" rule:"optional,null"`
 	Choices        PerPlayer[*string] `json:"choices" rule:"each,null,upto=200"`
 	Reason         string             `json:"reason,omitzero" rule:"upto=500"`
-	Faults         PerPlayer[string]  `json:"faults,omitzero" rule:"each,code"`
-	Fallbacks      PerPlayer[int]     `json:"fallbacks,omitzero" rule:"each,min=1"`
+	Faults         PerPlayer[string]  `json:"faults,omitzero" rule:"added,each,code"`
+	Fallbacks      PerPlayer[int]     `json:"fallbacks,omitzero" rule:"added,each,min=1"`
 }
 
 // Moves returns the choices of two players; "" for a missing one.

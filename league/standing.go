@@ -112,7 +112,7 @@ type Champion struct {
 	Points      int    `json:"points"`
 	// Reason is a text for people, such as "on head-to-head" or "shared by P01 and P03"; ""
 	// if the points or the bracket decided.
-	Reason string `json:"reason,omitzero" rule:"any"`
+	Reason string `json:"reason,omitzero" rule:"any,added"`
 }
 
 // maxSharing is the number of players that SharedBy names.

@@ -29,10 +29,12 @@ func (p *Player) chooseParity(ctx context.Context, _ string,
 	if err != nil {
 		return nil, err
 	}
-	return &protocol.ChooseParityResponse{
+	r := &protocol.ChooseParityResponse{
 		Envelope: protocol.Envelope{AuthToken: m.auth.token},
 		MatchID:  q.MatchID, PlayerID: p.ID(), ParityChoice: a.choice, MoveProof: a.MoveProof,
-	}, nil
+	}
+	r.SetPlain(m.plain)
+	return r, nil
 }
 
 // parityQuestion is the question of Even/Odd, of which a match has one.

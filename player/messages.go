@@ -89,7 +89,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	id := p.ID()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked.add(q.MatchID, q.Attempt)
+	p.asked.add(q.MatchID, cmp.Or(q.Attempt, protocol.ConversationAttempt(q.MatchID, q.ConversationID)))
 	m := p.current[q.MatchID]
 	if m == nil && len(p.current) >= maxOpenMatches {
 		return nil, protocol.Fault(protocol.ErrRateLimited, "in %d matches already", maxOpenMatches)
@@ -103,7 +103,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	}
 	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
 		m = p.newMatch(q.MatchID, q.OpponentID, q.RoundID, attempt, auth)
-		m.commitment, m.role = q.DrawCommitment, q.RoleInMatch
+		m.commitment, m.role, m.plain = q.DrawCommitment, q.RoleInMatch, q.DrawCommitment == ""
 		p.current[q.MatchID] = m
 	}
 	if m.commitment != q.DrawCommitment {
@@ -117,6 +117,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 		Envelope: protocol.Envelope{AuthToken: m.auth.token},
 		MatchID:  q.MatchID, PlayerID: id, ArrivalTimestamp: p.options.Clock.Timestamp(), Accept: &accept,
 	}
+	ack.SetPlain(m.plain)
 	if m.givesEntropy() {
 		ack.EntropyCommitment = m.entropyCommitment
 	}
@@ -185,7 +186,7 @@ func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (
 // not committed could choose its nonce when it knows the player's entropy. After a
 // restart the player does not know, and reveals what it may have committed to.
 func (m *match) givesEntropy() bool {
-	return m.commitment != "" || m.restored || m.auth.token == protocol.NoToken
+	return m.commitment != "" || m.restored
 }
 
 // revealed returns the entropy of the player as it is sent; "" if it gives none.
@@ -253,7 +254,9 @@ func (p *Player) leagueCompleted(q *protocol.LeagueCompleted) (round int, save b
 	p.storeHead(0, q.JournalHead, q.JournalHeadSignature)
 	if p.completed == nil {
 		p.completed = q
-		p.infer(q.TotalRounds, q.FinalStandings)
+		if q.Counted() {
+			p.infer(q.TotalRounds, q.Rows())
+		}
 		p.End()
 		p.quiet.Broadcast()
 	}

@@ -107,8 +107,10 @@ type match struct {
 	auth              referee
 	entropy           string // as it is revealed
 	entropyCommitment string
-	restored          bool   // after a restart, without its invitation
-	commitment        string // of the referee to its nonce; "" for none
+	restored          bool                        // after a restart, without its invitation
+	commitment        string                      // of the referee to its nonce; "" for none
+	plain             bool                        // its invitation has no commitment: replies are plain, see protocol.Plain
+	announced         *protocol.RoundAnnouncement // the last one when it began
 
 	deciding sync.Mutex // held while the strategy decides in this match
 	fallback bool       // of the decision that is being made; deciding guards it
@@ -120,6 +122,7 @@ type match struct {
 func (p *Player) newMatch(id, opponent string, round, attempt int, auth referee) *match {
 	entropy := p.options.Entropy(id, attempt)
 	return &match{id: id, opponent: opponent, round: round, attempt: attempt, auth: auth, entropy: entropy.Hex(),
+		announced:         p.round,
 		entropyCommitment: protocol.EntropyCommitment(id, p.ID(), entropy)}
 }
 
@@ -273,7 +276,7 @@ func (p *Player) Record() Record {
 	if c := p.completed; c != nil {
 		r.Champion = c.Champion
 		if len(c.FinalStandings) > 0 {
-			rows, r.Players = c.FinalStandings, c.TotalPlayers
+			rows, r.Players = c.Rows(), c.TotalPlayers
 		}
 	}
 	for i := range rows {

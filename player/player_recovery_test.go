@@ -64,7 +64,7 @@ func completeLeague(w *leaguetest.World, to *leaguetest.Agent) {
 			Envelope: protocol.NewStamp(protocol.ManagerSender, w.Clock).Envelope(protocol.TypeLeagueCompleted, "conv-end"),
 			LeagueID: leaguetest.LeagueID, TotalRounds: 3, TotalMatches: 3,
 			Champion:       league.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 9},
-			FinalStandings: []protocol.StandingRow{{Rank: 1, PlayerID: "P01", DisplayName: "Agent P01"}},
+			FinalStandings: []protocol.FinalRow{{Rank: 1, PlayerID: "P01", DisplayName: "Agent P01"}},
 		})
 	require.NoError(w.T, err)
 }

@@ -1,10 +1,9 @@
 package player
 
 import (
+	"cmp"
 	"context"
 	"slices"
-	"strconv"
-	"strings"
 
 	"evenodd/league"
 	"evenodd/league/membership"
@@ -65,24 +64,29 @@ func (p *Player) playsAgain(matchID string) bool {
 // mayConduct tells whether a caller may take over a match from the referee of the first
 // invitation. A referee that proves itself may. Of the others only the announced one
 // may, and only from one that did not prove itself either; otherwise an untrusted caller
-// could make the player refuse its referee. p.mu is held.
+// could make the player refuse its referee. A plain announcement does not name it: then the first
+// referee after a new announcement of the match may. p.mu is held.
 func (p *Player) mayConduct(m *match, by referee) bool {
 	if by.token != protocol.NoToken || by.sender == m.auth.sender && m.auth.token == protocol.NoToken {
 		return true
 	}
-	announced := announcedIn(p.round, m.id).RefereeID
-	return m.auth.token == protocol.NoToken && announced != "" && by.sender == protocol.RefereeSender(announced)
+	announced := announcedIn(p.round, m.id)
+	if announced.MatchID != "" && announced.RefereeID == "" { // a plain announcement names no referee
+		return m.auth.token == protocol.NoToken && m.plain && p.round != m.announced
+	}
+	return m.auth.token == protocol.NoToken && announced.RefereeID != "" &&
+		by.sender == protocol.RefereeSender(announced.RefereeID)
 }
 
-// invitedTo returns the attempt of an invitation. Some third-party referees name none: then
-// that of a rematch is the next one.
+// invitedTo returns the attempt of an invitation, which a plain one has in its conversation alone. Some third-party
+// referees name none: then that of a rematch is the next one.
 func (p *Player) invitedTo(q *protocol.GameInvitation) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	m := p.current[q.MatchID]
+	m, named := p.current[q.MatchID], cmp.Or(q.Attempt, protocol.ConversationAttempt(q.MatchID, q.ConversationID))
 	switch {
-	case q.Attempt > 0 || !p.playsAgain(q.MatchID):
-		return max(q.Attempt, 1)
+	case named > 0 || !p.playsAgain(q.MatchID):
+		return max(named, 1)
 	case m != nil && m.attempt > p.history.reached(q.MatchID):
 		return m.attempt // it is invited again
 	}
@@ -170,13 +174,9 @@ func (m *match) checkReferee(e *protocol.Envelope) error {
 }
 
 // attemptOf returns the attempt in the conversation id of a match; 1 for an id in another
-// form than that of protocol.MatchConversation. A third-party id may look similar, so the whole id must match.
+// form.
 func attemptOf(matchID, conversation string) int {
-	number, own := strings.CutPrefix(conversation, "conv-"+strings.ToLower(matchID)+"-a")
-	if n, err := strconv.Atoi(number); own && err == nil && n > 0 && number == strconv.Itoa(n) {
-		return n
-	}
-	return 1
+	return max(protocol.ConversationAttempt(matchID, conversation), 1)
 }
 
 // Identify names the caller of an encoded request by a valid credential, as that of an agent

@@ -44,6 +44,7 @@ func (m *match) sendGameError(s *matchSide, f failure) (delivered context.Contex
 func notify[Q any](m *match, s *matchSide, method *protocol.Method[Q, protocol.Ack], try int, notice *Q,
 	limit time.Duration) (send func() error) {
 	r, peer, playerID := m.referee, s.peer, s.player.PlayerID
+	notice = protocol.Plain(notice) // as the file of the match has it
 	m.transcript.sent(playerID, method.Name, try, notice)
 	return func() error {
 		ack, timing, err := method.CallWithin(r.life, r.options.Caller, peer, notice, limit)

@@ -23,7 +23,8 @@ type match struct {
 	players      [2]string
 	conversation string
 	nonce        protocol.Secret
-	commitment   string
+	plain        bool        // its messages are plain: see protocol.Plain
+	commitment   string      // to the nonce; "" in a plain match
 	abandoned    atomic.Bool // a later attempt has replaced it
 	forgotten    atomic.Bool // it is of an earlier league
 	givenUp      atomic.Bool // after too many void attempts
@@ -80,7 +81,9 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		nonce:        nonce,
 		state:        store.StateWaitingForPlayers,
 	}
-	m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce)
+	if m.plain = a.Members == protocol.MembersPlain; !m.plain {
+		m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce)
+	}
 	networks := r.networks(a)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
 		m.sides[i] = matchSide{
@@ -203,5 +206,6 @@ func (m *match) concurrently(sides []rules.Side, do func(side rules.Side)) {
 func (m *match) envelope(messageType string, s *matchSide) protocol.Envelope {
 	e := m.referee.Stamp().Envelope(messageType, m.conversation)
 	e.AuthToken = cmp.Or(s.player.AccessToken, protocol.NoToken)
+	e.SetPlain(m.plain)
 	return e
 }

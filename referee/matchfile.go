@@ -41,7 +41,7 @@ func (m *match) document() *store.Match {
 			EntropyCommitment: m.sides[0].entropyCommitment},
 		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName,
 			EntropyCommitment: m.sides[1].entropyCommitment},
-		Draw: m.draw(), Scoring: a.Scoring, Started: a.Started,
+		Draw: m.draw(), Scoring: a.Scoring, Started: a.Started, Members: a.Members,
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 
 // call makes one call attempt at a question to a player.
 func call[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], q *Q) (*R, error) {
+	q = protocol.Plain(q) // as the file of the match has it
 	w := &s.window
 	w.request, w.response, w.Method = method.Request, method.Result, method.Name
 	m.transcript.sent(s.player.PlayerID, method.Name, w.Try, q)

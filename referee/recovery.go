@@ -96,8 +96,12 @@ func checkOwn(member *membership.Membership, doc *store.Match, matchID string) e
 	switch {
 	case doc.LeagueID != member.LeagueID, doc.MatchID != matchID, doc.RefereeID != member.AgentID:
 		return fmt.Errorf("it is the file of match %.64q of league %.64q by %.64q", doc.MatchID, doc.LeagueID, doc.RefereeID)
-	case doc.Attempt < 1, doc.Result == nil, doc.Draw == nil, doc.PlayerA.PlayerID == "", doc.PlayerB.PlayerID == "":
-		return errors.New("attempt, result, draw or player_id is missing")
+	case doc.Attempt < 1, doc.Result == nil, doc.PlayerA.PlayerID == "", doc.PlayerB.PlayerID == "":
+		return errors.New("attempt, result or player_id is missing")
+	case doc.Members == protocol.MembersPlain:
+		return nil
+	case doc.Draw == nil:
+		return errors.New("the draw is missing")
 	}
 	d := doc.Draw
 	if _, ok := protocol.OpensDraw(d.Commitment, doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID, d.Nonce); !ok {
@@ -112,7 +116,7 @@ func recovered(r *Referee, member *membership.Membership, doc *store.Match) *mat
 		referee: r, member: member, matchID: doc.MatchID, attempt: doc.Attempt,
 		players:      [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(doc.MatchID, doc.Attempt),
-		commitment:   doc.Draw.Commitment, state: store.StateFinished,
+		commitment:   protocol.ValueOf(doc.Draw).Commitment, state: store.StateFinished,
 		reported: doc.Lifecycle.State == store.StateAcknowledged,
 	}
 	m.final = m.reportOf(doc)

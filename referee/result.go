@@ -57,6 +57,9 @@ func (m *match) technicalLoss() *league.Result {
 	}
 	for i := range m.sides {
 		id, s, other := m.players[i], &m.sides[i], m.players[1-i]
+		if m.plain && s.lost != "" { // the report has no status: the missing choice shows the loss
+			result.Choices[i].Value = nil
+		}
 		if s.lost != "" && m.sides[1-i].lost == "" {
 			result.WinnerPlayerID = &other
 			result.Reason = id + " " + s.lost + " - " + other + " wins by default"
@@ -72,7 +75,10 @@ func (m *match) technicalLoss() *league.Result {
 // false if another attempt has replaced this one.
 func (m *match) finish() bool {
 	doc, result := m.document(), m.decide()
-	doc.Result, doc.Evidence = &store.MatchResult{Result: *result, Score: m.score(result)}, protocol.Evidence{Signatures: m.signatures(), Moves: m.moves}
+	doc.Result = &store.MatchResult{Result: *result, Score: m.score(result)}
+	if !m.plain {
+		doc.Evidence = protocol.Evidence{Signatures: m.signatures(), Moves: m.moves}
+	}
 	report := m.reportOf(doc)
 	m.mu.Lock()
 	if m.abandoned.Load() {
@@ -98,11 +104,15 @@ func (m *match) reportOf(doc *store.Match) *protocol.MatchResultReport {
 		Draw: doc.Draw, Evidence: doc.Evidence,
 	}
 	report.AuthToken = m.member.Token
+	report.SetPlain(doc.Members == protocol.MembersPlain)
 	return report
 }
 
-// draw reveals the nonce and the entropies that the players revealed.
+// draw reveals the nonce and the entropies that the players revealed; nil in a plain match.
 func (m *match) draw() *protocol.Draw {
+	if m.plain {
+		return nil
+	}
 	draw := &protocol.Draw{
 		Commitment: m.commitment, Nonce: m.nonce.Hex(),
 		Entropies: ofSides(m, func(s *matchSide) string { return s.entropyText }),

@@ -168,9 +168,9 @@ func (p *Reports) demand(s *journal.State, c *Claim) {
 	}
 }
 
-// Relays tells whether a referee reports signatures, in a league that signs.
+// Relays tells whether a referee reports signatures, in a league whose players sign their moves.
 func Relays(s *journal.State, refereeID string) bool {
-	return s.Created.Signs() && s.Agents[refereeID].RelaysSignatures
+	return s.Created.Signs() && !s.Created.Plain() && s.Agents[refereeID].RelaysSignatures
 }
 
 // Prove verifies the signatures of a claim, if its referee relays any. Judge rejects a claim that they do not

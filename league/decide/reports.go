@@ -177,11 +177,11 @@ func same(a, b *journal.MatchReported) bool {
 		protocol.ValueOf(a.DrawnNumber) == protocol.ValueOf(b.DrawnNumber)
 }
 
-// attemptOf is the attempt that a report is about: the one it names, if that is the
-// referee's, else the referee's last.
+// attemptOf is the attempt that a report is about: the one that it or its conversation names, if that is
+// the referee's, else the referee's last.
 func attemptOf(q *protocol.MatchResultReport, id league.MatchID, fact *journal.Match, refereeID string) league.Attempt {
-	if fact.Attempt(q.Attempt, refereeID) != nil {
-		return league.Attempt{MatchID: id, Number: q.Attempt}
+	if n := cmp.Or(q.Attempt, protocol.ConversationAttempt(q.MatchID, q.ConversationID)); fact.Attempt(n, refereeID) != nil {
+		return league.Attempt{MatchID: id, Number: n}
 	}
 	return league.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
 }
@@ -215,7 +215,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, referee
 	case drawn:
 		r.Status = league.StatusDraw
 	default:
-		r.Status = inferStatus(q.Result.Details, slices.Contains(ids[:], protocol.ValueOf(r.WinnerPlayerID)))
+		r.Status = inferStatus(q.Result.Details, r.Result.Moves(ids), slices.Contains(ids[:], protocol.ValueOf(r.WinnerPlayerID)))
 	}
 	moves := r.Result.Moves(ids)
 	if protocol.ValueOf(r.DrawnNumber) == 0 && (r.Status == league.StatusTechnicalLoss || moves[0] == "" ||
@@ -226,9 +226,9 @@ func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, referee
 }
 
 // inferStatus is the status of a report that names none.
-func inferStatus(d *protocol.ResultDetails, won bool) string {
+func inferStatus(d *protocol.ResultDetails, moves [2]string, won bool) string {
 	switch {
-	case d != nil && d.DrawnNumber == nil && d.Choices != nil:
+	case d != nil && d.DrawnNumber == nil && d.Choices != nil && slices.Contains(moves[:], ""):
 		return league.StatusTechnicalLoss
 	case won:
 		return league.StatusWin

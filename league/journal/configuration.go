@@ -2,6 +2,7 @@ package journal
 
 import (
 	"errors"
+	"fmt"
 
 	"evenodd/league/protocol"
 )
@@ -17,7 +18,9 @@ type Configuration struct {
 	// SignaturesOptional or SignaturesRequired; "" for a league that does not sign
 	Signatures string `json:"signatures,omitzero"`
 	// the lowest grade of a recorded result: GradeStated or GradeRecomputed
-	Evidence           string  `json:"evidence,omitzero"`
+	Evidence string `json:"evidence,omitzero"`
+	// protocol.MembersPlain, or "" for messages with the members that this program adds
+	Members            string  `json:"members,omitzero"`
 	Broadcast          string  `json:"broadcast"` // BroadcastRound or BroadcastMatch
 	AnnounceLead       float64 `json:"announce_lead_sec"`
 	Pace               float64 `json:"pace_sec"`
@@ -74,6 +77,8 @@ func (d *Configured) apply(s *State, _ string) error {
 		return errors.New("a league keeps its rule for signatures")
 	case d.Configuration.Evidence != known.Evidence:
 		return errors.New("a league keeps its rule for evidence")
+	case d.Configuration.Members != known.Members:
+		return errors.New("a league keeps its rule for members")
 	case s.Started != nil && known.Roster == nil && d.Configuration.Roster != nil:
 		return errors.New("a league that has started without a roster gets none")
 	case s.Completed != nil:
@@ -81,4 +86,27 @@ func (d *Configured) apply(s *State, _ string) error {
 	}
 	s.Configuration = d.Configuration
 	return nil
+}
+
+// Plain tells whether messages have the members of chapter 4 of the specification alone, from the start of the
+// league on: see protocol.Plain.
+func (c *Configuration) Plain() bool { return c.Members == protocol.MembersPlain }
+
+// CheckMembers returns an error for a rule that messages with the members of chapter 4 alone cannot keep.
+func (c *Configuration) CheckMembers() error {
+	var rule, why string
+	switch {
+	case !c.Plain():
+		return nil
+	case c.Signatures == SignaturesRequired:
+		rule, why = "signatures: required", "chapter 4 has no signatures"
+	case c.Evidence == GradeRecomputed:
+		rule, why = "evidence: recomputed", "chapter 4 has no draw that anybody can recompute"
+	case c.Replies == protocol.RepliesStrict:
+		rule, why = "replies: strict", "a strict referee demands what the plain question does not ask for"
+	default:
+		return nil
+	}
+	return fmt.Errorf("members: plain and %s exclude each other, because %s: remove one of them from the league's file",
+		rule, why)
 }

@@ -38,9 +38,12 @@ func (m *Manager) record(data journal.Data) error {
 			return fmt.Errorf("%w: %w", errJournal, err)
 		}
 	}
-	if _, starts := data.(*journal.Started); starts && m.state.Created.Signs() {
-		if err := m.remember(e); err != nil {
-			return err
+	if _, starts := data.(*journal.Started); starts {
+		m.stamp.SetPlain(m.state.Created.Plain())
+		if m.state.Created.Signs() {
+			if err := m.remember(e); err != nil {
+				return err
+			}
 		}
 	}
 	if _, ends := data.(*journal.RoundCompleted); ends {

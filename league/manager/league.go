@@ -158,6 +158,7 @@ func (m *Manager) openLeague() error {
 		m.expectAnswer(m.addAgent(known)) // the grace period starts again
 	}
 	if m.state.Started != nil {
+		m.stamp.SetPlain(m.state.Created.Plain())
 		m.closeRegistration()
 	} else {
 		m.startIfComplete()

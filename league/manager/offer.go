@@ -248,7 +248,8 @@ func (m *Manager) startMatch(ctx context.Context, c *conduct, at league.Attempt)
 	if last := len(c.fact.Annulled) - 1; last >= 0 && proves {
 		q.AnnulledAttempts = c.fact.Annulled[last].Attempts
 	}
-	if is.RelaysSignatures {
+	q.Members = o.Members
+	if is.RelaysSignatures && o.Members == "" {
 		q.Started = m.started
 		q.PlayerA.PublicKey, q.PlayerB.PublicKey = m.state.Agents[c.a.id].PublicKey, m.state.Agents[c.b.id].PublicKey
 	}

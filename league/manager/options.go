@@ -19,7 +19,7 @@ import (
 
 // Options are the rules of a league, what its operator has set, and the dependencies of its manager. A league that
 // resumes keeps the rules it began with: those of journal.Created that are not in its Configuration, and the rules
-// for signatures and evidence.
+// for signatures, evidence and members.
 type Options struct {
 	// Of its Configuration, 0 stands for a default of MinPlayers (2), MaxPlayers (Players, or 10,000 without),
 	// Referees (1), MaxReferees (100) and Limits (20 and 100), and "" for the first value of Replies,
@@ -112,6 +112,7 @@ func (o *Options) Validate() error {
 	if o.Legs < 0 {
 		problems = append(problems, fmt.Errorf("legs cannot be negative: %d", o.Legs))
 	}
+	problems = append(problems, o.CheckMembers())
 	if o.StartAt != "" && o.RegistrationUntil > o.StartAt {
 		problems = append(problems, errors.New("registration ends with the start of the league: it cannot end later"))
 	}
@@ -136,13 +137,13 @@ func (o *Options) resume(created *journal.Created) error {
 	}
 	given := o.Created
 	o.Created, o.Configuration = *created, given.Configuration
-	o.Signatures, o.Evidence = created.Signatures, created.Evidence
+	o.Signatures, o.Evidence, o.Members = created.Signatures, created.Evidence, created.Members
 	given.SchemaVersion, given.DisplayName, given.Simulation = o.SchemaVersion, o.DisplayName, o.Simulation
 	given.ManagerKey, given.SecretNonce = o.ManagerKey, o.SecretNonce
 	if !reflect.DeepEqual(given, o.Created) {
 		o.Log.Warn().Str("game_type", o.GameType).Int("legs", o.Legs).Str("auth", o.Auth).
 			Int("registration_grace_sec", o.RegistrationGrace).Str("event_type", "SETTINGS_CHANGED").Msg(
-			"the settings of game, tournament, legs, scoring, auth, signatures, evidence, token_length, lifecycle or " +
+			"the settings of game, tournament, legs, scoring, auth, signatures, evidence, members, token_length, lifecycle or " +
 				"registration_grace_sec have changed: this league keeps those it began with")
 	}
 	return nil

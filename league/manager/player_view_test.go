@@ -43,7 +43,7 @@ func TestReturnedPlayerHasTheTotalsOfTheWholeLeague(t *testing.T) {
 		require.NotNil(t, again.Player.Record().League)
 		assert.Equal(t, 2, again.Player.Record().League.TotalMatches, "by the final standings")
 		assert.Equal(t, 1, again.Player.Record().Stats.TotalMatches, "by its own history")
-		assert.Equal(t, 2, end.FinalStandings[0].Played)
+		assert.Equal(t, 2, end.Rows()[0].Played)
 
 		q := &protocol.ToolRequest{}
 		q.AuthToken = w.Token("P01")

@@ -177,7 +177,7 @@ func TestRoundCompletedHasSummaryAndStandings(t *testing.T) {
 				assert.Equal(t, i+1, row.Played)
 			}
 		}
-		assert.Equal(t, leaguetest.Decode[protocol.StandingsUpdate](updates[2].Message).Standings, end.FinalStandings)
+		assert.Equal(t, leaguetest.Decode[protocol.StandingsUpdate](updates[2].Message).Standings, end.Rows())
 		assert.Equal(t, "conv-league-complete", end.ConversationID)
 		first := end.FinalStandings[0]
 		champion := end.Champion
@@ -339,7 +339,7 @@ func TestAgentsLearnTheRoundsOfATournament(t *testing.T) {
 				assert.Equal(t, end.FinalStandings[0].PlayerID, end.Champion.PlayerID)
 				for _, a := range players {
 					record := a.Player.Record()
-					row := standingOf(t, end.FinalStandings, a.ID)
+					row := standingOf(t, end.Rows(), a.ID)
 					assert.Equal(t, []any{row.ShownRank(), row.Tied, row.Points},
 						[]any{record.Rank, record.Tied, record.Points})
 					assert.Equal(t, protocol.PlayerStats{

@@ -174,7 +174,7 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, until time.T
 		Envelope:    m.stamp.Envelope(protocol.TypeLeagueCompleted, "conv-league-complete"),
 		LeagueID:    m.options.LeagueID,
 		TotalRounds: m.state.TotalRounds(), TotalMatches: m.state.TotalMatches(),
-		Champion: champion, FinalStandings: rows, TotalPlayers: len(m.players),
+		Champion: champion, FinalStandings: protocol.FinalRows(rows), TotalPlayers: len(m.players),
 		JournalHead: head, JournalHeadSignature: m.options.signHead(head),
 	}
 	for _, a := range m.participants() { // until they are told, a query is no return

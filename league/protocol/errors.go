@@ -187,7 +187,7 @@ func (e *Error) toSend(stamp *Stamp, request *Envelope, code int) *Error {
 	if request.MessageType != "" {
 		out.Context["action"] = request.MessageType
 	}
-	out.message = &LeagueError{
+	out.message = Plain(&LeagueError{
 		Envelope:            stamp.Envelope(TypeLeagueError, cmp.Or(request.ConversationID, "conv-error")),
 		ErrorCode:           string(e.Code),
 		ErrorName:           e.Code.Name(),
@@ -195,7 +195,7 @@ func (e *Error) toSend(stamp *Stamp, request *Envelope, code int) *Error {
 		OriginalMessageType: request.MessageType,
 		Context:             out.Context,
 		Retryable:           new(e.Code.Retryable()),
-	}
+	})
 	return &out
 }
 

@@ -214,7 +214,7 @@ func samples() map[string]any {
 		&protocol.LeagueCompleted{
 			Envelope: envelope(protocol.TypeLeagueCompleted, manager), LeagueID: "L", TotalRounds: 3, TotalMatches: 6,
 			Champion:       league.Champion{PlayerID: "P01", DisplayName: "Agent", Points: 9, Reason: "on head-to-head"},
-			FinalStandings: rows, TotalPlayers: 4, JournalHead: aDigest, JournalHeadSignature: aSignature},
+			FinalStandings: protocol.FinalRows(rows), TotalPlayers: 4, JournalHead: aDigest, JournalHeadSignature: aSignature},
 		&protocol.GameInvitation{
 			Envelope: envelope(protocol.TypeGameInvitation, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",
 			GameType: "even_odd", RoleInMatch: protocol.RolePlayerB, OpponentID: "P02", Attempt: 1, DrawCommitment: aDigest},
@@ -283,7 +283,7 @@ func samples() map[string]any {
 			Envelope: envelope(protocol.TypeMatchAssignment, manager), LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1,
 			GameType: "even_odd", PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
 			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: league.MatchPoints{Win: 3, Draw: 1},
-			Replies: protocol.RepliesStrict, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
+			Replies: protocol.RepliesStrict, Members: protocol.MembersPlain, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
 			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}, AnnulledAttempts: 1},
 		&protocol.MatchAssignmentAck{
 			Envelope: envelope(protocol.StartMatch.Result, referee), Status: protocol.StatusBusy, MatchID: "R1M1",

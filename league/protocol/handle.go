@@ -50,10 +50,10 @@ func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context,
 			conversation = "conv-" + m.Name
 		}
 		answered := EnvelopeOf(r)
-		token := answered.AuthToken
+		token, plain := answered.AuthToken, answered.plain
 		*answered = stamp.Envelope(m.Result, conversation)
-		answered.AuthToken = token
-		return r, nil
+		answered.AuthToken, answered.plain = token, plain || answered.plain
+		return Plain(r), nil
 	}
 	names := append([]string{m.Name}, m.Aliases...)
 	if m.Request != "" {
@@ -224,6 +224,7 @@ func completeLegacy(raw []byte, messageType string, clock *Clock) ([]byte, bool)
 type Stamp struct {
 	sender  atomic.Pointer[string]
 	clock   *Clock
+	plain   atomic.Bool
 	refused func(ctx context.Context, method string, asked *Envelope, err *Error)
 }
 
@@ -243,6 +244,9 @@ func (s *Stamp) OnRefusal(f func(ctx context.Context, method string, asked *Enve
 // SetSender changes the sender of all later messages.
 func (s *Stamp) SetSender(sender string) { s.sender.Store(&sender) }
 
+// SetPlain makes all later messages plain: see Plain.
+func (s *Stamp) SetPlain(plain bool) { s.plain.Store(plain) }
+
 // Sender returns the sender of the agent's messages.
 func (s *Stamp) Sender() string { return *s.sender.Load() }
 
@@ -258,5 +262,6 @@ func (s *Stamp) Envelope(messageType, conversation string) Envelope {
 		Sender:         s.Sender(),
 		Timestamp:      s.clock.Timestamp(),
 		ConversationID: conversation,
+		plain:          s.plain.Load(),
 	}
 }

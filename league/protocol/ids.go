@@ -63,6 +63,16 @@ func MatchConversation(matchID string, attempt int) string {
 	return "conv-" + strings.ToLower(matchID) + "-a" + strconv.Itoa(attempt)
 }
 
+// ConversationAttempt returns the attempt in the conversation id of a match; 0 for an id in another form than that of
+// MatchConversation. A third-party id may look similar, so the whole id must match.
+func ConversationAttempt(matchID, conversation string) int {
+	number, own := strings.CutPrefix(conversation, "conv-"+strings.ToLower(matchID)+"-a")
+	if n, err := strconv.Atoi(number); own && err == nil && n > 0 && number == strconv.Itoa(n) {
+		return n
+	}
+	return 0
+}
+
 // ValidLeagueID tells whether id can name a league: 1 to 64 letters, digits,
 // dots, dashes and underscores, not starting with a dot or a dash, because it
 // also names files.

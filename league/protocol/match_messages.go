@@ -13,7 +13,7 @@ type Record struct {
 	Wins   int  `json:"wins"`
 	Losses int  `json:"losses"`
 	Draws  int  `json:"draws"`
-	Points *int `json:"points,omitzero"`
+	Points *int `json:"points,omitzero" rule:"added"`
 }
 
 // An AssignedPlayer is a side of a MATCH_ASSIGNMENT. The access token is for this
@@ -106,6 +106,7 @@ type MatchAssignment struct {
 	RetryPolicy RetryPolicy        `json:"retry_policy"`
 	Scoring     league.MatchPoints `json:"scoring"`
 	Replies     string             `json:"replies,omitzero" rule:"is=strict"`
+	Members     string             `json:"members,omitzero" rule:"is=plain"`
 	RefereeID   string             `json:"referee_id,omitzero"`
 	Auth        string             `json:"auth,omitzero" rule:"is=lenient"`
 	// as in SignatureRequest; "" in a league that does not sign
@@ -137,6 +138,9 @@ func (a *MatchAssignment) Networks() []netip.Prefix {
 // spec-compliant. Without it a reply counts if its meaning is clear.
 const RepliesStrict = "strict"
 
+// MembersPlain in an assignment makes the messages of the match plain: see Plain.
+const MembersPlain = "plain"
+
 // AuthLenient in an assignment makes the league accept answers without a token from the
 // address of the player.
 const AuthLenient = "lenient"
@@ -163,8 +167,8 @@ type GameInvitation struct {
 	GameType       string `json:"game_type"`
 	RoleInMatch    string `json:"role_in_match" rule:"is=PLAYER_A|PLAYER_B"`
 	OpponentID     string `json:"opponent_id"`
-	Attempt        int    `json:"attempt,omitzero" rule:"min=1"`
-	DrawCommitment string `json:"draw_commitment,omitzero" rule:"digest"`
+	Attempt        int    `json:"attempt,omitzero" rule:"min=1,added"`
+	DrawCommitment string `json:"draw_commitment,omitzero" rule:"digest,added"`
 }
 
 // GameJoinAck is GAME_JOIN_ACK (spec 003 §4.4.2).
@@ -174,7 +178,7 @@ type GameJoinAck struct {
 	PlayerID          string `json:"player_id,omitzero" rule:"required"`
 	ArrivalTimestamp  string `json:"arrival_timestamp,omitzero" rule:"required,timestamp"`
 	Accept            *bool  `json:"accept,omitzero" rule:"required"`
-	EntropyCommitment string `json:"entropy_commitment,omitzero" rule:"digest"`
+	EntropyCommitment string `json:"entropy_commitment,omitzero" rule:"digest,added"`
 }
 
 // A ChoiceContext contains information for a player's choice.
@@ -203,12 +207,12 @@ type SignatureRequest struct {
 // ChooseParityCall is CHOOSE_PARITY_CALL (spec 003 §4.5.1).
 type ChooseParityCall struct {
 	Envelope
-	MatchID  string        `json:"match_id"`
-	PlayerID string        `json:"player_id"`
-	GameType string        `json:"game_type"`
-	Context  ChoiceContext `json:"context,omitzero"`
-	Deadline string        `json:"deadline" rule:"timestamp"`
-	SignatureRequest
+	MatchID          string        `json:"match_id"`
+	PlayerID         string        `json:"player_id"`
+	GameType         string        `json:"game_type"`
+	Context          ChoiceContext `json:"context,omitzero"`
+	Deadline         string        `json:"deadline" rule:"timestamp"`
+	SignatureRequest `rule:"added"`
 }
 
 // A MoveProof goes with a move. Fallback tells that the player's model or host did not choose in
@@ -226,7 +230,7 @@ type ChooseParityResponse struct {
 	MatchID      string `json:"match_id,omitzero" rule:"required"`
 	PlayerID     string `json:"player_id,omitzero" rule:"required"`
 	ParityChoice string `json:"parity_choice,omitzero" rule:"required,is=even|odd"`
-	MoveProof
+	MoveProof    `rule:"added"`
 }
 
 // A MoveRequest contains the kind of move and the legal moves.
@@ -280,18 +284,18 @@ type GameOver struct {
 	MatchID    string         `json:"match_id"`
 	GameType   string         `json:"game_type"`
 	GameResult *league.Result `json:"game_result,omitzero" rule:"required"`
-	Draw       *Draw          `json:"draw,omitzero"`
-	Reason     string         `json:"reason,omitzero" rule:"upto=500"`
+	Draw       *Draw          `json:"draw,omitzero" rule:"added"`
+	Reason     string         `json:"reason,omitzero" rule:"upto=500,added"`
 }
 
 // ResultDetails are the details of a reported result.
 type ResultDetails struct {
 	DrawnNumber *int                      `json:"drawn_number" rule:"optional,null,min=-2147483647"`
 	Choices     league.PerPlayer[*string] `json:"choices" rule:"optional,each,null,upto=200"`
-	Status      string                    `json:"status,omitzero" rule:"is=WIN|DRAW|TECHNICAL_LOSS"`
-	Reason      string                    `json:"reason,omitzero" rule:"upto=500"`
-	Faults      league.PerPlayer[string]  `json:"faults,omitzero" rule:"each,code"`
-	Fallbacks   league.PerPlayer[int]     `json:"fallbacks,omitzero" rule:"each,min=1"`
+	Status      string                    `json:"status,omitzero" rule:"is=WIN|DRAW|TECHNICAL_LOSS,added"`
+	Reason      string                    `json:"reason,omitzero" rule:"upto=500,added"`
+	Faults      league.PerPlayer[string]  `json:"faults,omitzero" rule:"added,each,code"`
+	Fallbacks   league.PerPlayer[int]     `json:"fallbacks,omitzero" rule:"added,each,min=1"`
 }
 
 // A MatchResult is the result in a report. Winner is null for a draw and for a double
@@ -324,10 +328,10 @@ type MatchResultReport struct {
 	RoundID  int         `json:"round_id,omitzero" rule:"required,min=1"`
 	MatchID  string      `json:"match_id,omitzero" rule:"required"`
 	GameType string      `json:"game_type,omitzero" rule:"required"`
-	Attempt  int         `json:"attempt,omitzero" rule:"min=1"`
+	Attempt  int         `json:"attempt,omitzero" rule:"min=1,added"`
 	Result   MatchResult `json:"result"`
-	Draw     *Draw       `json:"draw,omitzero"`
-	Evidence
+	Draw     *Draw       `json:"draw,omitzero" rule:"added"`
+	Evidence `rule:"added"`
 }
 
 // Evidence is the proof of a result: the last signature of each player that signed, all
@@ -346,7 +350,7 @@ type RetryInfo struct {
 	RetryCount    int      `json:"retry_count"`
 	MaxRetries    int      `json:"max_retries"`
 	NextRetryAt   string   `json:"next_retry_at,omitzero" rule:"timestamp"`
-	TimeRemaining *float64 `json:"time_remaining,omitzero"`
+	TimeRemaining *float64 `json:"time_remaining,omitzero" rule:"added"`
 }
 
 // GameError is GAME_ERROR, in both forms of the specification (spec 003 §2.9.2 and
@@ -354,17 +358,17 @@ type RetryInfo struct {
 type GameError struct {
 	Envelope
 	MatchID          string         `json:"match_id"`
-	PlayerID         string         `json:"player_id,omitzero"`
+	PlayerID         string         `json:"player_id,omitzero" rule:"added"`
 	ErrorCode        string         `json:"error_code" rule:"code"`
-	ErrorName        string         `json:"error_name,omitzero"`
+	ErrorName        string         `json:"error_name,omitzero" rule:"added"`
 	ErrorDescription string         `json:"error_description" rule:"upto=500"`
 	AffectedPlayer   string         `json:"affected_player"`
 	ActionRequired   string         `json:"action_required"`
-	GameState        string         `json:"game_state,omitzero"`
-	Retryable        *bool          `json:"retryable,omitzero"`
-	RetryCount       *int           `json:"retry_count,omitzero"`
-	MaxRetries       *int           `json:"max_retries,omitzero"`
+	GameState        string         `json:"game_state,omitzero" rule:"added"`
+	Retryable        *bool          `json:"retryable,omitzero" rule:"added"`
+	RetryCount       *int           `json:"retry_count,omitzero" rule:"added"`
+	MaxRetries       *int           `json:"max_retries,omitzero" rule:"added"`
 	RetryInfo        *RetryInfo     `json:"retry_info,omitzero"`
-	Context          map[string]any `json:"context,omitzero"`
+	Context          map[string]any `json:"context,omitzero" rule:"added"`
 	Consequence      string         `json:"consequence,omitzero" rule:"upto=500"`
 }

@@ -112,6 +112,7 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 	"retry_policy":                 "how calls of players are retried",
 	"delay_sec":                    "seconds before a retry",
 	"backoff_strategy":             "how the delay grows; absent means `fixed`",
+	"members":                      "`plain`: messages of the match have the [members of chapter 4 alone](#members-of-chapter-4-alone)",
 	"replies":                      "`strict`: the referee refuses each reply that is not exactly as this page says",
 	"MATCH_ASSIGNMENT.referee_id":  "id of a third-party referee, which gets no access tokens",
 	"auth":                         "`lenient`: answers without a token count if they come from the player's address",

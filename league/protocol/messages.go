@@ -51,6 +51,7 @@ type Envelope struct {
 	ConversationID string `json:"conversation_id,omitzero" rule:"required,max=128"`
 	AuthToken      string `json:"auth_token,omitzero" rule:"null,upto=300"`
 
+	plain    bool         // Plain leaves out what chapter 4 lacks
 	broken   []FieldError // members of a reply that could not be read
 	breaches []FieldError // of the rules, in a player's reply that was decoded
 }
@@ -173,9 +174,9 @@ type AnnouncedMatch struct {
 	PlayerAID       string   `json:"player_A_id"`
 	PlayerBID       string   `json:"player_B_id"`
 	RefereeEndpoint string   `json:"referee_endpoint" rule:"url"`
-	RefereeID       string   `json:"referee_id,omitzero"`
+	RefereeID       string   `json:"referee_id,omitzero" rule:"added"`
 	RefereeAuth     string   `json:"referee_auth,omitzero" rule:"is=access_token|none"`
-	ForfeitedBy     []string `json:"forfeited_by,omitzero"`
+	ForfeitedBy     []string `json:"forfeited_by,omitzero" rule:"added"`
 }
 
 // RoundAnnouncement is ROUND_ANNOUNCEMENT (spec 003 §4.3.1). In a league of more than
@@ -187,9 +188,9 @@ type RoundAnnouncement struct {
 	RoundID  int              `json:"round_id" rule:"min=1"`
 	Matches  []AnnouncedMatch `json:"matches"`
 	// of the round, if Matches has not all of them
-	TotalMatches int `json:"total_matches,omitzero" rule:"min=1"`
+	TotalMatches int `json:"total_matches,omitzero" rule:"min=1,added"`
 	// as in SignatureRequest; "" in a league that does not sign
-	Started string `json:"started,omitzero" rule:"digest"`
+	Started string `json:"started,omitzero" rule:"digest,added"`
 }
 
 // MaxAnnounced limits the players of a league whose announcements list all matches.
@@ -211,7 +212,7 @@ type StandingsUpdate struct {
 	LeagueID     string        `json:"league_id"`
 	RoundID      int           `json:"round_id" rule:"min=1"`
 	Standings    []StandingRow `json:"standings" rule:"min=1"`
-	TotalPlayers int           `json:"total_players,omitzero" rule:"min=1"`
+	TotalPlayers int           `json:"total_players,omitzero" rule:"min=1,added"`
 }
 
 // A RoundSummary counts the results of a round (002 §4.2.2).
@@ -230,14 +231,14 @@ type RoundCompleted struct {
 	LeagueID         string        `json:"league_id"`
 	RoundID          int           `json:"round_id" rule:"min=1"`
 	MatchesCompleted *int          `json:"matches_completed,omitzero"`
-	MatchesPlayed    *int          `json:"matches_played,omitzero"`
+	MatchesPlayed    *int          `json:"matches_played,omitzero" rule:"added"`
 	NextRoundID      *int          `json:"next_round_id" rule:"null,min=1"`
 	Summary          *RoundSummary `json:"summary,omitzero"`
-	JournalHead      string        `json:"journal_head,omitzero" rule:"digest"`
+	JournalHead      string        `json:"journal_head,omitzero" rule:"digest,added"`
 
-	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"signature"`
+	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"signature,added"`
 	// those of the receiver's matches
-	Results []RoundResult `json:"results,omitzero"`
+	Results []RoundResult `json:"results,omitzero" rule:"added"`
 }
 
 // A RoundResult is a result as the manager recorded it. Players compare it with their own
@@ -259,20 +260,20 @@ type LeagueCompleted struct {
 	TotalRounds    int             `json:"total_rounds" rule:"min=1"`
 	TotalMatches   int             `json:"total_matches" rule:"min=1"`
 	Champion       league.Champion `json:"champion"`
-	FinalStandings []StandingRow   `json:"final_standings" rule:"min=1"`
-	TotalPlayers   int             `json:"total_players,omitzero" rule:"min=1"`
-	JournalHead    string          `json:"journal_head,omitzero" rule:"digest"`
+	FinalStandings []FinalRow      `json:"final_standings" rule:"min=1"`
+	TotalPlayers   int             `json:"total_players,omitzero" rule:"min=1,added"`
+	JournalHead    string          `json:"journal_head,omitzero" rule:"digest,added"`
 
-	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"signature"`
+	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"signature,added"`
 }
 
 // LeagueError is LEAGUE_ERROR (spec 003 §4.10.1).
 type LeagueError struct {
 	Envelope
 	ErrorCode           string         `json:"error_code" rule:"code"`
-	ErrorName           string         `json:"error_name,omitzero"`
+	ErrorName           string         `json:"error_name,omitzero" rule:"added"`
 	ErrorDescription    string         `json:"error_description" rule:"upto=500"`
 	OriginalMessageType string         `json:"original_message_type,omitzero"`
 	Context             map[string]any `json:"context,omitzero"`
-	Retryable           *bool          `json:"retryable,omitzero"`
+	Retryable           *bool          `json:"retryable,omitzero" rule:"added"`
 }

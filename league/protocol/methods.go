@@ -244,6 +244,7 @@ type Broadcast[Q any] struct {
 
 // Many returns a broadcast of a message, which must not change afterwards.
 func Many[Q any](q *Q) *Broadcast[Q] {
+	q = Plain(q)
 	return &Broadcast[Q]{q, sync.OnceValues(func() ([]byte, error) { return json.Marshal(q) })}
 }
 
@@ -264,7 +265,7 @@ func (b *Broadcast[Q]) Type() string { return EnvelopeOf(b.message).MessageType 
 // Call sends q to the peer and waits for the result, for the method's timeout at
 // most. An error is an *Error, or the error of ctx when the caller has canceled it.
 func (m *Method[Q, R]) Call(ctx context.Context, caller Caller, to Peer, q *Q) (*R, error) {
-	r, _, err := m.call(ctx, caller, to, q, m.Timeout, false)
+	r, _, err := m.call(ctx, caller, to, Plain(q), m.Timeout, false)
 	return r, err
 }
 
@@ -273,14 +274,14 @@ func (m *Method[Q, R]) Call(ctx context.Context, caller Caller, to Peer, q *Q) (
 // of Ask and CallMany, are those of Call.
 func (m *Method[Q, R]) CallWithin(ctx context.Context, caller Caller, to Peer, q *Q, limit time.Duration) (*R, *Timing,
 	error) {
-	return m.call(ctx, caller, to, q, limit, false)
+	return m.call(ctx, caller, to, Plain(q), limit, false)
 }
 
 // Ask is CallWithin for a question whose time belongs to the other side: when the
 // request leaves, the time that it was queued at this side is added to the window.
 func (m *Method[Q, R]) Ask(ctx context.Context, caller Caller, to Peer, q *Q, window time.Duration) (*R, *Timing,
 	error) {
-	return m.call(ctx, caller, to, q, window, true)
+	return m.call(ctx, caller, to, Plain(q), window, true)
 }
 
 // CallMany is CallWithin for one of the receivers of a broadcast.

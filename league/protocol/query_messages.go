@@ -3,6 +3,7 @@ package protocol
 import (
 	"cmp"
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -219,13 +220,13 @@ type RefereeStatsData struct {
 // GET_STATUS at the top level as well (004 §7.1).
 type LeagueQueryResponse struct {
 	Envelope
-	QueryType    string      `json:"query_type"`
-	Success      *bool       `json:"success,omitzero"`
-	Data         any         `json:"data,omitzero"`
-	Error        *QueryError `json:"error,omitzero"`
-	CurrentRound *int        `json:"current_round,omitzero"`
-	StandingsData
-	StatusData
+	QueryType     string      `json:"query_type"`
+	Success       *bool       `json:"success,omitzero"`
+	Data          any         `json:"data,omitzero"`
+	Error         *QueryError `json:"error,omitzero"`
+	CurrentRound  *int        `json:"current_round,omitzero" rule:"added"`
+	StandingsData `rule:"added"`
+	StatusData    `rule:"added"`
 }
 
 // JournalData answers GET_JOURNAL: lines of the journal from the event with the number of
@@ -337,8 +338,8 @@ type PlayerState struct {
 // SharedRank.
 type StandingRow struct {
 	Rank        int    `json:"rank,omitzero" rule:"required,min=1"`
-	Tied        bool   `json:"tied,omitzero"` // another player has the same shared rank
-	SharedRank  int    `json:"shared_rank,omitzero" rule:"min=1"`
+	Tied        bool   `json:"tied,omitzero" rule:"added"` // another player has the same shared rank
+	SharedRank  int    `json:"shared_rank,omitzero" rule:"min=1,added"`
 	PlayerID    string `json:"player_id"`
 	DisplayName string `json:"display_name,omitzero" rule:"name,min=1"`
 	Played      int    `json:"played" rule:"optional"`
@@ -347,7 +348,53 @@ type StandingRow struct {
 	Losses      int    `json:"losses" rule:"optional"`
 	Points      int    `json:"points"`
 
-	league.StandingDetails
+	league.StandingDetails `rule:"added"`
+}
+
+// A FinalRow is a StandingRow of LEAGUE_COMPLETED, of which chapter 4 has only rank, id and points.
+type FinalRow struct {
+	Rank        int    `json:"rank,omitzero" rule:"required,min=1"`
+	Tied        bool   `json:"tied,omitzero" rule:"added"`
+	SharedRank  int    `json:"shared_rank,omitzero" rule:"min=1,added"`
+	PlayerID    string `json:"player_id"`
+	DisplayName string `json:"display_name,omitzero" rule:"name,min=1,added"`
+	Played      *int   `json:"played,omitzero" rule:"added"`
+	Wins        *int   `json:"wins,omitzero" rule:"added"`
+	Draws       *int   `json:"draws,omitzero" rule:"added"`
+	Losses      *int   `json:"losses,omitzero" rule:"added"`
+	Points      int    `json:"points"`
+
+	league.StandingDetails `rule:"added"`
+}
+
+// FinalRows are rows of the table as LEAGUE_COMPLETED has them. They share the counts of the rows.
+func FinalRows(rows []StandingRow) []FinalRow {
+	final := make([]FinalRow, len(rows))
+	for i := range rows {
+		r := &rows[i]
+		final[i] = FinalRow{
+			Rank: r.Rank, Tied: r.Tied, SharedRank: r.SharedRank, PlayerID: r.PlayerID, DisplayName: r.DisplayName,
+			Played: &r.Played, Wins: &r.Wins, Draws: &r.Draws, Losses: &r.Losses, Points: r.Points,
+			StandingDetails: r.StandingDetails,
+		}
+	}
+	return final
+}
+
+// Rows are the rows of the final table. A row without counts has only zeros: see Counted.
+func (c *LeagueCompleted) Rows() []StandingRow {
+	return Each(c.FinalStandings, func(r FinalRow) StandingRow {
+		return StandingRow{
+			Rank: r.Rank, Tied: r.Tied, SharedRank: r.SharedRank, PlayerID: r.PlayerID, DisplayName: r.DisplayName,
+			Played: ValueOf(r.Played), Wins: ValueOf(r.Wins), Draws: ValueOf(r.Draws), Losses: ValueOf(r.Losses),
+			Points: r.Points, StandingDetails: r.StandingDetails,
+		}
+	})
+}
+
+// Counted tells whether each row of the final table has the counts of its matches.
+func (c *LeagueCompleted) Counted() bool {
+	return !slices.ContainsFunc(c.FinalStandings, func(r FinalRow) bool { return r.Played == nil })
 }
 
 // Standing is the row as tables show it.

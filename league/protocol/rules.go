@@ -38,6 +38,7 @@ var capacityRule = fmt.Sprintf("an integer from 1 to %d", MaxConcurrentMatches)
 //	type        the type of the message
 //	command     the name of one of Commands
 //	capacity    an integer that errors limit to MaxConcurrentMatches
+//	added       chapter 4 of the specification lacks the member of its message: Plain leaves it out
 //	printable   a text without control characters, at most max characters long
 //	each        the words behind it are for the elements, or for the value of each player
 //
@@ -129,7 +130,7 @@ func (f *field) apply(word, messageType string) {
 	word, value, _ := strings.Cut(word, "=")
 	number, _ := strconv.Atoi(value)
 	switch word {
-	case "", "required":
+	case "", "required", added:
 	case "optional":
 		f.optional = true
 	case "null":

@@ -130,6 +130,7 @@ type Match struct {
 	Result     *MatchResult       `json:"result"` // null before FINISHED
 	Scoring    league.MatchPoints `json:"scoring"`
 	Started    string             `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
+	Members    string             `json:"members,omitzero"` // as in the assignment; a plain match has no draw and no evidence
 
 	protocol.Evidence // without the digest, which only the journal has
 }

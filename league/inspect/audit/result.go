@@ -81,6 +81,7 @@ func (a *auditor) checkResult(m *scheduledMatch) {
 	switch referee := clip(r.RefereeID); {
 	case attempt.Commitment == "" && r.Draw != nil:
 		a.note(RuleCommitment, at, "the journal has no commitment of %s to the draw of %s from before the match", referee, m.id)
+	case a.plain(): // see noteUnsigned
 	case attempt.Commitment == "" && r.Grade == journal.GradeRecomputed && r.DrawnNumber != nil:
 		a.note(RuleDraw, at, "%s gave no commitment for %s: it could choose the number", referee, m.id)
 	case attempt.Commitment != "" && attempt.Event > at.Line:

@@ -15,6 +15,9 @@ import (
 // signs tells whether the league has keys, by its first event.
 func (a *auditor) signs() bool { return a.state.Created != nil && a.state.Created.Signs() }
 
+// plain tells whether messages have the members of chapter 4 of the specification alone.
+func (a *auditor) plain() bool { return a.state.Created != nil && a.state.Created.Plain() }
+
 // A signatureCheck is what the signatures of a result prove.
 type signatureCheck struct {
 	problem  error   // is a finding
@@ -25,7 +28,7 @@ type signatureCheck struct {
 // verify verifies the signatures of a result. It may be called by several goroutines.
 func (a *auditor) verify(m *scheduledMatch) (c signatureCheck) {
 	r := m.Report
-	if r == nil || m.Forfeited != nil || m.Ruled != nil || a.reports == nil || !a.signs() || a.state.Started == nil {
+	if a.plain() || r == nil || m.Forfeited != nil || m.Ruled != nil || a.reports == nil || !a.signs() || a.state.Started == nil {
 		return c
 	}
 	relays := decide.Relays(a.state, r.RefereeID) && !m.IsLost(r.Number) // nothing of a lost attempt is trusted
@@ -70,6 +73,10 @@ func (a *auditor) noteUnsigned() {
 		a.note(RuleUnsigned, a.inJournal(1),
 			"the league does not sign: nothing proves that the players made the moves that the referees report")
 		return
+	}
+	if a.state.Started != nil && a.plain() {
+		a.note(RuleUnsigned, a.inJournal(1), "the league has members: plain: its results rest on the word of the referees "+
+			"alone, because its messages have no commitments, no draws and no signatures")
 	}
 	for id, u := range a.unsigned {
 		a.note(RuleUnsigned, u.first, "nothing but the report of %s proves the choices in %s: it relays no signatures",

@@ -515,7 +515,7 @@ func (w *hostileWorld) assertInformed() {
 		honest = honest && (w.offender == nil || r.RefereeID != w.offender.ID)
 	}
 	rows := map[string]protocol.StandingRow{}
-	for _, row := range w.Final.FinalStandings {
+	for _, row := range w.Final.Rows() {
 		rows[row.PlayerID] = row
 	}
 	for _, a := range w.Agents() {

@@ -85,7 +85,7 @@ func (w *World) ManagerCalls(to *Agent, bearer string) map[string]func() error {
 		}),
 		"notify_league_completed": calling(w, &protocol.NotifyLeagueCompleted, peer, &protocol.LeagueCompleted{
 			Envelope: envelope(protocol.TypeLeagueCompleted), LeagueID: LeagueID, TotalRounds: 1, TotalMatches: 1,
-			Champion: league.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 3}, FinalStandings: rows,
+			Champion: league.Champion{PlayerID: "P01", DisplayName: "Agent P01", Points: 3}, FinalStandings: protocol.FinalRows(rows),
 		}),
 	}
 }
