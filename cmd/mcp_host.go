@@ -48,7 +48,7 @@ func (a *hostAccess) tools() []mcp.Tool {
 		withArguments(mcp.Tool{
 			Name: "wait_for_choice", Title: "Wait for a choice", ReadOnly: true,
 			Description: "Waits until a match asks this player for a choice, and returns the questions that wait for an " +
-				"answer. Returns an empty list after timeout_sec: call it again." + untrusted,
+				"answer. Returns an empty list after timeout_sec: call it again, unless a message says that the league is over." + untrusted,
 			Input: objectSchema(properties{"timeout_sec": properties{"type": "integer", "minimum": 0, "maximum": maxWait,
 				"default": usualWait, "description": "seconds to wait"}}),
 			Output: pending,
@@ -57,7 +57,9 @@ func (a *hostAccess) tools() []mcp.Tool {
 			Name: "list_pending_choices", Title: "List pending choices", ReadOnly: true,
 			Description: "Returns the questions that wait for an answer, without waiting." + untrusted,
 			Input:       objectSchema(properties{}), Output: pending,
-			Call: func(context.Context, string, []byte) (any, error) { return pendingChoices{a.host.Pending()}, nil },
+			Call: func(context.Context, string, []byte) (any, error) {
+				return pendingChoices{Pending: a.host.Pending()}, nil
+			},
 		},
 		withArguments(mcp.Tool{
 			Name: "answer_choice", Title: "Answer a choice", Once: true,
@@ -91,6 +93,8 @@ func (a *hostAccess) guarded(call toolCall) toolCall {
 // pendingChoices is the result of the tools that return questions.
 type pendingChoices struct {
 	Pending []external.Question `json:"pending"`
+	// Message says why no more questions come.
+	Message string `json:"message,omitzero"`
 }
 
 // answeredChoice is the result of answer_choice.
@@ -107,7 +111,8 @@ type waitRequest struct {
 func (a *hostAccess) wait(ctx context.Context, _ string, given *waitRequest) (any, error) {
 	ctx, cancel := context.WithTimeout(ctx, time.Duration(given.Seconds)*time.Second)
 	defer cancel()
-	return pendingChoices{a.host.Wait(ctx)}, nil
+	pending, end := a.host.Wait(ctx)
+	return pendingChoices{pending, end}, nil
 }
 
 // A choiceAnswer holds the arguments of answer_choice.

@@ -77,6 +77,15 @@ func TestMCPHostPlaysALeague(t *testing.T) {
 		use(t.Context(), t, host, "answer_choice", map[string]string{"choice_id": q.ChoiceID, "choice": "odd"}, &status)
 		assert.Equal(t, "ACCEPTED", status.Status)
 	}
+	var over struct {
+		Pending []any
+		Message string
+	}
+	for over.Message == "" { // the last call waits when the league ends
+		use(t.Context(), t, host, "wait_for_choice", map[string]int{"timeout_sec": 50}, &over)
+	}
+	assert.Equal(t, "the league is over", over.Message)
+	assert.Empty(t, over.Pending)
 	for _, a := range append(agents, m.process) {
 		require.Zero(t, a.awaitExit(t), a.stderr.String())
 	}

@@ -136,6 +136,7 @@ type participant struct {
 	file     *logFile // nil without a data folder
 	lowMB    int      // free space of the data folder below which the agent warns
 	agent    atomic.Value
+	leaving  func() // called before the server stops, which waits for its calls; nil for nothing
 }
 
 // prepare checks the manager's URL, the flags of NATS and the registration code, and finds the address to listen on.
@@ -242,7 +243,11 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 	}
 	defer stop()
 	p.Log.Info().Str("endpoint", p.Endpoint).Str("manager", p.Manager).Str("event_type", "LISTENING").Msg("listening")
-	return p.takePart(ctx, a)
+	err = p.takePart(ctx, a)
+	if p.leaving != nil {
+		p.leaving()
+	}
+	return err
 }
 
 // takePart registers an agent that can answer calls, and waits like run.

@@ -139,6 +139,14 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 			called = o.Name
 		}
 		s.note("Host token of %s: %s", called, access.token)
+		process.leaving = func() {
+			select {
+			case <-p.Done():
+				host.End("the league is over")
+			default:
+				host.End("the player stops")
+			}
+		}
 	}
 	matchMetrics(process.metrics, func(emit metrics.Emit) {
 		own := p.Record().Stats

@@ -9,6 +9,7 @@
 package mcp
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,7 +91,7 @@ func NewServer(o Options) *Server {
 		DisableLocalhostProtection:   true, // the server of package http checks the names of hosts
 		MaxRequestBodyBytes:          -1,   // and the size
 	}
-	s.Handler = mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server() }, overHTTP)
+	s.Handler = serveExactly(mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return s.server() }, overHTTP))
 	return s
 }
 
@@ -147,12 +148,9 @@ func (s *Server) Run(ctx context.Context, in io.Reader, out io.Writer) error {
 			return next(call, method, q)
 		}
 	})
-	return s.server().Run(ctx, &mcp.IOTransport{Reader: io.NopCloser(in), Writer: nopCloser{out}, MaxLineLength: maxLine})
+	streams := &stdio{in: bufio.NewReaderSize(in, 64<<10), out: out}
+	return s.server().Run(ctx, &mcp.IOTransport{Reader: streams, Writer: streams, MaxLineLength: 2 * maxLine})
 }
-
-type nopCloser struct{ io.Writer }
-
-func (nopCloser) Close() error { return nil }
 
 // onlyAdmitted refuses a stream of updates to a client that is not admitted. Older
 // revisions subscribe in a session, which this server does not have: it neither offers

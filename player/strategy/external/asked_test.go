@@ -251,7 +251,10 @@ func TestHostAnswersAQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		h, _ := openHost(t)
 		waited := make(chan []Question)
-		go func() { waited <- h.Wait(t.Context()) }()
+		go func() {
+			questions, _ := h.Wait(t.Context())
+			waited <- questions
+		}()
 		synctest.Wait()
 		answer := choose(t.Context(), h, "R1M1")
 		pending := <-waited
@@ -268,6 +271,23 @@ func TestHostAnswersAQuestion(t *testing.T) {
 		assert.Equal(t, made{"odd", nil}, <-answer)
 		require.ErrorContains(t, h.Answer(q.ChoiceID, "even"), "no such question waits", "an answer is final")
 		assert.Equal(t, "mcp-host: 1 question, 0 answered by the fallback strategy even", h.Account())
+	})
+}
+
+func TestWaitingHostIsToldThatNoQuestionComes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		h, _ := openHost(t)
+		told := make(chan string)
+		go func() {
+			questions, end := h.Wait(t.Context())
+			assert.Empty(t, questions)
+			told <- end
+		}()
+		synctest.Wait()
+		h.End("the league is over")
+		assert.Equal(t, "the league is over", <-told)
+		_, end := h.Wait(t.Context())
+		assert.Equal(t, "the league is over", end, "from then on, at once")
 	})
 }
 

@@ -23,7 +23,8 @@ type Host struct {
 
 	shown   int              // questions so far
 	pending []*pendingChoice // the oldest first
-	changed chan struct{}    // closed when a question arrives
+	changed chan struct{}    // closed when a question arrives, and at the end
+	end     string           // why no more questions come; "" while they may
 }
 
 // A Question is a choice that a player must make.
@@ -87,32 +88,43 @@ func (h *Host) drop(p *pendingChoice) {
 
 // Pending returns the questions without an answer, the oldest first.
 func (h *Host) Pending() []Question {
-	questions, _ := h.now()
+	questions, _, _ := h.now()
 	return questions
 }
 
-func (h *Host) now() (questions []Question, changed <-chan struct{}) {
+// End says why no more questions come, such as "the league is over", and wakes who waits.
+func (h *Host) End(why string) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.end == "" {
+		h.end = why
+		close(h.changed)
+		h.changed = make(chan struct{})
+	}
+}
+
+func (h *Host) now() (questions []Question, end string, changed <-chan struct{}) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	questions = []Question{}
 	for _, p := range h.pending {
 		questions = append(questions, p.question)
 	}
-	return questions, h.changed
+	return questions, h.end, h.changed
 }
 
-// Wait waits until there is a question, or ctx ends. It returns the questions without an
-// answer, which may be none.
-func (h *Host) Wait(ctx context.Context) []Question {
+// Wait waits until there is a question, or none will come, or ctx ends. It returns the questions without an
+// answer, which may be none, and why no more come.
+func (h *Host) Wait(ctx context.Context) (questions []Question, end string) {
 	for {
-		questions, changed := h.now()
-		if len(questions) > 0 {
-			return questions
+		questions, end, changed := h.now()
+		if len(questions) > 0 || end != "" {
+			return questions, end
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
-			return questions
+			return questions, ""
 		}
 	}
 }
