@@ -209,6 +209,9 @@ func addLines(text *printout, r *record.Conversation) {
 		if u.Mark != "" {
 			text.line("%s? This move %s.", below, u.Mark)
 		}
+		if u.WrongToken {
+			text.line("%sIts auth_token is not that of the question.", below)
+		}
 		if u.Void != "" {
 			text.line("%sThis try does not count: %s.", below, u.Void)
 		}

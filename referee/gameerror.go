@@ -43,16 +43,16 @@ func (m *match) sendGameError(s *matchSide, f failure) (delivered context.Contex
 // match.
 func notify[Q any](m *match, s *matchSide, method *protocol.Method[Q, protocol.Ack], try int, notice *Q,
 	limit time.Duration) (send func() error) {
-	r, peer, playerID := m.referee, s.peer, s.player.PlayerID
+	r, peer, player := m.referee, s.peer, s.player
 	notice = protocol.Plain(notice) // as the file of the match has it
-	m.transcript.sent(playerID, method.Name, try, notice)
+	m.transcript.sent(player.PlayerID, method.Name, try, notice)
 	return func() error {
 		ack, timing, err := method.CallWithin(r.life, r.options.Caller, peer, notice, limit)
 		e := entry{Exchange: store.Exchange{Method: method.Name, Try: try, Timing: timing}, fault: protocol.AsError(err)}
 		if err == nil {
 			e.message = ack
 		}
-		m.transcript.received(playerID, e)
+		m.received(player, e)
 		return err
 	}
 }

@@ -44,6 +44,7 @@ type match struct {
 	mu        sync.Mutex
 	state     string
 	chosen    [2]bool                     // the side has made a legal move
+	warned    [2]bool                     // the log has a warning about a wrong token of the side
 	final     *protocol.MatchResultReport // once it is finished
 	reporting bool                        // a report is under way, or follows GAME_OVER
 	reported  bool                        // the manager has acknowledged the report

@@ -3,6 +3,7 @@ package referee
 import (
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"evenodd/league/protocol"
@@ -28,6 +29,25 @@ func call[Q, R any](m *match, s *matchSide, method *protocol.Method[Q, R], q *Q)
 		return nil, protocol.Fault(protocol.ErrTimeout, "the referee read the answer too late")
 	}
 	return answer, conformance(m, s, method, answer)
+}
+
+// received adds the result of a call to a player to the transcript. The log has one warning about the wrong tokens of
+// a player.
+func (m *match) received(player *protocol.AssignedPlayer, e entry) {
+	if e.message != nil && protocol.EnvelopeOf(e.message).HasWrongToken(player.AccessToken) {
+		e.WrongToken = true
+		side := slices.Index(m.players[:], player.PlayerID)
+		m.mu.Lock()
+		first := !m.warned[side]
+		m.warned[side] = true
+		m.mu.Unlock()
+		if first {
+			m.referee.options.Log.Warn().Str("conversation_id", m.conversation).Str("match_id", m.matchID).
+				Str("player_id", player.PlayerID).Str("event_type", "WRONG_TOKEN").
+				Msg("the auth_token in an answer of this player is not that of the question")
+		}
+	}
+	m.transcript.received(player.PlayerID, e)
 }
 
 // invite sends GAME_INVITATION (spec 003 §8.7.1).

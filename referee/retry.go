@@ -157,7 +157,7 @@ func (m *match) askOnce(side rules.Side, ask question) error {
 	s.window.callAttempt = callAttempt{entry: entry{Exchange: store.Exchange{Try: s.window.Try + 1}}}
 	err := ask(m, side)
 	m.judgeAttempt(s, err)
-	m.transcript.received(s.player.PlayerID, s.window.entry)
+	m.received(s.player, s.window.entry)
 	return err
 }
 

@@ -122,6 +122,13 @@ func WithoutTokens(text string) string {
 	return string(HideTokens([]byte(text)))
 }
 
+// HasWrongToken tells whether a reply shows a token that is not that of its question: neither the right one nor
+// NoToken. A question without a token has no wrong one.
+func (e *Envelope) HasWrongToken(asked string) bool {
+	_, broken := e.BrokenField("auth_token")
+	return asked != "" && (broken || e.AuthToken != "" && e.AuthToken != NoToken && !SameToken(e.AuthToken, asked))
+}
+
 // signs are the texts of which one is in each match of secrets. Looking for them is faster.
 var signs = []string{"tok-", "adm-", "registration_code"}
 

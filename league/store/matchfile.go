@@ -311,6 +311,10 @@ type Exchange struct {
 	// read. Ask for one with Unreadable.
 	UnreadableMembers []string `json:"unreadable_members,omitzero"`
 
+	// WrongToken says that the auth_token of the message, which the file does not hold, was neither that of the
+	// question nor "none".
+	WrongToken bool `json:"wrong_token,omitzero"`
+
 	Timing *protocol.Timing `json:"timing,omitzero"` // received: where the time went, as far as the carrier knows
 
 	// Void is a sentence for people: why a call attempt is void, because the fault

@@ -127,7 +127,7 @@ func readMessages(transcript []store.Exchange) []readMessage {
 // checkRequest compares a request of the referee with the match.
 func (t *transcriptCheck) checkRequest(e *exchange) {
 	s := e.side
-	if e.Void != "" || e.Timing != nil || e.Stalled != 0 || e.Local {
+	if e.Void != "" || e.Timing != nil || e.Stalled != 0 || e.Local || e.WrongToken {
 		t.find(e, "/direction", "an exchange that was sent to %s has the result of a call; only one that was received can",
 			s.id)
 	}

@@ -49,6 +49,7 @@ type Line struct {
 	Error       *store.ExchangeError `json:"error,omitzero"`
 	Trouble     string               `json:"trouble,omitzero"` // what kind of failure it is
 	Void        string               `json:"void,omitzero"`    // why the try does not count
+	WrongToken  bool                 `json:"wrong_token,omitzero"`
 	Mark        string               `json:"mistake,omitzero"` // what the move gave away
 	Answer      string               `json:"answer,omitzero"`  // the beginning of a wrong response as it arrived
 	Message     jsontext.Value       `json:"message,omitzero"`
@@ -101,7 +102,7 @@ func ConversationOf(doc *store.Match, games rules.Registry) *Conversation {
 func lineOf(doc *store.Match, e *store.Exchange) Line {
 	u := Line{
 		At: e.At, From: doc.RefereeID, To: e.PlayerID, Method: e.Method, MessageType: e.MessageType, Try: e.Try,
-		Says: sentence(e), Error: e.Error, Trouble: troubleOf(e), Void: e.Void, Answer: e.Answer,
+		Says: sentence(e), Error: e.Error, Trouble: troubleOf(e), Void: e.Void, WrongToken: e.WrongToken, Answer: e.Answer,
 		Message: e.Message, order: e.Try,
 	}
 	if e.Direction == store.Received {

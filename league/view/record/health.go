@@ -96,8 +96,10 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 			if !f.Local && f.Code != "" {
 				p.Failures[f.Code]++
 			}
-		} else if problem := deviation(doc, x); problem != "" {
-			p.deviations[problem]++
+		} else {
+			for _, problem := range deviations(doc, x) {
+				p.deviations[problem]++
+			}
 		}
 		if took, ok := tookOf(x, asked[q]); ok && !local && (len(x.Message) > 0 || x.MessageOmitted != "") {
 			p.took[x.Method] = append(p.took[x.Method], took)
@@ -147,7 +149,18 @@ func accepted(x *store.Exchange) bool {
 		x.MessageOmitted != "" && strings.HasPrefix(detail, "the message ")
 }
 
-// deviation is how an answer that counts deviates from the specification; "" for not at all.
+// deviations is how an answer that counts deviates from the specification.
+func deviations(doc *store.Match, x *store.Exchange) (list []string) {
+	if problem := deviation(doc, x); problem != "" {
+		list = append(list, problem)
+	}
+	if x.WrongToken {
+		list = append(list, "auth_token is not that of the question")
+	}
+	return list
+}
+
+// deviation is deviations without those of the token, which the file does not hold; "" for none.
 func deviation(doc *store.Match, x *store.Exchange) string {
 	switch {
 	case x.Error != nil:
