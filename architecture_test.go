@@ -109,7 +109,7 @@ func importRules() []importRule {
 			func(p, i string) bool { return role(p) && in(i, "config") }},
 		{"config does not import agents", "config imports league/manager", "settings are values that cmd passes to agents",
 			func(p, i string) bool {
-				return in(p, "config") && ours(i) && i != "league" && !in(i, "config", "league/protocol", "league/store/atomicfile")
+				return in(p, "config") && ours(i) && i != "league" && !in(i, "config", "league/protocol", "league/store/atomicfile", "league/store/openfile")
 			}},
 		{"viper stays in config", "cmd imports github.com/spf13/viper", "settings come from one place",
 			func(p, i string) bool {
@@ -308,6 +308,13 @@ func (s source) faults() (faults []string) {
 			faults = append(faults, s.at(sel)+": Windows has its own errors of sockets; package transport has those of each system")
 		}
 	}
+	if !in(s.path, "league/store/openfile", "config/userfile", "league/simulation/leaguetest",
+		"player/strategy/external/supervisor_linux.go") { // which reads /proc
+		for _, sel := range s.uses("os", "Open", "OpenFile", "ReadFile", "OpenInRoot", "OpenRoot", "DirFS") {
+			faults = append(faults, s.at(sel)+": another user may have put a named pipe or an endless file there; open it "+
+				"with league/store/openfile, or config/userfile if the user names it")
+		}
+	}
 	if in(s.path, "main.go", "cmd", "config", "league/simulation/leaguetest/long.go") {
 		return faults
 	}
@@ -438,6 +445,9 @@ func TestSourceFaultsAreFound(t *testing.T) {
 		{"transport/x.go", `import o "os"; func f() any { return o.Stdout }`, "os.Stdout belongs"},
 		{"league/store/x.go", `import "os"; func f() { os.Remove("x") }`, ""},
 		{"cmd/x.go", `import "os"; func f() any { return os.Stderr }`, ""},
+		{"cmd/x.go", `import "os"; func f() { os.ReadFile("x") }`, "openfile"},
+		{"league/store/x.go", `import "os"; func f() { os.Open("x") }`, "openfile"},
+		{"config/userfile/x.go", `import "os"; func f() { os.Open("x") }`, ""},
 		{"league/x.go", `import os "example.com/os"; func f() { os.Exit(1) }`, ""},
 		{"cmd/x.go", `import "syscall"; var refused = syscall.ECONNREFUSED`, "errors of sockets"},
 		{"league/x.go", `import "sync"; var mu sync.Mutex`, "mu is state"},

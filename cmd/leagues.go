@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"bufio"
 	"bytes"
 	"cmp"
 	"context"
@@ -18,8 +17,10 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 	"evenodd/league/view/record"
 )
 
@@ -74,13 +75,15 @@ func readEnds(dir store.Folder, id string) folderLeague {
 	if err != nil {
 		return l
 	}
-	defer func() { _ = file.Close() }() // only read
-	text, _ := bufio.NewReader(file).ReadBytes('\n')
-	if first, err := journal.Decode(bytes.TrimSpace(text)); err == nil {
-		l.created, _ = first.Data.(*journal.Created)
-	}
+	defer func() { _ = file.Close() }()                                    // only read
+	_, _, _ = appendfile.Lines(file, func(number int, text []byte) error { // other errors are those of commands that read more
+		if first, err := journalfile.ReadLine(number, text); err == nil {
+			l.created, _ = first.Data.(*journal.Created)
+		}
+		return io.EOF
+	})
 	size, _ := file.Seek(0, io.SeekEnd)
-	text, _ = io.ReadAll(io.NewSectionReader(file, max(size-most, 0), most))
+	text, _ := io.ReadAll(io.NewSectionReader(file, max(size-most, 0), most))
 	lines := bytes.Split(text, []byte("\n")) // the last one is empty or incomplete
 	if last, err := journal.Decode(lines[max(len(lines)-2, 0)]); err == nil {
 		l.last = last.At

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -23,6 +24,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/openfile"
 )
 
 const (
@@ -187,7 +189,7 @@ func openLog(path string, mend bool) (*os.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := openfile.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -292,7 +294,7 @@ func (f *logFile) open(mend bool) (err error) {
 // shiftOnce is shift, unless another process has renamed this file. It locks the file, because
 // two processes that rename at the same time would replace each other's files.
 func (f *logFile) shiftOnce(own os.FileInfo) (err error) {
-	lock := flock.New(f.path, flock.SetFlag(os.O_RDONLY)) // without it: another process is renaming
+	lock := flock.New(f.path, flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK)) // without it: another process is renaming
 	switch err := lock.Lock(); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

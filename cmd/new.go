@@ -16,6 +16,7 @@ import (
 
 	"evenodd/cmd/starter"
 	"evenodd/league/protocol"
+	"evenodd/league/store/openfile"
 )
 
 // newNew makes 'evenodd new', the commands that write source code to start from.
@@ -50,7 +51,7 @@ this program.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			at := filepath.Join(append(args, starter.ModuleName)...)
-			file, err := os.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			file, err := openfile.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, fs.ErrExist) {
 				return exit(exitFailed, "%s exists already: remove it for the one of this version", at)
 			}

@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"evenodd/league/store/openfile"
 )
 
 // skeleton is a complete game: the package cmd/skeleton with its test.
@@ -39,6 +41,9 @@ underscores.`,
 	}
 }
 
+// maxSource is the largest size in bytes of a file of the clone that is read.
+const maxSource = 1 << 20
+
 // runNewGame writes the game into the clone at root.
 func runNewGame(s streams, root, gameType string) error {
 	if !regexp.MustCompile(`^[a-z][a-z0-9]*(_[a-z0-9]+)*$`).MatchString(gameType) || len(gameType) > 40 {
@@ -47,14 +52,14 @@ func runNewGame(s streams, root, gameType string) error {
 	}
 	pkg := strings.ReplaceAll(gameType, "_", "")
 	folder := filepath.Join("rules", pkg)
-	if module, _ := os.ReadFile(filepath.Join(root, "go.mod")); !strings.HasPrefix(string(module), "module evenodd\n") {
+	if module, _ := openfile.Read(filepath.Join(root, "go.mod"), maxSource); !strings.HasPrefix(string(module), "module evenodd\n") {
 		return usage("this folder is not a clone of evenodd: it has no go.mod of module evenodd. Run the command in the " +
 			"root folder of a clone")
 	}
 	if _, err := os.Stat(filepath.Join(root, folder)); err == nil {
 		return usage("the folder %s exists already: choose another name", folder)
 	}
-	list, err := os.ReadFile(filepath.Join(root, filepath.FromSlash(gamesFile)))
+	list, err := openfile.Read(filepath.Join(root, filepath.FromSlash(gamesFile)), maxSource)
 	if err != nil {
 		return err
 	}

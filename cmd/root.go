@@ -12,6 +12,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"charm.land/lipgloss/v2"
@@ -44,9 +45,10 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	}
 	root := newRoot(version, streams{out, err, time.Second})
 	root.SetArgs(args)
-	parsed, interrupted := false, make(chan struct{})
+	var begun atomic.Pointer[cobra.Command] // whose command line is parsed
+	interruption := make(chan struct{})
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
-		parsed = true
+		begun.Store(c)
 		return refuseEmpty(c)
 	}
 	refuseUnknownTopics(root)
@@ -54,13 +56,23 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 		if isTerminal(err) {
 			draw(err, "\n") // ends the line with ^C
 		}
-		close(interrupted)
+		close(interruption)
 	})
 	printed := &keptError{w: out}
 	root.SetOut(printed)
-	called, problem := root.ExecuteContextC(ctx)
+	var called *cobra.Command
+	var problem error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		called, problem = root.ExecuteContextC(ctx)
+	}()
+	if !endsInTime(ctx, ended, &begun) {
+		printError(err, interrupted("Run the same command again."))
+		return exitInterrupted
+	}
 	if !uninterrupted() {
-		<-interrupted
+		<-interruption
 	}
 	problem = cmp.Or(problem, printed.err)
 	if problem == nil {
@@ -68,13 +80,34 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 	}
 	printError(err, problem)
 	code := exitCode(problem)
-	if !parsed && printed.err == nil {
+	if begun.Load() == nil && printed.err == nil {
 		code = exitUsage // cobra's errors of the command line have no code
 	}
 	if code == exitUsage {
 		_ = printLine(err, "Try '%s --help'.", called.CommandPath())
 	}
 	return code
+}
+
+// endsInTime waits for the end of a command. It returns false if the command does not end after the first signal: the
+// process then ends without it. A command that runs agents has the time to stop them. Any other has nothing to put in
+// order, and can be in the middle of a file that takes minutes, or of a write that nobody reads.
+func endsInTime(ctx context.Context, ended <-chan struct{}, begun *atomic.Pointer[cobra.Command]) bool {
+	select {
+	case <-ended:
+		return true
+	case <-ctx.Done():
+	}
+	patience := time.Second
+	if c := begun.Load(); c != nil && slices.Contains(strings.Fields("manager referee player simulate up mcp serve check"), c.Name()) {
+		patience = 2 * upPatience
+	}
+	select {
+	case <-ended:
+		return true
+	case <-time.After(patience):
+		return false
+	}
 }
 
 // A keptError is where cobra writes, which ignores errors. It keeps the first one.

@@ -24,11 +24,15 @@ import (
 	"evenodd/config/userfile"
 	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/openfile"
 )
 
 // The schema version of the files that this program writes. It reads all versions
 // with the same major number.
 const schemaVersion = "1.0.0"
+
+// maxFile is the largest size of a file in bytes.
+const maxFile = 4 << 20
 
 // builtin holds the built-in values.
 //
@@ -189,7 +193,7 @@ func (l *Loader) read(f File) error {
 		return nil
 	}
 	where := l.Path(f)
-	text, err = os.ReadFile(where)
+	text, err = openfile.Read(where, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

@@ -4,30 +4,73 @@ package userfile
 
 import (
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
+	"syscall"
+	"time"
 	"unicode/utf8"
 
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/openfile"
+)
+
+// patience is how long a named pipe without another end is waited for.
+const patience = 2 * time.Second
+
+// The errors of a named pipe without another end.
+var (
+	errNoWriter = errors.New("it is a named pipe, and no program has written to it for " + patience.String())
+	errNoReader = errors.New("it is a named pipe, and no program reads from it")
 )
 
 // Read returns the content of a file of at most limit bytes. Its errors do not have the path.
 func Read(path string, limit int64) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	var text []byte
 	if err == nil {
-		text, err = io.ReadAll(io.LimitReader(f, limit+1))
+		text, err = readAll(f, limit)
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
 		return nil, Reason(err)
 	}
 	if int64(len(text)) > limit {
-		return nil, fmt.Errorf("the file has more than %d bytes", limit)
+		return nil, openfile.TooLarge(limit)
 	}
 	return text, nil
+}
+
+// readAll reads a file to its end, or a byte more than limit. A named pipe has an end while no program writes to it: one
+// may begin to.
+func readAll(f *os.File, limit int64) ([]byte, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return nil, err
+	}
+	var text []byte
+	ended := untilTrue(func() bool {
+		text, err = io.ReadAll(io.LimitReader(f, limit+1))
+		return len(text) > 0 || err != nil || info.Mode()&fs.ModeNamedPipe == 0
+	})
+	if !ended {
+		err = errNoWriter
+	}
+	return text, err
+}
+
+// untilTrue tries something again until it is true, and returns false after the patience.
+func untilTrue(try func() bool) bool {
+	tick, end := time.NewTicker(10*time.Millisecond), time.After(patience)
+	defer tick.Stop()
+	for !try() {
+		select {
+		case <-end:
+			return false
+		case <-tick.C:
+		}
+	}
+	return true
 }
 
 // Reason returns an error of a file without its path, for a message that names the path.
@@ -54,5 +97,28 @@ func Write(path string, content []byte, mode fs.FileMode) error {
 	if info, err := os.Lstat(path); err != nil || info.Mode().IsRegular() {
 		return atomicfile.WriteFile(path, content, mode)
 	}
-	return os.WriteFile(path, content, mode)
+	f, err := openOutput(path, mode)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(content)
+	return errors.Join(err, f.Close())
+}
+
+// openOutput opens what is not replaced. A named pipe needs a program that reads from it: one may begin to.
+func openOutput(path string, mode fs.FileMode) (f *os.File, err error) {
+	flag := os.O_WRONLY | os.O_CREATE | os.O_TRUNC
+	info, err := os.Stat(path)
+	pipe := err == nil && info.Mode()&fs.ModeNamedPipe != 0
+	if pipe {
+		flag |= syscall.O_NONBLOCK
+	}
+	opened := untilTrue(func() bool {
+		f, err = os.OpenFile(path, flag, mode)
+		return !pipe || !errors.Is(err, syscall.ENXIO)
+	})
+	if !opened {
+		err = &fs.PathError{Op: "open", Path: path, Err: errNoReader}
+	}
+	return f, err
 }

@@ -48,3 +48,14 @@ func TestDeviceIsWrittenInto(t *testing.T) {
 		}
 	}
 }
+
+// A named pipe has another end soon, or it is an error.
+func TestNamedPipeWithoutAnotherEnd(t *testing.T) {
+	t.Parallel()
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	require.NoError(t, syscall.Mkfifo(pipe, 0o600))
+	_, err := userfile.Read(pipe, 9)
+	require.EqualError(t, err, "it is a named pipe, and no program has written to it for 2s")
+	err = userfile.Write(pipe, []byte("text"), 0o600)
+	require.EqualError(t, err, "open "+pipe+": it is a named pipe, and no program reads from it")
+}

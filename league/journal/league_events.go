@@ -99,6 +99,8 @@ func (d *Created) apply(s *State, _ string) error {
 		return fmt.Errorf("legs: %d", d.Legs)
 	case d.ManagerKey != "" && !protocol.ValidPublicKey(d.ManagerKey):
 		return fmt.Errorf("manager_key: %.80q", d.ManagerKey)
+	case d.TokenLength < 0 || d.TokenLength > protocol.MaxTokenLength:
+		return fmt.Errorf("token_length: %d; the longest is %d", d.TokenLength, protocol.MaxTokenLength)
 	case d.Auth != "" && d.Auth != AuthLenient:
 		return fmt.Errorf("auth: %.40q", d.Auth)
 	}

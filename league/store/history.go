@@ -17,6 +17,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/openfile"
 )
 
 // HistoryLines returns the path of the history.jsonl that belongs to a history.json. The
@@ -246,7 +247,7 @@ func AppendHistory(path string, header *HistoryHeader, lines []any, known *int64
 	if err := makeFolder(filepath.Dir(path)); err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := openfile.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}

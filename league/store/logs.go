@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"evenodd/league/protocol"
+	"evenodd/league/store/openfile"
 )
 
 // LogEnd is the end of the names of log files.
@@ -74,7 +75,7 @@ func (f Folder) AgentLog(leagueID, agentID string, offset int64) (lines []string
 
 // lines returns whole lines from an offset on without tokens, and how many bytes were read.
 func (p *logPart) lines(offset int64) (lines []string, read int64, err error) {
-	file, err := os.Open(p.path)
+	file, err := openfile.Open(p.path)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -17,6 +17,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/openfile"
 )
 
 // The write-ahead log of a referee has the attempts that it has played since the last checkpoint.
@@ -317,7 +318,7 @@ func (l *MatchLog) filesOf(done map[string]bool) (paths []string) {
 // shorten replaces the log by one without some attempts. L.mu is held.
 func (l *MatchLog) shorten(done map[string]bool) error {
 	l.close()
-	text, err := ReadFile(l.path)
+	text, err := openfile.Read(l.path, maxDerived)
 	if err != nil {
 		return err
 	}
@@ -372,7 +373,7 @@ const slowest = time.Second
 func openDisk(dir string) disk {
 	d := disk{all: syncAll(), one: SyncFile}
 	if d.all != nil {
-		d.folder, _ = os.Open(dir) // without it each file is synced
+		d.folder, _ = openfile.Open(dir) // without it each file is synced
 	}
 	return d
 }
@@ -402,7 +403,7 @@ func (d *disk) close() error {
 
 // SyncFile makes a file durable, which must exist.
 func SyncFile(path string) error {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	f, err := openfile.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

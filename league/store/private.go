@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"unicode"
 
 	"github.com/go-json-experiment/json"
@@ -18,6 +19,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/openfile"
 )
 
 // An Identity is what an agent needs to return to its league under the same id. It is
@@ -113,7 +115,7 @@ func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error)
 		_, _ = crand.Read(secret[:]) // never fails
 		return secret, writePrivate(path, []byte(hex.EncodeToString(secret[:])+"\n"))
 	}
-	raw, err := os.ReadFile(path)
+	raw, err := openfile.Read(path, maxPrivate)
 	switch {
 	case missing(err):
 		return secret, fmt.Errorf("%s is missing: without it the tokens of the agents are unknown; restore it, or start "+
@@ -157,7 +159,7 @@ func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 	if err := makePrivate(filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	lock := flock.New(path, flock.SetPermissions(0o600))
+	lock := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
 	locked, err := lock.TryLock()
 	switch {
 	case err != nil:
@@ -174,7 +176,7 @@ func (f Folder) Running(leagueID string) bool {
 		used, _ := appendfile.InUse(f.Journal(leagueID)) // an error: see above
 		return used
 	}
-	lock := flock.New(f.private(leagueID+".lock"), flock.SetFlag(os.O_RDONLY))
+	lock := flock.New(f.private(leagueID+".lock"), flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
 	free, err := lock.TryRLock()
 	_ = lock.Close() // only read
 	return err == nil && !free
@@ -229,8 +231,8 @@ func (f Folder) Archive(leagueID, stamp string) (string, error) {
 // ManagerURL is the URL at which the manager of a league answers on this machine; "" if no
 // manager has told it. A manager that was killed leaves it.
 func (f Folder) ManagerURL(leagueID string) string {
-	text, err := ReadFile(f.private(leagueID + ".url"))
-	if err != nil || len(text) > 1000 {
+	text, err := openfile.Read(f.private(leagueID+".url"), 1000)
+	if err != nil {
 		return ""
 	}
 	return strings.TrimSpace(string(text))

@@ -23,6 +23,7 @@ import (
 
 	"evenodd/league/store/appendfile"
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/openfile"
 )
 
 // SchemaVersion is the version of the files that this program writes.
@@ -68,7 +69,7 @@ func (f Folder) private(name string) string { return f.path("private", name) }
 // Read reads a file of the data layer into a T. A missing file is fs.ErrNotExist. Every
 // other error names the file and what is wrong.
 func Read[T any](path string) (*T, error) {
-	raw, err := ReadFile(path)
+	raw, err := ReadFile[T](path)
 	if err != nil {
 		return nil, err // it names the file
 	}
@@ -146,31 +147,35 @@ func (f Folder) CheckShape(leagueID string) error {
 // missing tells whether an error is that of a missing file.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// errNotRegular is the error for a file of another type. To open a named pipe would wait for
-// ever, and a device may have no end.
-var errNotRegular = errors.New("it is not a regular file")
-
 // Open opens a regular file of a data folder, which another user may have written. Its
 // errors are *fs.PathError.
-func Open(path string) (*os.File, error) {
-	info, err := os.Stat(path)
-	if err != nil {
-		return nil, err
-	}
-	if !info.Mode().IsRegular() && !info.IsDir() { // reading a folder is an error anyway
-		return nil, &fs.PathError{Op: "open", Path: path, Err: errNotRegular}
-	}
-	return os.Open(path)
-}
+func Open(path string) (*os.File, error) { return openfile.Open(path) }
 
-// ReadFile reads a regular file of a data folder. Its errors are those of Open.
-func ReadFile(path string) ([]byte, error) {
-	f, err := Open(path)
-	if err != nil {
-		return nil, err
+// The largest sizes of files in bytes. The largest file of a league of 1,000 players, rounds.json, has 100 MB; the longest
+// transcript has 400 messages of 64 KB.
+const (
+	maxDerived = 1 << 30
+	maxMatch   = 64 << 20
+	maxPrivate = 1 << 20
+)
+
+// ReadFile reads a document of a data folder: a regular file whose size and texts are bounded. A document that is
+// larger or has a longer text is an error, and so is all else that Open refuses.
+func ReadFile[T any](path string) ([]byte, error) {
+	limit := int64(maxDerived)
+	switch any(new(T)).(type) {
+	case *Match:
+		limit = maxMatch
+	case *Identity, *Application:
+		limit = maxPrivate
 	}
-	raw, err := io.ReadAll(f)
-	return raw, errors.Join(err, f.Close())
+	raw, err := openfile.Read(path, limit)
+	if err == nil {
+		if err = appendfile.CheckTexts(raw); err != nil {
+			err = &fs.PathError{Op: "read", Path: path, Err: err}
+		}
+	}
+	return raw, err
 }
 
 // FreeSpace returns the bytes that this user can still write to the file system of a folder. The

@@ -91,7 +91,7 @@ type stamped interface{ Stamp() store.Header }
 
 // load reads a document.
 func load[T stamped](dir store.Folder, path string) (d document[T]) {
-	raw, err := store.ReadFile(path)
+	raw, err := store.ReadFile[T](path)
 	d = document[T]{file: relative(dir, path), exists: !errors.Is(err, fs.ErrNotExist), raw: raw}
 	if err != nil {
 		d.problem = "it cannot be read: " + cause(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/openfile"
 )
 
 // A File is a file to which lines are appended. It is safe for concurrent use. Append
@@ -109,7 +110,7 @@ func start(file *os.File, path, name string, visit Visit) (f *File, torn *Torn, 
 // second writer in spite of the contract, the lines of both stay whole (O_APPEND).
 func open(path string) (*os.File, error) {
 	const flags = os.O_RDWR | os.O_APPEND
-	file, err := os.OpenFile(path, flags, 0)
+	file, err := openfile.OpenFile(path, flags, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return file, err
 	}
@@ -121,7 +122,7 @@ func open(path string) (*os.File, error) {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	if file, err = os.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+	if file, err = openfile.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
 		return nil, err
 	}
 	for { // each folder holds the name of the folder in it

@@ -50,6 +50,32 @@ func Lines(r io.Reader, visit Visit) (end int64, torn int, err error) {
 	}
 }
 
+// MaxText is the length in bytes of the longest text in a line or a document: no message that an agent accepts has a longer
+// one.
+const MaxText = 64 << 10
+
+// CheckTexts returns an error for JSON with a text of more than MaxText bytes. Each reader of it would print or compare
+// the text.
+func CheckTexts(text []byte) error {
+	if len(text) <= MaxText {
+		return nil
+	}
+	begun := -1 // of the text around the position
+	for i := 0; i < len(text); i++ {
+		switch {
+		case text[i] == '\\':
+			i++
+		case text[i] == '"' && begun < 0:
+			begun = i
+		case text[i] == '"' && i-begun-1 > MaxText:
+			return fmt.Errorf("it has a text of %d bytes, and none may have more than %d", i-begun-1, MaxText)
+		case text[i] == '"':
+			begun = -1
+		}
+	}
+	return nil
+}
+
 // A sealed line is a JSON object whose last member is the checksum of the bytes before it. A
 // crash leaves a line without its end; only damage leaves a whole line with a wrong checksum.
 const (
@@ -80,7 +106,7 @@ func Seal(line []byte) []byte {
 }
 
 // CheckSeal returns an error for the line of a file, with its number from 1, that has no
-// checksum, or a wrong one. A whole file without checksums is that of an earlier version.
+// checksum, or a wrong one, or a text that is too long. A whole file without checksums is that of an earlier version.
 func CheckSeal(number int, line []byte) error {
 	at := len(line) - sealSize
 	switch {
@@ -93,7 +119,7 @@ func CheckSeal(number int, line []byte) error {
 	if want := fmt.Sprintf("%08x", checksum(line[:at])); want != string(line[at+len(sealName):len(line)-len(sealEnd)]) {
 		return ErrChecksum
 	}
-	return nil
+	return CheckTexts(line)
 }
 
 // checksum is the CRC-32C, which processors compute.

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+
+	"evenodd/league/store/openfile"
 )
 
 // ErrInUse is the error of OpenLocked for a file that another process has open.
@@ -75,7 +77,7 @@ func isAt(file *os.File, path string) bool {
 // InUse tells whether a process has the file open by OpenLocked. A missing file is not in
 // use. A file that this process may not open is an error.
 func InUse(path string) (bool, error) {
-	file, err := os.Open(path)
+	file, err := openfile.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}

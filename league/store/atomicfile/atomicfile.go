@@ -11,6 +11,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+
+	"evenodd/league/store/openfile"
 )
 
 // WriteFile atomically replaces the content of path. A concurrent reader sees the old
@@ -96,7 +98,7 @@ func SyncFolder(dir string) error {
 	if runtime.GOOS == "windows" { // it has no such call, and writes them by itself
 		return nil
 	}
-	f, err := os.Open(dir)
+	f, err := openfile.Open(dir)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,10 @@ func (f *Folder) Lines(_ context.Context, _ int) (lines []string, err error) {
 		lines, read = append(lines, string(text)), read+int64(len(text))+1
 		return nil
 	})
-	if err != nil && !errors.Is(err, errEnough) {
+	switch {
+	case errors.Is(err, appendfile.ErrTooLong):
+		return nil, damaged(f.lines+len(lines)+1, err)
+	case err != nil && !errors.Is(err, errEnough):
 		return nil, err
 	}
 	f.offset, f.lines = f.offset+read, f.lines+len(lines)
