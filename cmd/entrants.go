@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -93,16 +94,23 @@ func forceFlag(f *pflag.FlagSet, force *bool) {
 }
 
 // preflight asks each program and model of the players one question before a new league, all at
-// once, and one for each entry of a file or of --strategies. It returns an error with the cause of each failure.
-func preflight(ctx context.Context, players []simulation.Entrant, gameType string) error {
+// once as far as the processors suffice, and one for each entry of a file or of --strategies. Each has the time of a
+// move in the league, in seconds. It returns an error with the cause of each failure.
+func preflight(ctx context.Context, players []simulation.Entrant, gameType string, move float64,
+	processors int) error {
 	game, _ := games().Game(gameType) // the flag allows no others
 	players = protocol.Select(players, func(e simulation.Entrant) bool { return external.Tried(e.Strategy) })
 	players = slices.CompactFunc(players, func(a, b simulation.Entrant) bool { return a.Where == b.Where })
 	causes := make([]error, len(players)) // nil for a player that can decide
 	var trials sync.WaitGroup
+	slots := make(chan struct{}, 2*processors) // both players of a match also compute at once
 	for i, e := range players {
 		trials.Go(func() {
-			if err := external.Try(ctx, e.Strategy, e.Tools, game); err != nil {
+			if external.Computes(e.Strategy, e.Tools) {
+				slots <- struct{}{}
+				defer func() { <-slots }()
+			}
+			if err := external.Try(ctx, e.Strategy, e.Tools, game, protocol.Seconds(move)); err != nil {
 				causes[i] = fmt.Errorf("%s: %w", e.Where, err)
 			}
 		})
@@ -112,6 +120,12 @@ func preflight(ctx context.Context, players []simulation.Entrant, gameType strin
 		return asUsage(errors.Join(failed, errors.New("mend what fails, or play nevertheless with --force")))
 	}
 	return nil
+}
+
+// computing tells whether any of the players is a program or a model of this computer. More matches at once than it
+// has processors would only make their answers late.
+func computing(players []simulation.Entrant) bool {
+	return slices.ContainsFunc(players, func(e simulation.Entrant) bool { return external.Computes(e.Strategy, e.Tools) })
 }
 
 // tried are the players of a simulation that preflight tries.
@@ -125,11 +139,19 @@ func (o *simulateOptions) tried() []simulation.Entrant {
 }
 
 // try tries the players of a new league. A league in the folder is resumed, unless --new-league is given.
-func (o *upOptions) try(ctx context.Context, entrants []config.Entrant) error {
+func (o *upOptions) try(ctx context.Context, files *config.Loader, entrants []config.Entrant) error {
 	_, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID))
 	if o.force || err == nil && !o.newLeague {
 		return nil
 	}
-	players := protocol.Each(entrants, func(e config.Entrant) simulation.Entrant { return entrantOf(&e, o.tools) })
-	return preflight(ctx, players, o.GameType)
+	r, err := files.Rules(o.LeagueID, o.GameType)
+	if err != nil {
+		return asUsage(err)
+	}
+	return preflight(ctx, o.own(entrants), o.GameType, r.Timeouts.Protocol().Move, runtime.GOMAXPROCS(0))
+}
+
+// own are the players that this command starts, and those of a URL.
+func (o *upOptions) own(entrants []config.Entrant) []simulation.Entrant {
+	return protocol.Each(entrants, func(e config.Entrant) simulation.Entrant { return entrantOf(&e, o.tools) })
 }

@@ -17,6 +17,9 @@ import (
 	"evenodd/transport/mcp"
 )
 
+// usualMatches is how many matches at once a referee conducts by default.
+const usualMatches = 2
+
 type refereeOptions struct {
 	agentOptions
 
@@ -44,7 +47,7 @@ conducts the assigned matches until the league is over, prints its record and en
 	f := c.Flags()
 	o.flags(f, "referee-id", "REF01", "8001 to 8099")
 	f.StringVar(&o.league, "league-id", "", "join only this league")
-	f.IntVar(&o.maxConcurrent, "max-concurrent", 2, "matches at once, 1 to 10")
+	f.IntVar(&o.maxConcurrent, "max-concurrent", usualMatches, "matches at once, 1 to 10")
 	return c
 }
 

@@ -32,8 +32,9 @@ const usualPlayers = 4
 // A dataFolder gives a command the files of its data folder. The loader is nil
 // before resolve.
 type dataFolder struct {
-	loader *config.Loader
-	given  map[string]bool // the flags that the user has set, not a file of the data folder
+	loader   *config.Loader
+	settings *config.Settings
+	given    map[string]bool // the flags that the user has set, not a file of the data folder
 }
 
 // resolve sets the flags of a command from the environment, the settings file and
@@ -41,7 +42,7 @@ type dataFolder struct {
 func (d *dataFolder) resolve(settings *config.Settings, command string, flags *pflag.FlagSet) ([]config.Setting,
 	error) {
 	given := func(flag string) (value, source string) { return settings.Value(command, flags.Lookup(flag)) }
-	d.given = map[string]bool{}
+	d.given, d.settings = map[string]bool{}, settings
 	flags.VisitAll(func(f *pflag.Flag) {
 		_, source := given(f.Name)
 		d.given[f.Name] = source != config.SourceDefault
@@ -60,6 +61,37 @@ func (d *dataFolder) resolve(settings *config.Settings, command string, flags *p
 		return nil, l.err
 	}
 	return settings.Apply(command, flags, l.all...)
+}
+
+// shares returns how many matches at once each of n referees may conduct if all together conduct one for each
+// processor, and each at least one; 0 for a referee with the usual number, or with one that the user has set.
+func (d *dataFolder) shares(n, processors int) []int {
+	shares := make([]int, n)
+	for i := range shares {
+		share := max(1, (processors+n-1-i)/n)
+		if share < usualMatches && !d.sets("max-concurrent", league.RefereeID(i+1), strconv.Itoa(usualMatches)) {
+			shares[i] = share
+		}
+	}
+	return shares
+}
+
+// sets tells whether the user has set a flag of a referee with an id, in the environment or in a file, where it differs
+// from the usual value.
+func (d *dataFolder) sets(flag, id, usual string) bool {
+	given := func(name string) (value, source string) {
+		if name == "id" {
+			return id, config.SourceFlag
+		}
+		return d.settings.Value("referee", &pflag.Flag{Name: name})
+	}
+	l := &layers{files: d.loader, command: "referee", given: given}
+	l.presets()
+	l.defaults()
+	_, source := given(flag)
+	return source != config.SourceDefault || slices.ContainsFunc(l.all, func(l config.Layer) bool {
+		return cmp.Or(l.Values[flag], usual) != usual // init writes the usual value
+	})
 }
 
 // layers collects what the files of a data folder say of a command's flags, the file

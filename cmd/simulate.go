@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"os"
+	"runtime"
 	"runtime/debug"
 	"time"
 
@@ -86,14 +87,17 @@ technical loss (docs/checking-an-agent.md).
 	f.IntVar(&o.Players, "players", usualPlayers, "number of players, 2 to 10,000")
 	f.IntVar(&o.Referees, "referees", 2, "number of referees, 1 to 1,000")
 	f.Uint64Var(&o.Seed, "seed", 0, "seed of all random decisions (default: a new one)")
-	f.StringSliceVar(&o.Strategies, "strategies", []string{"random"}, "strategies, assigned to the players in turn")
+	o.Strategies = []string{"random"}
+	f.Var(&strategyList{list: &o.Strategies}, "strategies", "strategies, separated by commas and assigned to the players in "+
+		"turn; a comma within the quotes of a command line separates nothing")
 	f.StringVar(&o.entrants, "entrants", "", "YAML `file` that lists the players, each with its name and its strategy, "+
 		"program, model or URL")
 	botFlags(f, &o.Tools, &o.promptFile)
 	forceFlag(f, &o.force)
 	f.BoolVar(&o.Sign, "sign", false, "sign moves and the journal's heads even without --data, which always signs")
 	choiceFlag(f, &o.Transport, "transport", simulation.Memory, "", simulation.Memory, simulation.Wire, simulation.HTTP)
-	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once, 1 to 10,000")
+	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once, 1 to 10,000; while players are programs "+
+		"or models of this computer at most its number of processors, unless you set it")
 	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
 	f.StringSliceVar(&o.urls, "player", nil, "`URL` of an external player, such as http://localhost:8101/mcp; may be "+
 		"repeated")
@@ -131,7 +135,7 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	o.Log = newLogger(screen, o.logLevel, fileLevel, func() string { return "" }, file)
 	err = o.complete(files)
 	if err == nil && !o.resume && !o.force {
-		err = preflight(ctx, o.tried(), o.GameType)
+		err = preflight(ctx, o.tried(), o.GameType, o.Timeouts.Move, runtime.GOMAXPROCS(0))
 	}
 	if err != nil {
 		return err
@@ -220,12 +224,21 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 	if _, err := o.leagueSettings.complete(files, &o.Rules); err != nil {
 		return err
 	}
+	o.limitConcurrency(runtime.GOMAXPROCS(0))
 	o.StopWithin = stopPatience
 	given := o.Options
 	if o.resume {
 		given.GameType = "" // the journal has it
 	}
 	return asUsage(given.Validate())
+}
+
+// limitConcurrency reduces the number of matches at once to that of the processors, if the players need them and the
+// user has not set it.
+func (o *simulateOptions) limitConcurrency(processors int) {
+	if !o.given("concurrency") && computing(o.tried()) {
+		o.Concurrency = min(o.Concurrency, processors)
+	}
 }
 
 // interrupted says how to continue the league.

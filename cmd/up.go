@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -31,6 +32,7 @@ type upOptions struct {
 	shows bool // a terminal shows the league
 	asks  bool // Enter starts it
 
+	shares []int               // matches at once of each referee; nil or 0 for the usual number
 	passed map[string][]string // flags that processes of a role get as they were given
 }
 
@@ -66,7 +68,7 @@ elsewhere: let it register with the manager at the URL that this command prints.
 			own := strings.Fields("data exit-when-done host log-level no-http players port referees roster tls-ca")
 			o.passed = map[string][]string{"manager": givenFlags(&league, own...), "referee": shared,
 				"player": append(givenFlags(&players), shared...)}
-			return runUp(c.Context(), s, o)
+			return runUp(c.Context(), s, data, o)
 		},
 	}
 	o.flags(&league)
@@ -108,7 +110,7 @@ func givenFlags(f *pflag.FlagSet, except ...string) (args []string) {
 		}
 		value := flag.Value.String()
 		if list, ok := flag.Value.(pflag.SliceValue); ok {
-			value = strings.Join(list.GetSlice(), ",")
+			value = config.JoinList(list.GetSlice())
 		}
 		args = append(args, "--"+flag.Name+"="+value)
 	})
@@ -201,7 +203,7 @@ func upPolicy() supervise.Policy {
 	return supervise.Policy{First: 500 * time.Millisecond, Longest: 10 * time.Second, Most: 5, Window: time.Minute}
 }
 
-func runUp(ctx context.Context, s streams, o *upOptions) error {
+func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error {
 	entrants, err := o.prepare()
 	if err != nil {
 		return err
@@ -211,8 +213,11 @@ func runUp(ctx context.Context, s streams, o *upOptions) error {
 	if text := o.whoMayJoin(len(entrants)); text != "" {
 		s.note("%s", text)
 	}
-	if err := o.try(ctx, entrants); err != nil {
+	if err := o.try(ctx, data.loader, entrants); err != nil {
 		return err
+	}
+	if computing(o.own(entrants)) {
+		o.shares = data.shares(o.Referees, runtime.GOMAXPROCS(0))
 	}
 	g, err := newUpGroup(s, o, entrants)
 	if err != nil {

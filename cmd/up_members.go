@@ -60,7 +60,11 @@ func (g *upGroup) addMembers(entrants []config.Entrant) error {
 	}
 	for i := range g.Referees {
 		name := fmt.Sprintf("Referee-%d", i+1)
-		g.agents = append(g.agents, member(protocol.RoleReferee, name, "--name="+name, "--id="+league.RefereeID(i+1)))
+		flags := []string{"--name=" + name, "--id=" + league.RefereeID(i+1)}
+		if len(g.shares) > i && g.shares[i] > 0 {
+			flags = append(flags, "--max-concurrent="+strconv.Itoa(g.shares[i]))
+		}
+		g.agents = append(g.agents, member(protocol.RoleReferee, name, flags...))
 	}
 	for i := range entrants {
 		e := &entrants[i]

@@ -9,6 +9,7 @@ package config
 import (
 	"bytes"
 	"cmp"
+	"encoding/csv"
 	"errors"
 	"fmt"
 	"maps"
@@ -72,7 +73,7 @@ func (l *Layer) add(command string, s reflect.Value, path string, gives func(mem
 		}
 		shown := fmt.Sprint(value.Interface())
 		if list, ok := value.Interface().([]string); ok {
-			shown = strings.Join(list, ",")
+			shown = JoinList(list)
 		}
 		for flag := range strings.FieldsSeq(f.Tag.Get("flag")) {
 			if of, only, limited := strings.Cut(flag, ":"); !limited {
@@ -223,7 +224,7 @@ func (s *Settings) find(command, flag string) (value, from string) {
 		switch s.viper.Get(key).(type) {
 		case nil, map[string]any: // absent, or the section of a command with the name of the flag
 		case []any:
-			return strings.Join(s.viper.GetStringSlice(key), ","), "file " + s.file
+			return JoinList(s.viper.GetStringSlice(key)), "file " + s.file
 		default:
 			return s.viper.GetString(key), "file " + s.file
 		}
@@ -237,9 +238,18 @@ func shown(f *pflag.Flag) string {
 		return protocol.HiddenToken
 	}
 	if list, ok := f.Value.(pflag.SliceValue); ok {
-		return strings.Join(list.GetSlice(), ",")
+		return JoinList(list.GetSlice())
 	}
 	return f.Value.String()
+}
+
+// JoinList returns a list as the value of a flag: a line of CSV, which quotes the items with a comma or a quote.
+func JoinList(list []string) string {
+	var line strings.Builder
+	w := csv.NewWriter(&line)
+	_ = w.Write(list) // a builder takes everything
+	w.Flush()
+	return strings.TrimSuffix(line.String(), "\n")
 }
 
 // variable returns the environment variable of a setting, such as EVENODD_LOG_LEVEL.

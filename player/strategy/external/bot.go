@@ -110,15 +110,15 @@ func (b *bot) start() (err error) {
 // Name returns the name of the strategy with the command line.
 func (b *bot) Name() string { return b.name }
 
-// Choose asks the program. The program has its full time even if the caller gives up,
+// Choose asks the program. The first answer after a start has all time that the referee gives, because programs
+// load libraries and models then. The program has its full time even if the caller gives up,
 // because the referee will repeat the question, and answers must stay in step with
 // questions.
 func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	if len(v.Options) == 0 {
 		return "", fmt.Errorf("%s: no move to choose from", b.name)
 	}
-	limit := timeFor(ctx, v, b.limit)
-	until := time.Now().Add(limit)
+	limits := b.limitsFor(ctx, v)
 	select {
 	case <-b.turn:
 	case <-ctx.Done():
@@ -133,7 +133,7 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	default:
 	}
 	b.questions++
-	choice, reason, err := b.ask(v, limit, until)
+	choice, reason, err := b.ask(&v, &limits)
 	if err != nil {
 		b.failed++
 		b.cause = protocol.Clip(filepath.Base(b.path)+": "+causeOf(err), maxCause)
@@ -149,17 +149,20 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 
 // ask returns the answer of the program, which it starts if necessary. A program may exit
 // after each answer; then it is restarted for the next question.
-func (b *bot) ask(v strategy.View, limit time.Duration, until time.Time) (choice, reason string, err error) {
-	question, err := requestLine(v, limit)
-	if err != nil {
-		return "", "", fmt.Errorf("cannot be asked: %w", err)
-	}
+func (b *bot) ask(v *strategy.View, limits *limits) (choice, reason string, err error) {
+	question := requestOf(v, 0)
 	for {
 		if err := b.ready(); err != nil {
 			return "", "", err
 		}
 		before := b.running.answers
-		choice, reason, err = b.running.ask(question, v.Options, until, b.closed)
+		limit, words := limits.of(before == 0)
+		question.TimeLimitMS = limit.Milliseconds()
+		line, err := encodeRequest(question)
+		if err != nil {
+			return "", "", fmt.Errorf("cannot be asked: %w", err)
+		}
+		choice, reason, err = b.running.ask(append(line, '\n'), v.Options, limits.asked.Add(limit), words, b.closed)
 		if err == nil {
 			b.running.answers++
 			return choice, reason, nil
@@ -172,6 +175,39 @@ func (b *bot) ask(v strategy.View, limit time.Duration, until time.Time) (choice
 			return "", "", err
 		}
 	}
+}
+
+// reserved is the part of the caller's time that the first answer of a program leaves, so that it arrives before
+// the deadline.
+const reserved = time.Second
+
+// A limits has the time for an answer of a program: usually, and after its start, when the program has the whole
+// time of the caller.
+type limits struct {
+	usual, first time.Duration
+	window       time.Duration // of the caller
+	bot          time.Duration // --bot-timeout
+	asked        time.Time
+}
+
+func (b *bot) limitsFor(ctx context.Context, v strategy.View) limits {
+	window, _ := windowOf(ctx, v)
+	usual := timeFor(ctx, v, b.limit)
+	return limits{usual: usual, first: max(usual, window-min(reserved, window/5)), window: window, bot: b.limit,
+		asked: time.Now()}
+}
+
+// of returns the time for an answer, and says in words where it comes from.
+func (l *limits) of(first bool) (limit time.Duration, words string) {
+	window := (l.window + time.Second - 1).Truncate(time.Second) // always the same for the same window
+	switch {
+	case first:
+		return l.first, fmt.Sprintf("after its start it has the referee's %v; later answers have --bot-timeout, %v", window,
+			l.bot)
+	case l.usual < l.bot:
+		return l.usual, fmt.Sprintf("four fifths of the referee's %v", window)
+	}
+	return l.usual, fmt.Sprintf("--bot-timeout, %v", l.bot)
 }
 
 // drop stops the process.
@@ -228,33 +264,4 @@ func (b *bot) Account() string {
 	defer func() { b.turn <- struct{}{} }()
 	return fmt.Sprintf("%s: %s, %d without an answer; started %s", b.name, protocol.Counted(b.questions, "question"),
 		b.failed, protocol.Counted(b.starts, "time"))
-}
-
-// quoted is the pattern of a quoted string, and of a backslash with the character after it.
-const quoted = `'[^']*'|"(?:[^"\\]|\\.)*"|\\.`
-
-var (
-	wordPattern = protocol.Pattern(`(?s)(?:` + quoted + `|[^ \t\n'"\\])+`)
-	partPattern = protocol.Pattern(`(?s)` + quoted)
-	unescaped   = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
-)
-
-// words splits a command line into words, with the quotes and backslashes of a shell but
-// none of its expansions.
-func words(line string) (list []string, err error) {
-	if rest := wordPattern().ReplaceAllString(line, ""); strings.Trim(rest, " \t\n") != "" {
-		return nil, errors.New("an open quote, or a backslash at the end")
-	}
-	for _, word := range wordPattern().FindAllString(line, -1) {
-		list = append(list, partPattern().ReplaceAllStringFunc(word, func(part string) string {
-			switch part[0] {
-			case '"':
-				return unescaped.Replace(part[1 : len(part)-1])
-			case '\'':
-				return part[1 : len(part)-1]
-			}
-			return part[1:] // without the backslash
-		}))
-	}
-	return list, nil
 }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 	"syscall"
@@ -48,7 +49,9 @@ func openScript(t *testing.T, script string, limit time.Duration, settings ...fu
 
 func (b *testBot) asked(t *testing.T, matchID string) (string, error) {
 	t.Helper()
-	return b.Choose(t.Context(), view(matchID))
+	v := view(matchID)
+	v.Within = b.limit * 5 / 4 // of which the first answer has four fifths, or more
+	return b.Choose(t.Context(), v)
 }
 
 func (b *testBot) answers(t *testing.T, want string) {
@@ -80,9 +83,9 @@ func TestBotReceivesTheView(t *testing.T) {
 	require.NoError(t, err)
 	got, err := os.ReadFile(filepath.Join(filepath.Dir(b.args[0]), "question"))
 	require.NoError(t, err)
-	want, err := requestLine(documented(), 3*time.Second)
+	want, err := encodeRequest(requestOf(new(documented()), 0))
 	require.NoError(t, err)
-	assert.Equal(t, string(want), string(got))
+	assert.Equal(t, string(want)+"\n", regexp.MustCompile(`"time_limit_ms":\d+`).ReplaceAllString(string(got), `"time_limit_ms":0`))
 }
 
 // A failure of a bot costs one question. It answers the next one, restarted if necessary.
@@ -100,7 +103,7 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 		{"it hangs", twice + `sleep 1000`, "did not answer in time", 2},
 		{"it hangs with a child process", twice + `sleep 1000 & sleep 1000 & wait`, "did not answer in time", 2},
 		{"it does not flush", twice + `{ printf even; sleep 1000; }`, "did not answer in time", 2},
-		{"it prints text and hangs", twice + `echo Let me see; sleep 1000`, `did not answer in time; it printed "Let me see" instead`, 2},
+		{"it prints text and hangs", twice + `echo Let me see; sleep 1000`, `did not answer in time (after its start it has the referee's 2s; later answers have --bot-timeout, 1.5s); it printed "Let me see" instead`, 2},
 		{"it fails", twice + `echo "  File bot.py, line 3" >&2; echo "NameError: name" >&2; exit 3`,
 			`ended before it answered: exit status 3; the last line on standard error was "NameError: name"`, 2},
 		{"it ends", twice + `exit 0`, "ended before it answered: exit status 0", 2},
@@ -108,7 +111,7 @@ func TestBotFailureCostsOneQuestion(t *testing.T) {
 		{"it closes its output", twice + `exec >&-; sleep 1000`, "has closed its standard output", 2},
 		{"a line that is too long", twice + `head -c 70000 /dev/zero | tr '\0' x; echo; sleep 1000`, "printed a line of more than 64 KB", 2},
 		{"endless zeros", twice + `exec cat /dev/zero`, "printed a line of more than 64 KB", 2},
-		{"endless lines", twice + `while :; do echo no answer; done`, "printed 64 KB and no answer", 2},
+		{"endless lines", twice + `exec yes "$(head -c 60000 /dev/zero | tr '\0' x) and more"`, "printed 16 MB and no answer", 2},
 		{"bytes that are not UTF-8", twice + `printf '\377\376\n'; ` + later, "which is not a legal choice", 1},
 		{"an illegal choice", twice + `echo evne; ` + later, `answered "evne"`, 1},
 		{"broken JSON", twice + `echo '{"choice"'; ` + later, "with invalid JSON", 1},
@@ -143,6 +146,9 @@ func TestToleratedAnswers(t *testing.T) {
 	}{
 		{"a greeting", `echo "Hello, I am a bot"; while read -r q; do echo even; done`, `"stdout":"Hello, I am a bot"`, 1},
 		{"text before each answer", `while read -r q; do echo; echo "I think so"; echo even; done`, `"stdout":"I think so"`, 1},
+		{"much text before each answer", `while read -r q; do yes "$(printf %02000d 0) is no answer" | head -n 100; echo even; done`, `"stdout":"0000`, 1},
+		{"much text after each answer", `while read -r q; do echo even; echo "well: $q" | sed p; done`, `"stdout":"well`, 1},
+		{"a byte-order mark, and lines that end as on Windows", `while read -r q; do printf '\357\273\277{"choice":"even"}\r\n'; done`, "", 1},
 		{"text on standard error", `while read -r q; do echo deep thoughts >&2; echo even; done`, `"stderr":"deep thoughts"`, 1},
 		{"it exits after each answer", `read -r q; echo even`, "", 3},
 	} {
@@ -158,6 +164,65 @@ func TestToleratedAnswers(t *testing.T) {
 			assert.Zero(t, b.failed)
 		})
 	}
+}
+
+// The program needs longer than its usual limit for its first answer.
+func TestFirstAnswerHasTheRefereesTime(t *testing.T) {
+	t.Parallel()
+	const script = `read -r q; echo "$q" >&2; sleep 0.3; echo even; while read -r q; do sleep 1000; done`
+	b := openScript(t, script, 200*time.Millisecond)
+	question := func() (string, error) {
+		v := view("R1M1")
+		v.Within = long
+		return b.Choose(t.Context(), v)
+	}
+	for starts := range 2 {
+		choice, err := question()
+		require.NoError(t, err, "after start %d", starts+1)
+		assert.Equal(t, "even", choice)
+		_, err = question()
+		require.ErrorContains(t, err, "did not answer in time (--bot-timeout, 200ms); an answer is one line, and flushed")
+	}
+	assert.Equal(t, 2, b.starts)
+	b.Close()
+	assert.Contains(t, b.log.String(), `\"time_limit_ms\":59000`)
+}
+
+func TestErrorOfASlowStartNamesBothLimits(t *testing.T) {
+	t.Parallel()
+	b := openScript(t, `sleep 1000`, time.Minute)
+	v := view("R1M1")
+	v.Within = 10 * time.Millisecond
+	_, err := b.Choose(t.Context(), v)
+	require.ErrorContains(t, err, "did not answer in time (after its start it has the referee's 1s; later answers have --bot-timeout, 1m0s)")
+}
+
+func TestTimeForAnAnswerOfAProgram(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		bot          time.Duration // --bot-timeout
+		window       time.Duration // 0 for one that the referee does not say
+		usual, first time.Duration
+	}{
+		{"usual", 5 * time.Second, 30 * time.Second, 5 * time.Second, 29 * time.Second},
+		{"a short window", 5 * time.Second, 2 * time.Second, 1600 * time.Millisecond, 1600 * time.Millisecond},
+		{"a long limit", time.Hour, 30 * time.Second, 24 * time.Second, 29 * time.Second},
+		{"no window", 5 * time.Second, 0, 5 * time.Second, 29 * time.Second},
+		{"no window, and a long limit", time.Hour, 0, time.Hour, time.Hour},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := view("R1M1")
+			v.Within = tt.window
+			limits := (&bot{limit: tt.bot}).limitsFor(context.Background(), v)
+			usual, _ := limits.of(false)
+			first, _ := limits.of(true)
+			assert.Equal(t, []time.Duration{tt.usual, tt.first}, []time.Duration{usual, first})
+		})
+	}
+	bound, cancel := context.WithTimeout(t.Context(), time.Second)
+	defer cancel()
+	limits := (&bot{limit: time.Minute}).limitsFor(bound, view("R1M1"))
+	assert.Less(t, limits.first, 900*time.Millisecond, "the caller's context ends earlier")
 }
 
 func TestSurplusAnswerIsDiscarded(t *testing.T) {

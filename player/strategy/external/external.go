@@ -7,6 +7,8 @@ package external
 import (
 	"cmp"
 	"fmt"
+	"net/netip"
+	"net/url"
 	"strings"
 	"time"
 
@@ -44,6 +46,30 @@ const execPrefix = "exec:"
 
 // Runs tells whether a strategy is a program of the user.
 func Runs(name string) bool { return strings.HasPrefix(name, execPrefix) }
+
+// Computes tells whether a strategy decides with a program or a model of this computer, and so needs its processors.
+func Computes(name string, t Tools) bool {
+	switch {
+	case Runs(name):
+		return true
+	case name == Model:
+		return onThisComputer(t.LLM.URL)
+	case name == Asked:
+		return t.MCP.Command != "" || onThisComputer(t.MCP.URL)
+	}
+	return false
+}
+
+// onThisComputer tells whether a URL has a loopback address.
+func onThisComputer(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
+	ip, _ := netip.ParseAddr(host)
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || ip.Unmap().IsLoopback()
+}
 
 // Names lists the names of all strategies for an error or a help text; of those of a
 // player with an MCP server, if hosted.

@@ -3,7 +3,9 @@ package external
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -16,8 +18,9 @@ import (
 
 // The limits of an answer, in bytes.
 const (
-	maxLine   = 64 << 10
-	maxReason = 500
+	maxLine    = 64 << 10
+	maxPrinted = 16 << 20 // in all lines before an answer
+	maxReason  = 500
 )
 
 // maxHistory is the number of finished matches in a question; the counts cover all
@@ -61,12 +64,6 @@ type past struct {
 	DrawnNumber    *int    `json:"drawn_number"`
 }
 
-// requestLine returns the question of a view as a line.
-func requestLine(v strategy.View, limit time.Duration) ([]byte, error) {
-	line, err := encodeRequest(requestOf(&v, limit))
-	return append(line, '\n'), err
-}
-
 func encodeRequest(q *request) ([]byte, error) { return json.Marshal(q, json.Deterministic(true)) }
 
 // requestOf returns the question of a view.
@@ -107,9 +104,12 @@ func wrong(format string, args ...any) error { return &wrongAnswerError{fmt.Spri
 // errChatter reports a line that is not an answer, such as the greeting of a library.
 var errChatter = errors.New("no answer")
 
+// byteOrderMark begins the output of some programs, or each line of it.
+const byteOrderMark = "\ufeff"
+
 // choiceIn reads an answer: {"choice": "even"}, or a single word.
 func choiceIn(line string, options []string) (choice, reason string, err error) {
-	text := strings.TrimSpace(line)
+	text := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), byteOrderMark))
 	switch {
 	case strings.HasPrefix(text, "{"):
 		choice, reason, err = choiceOf(text)
@@ -125,11 +125,29 @@ func choiceIn(line string, options []string) (choice, reason string, err error) 
 	if err != nil {
 		return "", "", err
 	}
+	choice = optionFor(choice, options)
 	if !slices.Contains(options, choice) {
 		return "", "", wrong("answered %q, which is not a legal choice; the legal choices are %s", protocol.Clip(choice, 60),
 			strings.Join(options, ", "))
 	}
 	return choice, reason, nil
+}
+
+// optionFor returns the option that an answer means: itself without blanks around it, or, for a number such as 4.0
+// or 4e1, the option with the digits of this whole number. It returns any other answer as it is.
+func optionFor(choice string, options []string) string {
+	word := strings.TrimSpace(choice)
+	if slices.Contains(options, word) {
+		return word
+	}
+	if text := jsontext.Value(word); text.IsValid() && text.Kind() == '0' {
+		number, _ := strconv.ParseFloat(word, 64) // infinite if it is too large
+		if digits := strconv.FormatInt(int64(number), 10); number == math.Trunc(number) && math.Abs(number) < 1<<53 &&
+			slices.Contains(options, digits) {
+			return digits
+		}
+	}
+	return choice
 }
 
 // choiceOf reads an answer in JSON. It accepts a number as its text, because the moves of

@@ -38,9 +38,9 @@ func TestQuestionMatchesTheReadme(t *testing.T) {
 	require.NoError(t, err)
 	_, rest, _ := strings.Cut(string(page), "```json\n")
 	example, rest, _ := strings.Cut(rest, "```")
-	line, err := requestLine(documented(), 5*time.Second)
+	line, err := encodeRequest(requestOf(new(documented()), 5*time.Second))
 	require.NoError(t, err)
-	assert.Equal(t, 1, strings.Count(string(line), "\n"), "one line")
+	assert.NotContains(t, string(line), "\n", "one line")
 	var asked, shown map[string]any
 	require.NoError(t, json.Unmarshal(line, &asked))
 	require.NoError(t, json.Unmarshal([]byte(example), &shown))
@@ -72,6 +72,22 @@ func TestAnswerLines(t *testing.T) {
 		{"a word in quotes", `"even"`, parities, "even", ""},
 		{"a number", `{"choice":4}`, cells, "4", ""},
 		{"a number alone", `8`, cells, "8", ""},
+		{"a number with a point", `{"choice": 4.0}`, cells, "4", ""},
+		{"a number with an exponent", `{"choice": 0.4e1}`, cells, "4", ""},
+		{"a negative zero", `{"choice": -0.0}`, cells, "0", ""},
+		{"a number with a point alone", `4.0`, cells, "4", ""},
+		{"a number with a point in quotes", `{"choice": "4.0"}`, cells, "4", ""},
+		{"blanks around the choice", `{"choice": " even\n"}`, parities, "even", ""},
+		{"a byte-order mark", "\ufeff" + `{"choice":"even"}`, parities, "even", ""},
+		{"a byte-order mark and a word", "\ufeffeven\r", parities, "even", ""},
+		{"two byte-order marks", "\ufeff\ufeff even", parities, "even", ""},
+		{"an option that is written like another number", `{"choice": 4.0}`, []string{"4", "4.0"}, "4.0", ""},
+
+		{"no whole number", `{"choice": 4.5}`, cells, "", `answered "4.5"`},
+		{"a number beyond all", `{"choice": 1e400}`, cells, "", `answered "1e400"`},
+		{"a number that is no option", `{"choice": 5.0}`, cells, "", `answered "5.0"`},
+		{"a number in the form of a program", `0x4`, cells, "", `answered "0x4"`},
+		{"only a byte-order mark", "\ufeff", parities, "", "-"},
 
 		{"an illegal choice", `{"choice":"evne"}`, parities, "", `answered "evne", which is not a legal choice; the legal choices are even, odd`},
 		{"in capitals", `EVEN`, parities, "", `answered "EVEN"`},
@@ -136,5 +152,37 @@ func TestCommandLineIsSplitIntoWords(t *testing.T) {
 	for _, line := range []string{`"`, `a 'b`, `a\`, `"a\"`} {
 		_, err := words(line)
 		assert.Error(t, err, line)
+	}
+}
+
+func TestCommasWithinQuotesSplitNoStrategies(t *testing.T) {
+	for _, tt := range []struct {
+		name, list string
+		want       []string
+	}{
+		{"one", "random", []string{"random"}},
+		{"several", "random, even,odd", []string{"random", "even", "odd"}},
+		{"an empty one", "random,", []string{"random", ""}},
+		{"single quotes", `exec:./bot 'a,b' c,random`, []string{`exec:./bot 'a,b' c`, "random"}},
+		{"double quotes", `exec:./bot "a,'b" c,random`, []string{`exec:./bot "a,'b" c`, "random"}},
+		{"an escaped quote in double quotes", `exec:./bot "a\",b",random`, []string{`exec:./bot "a\",b"`, "random"}},
+		{"quotes within a word", `exec:./bot --list="1,2",random`, []string{`exec:./bot --list="1,2"`, "random"}},
+		{"a backslash", `exec:./bot 1\,2,random`, []string{`exec:./bot 1\,2`, "random"}},
+		{"no quotes", `exec:./bot 1,random`, []string{"exec:./bot 1", "random"}},
+		{"an item in double quotes", `"exec:./bot 1,2",random`, []string{"exec:./bot 1,2", "random"}},
+		{"an item in single quotes", `'exec:./bot "1,2"' , random`, []string{`exec:./bot "1,2"`, "random"}},
+		{"an item of CSV", `random,"exec:./bot ""1,2"""`, []string{"random", `exec:./bot "1,2"`}},
+		{"an item of CSV with a backslash", `"exec:./bot ""a\"",b"""`, []string{`exec:./bot "a\",b"`}},
+		{"a program whose path is quoted", `"./my bot" x,random`, []string{`"./my bot" x`, "random"}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got, err := Split(tt.list)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, got)
+		})
+	}
+	for _, list := range []string{`exec:./bot "a,b`, `exec:./bot 'a,random`, `random,exec:./bot \`, `exec:it's,random`} {
+		_, err := Split(list)
+		assert.ErrorContains(t, err, "an open quote, or a backslash at the end", list)
 	}
 }

@@ -328,7 +328,7 @@ func TestTryQuotesTheErrorOfTheAPI(t *testing.T) {
 			t.Parallel()
 			e := httptest.NewServer(raw(tt.status, tt.body))
 			t.Cleanup(e.Close)
-			err := Try(t.Context(), Model, Tools{LLM: LLM{URL: e.URL + "/v1", Model: "m", Key: tt.key, KeyHint: "MY_KEY"}}, evenodd.Game{})
+			err := Try(t.Context(), Model, Tools{LLM: LLM{URL: e.URL + "/v1", Model: "m", Key: tt.key, KeyHint: "MY_KEY"}}, evenodd.Game{}, 0)
 			require.ErrorContains(t, err, tt.want)
 			assert.NotContains(t, err.Error(), key)
 		})

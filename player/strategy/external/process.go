@@ -125,15 +125,16 @@ func (o *output) log(level zerolog.Level, stream, line, event, message string) {
 }
 
 // clear discards the lines that the program printed before a question. It returns false
-// if there are too many to be sure that the next line is an answer.
+// if they are too much to be sure that the next line is an answer.
 func (p *process) clear() bool {
-	for range unread {
+	for printed := 0; printed <= maxPrinted; {
 		select {
 		case line, open := <-p.lines:
 			if !open {
 				return true // ask returns the error
 			}
 			p.chatter(line)
+			printed += len(line) + 1
 		default:
 			return true
 		}
@@ -147,11 +148,12 @@ func (p *process) chatter(line string) {
 		"the bot printed a line that is not an answer: print answers to standard output and everything else to standard error")
 }
 
-// ask sends a question and waits for the answer until a time, or until closed is closed.
+// ask sends a question and waits for the answer until a time, or until closed is closed. Words say how the time
+// is limited.
 // After a *wrongAnswerError the process can still be used; after any other error it
 // cannot.
-func (p *process) ask(question []byte, options []string, until time.Time, closed <-chan struct{}) (choice,
-	reason string, err error) {
+func (p *process) ask(question []byte, options []string, until time.Time, words string,
+	closed <-chan struct{}) (choice, reason string, err error) {
 	stdin := p.child.pipes[0]
 	_ = stdin.SetWriteDeadline(until) // pipes support it
 	if _, err := stdin.Write(question); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -171,14 +173,14 @@ func (p *process) ask(question []byte, options []string, until time.Time, closed
 			}
 			p.chatter(line)
 			chatter = protocol.Clip(line, 60)
-			if said += len(line) + 1; said > maxLine {
-				return "", "", fmt.Errorf("printed %d KB and no answer, last %q", maxLine>>10, chatter)
+			if said += len(line) + 1; said > maxPrinted {
+				return "", "", fmt.Errorf("printed %d MB and no answer, last %q", maxPrinted>>20, chatter)
 			}
 		case <-timeout:
 			if said > 0 {
-				return "", "", fmt.Errorf("did not answer in time; it printed %q instead", chatter)
+				return "", "", fmt.Errorf("did not answer in time (%s); it printed %q instead", words, chatter)
 			}
-			return "", "", errors.New("did not answer in time; an answer is one line, and flushed")
+			return "", "", fmt.Errorf("did not answer in time (%s); an answer is one line, and flushed", words)
 		case <-closed:
 			return "", "", errClosed
 		}

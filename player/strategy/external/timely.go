@@ -131,11 +131,24 @@ func newFallback(t Tools) (strategy.Strategy, error) {
 // timeFor returns the time for a decision: the limit, but at most four fifths of the time
 // that the caller gives, so that the answer arrives before the deadline.
 func timeFor(ctx context.Context, v strategy.View, limit time.Duration) time.Duration {
-	if deadline, ok := ctx.Deadline(); ok {
-		limit = min(limit, time.Until(deadline)*4/5)
+	if window, known := windowOf(ctx, v); known {
+		limit = min(limit, window*4/5)
 	}
-	if v.Within > 0 {
-		limit = min(limit, v.Within*4/5)
+	return limit
+}
+
+// windowOf returns the time that the caller gives for a decision; that of the specification if the caller does
+// not say.
+func windowOf(ctx context.Context, v strategy.View) (window time.Duration, known bool) {
+	deadline, known := ctx.Deadline()
+	if known {
+		window = max(time.Until(deadline), 0)
 	}
-	return max(limit, 0)
+	if v.Within > 0 && (!known || v.Within < window) {
+		return v.Within, true
+	}
+	if !known {
+		window = protocol.Seconds(protocol.DefaultTimeouts().Move)
+	}
+	return window, known
 }

@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"math/rand/v2"
 	"net/url"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -21,9 +22,9 @@ const triedMatch = "preflight"
 // Tried tells whether Try asks a strategy: it decides with a program, a model or an MCP server.
 func Tried(name string) bool { return Runs(name) || name == Model || name == Asked }
 
-// Try asks a strategy the first question of a game, in a process or a session of its own, which
-// then ends. It returns the cause of a failure, with the API's own error for a model.
-func Try(ctx context.Context, name string, t Tools, game rules.Game) error {
+// Try asks a strategy the first question of a game within the time that a referee gives, in a process or a session of
+// its own, which then ends. It returns the cause of a failure, with the API's own error for a model.
+func Try(ctx context.Context, name string, t Tools, game rules.Game, within time.Duration) error {
 	t.trial, t.Log = true, zerolog.Nop()
 	s, err := Open(name, t, game.Info().Type)
 	if err != nil {
@@ -35,7 +36,7 @@ func Try(ctx context.Context, name string, t Tools, game rules.Game) error {
 	_, err = s.Choose(ctx, strategy.View{
 		GameType: game.Info().Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,
 		MatchID: triedMatch, RoundID: 1, PlayerID: "P01", OpponentID: "P02", Role: protocol.RolePlayerA,
-		Memory: strategy.NewMemory, Random: rand.New(rand.NewPCG(0, 1)), //nolint:gosec // that of no match
+		Memory: strategy.NewMemory, Within: within, Random: rand.New(rand.NewPCG(0, 1)), //nolint:gosec // that of no match
 	})
 	return tried(err)
 }
