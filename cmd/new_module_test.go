@@ -56,3 +56,57 @@ func TestPythonModulePlaysFunctions(t *testing.T) {
 		"connect_four"+players+failed+
 		"same: True\nmatch: True <pre>\nreport: <iframe True\nwrong: True\n", p.stdout.String())
 }
+
+// slowScript plays functions that fail in one round each. Asleep goes on when Fine is asked in the next round.
+const slowScript = `
+import evenodd, json, sys, threading
+
+woken, never = threading.Event(), threading.Event()
+
+def first(question):
+    return question["valid_options"][0]
+
+def asleep(question):
+    if question["round_id"] == 2:
+        woken.wait()
+    if question["round_id"] == 5:
+        never.wait()
+    return first(question)
+
+def exits(question):
+    if question["round_id"] == 1:
+        sys.exit("enough")
+    return first(question)
+
+def unreadable(question):
+    return {"choice": object() if question["round_id"] == 1 else first(question)}
+
+def long(question):
+    return "x" * 100000 if question["round_id"] == 1 else first(question)
+
+def prints(question):
+    print("y" * 10000, file=sys.stderr)
+    return first(question)
+
+def fine(question):
+    if question["round_id"] == 3:
+        woken.set()
+    return first(question)
+
+result = evenodd.league([asleep, exits, unreadable, long, prints, fine], seed=1, bot_timeout="2s", data="data", concurrency=3)
+print(sorted((r["display_name"], r["technical_losses"]) for r in result.standings))
+print(sorted((e["player"], e["match_id"][:2], e["traceback"].splitlines()[-1].split(":")[0]) for e in result.errors))
+`
+
+func TestPythonModuleGoesOnAfterAFunctionThatIsTooSlow(t *testing.T) {
+	t.Parallel()
+	needTool(t, "python3")
+	dir := folderOf(t, map[string]string{"play.py": slowScript, "data/config/system.json": `{"retry_policy": {"max_retries": 0}}`})
+	mustRun(t, "new", "python-module", dir)
+	p := launch(t, dir, nil, "python3", "play.py")
+	require.Zero(t, p.awaitExit(t))
+	assert.Equal(t, `[('asleep', 2), ('exits', 1), ('fine', 0), ('long', 1), ('prints', 0), ('unreadable', 1)]
+[('asleep', 'R2', 'TimeoutError'), ('asleep', 'R5', 'TimeoutError'), ('exits', 'R1', 'SystemExit'), `+
+		`('long', 'R1', 'ValueError'), ('unreadable', 'R1', 'TypeError')]
+`, p.stdout.String())
+}

@@ -21,16 +21,18 @@ import json
 import os
 import random
 import secrets
-import selectors
 import shlex
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
+import time
 import traceback
 
 VARIABLE = "LEAGUE_BRIDGE"  # has the address and the key of the process that called league
-PATIENCE = 10  # seconds for the rest of a line of which a part has come
+LONGEST = 60000  # characters of a reply: evenodd reads lines of 64 KB
+SLOW = 1  # seconds after which a call no longer keeps other functions waiting
 
 
 def league(players, game="even_odd", legs=1, seed=None, program="evenodd", data=None, **options):
@@ -43,8 +45,9 @@ def league(players, game="even_odd", legs=1, seed=None, program="evenodd", data=
     The folder data gets the records of the league; without it they are removed with the Result. Further options
     are flags of evenodd simulate: tournament="swiss", until_significant=True, bot_timeout="30s".
 
-    Calls come one at a time, in this thread. A function that raises an exception has no choice: it loses the match,
-    and Result.errors has the traceback. The same seed gives the same result if functions use no other chance than
+    Calls come one at a time, in threads of their own; only while a call takes more than a second may others run
+    beside it. A function that raises an exception, or returns after its limit (bot_timeout), has no choice: the
+    referee asks a few more times, then it loses the match, and Result.errors says why. The same seed gives the same result if functions use no other chance than
     random.Random(question["seed"]).
     """
     entrants, functions = _entrants(players)
@@ -71,18 +74,23 @@ def league(players, game="even_odd", legs=1, seed=None, program="evenodd", data=
         address = address if isinstance(address, str) else str(address[1])
         environment = dict(os.environ, **{VARIABLE: key + " " + address})
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=out, stderr=err, env=environment)
+        threading.Thread(target=_serve, args=(server, functions, key, errors), daemon=True).start()
         try:
-            _serve(server, process, functions, key, errors)
+            process.wait()
         finally:
             if process.poll() is None:
                 process.terminate()
                 process.wait()
+    for function in functions:
+        question = function["running"]
+        if question:
+            _note(errors, function, question, "TimeoutError: the function has not returned")
     with open(names["err"], encoding="utf-8") as file:
         problem = file.read()
     if process.returncode not in (0, 3):  # 3: with --strict
         raise RuntimeError(problem or "evenodd ended with code %d" % process.returncode)
     with open(names["out"], encoding="utf-8") as file:
-        return Result(json.load(file), errors, program, data, folder, {e["name"]: e["shown"] for e in functions})
+        return Result(json.load(file), list(errors), program, data, folder, {e["name"]: e["shown"] for e in functions})
 
 
 class Result:
@@ -160,7 +168,8 @@ def _entrants(players):
         taken.add(entrant["name"].casefold())
         if callable(play):
             shown = "function " + getattr(play, "__name__", type(play).__name__)
-            functions.append({"play": play, "name": entrant["name"], "shown": shown})
+            functions.append({"play": play, "name": entrant["name"], "shown": shown, "lock": threading.Lock(),
+                              "asked": None, "running": None})
         entrants.append(entrant)
     return entrants, functions
 
@@ -175,56 +184,74 @@ def _listen(path):
     return server
 
 
-def _serve(server, process, functions, key, errors):
-    """Answers the questions of the bridges, one at a time, until the process ends."""
-    with selectors.DefaultSelector() as ready:
-        ready.register(server, selectors.EVENT_READ)
+def _serve(server, functions, key, errors):
+    """Starts a thread for each bridge that connects, until the server is closed."""
+    turn = threading.Lock()
+    server.settimeout(0.2)  # closing a socket does not end accept on all systems
+    while True:
         try:
-            while process.poll() is None:
-                for found, _ in ready.select(0.02):
-                    if found.data is None:
-                        connection = server.accept()[0]
-                        connection.settimeout(PATIENCE)
-                        ready.register(connection, selectors.EVENT_READ, connection.makefile("rwb"))
-                    elif not _answer(found.data, functions, key, errors):
-                        ready.unregister(found.fileobj)
-                        found.data.close()
-                        found.fileobj.close()
-        finally:
-            for found in list(ready.get_map().values()):
-                if found.data is not None:
-                    found.data.close()
-                    found.fileobj.close()
+            connection = server.accept()[0]
+        except socket.timeout:
+            continue
+        except OSError:
+            return  # the league is over
+        threading.Thread(target=_answer, args=(connection, functions, key, errors, turn), daemon=True).start()
 
 
-def _answer(stream, functions, key, errors):
-    """Answers a question. Returns False at the end of a connection, and for a stranger."""
-    try:
-        given, index, question = json.loads(stream.readline())
-        if not hmac.compare_digest(given, key):
-            return False
-        reply = _ask(functions[index], question, errors)
-        stream.write(json.dumps(reply).encode() + b"\n")
-        stream.flush()
-    except (OSError, ValueError, TypeError, IndexError):
-        return False  # the bridge has ended, perhaps because the answer came too late
-    return True
+def _answer(connection, functions, key, errors, turn):
+    """Answers the questions of a bridge until it ends. A stranger gets no answer."""
+    with connection, connection.makefile("rb") as lines:
+        try:
+            for line in lines:
+                given, index, question = json.loads(line)
+                if not hmac.compare_digest(given, key):
+                    return
+                reply = _ask(functions[index], question, errors, turn)
+                connection.sendall(json.dumps(reply).encode() + b"\n")
+        except (OSError, ValueError, TypeError, IndexError):
+            return  # the bridge has ended, perhaps because the answer came too late
 
 
-def _ask(function, question, errors):
+def _ask(function, question, errors, turn):
+    """The reply of a function to a question. Calls of one function never overlap."""
     if question["match_id"] == "preflight":  # a trial before the league
         return {"choice": question["valid_options"][0]}
-    try:
-        choice = function["play"](question)
-        if not isinstance(choice, (str, dict)):
-            raise TypeError("a choice is a str, not %r" % (choice,))
-        return choice if isinstance(choice, dict) else {"choice": choice}
-    except Exception as problem:  # pylint: disable=broad-except
-        known = any((e["player"], e["match_id"]) == (function["name"], question["match_id"]) for e in errors)
-        if not known:  # the referee repeats the question
-            errors.append({"player": function["name"], "player_id": question["player_id"],
-                           "match_id": question["match_id"], "traceback": traceback.format_exc()})
-        return {"error": traceback.format_exception_only(type(problem), problem)[-1].strip()}
+    begun, limit = time.monotonic(), question["time_limit_ms"] / 1000
+    function["asked"] = question
+    with function["lock"]:
+        if function["asked"] is not question:
+            return {"error": "another question came meanwhile"}  # this one waited for an earlier call too long
+        alone = turn.acquire(timeout=min(SLOW, limit / 4))
+        function["running"] = question
+        try:
+            return _call(function, question)
+        except (Exception, SystemExit) as problem:  # pylint: disable=broad-except
+            _note(errors, function, question, traceback.format_exc())
+            return {"error": traceback.format_exception_only(type(problem), problem)[-1].strip()}
+        finally:
+            function["running"] = None
+            if alone:
+                turn.release()
+            took = time.monotonic() - begun
+            if took > limit:
+                _note(errors, function, question, "TimeoutError: the choice took %.1f s, and had %.1f s" % (took, limit))
+
+
+def _call(function, question):
+    choice = function["play"](question)
+    if not isinstance(choice, (str, dict)):
+        raise TypeError("a choice is a str, not %r" % (choice,))
+    reply = choice if isinstance(choice, dict) else {"choice": choice}
+    if len(json.dumps(reply)) > LONGEST:  # dumps raises TypeError for what is not JSON
+        raise ValueError("a choice with its reason has at most %d characters" % LONGEST)
+    return reply
+
+
+def _note(errors, function, question, text):
+    """Adds the first error of a function in a match: the referee repeats the question."""
+    if not any((e["player"], e["match_id"]) == (function["name"], question["match_id"]) for e in errors):
+        errors.append({"player": function["name"], "player_id": question["player_id"],
+                       "match_id": question["match_id"], "traceback": text})
 
 
 def _bridge(index):
