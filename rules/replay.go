@@ -1,6 +1,9 @@
 package rules
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // A Move is a move of one side.
 type Move struct {
@@ -12,10 +15,16 @@ type Move struct {
 type Course struct {
 	Position Position // after the last turn in which all sides have moved
 	Last     [2]LastMove
+	made     [2]string // in the turn after Position, in which a side has not moved
 }
 
 // Over tells whether the game is over.
 func (c *Course) Over() bool { return len(c.Position.ToMove()) == 0 }
+
+// Owes tells whether a side has a move to make.
+func (c *Course) Owes(side Side) bool {
+	return c.made[side] == "" && slices.Contains(c.Position.ToMove(), side)
+}
 
 // A LastMove is the last move of a side; the zero value is that of a side that has not
 // moved.
@@ -52,6 +61,8 @@ func Replay(game Game, moves []Move) (*Course, error) {
 			return nil, fmt.Errorf("move %d, %.60q, is not that of a side to move", next+1, moves[next].Text)
 		case missing == 0:
 			c.Position = c.Position.Play(made)
+		default:
+			c.made = made
 		}
 	}
 	return c, nil

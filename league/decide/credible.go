@@ -37,7 +37,7 @@ func (p *Reports) Grade(r *journal.MatchReported, promised string, ids [2]string
 func (p *Reports) credible(r *journal.MatchReported, promised string, ids [2]string) (missing string, err error) {
 	switch {
 	case r.Status == league.StatusTechnicalLoss: // its choices and its number decide nothing
-		return "", nil
+		return "", p.credibleLoss(r, promised, ids)
 	case r.Status == league.StatusWin && r.WinnerPlayerID == nil:
 		return "", errors.New("status WIN needs a winner")
 	case r.Status == league.StatusDraw && r.WinnerPlayerID != nil:
@@ -73,6 +73,35 @@ func (p *Reports) credible(r *journal.MatchReported, promised string, ids [2]str
 		return "", fmt.Errorf("result.winner: by the rules of %s it is %s", p.GameType, cmp.Or(winner, "none"))
 	}
 	return missing, nil
+}
+
+// credibleLoss returns an error for a technical loss against the evidence: the report opens the draw, and
+// shows that a player that lost had made its move; or it names a fault of the winner alone.
+func (p *Reports) credibleLoss(r *journal.MatchReported, promised string, ids [2]string) error {
+	_, drawn, err := p.Revealed(r, promised, ids)
+	moves, winner := r.Result.Moves(ids), protocol.ValueOf(r.WinnerPlayerID)
+	for i, id := range ids {
+		_, failed := r.Faults.Get(id)
+		_, winnerFailed := r.Faults.Get(winner)
+		switch {
+		case id == winner:
+		case winnerFailed && !failed:
+			return fmt.Errorf("result.details.faults: they name a failure of the winner, %s, and none of %s", winner, id)
+		case err == nil && drawn && moves[i] != "" && !p.owes(r, ids, rules.Side(i)):
+			return fmt.Errorf("result.details.status: %s chose %.40q, and the draw is opened: that is no technical loss of %s", id,
+				moves[i], id)
+		}
+	}
+	return nil
+}
+
+// owes tells whether a side has yet to move after the moves of a report.
+func (p *Reports) owes(r *journal.MatchReported, ids [2]string, side rules.Side) bool {
+	if p.Game.MaxTurns() > 1 {
+		course, err := p.replay(r, ids)
+		return err != nil || len(r.Evidence.Moves) == 0 || course.Owes(side)
+	}
+	return p.Game.Start().Check(side, r.Result.Moves(ids)[side]) != nil
 }
 
 // end is the last position of a match by the moves of a report. Missing says which moves are not

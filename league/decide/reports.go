@@ -177,11 +177,11 @@ func same(a, b *journal.MatchReported) bool {
 		protocol.ValueOf(a.DrawnNumber) == protocol.ValueOf(b.DrawnNumber)
 }
 
-// attemptOf is the attempt that a report is about: the one that it or its conversation names, if that is
-// the referee's, else the referee's last.
+// attemptOf is the attempt that a report is about: the one it names, if that is the
+// referee's, else the referee's last.
 func attemptOf(q *protocol.MatchResultReport, id league.MatchID, fact *journal.Match, refereeID string) league.Attempt {
-	if n := cmp.Or(q.Attempt, protocol.ConversationAttempt(q.MatchID, q.ConversationID)); fact.Attempt(n, refereeID) != nil {
-		return league.Attempt{MatchID: id, Number: n}
+	if fact.Attempt(q.Attempt, refereeID) != nil {
+		return league.Attempt{MatchID: id, Number: q.Attempt}
 	}
 	return league.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
 }
@@ -215,7 +215,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, referee
 	case drawn:
 		r.Status = league.StatusDraw
 	default:
-		r.Status = inferStatus(q.Result.Details, r.Result.Moves(ids), slices.Contains(ids[:], protocol.ValueOf(r.WinnerPlayerID)))
+		r.Status = inferStatus(q.Result.Details, r, ids)
 	}
 	moves := r.Result.Moves(ids)
 	if protocol.ValueOf(r.DrawnNumber) == 0 && (r.Status == league.StatusTechnicalLoss || moves[0] == "" ||
@@ -225,12 +225,18 @@ func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, referee
 	return r
 }
 
-// inferStatus is the status of a report that names none.
-func inferStatus(d *protocol.ResultDetails, moves [2]string, won bool) string {
+// inferStatus is the status of a report that names none. One without a number is a technical loss if
+// nobody but the winner has a choice: a player that answered did not fail.
+func inferStatus(d *protocol.ResultDetails, r *journal.MatchReported, ids [2]string) string {
+	winner, moves := protocol.ValueOf(r.WinnerPlayerID), r.Result.Moves(ids)
+	answered := false // a player that did not win
+	for i, id := range ids {
+		answered = answered || id != winner && moves[i] != ""
+	}
 	switch {
-	case d != nil && d.DrawnNumber == nil && d.Choices != nil && slices.Contains(moves[:], ""):
+	case d != nil && d.DrawnNumber == nil && d.Choices != nil && !answered:
 		return league.StatusTechnicalLoss
-	case won:
+	case slices.Contains(ids[:], winner):
 		return league.StatusWin
 	}
 	return league.StatusDraw
