@@ -10,18 +10,15 @@ import (
 	"evenodd/league/protocol"
 )
 
-// askPlayers asks the player that lost a match technically, and both players of a match whose result
-// rests on the word of its referee alone, whether an invitation or a question of the attempt reached
-// them. It records the players that say no. The round waits for the answers, so that no result
-// depends on their time; no report does.
+// askPlayers asks the players of a match whether an invitation or a question of the attempt reached
+// them, unless the result itself shows it, and records the players that say no. The round waits for the answers, so
+// that no result depends on their time; no report does.
 func (m *Manager) askPlayers(ctx context.Context, x *match) {
 	m.mu.Lock()
 	r := x.fact.Report
 	var asked []*agent
 	for _, p := range []*agent{x.a, x.b} {
-		lost := r != nil && r.Status == league.StatusTechnicalLoss && r.WinnerPlayerID != nil && *r.WinnerPlayerID != p.id
-		// A forfeit and a ruling have no attempt.
-		if r != nil && r.Number > 0 && (lost || r.Grade == journal.GradeStated) && !slices.Contains(x.fact.Disputed, p.id) {
+		if r != nil && m.doubts(r, p.id) && !slices.Contains(x.fact.Disputed, p.id) {
 			asked = append(asked, p)
 		}
 	}
@@ -36,6 +33,20 @@ func (m *Manager) askPlayers(ctx context.Context, x *match) {
 		})
 	}
 	asking.Wait()
+}
+
+// doubts tells whether the part of a player in a result needs its confirmation: it lost technically, or
+// the result is not proven, and no signature shows that the attempt reached it. A league that does not sign proves
+// nothing, so that only the word of a referee alone counts there. M.mu is held.
+func (m *Manager) doubts(r *journal.MatchReported, playerID string) bool {
+	_, signed := r.Signatures.Get(playerID)
+	switch {
+	case r.Number == 0 || signed: // a forfeit and a ruling have no attempt
+		return false
+	case r.Status == league.StatusTechnicalLoss:
+		return r.WinnerPlayerID != nil && *r.WinnerPlayerID != playerID
+	}
+	return r.Grade == journal.GradeStated || r.Grade == journal.GradeRecomputed && m.state.Created.Signs()
 }
 
 // pingAbout pings a player about an attempt.
