@@ -70,8 +70,8 @@ func Replay(game Game, moves []Move) (*Course, error) {
 
 // Numbered is a game that a drawn number decides.
 type Numbered interface {
-	// CheckNumber returns an error for a number that the game never draws.
-	CheckNumber(number int) error
+	// Numbers are the least and the greatest number that the game draws.
+	Numbers() (least, most int)
 	// JudgeNumber decides a match by the legal moves of both sides and a number,
 	// even one that the game never draws.
 	JudgeNumber(moves [2]string, number int) Verdict
@@ -99,7 +99,9 @@ func Follows(game Game, moves [2]string, number *int) (verdict Verdict, decided 
 	}
 	numbered, ok := game.(Numbered)
 	if ok && number != nil {
-		err = numbered.CheckNumber(*number)
+		if least, most := numbered.Numbers(); *number < least || *number > most {
+			err = &NumberError{*number, least, most}
+		}
 	}
 	switch {
 	case !complete || ok && number == nil:
@@ -108,6 +110,17 @@ func Follows(game Game, moves [2]string, number *int) (verdict Verdict, decided 
 		return numbered.JudgeNumber(moves, *number), true, err
 	}
 	return position.Play(moves).Judge(Chance{}), true, nil // nothing is drawn
+}
+
+// A NumberError names a number that the game never draws.
+type NumberError struct {
+	Number      int
+	Least, Most int // of those that it draws
+}
+
+// Error returns the numbers that the game draws.
+func (e *NumberError) Error() string {
+	return fmt.Sprintf("the number is drawn from %d to %d, not %d", e.Least, e.Most, e.Number)
 }
 
 // An IllegalMoveError names a move that the rules do not allow.

@@ -39,6 +39,7 @@ type Judgement struct {
 	Disputed  bool                   // the match has another result, which stays
 	PingFirst bool                   // ping both players, and judge the report again
 	Rejected  string                 // why the report is not credible; "" if it is
+	Misdrawn  bool                   // nothing but the number is wrong
 	Lost      *journal.AttemptLost   // the referee has lost its attempt: record this first; nil if it has not
 	Err       error                  // for the referee; a *protocol.Error
 }
@@ -92,7 +93,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 	switch {
 	case c.fault != nil && fact.Report != nil && fact.Report.Reason != NotShown:
 		v.Err = fault // nothing of the report can be trusted
-	case fact.Report != nil && fact.Report.RefereeID == refereeID && same(fact.Report, r):
+	case fact.Report != nil && fact.Report.RefereeID == refereeID && (same(fact.Report, r) || repeatsMisdrawn(fact, r)):
 		v.Repeated = true
 	case repeatsAnnulled(fact, r):
 		v.Repeated = true // its referee need not report it again
@@ -113,6 +114,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 	case fault != nil:
 		// A detail may name members of the report, and everybody may read the journal.
 		v.Rejected, v.Err = protocol.Clip(protocol.WithoutTokens(fault.Detail), 300), fault
+		v.Misdrawn = c.fault == nil && !c.relays && p.withoutNumber(s, r) != nil
 	case doubleLoss && pings == NotRunning:
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again",
 			r.MatchID)
@@ -135,7 +137,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 // was last reopened; nil for none.
 func doubtedLoss(fact *journal.Match) *journal.MatchReported {
 	for i := range fact.LostAttempts {
-		if l := &fact.LostAttempts[i]; l.Report != nil && !fact.Void(l.Number) {
+		if l := &fact.LostAttempts[i]; l.Cause == journal.CauseBothAnswer && !fact.Void(l.Number) {
 			return l.Report
 		}
 	}
@@ -163,6 +165,13 @@ func annulled(fact *journal.Match, id league.MatchID) *protocol.Error {
 func repeatsAnnulled(fact *journal.Match, r *journal.MatchReported) bool {
 	before := fact.AnnulledOutcome(r.Number)
 	return before != nil && before.Report.RefereeID == r.RefereeID && same(before.Report, r)
+}
+
+// repeatsMisdrawn tells whether a report repeats the one whose result counts without its number.
+func repeatsMisdrawn(fact *journal.Match, r *journal.MatchReported) bool {
+	return slices.ContainsFunc(fact.LostAttempts, func(l journal.AttemptLost) bool {
+		return l.Number == r.Number && l.Cause == journal.CauseRejected && l.Report != nil && same(l.Report, r)
+	})
 }
 
 // same tells whether two reports say the same about a match.
@@ -260,7 +269,7 @@ func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protoc
 	if err == nil && missing != "" && (c.relays || s.Created.RequiresEvidence()) {
 		err = fmt.Errorf("%s: a report shows all moves of both players, and the draw", missing)
 	}
-	if r.Status == league.StatusTechnicalLoss || protocol.ValueOf(r.DrawnNumber) == 0 {
+	if r.Status == league.StatusTechnicalLoss || err == nil && protocol.ValueOf(r.DrawnNumber) == 0 {
 		r.DrawnNumber, r.NumberParity = nil, nil // no draw counts
 	}
 	if err == nil {
@@ -277,10 +286,41 @@ func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protoc
 	return protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 }
 
-// LoseAttempt records that a referee lost an attempt by rejected reports.
-func LoseAttempt(rejected *journal.MatchReported, reason string) *journal.AttemptLost {
-	return &journal.AttemptLost{Attempt: rejected.Attempt, RefereeID: rejected.RefereeID, Reason: reason,
+// LoseAttempt records that a referee lost an attempt by rejected reports, of which this is the last.
+func LoseAttempt(v Judgement) *journal.AttemptLost {
+	lost := &journal.AttemptLost{Attempt: v.Result.Attempt, RefereeID: v.Result.RefereeID, Reason: v.Rejected,
 		Cause: journal.CauseRejected}
+	if v.Misdrawn {
+		lost.Report = v.Result
+	}
+	return lost
+}
+
+// withoutNumber is the result of a report of which only the number is wrong, without that number: the winner
+// follows from the choices and the number. Nil for any other report.
+func (p *Reports) withoutNumber(s *journal.State, r *journal.MatchReported) *journal.MatchReported {
+	fact, idA, idB, ok := s.Find(r.MatchID)
+	if !ok || r.Draw != nil || r.Status == league.StatusTechnicalLoss || s.Created.RequiresEvidence() {
+		return nil
+	}
+	ids := [2]string{idA, idB}
+	if at := fact.Attempt(r.Number, r.RefereeID); at == nil || at.Commitment != "" {
+		return nil
+	}
+	verdict, decided, err := rules.Follows(p.Game, r.Result.Moves(ids), r.DrawnNumber)
+	wrong, misdrawn := errors.AsType[*rules.NumberError](err)
+	winner := protocol.ValueOf(r.WinnerPlayerID)
+	if !misdrawn || !decided || verdict.WinnerOf(ids) != winner || (r.Status == league.StatusWin) != (winner != "") {
+		return nil
+	}
+	rest := *r
+	rest.DrawnNumber, rest.NumberParity, rest.Grade = nil, nil, journal.GradeStated
+	rest.Reason = fmt.Sprintf("its referee drew %d; the game draws %d to %d", wrong.Number, wrong.Least, wrong.Most)
+	score, err := s.Score(&rest)
+	if rest.Score = score[:]; err != nil {
+		return nil
+	}
+	return &rest
 }
 
 // NotShown is the reason of a draw that the manager records for a match whose referee lost its
@@ -288,10 +328,10 @@ func LoseAttempt(rejected *journal.MatchReported, reason string) *journal.Attemp
 const NotShown = "its referee did not show its result"
 
 // ResultOfLostAttempt is the result of a match that no other referee can conduct, by its last lost
-// attempt: the double technical loss that it reported, or a draw without choices. Nil if the match has
-// a result, or no attempt is lost but those of referees that send no token.
-func ResultOfLostAttempt(s *journal.State, id league.MatchID) (*journal.MatchReported, error) {
-	fact, idA, idB, _ := s.Find(id)
+// attempt: the double technical loss that it reported, its result without an impossible number, or a draw
+// without choices. Nil if the match has a result, or no attempt is lost but those of referees that send no token.
+func (p *Reports) ResultOfLostAttempt(s *journal.State, id league.MatchID) (*journal.MatchReported, error) {
+	fact, _, _, _ := s.Find(id)
 	var lost *journal.AttemptLost
 	for i := range fact.LostAttempts {
 		if l := &fact.LostAttempts[i]; l.Cause != journal.CauseNoToken && !fact.Void(l.Number) {
@@ -301,9 +341,20 @@ func ResultOfLostAttempt(s *journal.State, id league.MatchID) (*journal.MatchRep
 	if lost == nil || fact.Report != nil {
 		return nil, nil //nolint:nilnil // there is no such result
 	}
-	if lost.Report != nil {
+	return p.ResultOf(s, lost)
+}
+
+// ResultOf is what is recorded of a lost attempt if no other referee conducts the match.
+func (p *Reports) ResultOf(s *journal.State, lost *journal.AttemptLost) (*journal.MatchReported, error) {
+	if lost.Report != nil && lost.Cause == journal.CauseBothAnswer {
 		return lost.Report, nil
 	}
+	if lost.Report != nil {
+		if rest := p.withoutNumber(s, lost.Report); rest != nil {
+			return rest, nil
+		}
+	}
+	_, idA, idB, _ := s.Find(lost.MatchID)
 	r := &journal.MatchReported{Attempt: lost.Attempt, RefereeID: lost.RefereeID, Grade: journal.GradeStated,
 		Result: league.Result{
 			Status: league.StatusDraw, Choices: league.Both[*string](idA, nil, idB, nil), Reason: NotShown,

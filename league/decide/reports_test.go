@@ -135,13 +135,13 @@ func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
 	v := judge(s, report(winner(new("P02"))), "REF01", decide.NotPinged)
 	require.NotEmpty(t, v.Rejected)
-	r, err := decide.ResultOfLostAttempt(s, first())
+	r, err := reports().ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	assert.Nil(t, r, "no attempt is lost")
-	apply(t, s, decide.LoseAttempt(v.Result, v.Rejected))
+	apply(t, s, decide.LoseAttempt(v))
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.Equal(t, protocol.ErrInvalidMatchState, protocol.AsError(v.Err).Code, "a lost attempt gets no second chance")
-	r, err = decide.ResultOfLostAttempt(s, first())
+	r, err = reports().ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	apply(t, s, r)
 	assert.Equal(t, []any{league.StatusDraw, (*string)(nil), journal.GradeStated, "its referee did not show its result"},
@@ -152,14 +152,57 @@ func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 	assert.True(t, v.Disputed, "a later report is a dispute")
 }
 
+// A report of which nothing but the number is wrong counts without it.
+func TestResultWithoutAnImpossibleNumber(t *testing.T) {
+	drew := func(n int, winner *string, a, b string) func(*protocol.MatchResultReport) {
+		return func(q *protocol.MatchResultReport) {
+			q.Result.Winner, q.Result.Details.DrawnNumber = winner, &n
+			if q.Result.Details.Choices = league.Both("P01", new(a), "P02", new(b)); winner == nil {
+				q.Result.Details.Status = league.StatusDraw
+			}
+		}
+	}
+	accepted := &journal.MatchAccepted{Attempt: attempt(1), RefereeID: "REF01", DrawCommitment: "promised"}
+	for name, tt := range map[string]struct {
+		change func(*protocol.MatchResultReport)
+		before []journal.Data
+		want   string // status, winner and reason
+	}{
+		"the winner follows":            {drew(57, new("P02"), "even", "odd"), nil, "WIN P02 its referee drew 57; the game draws 1 to 10"},
+		"a negative number":             {drew(-2, new("P01"), "even", "odd"), nil, "WIN P01 its referee drew -2; the game draws 1 to 10"},
+		"zero":                          {drew(0, new("P01"), "even", "odd"), nil, "WIN P01 its referee drew 0; the game draws 1 to 10"},
+		"a draw":                        {drew(57, nil, "odd", "odd"), nil, "DRAW  its referee drew 57; the game draws 1 to 10"},
+		"another winner":                {drew(57, new("P01"), "even", "odd"), nil, "DRAW  " + decide.NotShown},
+		"no winner":                     {drew(57, nil, "even", "odd"), nil, "DRAW  " + decide.NotShown},
+		"an illegal choice":             {drew(57, new("P02"), "EVEN", "odd"), nil, "DRAW  " + decide.NotShown},
+		"a missing choice":              {drew(57, new("P02"), "", "odd"), nil, "DRAW  " + decide.NotShown},
+		"a referee that gave a promise": {drew(57, new("P02"), "even", "odd"), []journal.Data{accepted}, "DRAW  " + decide.NotShown},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := started(t, append([]journal.Data{announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"}}, tt.before...)...)
+			v := judge(s, report(tt.change), "REF01", decide.NotPinged)
+			require.NotEmpty(t, v.Rejected)
+			apply(t, s, decide.LoseAttempt(v))
+			r, err := reports().ResultOfLostAttempt(s, first())
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, r.Status+" "+protocol.ValueOf(r.WinnerPlayerID)+" "+r.Reason)
+			assert.Equal(t, []any{(*int)(nil), journal.GradeStated}, []any{r.DrawnNumber, r.Grade})
+			apply(t, s, r)
+			assert.Equal(t, r.Reason, decide.Doubt(s.Match(first())))
+			again := judge(s, report(tt.change), "REF01", decide.NotPinged)
+			assert.Equal(t, r.Reason != decide.NotShown, again.Repeated)
+		})
+	}
+}
+
 // A league pauses for a referee that sends no token, but not for a match that has an outcome already.
 func TestLostAttemptCountsBeforeOneOfATokenlessReferee(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
 	v := judge(s, report(winner(new("P02"))), "REF01", decide.NotPinged)
-	apply(t, s, decide.LoseAttempt(v.Result, v.Rejected))
+	apply(t, s, decide.LoseAttempt(v))
 	apply(t, s, &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF02"})
 	apply(t, s, &journal.AttemptLost{Attempt: attempt(2), RefereeID: "REF02", Cause: journal.CauseNoToken, Reason: "it sends no token"})
-	r, err := decide.ResultOfLostAttempt(s, first())
+	r, err := reports().ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	require.NotNil(t, r)
 	assert.Equal(t, []string{league.StatusDraw, "REF01"}, []string{r.Status, r.RefereeID})
@@ -171,7 +214,7 @@ func TestDoubleLossThatNoOtherRefereeContradictsIsRecorded(t *testing.T) {
 	v := judge(s, report(doubleLoss), "REF02", decide.BothAnswer)
 	require.NotNil(t, v.Lost)
 	apply(t, s, v.Lost)
-	r, err := decide.ResultOfLostAttempt(s, first())
+	r, err := reports().ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	assert.Equal(t, []any{league.StatusTechnicalLoss, "", "REF02"}, []any{r.Status, r.Grade, r.RefereeID})
 	apply(t, s, r)

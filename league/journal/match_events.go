@@ -252,8 +252,9 @@ type AttemptLost struct {
 	RefereeID string `json:"referee_id"`
 	Reason    string `json:"reason,omitzero"`
 	Cause     string `json:"cause"`
-	// Report is the double technical loss of CauseBothAnswer. It is recorded if no other referee
-	// conducts the match. The public form of the event lacks it.
+	// Report is the double technical loss of CauseBothAnswer, and of CauseRejected a report of which only the
+	// number is wrong. Its result is recorded, the latter without the number, if no other referee conducts the
+	// match. The public form of the event lacks it.
 	Report *MatchReported `json:"report,omitzero"`
 }
 
@@ -273,7 +274,7 @@ func (d *AttemptLost) apply(s *State, _ string) error {
 	case m.Report != nil:
 		return fmt.Errorf("attempt %d at %s is lost, but the match has a result", d.Number, d.MatchID)
 	case d.Cause != CauseRejected && d.Cause != CauseBothAnswer && d.Cause != CauseNoToken,
-		d.Cause != CauseBothAnswer && d.Report != nil:
+		d.Cause == CauseNoToken && d.Report != nil:
 		return fmt.Errorf("attempt %d at %s is lost by the cause %.40q, or with a report that does not go with it", d.Number,
 			d.MatchID, d.Cause)
 	}

@@ -174,10 +174,9 @@ const (
 
 // A rejection is the last rejected report of an attempt.
 type rejection struct {
-	report *journal.MatchReported // as far as it could be read
-	reason string
-	count  int       // rejected reports of the attempt
-	at     time.Time // when it was rejected
+	verdict decide.Judgement
+	count   int       // rejected reports of the attempt
+	at      time.Time // when it was rejected
 }
 
 // pings are the pings of both players of a match. The report of a double technical loss causes

@@ -58,6 +58,7 @@ type Manager struct {
 	newTable   bool                                          // the players have not been told the table since it changed
 	changed    map[league.MatchID]bool                       // the matches whose result has changed in this process
 	warned     map[string]bool                               // the referees of which the log has warned; see warnAbout
+	silences   map[silence]int                               // see warnAbout
 	completed  *protocol.Broadcast[protocol.LeagueCompleted] // nil before the end
 
 	players, referees []*agent // in order of ids; nil before the league has started
@@ -75,6 +76,7 @@ func New(o Options) (*Manager, error) {
 		silent: make(chan *agent, 2*(o.MaxPlayers+o.MaxReferees)), late: make(chan *agent, 100),
 		viewed: make(chan struct{}, viewerCalls), state: journal.NewState(),
 		agents: map[string]*agent{}, changed: map[league.MatchID]bool{}, warned: map[string]bool{},
+		silences: map[silence]int{},
 	}
 	var secret [32]byte
 	_, _ = crand.Read(secret[:]) // never fails

@@ -168,10 +168,10 @@ func (m *Manager) judgeReport(q *protocol.MatchResultReport, c decide.Claim, sho
 		m.dispute(q, v.Result)
 	case v.Rejected != "" && x != nil:
 		before := x.rejected[v.Result.Number].count
-		x.rejected[v.Result.Number] = rejection{v.Result, v.Rejected, before + 1, time.Now()}
+		x.rejected[v.Result.Number] = rejection{v, before + 1, time.Now()}
 		x.wake()
 		if before+1 >= maxRejectedReports {
-			m.loseAttempt(x, decide.LoseAttempt(v.Result, v.Rejected))
+			m.loseAttempt(x, decide.LoseAttempt(v))
 		}
 	case v.Lost != nil:
 		m.loseAttempt(x, v.Lost)
@@ -208,9 +208,25 @@ func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReporte
 	}
 }
 
-// warnAbout warns, once for a referee, when nothing but its word proves what it reports. M.mu is held.
+// warnAbout warns, once for a referee, when nothing but its word proves what it reports, and when it may not
+// reach a player. M.mu is held.
 func (m *Manager) warnAbout(r *journal.MatchReported) {
-	if r.Grade != journal.GradeStated || m.warned[r.RefereeID] {
+	if r.Grade != journal.GradeStated {
+		return
+	}
+	for _, c := range r.Choices {
+		if r.WinnerPlayerID == nil || c.Name == *r.WinnerPlayerID || protocol.ValueOf(c.Value) != "" {
+			continue
+		}
+		silent := silence{r.RefereeID, c.Name}
+		if m.silences[silent]++; m.silences[silent] == silentAfter {
+			m.log.Warn().Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).Str("player_id", c.Name).
+				Str("reason", protocol.Clip(r.Reason, protocol.MaxReason)).Str("event_type", "REFEREE_MAY_NOT_REACH_PLAYER").
+				Msg("this referee names the same player as loser without a move for the third time: it may not reach it; its reason " +
+					"and the log of the player tell more")
+		}
+	}
+	if m.warned[r.RefereeID] {
 		return
 	}
 	m.warned[r.RefereeID] = true
@@ -218,6 +234,12 @@ func (m *Manager) warnAbout(r *journal.MatchReported) {
 		Str("event_type", "RESULT_STATED").
 		Msg("results rest on the word of this referee alone: it does not show all moves and the draw")
 }
+
+// A silence is a referee that reports no moves of a player that loses.
+type silence struct{ refereeID, playerID string }
+
+// silentAfter is the number of such results after which the log has a warning.
+const silentAfter = 3
 
 // completeMatch completes a match whose result is on disk. It writes the match file for a
 // third-party referee, which writes none here.
@@ -279,7 +301,7 @@ func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost outcome, reject
 	attempt := c.fact.LastAttempt(c.referee.id)
 	last := c.rejected[attempt]
 	if timeOver {
-		m.loseAttempt(c.match, decide.LoseAttempt(last.report, last.reason))
+		m.loseAttempt(c.match, decide.LoseAttempt(last.verdict))
 	}
 	switch c.fact.LostBy(attempt) {
 	case "":
@@ -306,7 +328,7 @@ func (m *Manager) loseAttempt(x *match, lost *journal.AttemptLost) {
 // conduct it. It tells whether it did.
 func (m *Manager) recordLostAttempt(x *match) bool {
 	m.mu.Lock()
-	r, err := decide.ResultOfLostAttempt(m.state, x.id)
+	r, err := m.reports.ResultOfLostAttempt(m.state, x.id)
 	if r != nil && err == nil {
 		err = m.record(r)
 	}

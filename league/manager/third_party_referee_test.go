@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
@@ -185,8 +186,8 @@ func TestPlayersLearnThatTheirRefereeDoesNotAuthenticate(t *testing.T) {
 }
 
 // Third-party referees draw without commitments. Their reports are recorded, and the audit
-// notes what it cannot verify. The manager rejects contradictory reports; those of the only
-// referee count after three attempts and are findings.
+// notes what it cannot verify. The manager rejects contradictory reports; of those of the only
+// referee, the one of which only the number is wrong counts without it, and the others make draws.
 func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		log := w.CaptureLog()
@@ -233,21 +234,87 @@ func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 			results[r.MatchID] = r.Status + " " + r.Winner + " " + r.ChoiceA
 		}
 		assert.Equal(t, map[string]string{
-			"R1M1": "DRAW  ", "R1M2": "DRAW  ", "R2M1": "DRAW  ", "R2M2": "DRAW  ", "R3M1": "DRAW  ", "R3M2": "TECHNICAL_LOSS P02 ",
+			"R1M1": "WIN P01 even", "R1M2": "DRAW  ", "R2M1": "DRAW  ", "R2M2": "DRAW  ", "R3M1": "DRAW  ", "R3M2": "TECHNICAL_LOSS P02 ",
 		}, results)
 		require.NoError(t, x.CloseFiles())
 		audited := auditOf(w, x.Folder)
 		assert.Empty(t, audited.Findings)
 		assert.Equal(t, 5, audited.Stated, "all but the technical loss")
 		assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_STATED"), "one warning for the referee")
-		assert.Equal(t, []string{"5 results rest on the word of referee REF01 alone."}, x.Manager.Evidence())
+		assert.Equal(t, []string{
+			"3 results rest on the word of referee REF01 alone.", "R1M1: its referee drew 18; the game draws 1 to 10.",
+			"2 results are draws, because referee REF01 did not show them.",
+			"6 results of referee REF01 are disputed by players that know nothing of the match: P01, P02, P03, P04.",
+		}, x.Manager.Evidence())
 		notes := map[string]int{}
 		for _, n := range audited.Notes {
 			notes[n.Rule]++
 		}
 		assert.Equal(t, 3, notes[audit.RuleDoubt], "rejected reports")
-		assert.Equal(t, 1, notes[audit.RuleEvidence], "one sentence for the referee")
+		assert.Equal(t, 4, notes[audit.RuleEvidence], "each sentence")
 		assert.Equal(t, 1, notes[audit.RuleOneResult], "reports need no token")
+	})
+}
+
+// A referee draws from 1 to 100. Its report is refused; without another referee its result counts without the
+// number, and the same report is acknowledged then. With another one, that one conducts the match.
+func TestResultCountsWithoutAnImpossibleNumber(t *testing.T) {
+	for name, alone := range map[string]bool{"the only referee": true, "another referee": false} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, map[bool]int{true: 1, false: 2}[alone])
+			thirdPartyReferee(w, "REF01", w.AcceptMatch)
+			if !alone {
+				w.Referee("REF02")
+			}
+			w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.AnswerWith(map[string]string{"status": "ok"})))
+			w.WaitUntil(leaguetest.Second)
+			q := w.WinReport("REF01")
+			q.Result.Details.DrawnNumber = new(38)
+			assertReportRefused(w, q, protocol.ErrInvalidFieldType, -32602)
+			x.Finish()
+			r := x.Manager.Results()[0]
+			if alone {
+				mustReport(w, q)
+				assert.Equal(t, decide.MatchRecord{
+					MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01", Status: league.StatusWin, Winner: "P01",
+					Grade: journal.GradeStated, ChoiceA: "even", ChoiceB: "odd", Reason: "its referee drew 38; the game draws 1 to 10",
+				}, r)
+			} else {
+				assert.Equal(t, "REF02", r.RefereeID)
+			}
+			state := x.CloseAudited()
+			assert.Empty(t, state.Rounds[0].Matches[0].Disputed)
+			assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
+		})
+	}
+}
+
+// A referee says that a player did not join. Its reason stands beside each such result, and the third of one player
+// is a warning: the referee may not reach it.
+func TestRefereeThatMayNotReachAPlayerIsNamed(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		log := w.CaptureLog()
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *manager.Options) { o.Legs = 4 })
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.AnswerWith(map[string]string{"status": "ok"})))
+		for round := 1; round <= 4; round++ {
+			w.WaitUntil(w.Now() + 20*leaguetest.Second)
+			q := w.ReportOf("REF01", league.MatchID{Round: round, Number: 1}.String(), new("P01"), "P01", "P02", 3, 0)
+			q.Result.Details = &protocol.ResultDetails{DrawnNumber: new(0), Choices: league.PerPlayer[*string]{}, Reason: "P02 failed to join"}
+			mustReport(w, q)
+			w.WaitUntil(w.Now() + leaguetest.Second)
+			assert.Equal(t, max(0, round-2) > 0, strings.Contains(log.Text(), "REFEREE_MAY_NOT_REACH_PLAYER"), "round %d", round)
+		}
+		finish(x)
+		assert.Equal(t, 1, strings.Count(log.Text(), "REFEREE_MAY_NOT_REACH_PLAYER"))
+		assert.Equal(t, []string{
+			"4 results rest on the word of referee REF01 alone.",
+			`R1M1: its referee says: "P02 failed to join"; R2M1: its referee says: "P02 failed to join"; ` +
+				`R3M1: its referee says: "P02 failed to join"; and 1 more.`,
+		}, x.Manager.Evidence())
+		for _, r := range x.Manager.Results() {
+			assert.Equal(t, []string{league.StatusWin, journal.GradeStated}, []string{r.Status, r.Grade})
+		}
 	})
 }
 

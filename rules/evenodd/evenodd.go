@@ -106,13 +106,8 @@ func Winner(choiceA, choiceB string, number int) rules.Side {
 	return rules.NoSide
 }
 
-// CheckNumber returns an error for a number outside 1 to 10.
-func (Game) CheckNumber(number int) error {
-	if number < 1 || number > 10 {
-		return fmt.Errorf("the number is drawn from 1 to 10, not %d", number)
-	}
-	return nil
-}
+// Numbers are 1 to 10.
+func (Game) Numbers() (least, most int) { return 1, 10 }
 
 // JudgeNumber decides by the choices of both players and a number.
 func (Game) JudgeNumber(moves [2]string, number int) rules.Verdict {

@@ -157,10 +157,12 @@ func (a *auditor) checkRejectedReports(m *scheduledMatch, at Location) {
 		case r.RefereeID != d.RefereeID || r.Number != d.Number:
 			a.note(RuleDoubt, at, "a report of %s about attempt %d at %s was not recorded: %.200s", clip(d.RefereeID), d.Number,
 				m.id, d.Reason)
-		case d.Report != nil && reflect.DeepEqual(d.Report.Result, r.Result):
+		case d.Cause == journal.CauseBothAnswer && d.Report != nil && reflect.DeepEqual(d.Report.Result, r.Result):
 			a.note(RuleDoubt, at,
 				"both players lost %s by the report of %s, although both answered a ping: no other referee said otherwise", m.id,
 				clip(d.RefereeID))
+		case d.Cause == journal.CauseRejected && d.Report != nil && a.follows(&d, r):
+			a.note(RuleDoubt, at, "%s is recorded without its number: %s", m.id, r.Reason)
 		case r.Status == league.StatusDraw && r.Draw == nil && r.DrawnNumber == nil && r.Reason == decide.NotShown &&
 			r.Result.Moves(m.players) == [2]string{}:
 			a.note(RuleDoubt, at, "%s is a draw, because no report of %s was recorded: %.200s", m.id, clip(d.RefereeID),
@@ -170,6 +172,15 @@ func (a *auditor) checkRejectedReports(m *scheduledMatch, at Location) {
 				clip(d.RefereeID), d.Reason)
 		}
 	}
+}
+
+// follows tells whether a result is the one that follows from a rejected report.
+func (a *auditor) follows(d *journal.AttemptLost, r *journal.MatchReported) bool {
+	if a.reports == nil { // a game that is not known
+		return d.Report.Status == r.Status && protocol.ValueOf(d.Report.WinnerPlayerID) == protocol.ValueOf(r.WinnerPlayerID)
+	}
+	want, err := a.reports.ResultOf(a.state, d)
+	return err == nil && reflect.DeepEqual(want.Result, r.Result)
 }
 
 // checkNonceIsNew finds a nonce of another match, or of the same match before it was played

@@ -163,7 +163,12 @@ func (v *matchView) describeResult(now *moment, m *journal.Match) {
 		}
 		v.Notes = append(v.Notes, "Referee "+shown(id)+" reported another result later. The first one counts.")
 	}
-	if r.Grade == journal.GradeStated {
+	switch {
+	case r.Grade != journal.GradeStated:
+	case m.IsLost(r.Number):
+		v.Notes = append(v.Notes, "The manager refused the report of referee "+shown(r.RefereeID)+": "+shown(r.Reason)+
+			". No other referee conducted the match. No rating uses it.")
+	default:
 		v.Notes = append(v.Notes, "The result rests on the word of referee "+
 			shown(r.RefereeID)+" alone: it did not show all moves and the draw. It gives points, and no rating uses it.")
 	}

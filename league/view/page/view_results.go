@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -106,7 +107,11 @@ func (m *moment) result(id league.MatchID) result {
 	r.A, r.B = m.agent(r.PlayerAID), m.agent(r.PlayerBID)
 	if r.HasResult() {
 		r.MarkA, r.MarkB = markOf(&r.Result, r.PlayerAID), markOf(&r.Result, r.PlayerBID)
-		r.Note = strings.Join(append([]string{m.note(&r.Match)}, r.KeyMarks...), "; ")
+		notes := append([]string{m.note(&r.Match)}, r.KeyMarks...)
+		if r.Doubt != decide.OnItsWord {
+			notes = append(notes, shown(r.Doubt))
+		}
+		r.Note = strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")
 	}
 	return r
 }

@@ -183,6 +183,7 @@ type Match struct {
 
 	Score      league.PerPlayer[int] `json:"score,omitzero"`
 	Grade      string                `json:"grade,omitzero"` // of evidence; see journal.GradeProven
+	Doubt      string                `json:"doubt,omitzero"` // see decide.Doubt
 	ReportedAt string                `json:"reported_at,omitzero"`
 
 	Forfeited []string          `json:"forfeited_by,omitzero"`
@@ -253,7 +254,7 @@ func (l *League) Row(id league.MatchID, pair pairing.Pairing) Match {
 	}
 	row.KeyMarks = l.KeyMarks(m, row.PlayerAID, row.PlayerBID)
 	row.Attempt, row.Result, row.Score, row.Grade = report.Number, report.Result, report.Score, report.Grade
-	row.ReportedAt = m.ReportedAt
+	row.ReportedAt, row.Doubt = m.ReportedAt, decide.Doubt(m)
 	return row
 }
 
@@ -301,8 +302,8 @@ func (m *Match) Remarks() (remarks []string) {
 	if len(m.Disputed) > 0 {
 		remarks = append(remarks, "disputed by "+strings.Join(m.Disputed, ", "))
 	}
-	if m.Stated() {
-		remarks = append(remarks, "rests on the word of its referee")
+	if m.Doubt != "" {
+		remarks = append(remarks, m.Doubt)
 	}
 	if n := len(m.Annulled); n > 0 {
 		remarks = append(remarks, protocol.Counted(n, "annulled result"))
