@@ -29,13 +29,13 @@ func Holder(s *journal.State, id league.MatchID) string {
 // goes through the referees in turn, from the announced one plus the number of offers,
 // without those that are suspended or have failed with this match. A referee that the
 // players would refuse (see Unannounced) gets the match only if there is no other, and so does one
-// that is the last choice (journal.Agent.LastChoice). If players deny the results of the announced
+// that is the last choice (lastChoice). If players deny the results of the announced
 // one, it keeps the match unless another is free.
 func NextReferee(s *journal.State, announced string, offers int, failed func(id string) bool) (chosen string) {
-	const unannounced, lastChoice, none = 1, 2, 4
+	const unannounced, last, none = 1, 2, 4
 	referees, least := s.Started.Referees, none
 	first := slices.Index(referees, announced) + offers
-	keeps := !s.Agents[announced].Tokenless && s.Agents[announced].LastChoice()
+	keeps := !s.Agents[announced].Tokenless && lastChoice(s, s.Agents[announced])
 	for i := range referees {
 		id := referees[(first+i)%len(referees)]
 		if s.Agents[id].Inactive() || failed(id) {
@@ -45,8 +45,8 @@ func NextReferee(s *journal.State, announced string, offers int, failed func(id 
 		if s.Agents[announced].ShowsAccessTokens() && !s.Agents[id].ShowsAccessTokens() { // its players would refuse it
 			against += unannounced
 		}
-		if s.Agents[id].LastChoice() || keeps && offers == 0 && id != announced && full(s, id) {
-			against += lastChoice
+		if lastChoice(s, s.Agents[id]) || keeps && offers == 0 && id != announced && full(s, id) {
+			against += last
 		}
 		if against < least {
 			chosen, least = id, against
@@ -100,6 +100,28 @@ func Acceptance(fact *journal.Match, at league.Attempt, refereeID string,
 		return nil, true
 	}
 	return &journal.MatchAccepted{Attempt: at, RefereeID: refereeID, DrawCommitment: ack.DrawCommitment}, false
+}
+
+// AsksInvited tells whether players can say that an attempt which its referee declines has reached them. They
+// remember one of a third-party referee, which may name no attempt, for all attempts at the match; and a referee that
+// accepted the attempt before may have invited them then.
+func AsksInvited(fact *journal.Match, at league.Attempt, refereeID string, thirdParty func(refereeID string) bool) bool {
+	assigned := fact.Attempt(at.Number, refereeID)
+	return assigned != nil && !assigned.Accepted && fact.Report == nil && !fact.IsLost(at.Number) &&
+		!slices.ContainsFunc(fact.Attempts[:at.Number-1], func(earlier journal.Attempt) bool { return thirdParty(earlier.Referee) })
+}
+
+// Discarded decides about an attempt that its referee declines although it had invited these players: the referee could
+// have seen the result and discarded it. Nil if it keeps the attempt: one player alone could lie, so that its word
+// only counts while another referee can conduct the match.
+func Discarded(s *journal.State, at league.Attempt, refereeID string, invited []string) *journal.AttemptLost {
+	if len(invited) == 0 || len(invited) == 1 && !hasOther(s, at.MatchID, refereeID) {
+		return nil
+	}
+	return &journal.AttemptLost{
+		Attempt: at, RefereeID: refereeID, Cause: journal.CauseDiscarded,
+		Reason: "it declined the match after it had invited " + strings.Join(invited, " and "),
+	}
 }
 
 // Decline decides about a MATCH_ASSIGNMENT_ACK with which a referee does not accept an

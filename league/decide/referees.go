@@ -12,8 +12,9 @@ import (
 type candidate struct {
 	*journal.Agent
 
-	assigned int // matches of the whole league
-	load     int // matches of this round
+	last     bool // it gets matches only while no other is free; see lastChoice
+	assigned int  // matches of the whole league
+	load     int  // matches of this round
 }
 
 // ChooseReferees returns the referee of each match of a round that has not been
@@ -45,11 +46,21 @@ func RematchReferee(s *journal.State, id league.MatchID) string {
 	return cmp.Or(NextReferee(s, before, 1, unable), before)
 }
 
+// lastChoice tells whether a referee gets matches only while no other is free (journal.Agent.LastChoice). The
+// denials of players put no referee that relays signatures below one that proves nothing: two players that agree to lie
+// would choose their referee.
+func lastChoice(s *journal.State, a *journal.Agent) bool {
+	return a.LastChoice() && (a.Tokenless || !Relays(s, a.AgentID) ||
+		!slices.ContainsFunc(s.Started.Referees, func(id string) bool {
+			return !Relays(s, id) && !s.Agents[id].LastChoice() && !s.Agents[id].Inactive()
+		}))
+}
+
 // candidatesOf are the referees of a league without the absent ones, in order of ids.
 func candidatesOf(s *journal.State, absent func(*journal.Agent) bool) (candidates []candidate) {
 	for _, id := range s.Started.Referees {
 		if a := s.Agents[id]; !absent(a) {
-			candidates = append(candidates, candidate{Agent: a, assigned: a.Assigned})
+			candidates = append(candidates, candidate{Agent: a, last: lastChoice(s, a), assigned: a.Assigned})
 		}
 	}
 	return candidates
@@ -85,9 +96,9 @@ func (c *candidate) before(other *candidate, of need) bool {
 	switch {
 	case of.nats && c.OnNATS() != other.OnNATS():
 		return c.OnNATS()
-	case other.LastChoice() && !c.LastChoice() && c.load < c.Capacity:
+	case other.last && !c.last && c.load < c.Capacity:
 		return true
-	case c.LastChoice() && !other.LastChoice() && other.load < other.Capacity:
+	case c.last && !other.last && other.load < other.Capacity:
 		return false
 	}
 	x, y := c.load*other.Capacity, other.load*c.Capacity

@@ -108,7 +108,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 			With("match_id", r.MatchID.String()).With("previous_report_time", fact.ReportedAt)
 	case fact.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
-			"report rejected: %s has lost attempt %d at match %s by an earlier report", refereeID, r.Number, r.MatchID)
+			"report rejected: %s has lost attempt %d at match %s", refereeID, r.Number, r.MatchID)
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
 		v.PingFirst = true
 	case fault != nil:

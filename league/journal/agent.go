@@ -94,8 +94,8 @@ func NoToken(refereeID string) string {
 		" sends no token; this league began with auth: strict: begin it again with auth: lenient and --new-league"
 }
 
-// LastChoice tells whether a referee gets matches only while no other is free: two players deny its
-// results, or it sends no token to a league that demands one.
+// LastChoice tells whether a referee is one that gets matches only while no other is free: two players deny its
+// results, or it sends no token to a league that demands one. Package decide knows the exception.
 func (a *Agent) LastChoice() bool { return a.Tokenless || len(a.DeniedBy) > 1 }
 
 // Inactive tells whether an agent is suspended, shut down or withdrawn. An inactive agent

@@ -54,7 +54,7 @@ func (s *State) Condense(through int) {
 
 func (s *State) condense(id league.MatchID, m *Match) condensedMatch {
 	r := m.Report
-	if r == nil || len(m.Attempts) != 1 || m.Forfeited != nil || m.Disputed != nil || m.LostAttempts != nil ||
+	if r == nil || len(m.Attempts) != 1 || m.Forfeited != nil || m.Disputed != nil || m.Refuted != nil || m.LostAttempts != nil ||
 		m.Ruled != nil || m.RematchOrdered != nil || m.Annulled != nil || r.Number != 1 ||
 		m.Attempts[0] != (Attempt{Number: 1, Referee: r.RefereeID, Commitment: m.Attempts[0].Commitment, Accepted: true,
 			Round: id.Round, Event: m.Attempts[0].Event}) {

@@ -226,6 +226,9 @@ func (d *MatchDisputed) apply(s *State, _ string) error {
 type ResultDenied struct {
 	league.Attempt
 	PlayerID string `json:"player_id"`
+	// Answered tells that the transcript of the referee, whose digest is that of the result, has an answer of the
+	// player. Then the denial does not count.
+	Answered bool `json:"answered,omitzero"`
 }
 
 func (d *ResultDenied) apply(s *State, _ string) error {
@@ -235,6 +238,10 @@ func (d *ResultDenied) apply(s *State, _ string) error {
 		return fmt.Errorf("%.40s denies a result of %s, which it does not play", d.PlayerID, d.MatchID)
 	case m.Report == nil || m.Report.Attempt != d.Attempt:
 		return fmt.Errorf("%s denies attempt %d at %s, which has no result", d.PlayerID, d.Number, d.MatchID)
+	}
+	if d.Answered {
+		m.Refuted = append(m.Refuted, d.PlayerID)
+		return nil
 	}
 	if !slices.Contains(m.Disputed, d.PlayerID) {
 		m.Disputed = append(m.Disputed, d.PlayerID)
@@ -246,7 +253,8 @@ func (d *ResultDenied) apply(s *State, _ string) error {
 }
 
 // AttemptLost records that a referee lost its attempt at a match without a failure of the
-// connection: the manager does not record what it reports. Another referee gets the match.
+// connection: the manager does not record what it reports, or the referee discarded the attempt. Another referee
+// gets the match.
 type AttemptLost struct {
 	league.Attempt
 	RefereeID string `json:"referee_id"`
@@ -263,18 +271,22 @@ const (
 	CauseRejected   = "rejected"    // the report contradicts itself, or does not show its result
 	CauseBothAnswer = "both_answer" // it says that both players failed, but both answer a ping
 	CauseNoToken    = "no_token"    // it was sent without a token
+	CauseDiscarded  = "discarded"   // its referee declined it after it had invited players
 )
+
+// causes are the causes, each with whether it goes with a report.
+var causes = map[string]bool{CauseRejected: true, CauseBothAnswer: true, CauseNoToken: false, CauseDiscarded: false}
 
 func (d *AttemptLost) apply(s *State, _ string) error {
 	if _, err := s.attempt(d.Attempt, d.RefereeID); err != nil {
 		return err
 	}
 	m, _, _, _ := s.restore(d.MatchID) // attempt has found it
+	reports, known := causes[d.Cause]
 	switch {
 	case m.Report != nil:
 		return fmt.Errorf("attempt %d at %s is lost, but the match has a result", d.Number, d.MatchID)
-	case d.Cause != CauseRejected && d.Cause != CauseBothAnswer && d.Cause != CauseNoToken,
-		d.Cause == CauseNoToken && d.Report != nil:
+	case !known, !reports && d.Report != nil:
 		return fmt.Errorf("attempt %d at %s is lost by the cause %.40q, or with a report that does not go with it", d.Number,
 			d.MatchID, d.Cause)
 	}

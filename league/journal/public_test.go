@@ -51,7 +51,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"match_reported":       "match_id attempt referee_id " + result + " grade score draw signatures moves transcript_digest",
 		"match_forfeited":      "match_id players " + result + " score",
 		"match_disputed":       "match_id attempt referee_id " + result,
-		"result_denied":        "match_id attempt player_id",
+		"result_denied":        "match_id attempt player_id answered",
 		"attempt_lost":         "match_id attempt referee_id cause",
 		"round_completed":      "round_id summary",
 		"completed":            "champion",

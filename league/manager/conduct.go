@@ -62,8 +62,9 @@ type conduct struct {
 // dismiss takes the match from its referee after an offer or an attempt without a result.
 func (c *conduct) dismiss(result outcome) {
 	failed := result.failure("") != ""
-	c.fresh = failed || result == offerRestarted || result == reportDoubted
-	if failed || result == reportDoubted {
+	lost := result == reportDoubted || result == offerDiscarded
+	c.fresh = failed || result == offerRestarted || lost
+	if failed || lost {
 		c.failures.add(c.referee)
 	}
 	c.offers++
@@ -95,6 +96,7 @@ const (
 	reportLate                     // the longest time for a match is over
 	reportRejected                 // the referee has lost the attempt by its reports
 	reportDoubted                  // the same, but that is no failure of the referee
+	offerDiscarded                 // the referee has declined an attempt to which it had invited players
 )
 
 // failure describes the failure of a referee, for its record; "" for an outcome that is

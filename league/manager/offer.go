@@ -201,11 +201,39 @@ func (m *Manager) offerMatch(ctx context.Context, c *conduct) outcome {
 		case protocol.Local(err):
 			return offerNotSent
 		case e != nil && (e.Remote || !e.Code.Retryable()):
-			return offerDeclined
+			return m.discarded(ctx, c, at)
 		}
 		return offerUnanswered
 	}
+	if ack.Status != protocol.StatusAccepted {
+		if lost := m.discarded(ctx, c, at); lost != offerDeclined {
+			return lost
+		}
+	}
 	return m.answerOf(c, at, ack)
+}
+
+// discarded asks the players of a match that its referee declines whether they were invited, and takes the attempt
+// from the referee if they were: offerDiscarded, else offerDeclined.
+func (m *Manager) discarded(ctx context.Context, c *conduct, at league.Attempt) outcome {
+	if !locked(m, func() bool { return decide.AsksInvited(c.fact, at, c.referee.id, m.thirdParty) }) {
+		return offerDeclined
+	}
+	var invited []string
+	players := []*agent{c.a, c.b}
+	for i, reached := range m.reached(ctx, players, at) {
+		if reached != nil && *reached {
+			invited = append(invited, players[i].id)
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	lost := decide.Discarded(m.state, at, c.referee.id, invited)
+	if lost == nil || c.fact.Report != nil {
+		return offerDeclined
+	}
+	m.loseAttempt(c.match, lost)
+	return offerDiscarded
 }
 
 // answerOf records the answer of a referee to an offer.

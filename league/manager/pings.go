@@ -18,21 +18,37 @@ func (m *Manager) askPlayers(ctx context.Context, x *match) {
 	r := x.fact.Report
 	var asked []*agent
 	for _, p := range []*agent{x.a, x.b} {
-		if r != nil && m.doubts(r, p.id) && !slices.Contains(x.fact.Disputed, p.id) {
+		if r != nil && m.doubts(r, p.id) && !slices.Contains(x.fact.Disputed, p.id) &&
+			!slices.Contains(x.fact.Refuted, p.id) {
 			asked = append(asked, p)
 		}
 	}
 	m.mu.Unlock()
+	if len(asked) == 0 {
+		return
+	}
+	for i, reached := range m.reached(ctx, asked, r.Attempt) {
+		if reached != nil && !*reached {
+			m.denied(ctx, asked[i], r)
+		}
+	}
+}
+
+// reached asks players at once whether an invitation or a question of an attempt has reached them. Nil is the answer of
+// a player that does not tell: an error and an answer without the member prove nothing, because third-party players
+// give them.
+func (m *Manager) reached(ctx context.Context, players []*agent, at league.Attempt) []*bool {
+	says := make([]*bool, len(players))
 	var asking sync.WaitGroup
-	for _, p := range asked {
+	for i, p := range players {
 		asking.Go(func() {
-			// An error and an answer without the member prove nothing: third-party players give them.
-			if pong, err := m.pingAbout(ctx, p, r.Attempt); err == nil && pong.Asked != nil && !*pong.Asked {
-				m.denied(p, r)
+			if pong, err := m.pingAbout(ctx, p, at); err == nil {
+				says[i] = pong.Asked
 			}
 		})
 	}
 	asking.Wait()
+	return says
 }
 
 // doubts tells whether the part of a player in a result needs its confirmation: it lost technically, or
@@ -59,12 +75,25 @@ func (m *Manager) pingAbout(ctx context.Context, p *agent, at league.Attempt) (*
 	return pong, err
 }
 
-// denied records that a player denies a result, which stays.
-func (m *Manager) denied(p *agent, r *journal.MatchReported) {
+// denied records that a player denies a result, which stays. The denial does not count if the transcript has
+// an answer of the player: its digest was reported before the player was asked.
+func (m *Manager) denied(ctx context.Context, p *agent, r *journal.MatchReported) {
+	answered := false
+	if r.TranscriptDigest != "" {
+		referee := locked(m, func() *agent { return m.agents[r.RefereeID] })
+		doc, err := m.askForTranscript(ctx, referee, r.MatchID.String(), r.Number)
+		answered = err == nil && doc.Digest() == r.TranscriptDigest && doc.HasAnswer(p.id)
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.record(&journal.ResultDenied{Attempt: r.Attempt, PlayerID: p.id}) != nil {
+	if m.record(&journal.ResultDenied{Attempt: r.Attempt, PlayerID: p.id, Answered: answered}) != nil {
 		return // an organiser has decided the match meanwhile
+	}
+	if answered {
+		m.log.Warn().Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).Str("player_id", p.id).
+			Str("event_type", "RESULT_DENIED_AGAINST_THE_TRANSCRIPT").
+			Msg("a player denies the result, but the transcript has its answer: the denial does not count")
+		return
 	}
 	m.log.Warn().Stringer("match_id", r.MatchID).Int("attempt", r.Number).Str("referee_id",
 		r.RefereeID).Str("player_id", p.id).Str("status", r.Status).

@@ -318,8 +318,12 @@ func (m *Manager) loseAttempt(x *match, lost *journal.AttemptLost) {
 	if x.fact.Report != nil || x.fact.IsLost(lost.Number) {
 		return
 	}
+	event, text := "REPORT_REJECTED", "the report is not recorded; the match goes to another referee"
+	if lost.Cause == journal.CauseDiscarded {
+		event, text = "ATTEMPT_DISCARDED", "the referee may have discarded a result; the match goes to another referee"
+	}
 	m.log.Warn().Stringer("match_id", x.id).Str("referee_id", lost.RefereeID).Str("reason", lost.Reason).
-		Str("event_type", "REPORT_REJECTED").Msg("the report is not recorded; the match goes to another referee")
+		Str("event_type", event).Msg(text)
 	_ = m.record(lost) // an error ends the manager
 	x.wake()
 }

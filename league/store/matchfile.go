@@ -58,6 +58,14 @@ func (m *Match) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
+// HasAnswer tells whether a player has answered a question or an invitation by the part of the transcript that
+// Digest covers.
+func (m *Match) HasAnswer(playerID string) bool {
+	return slices.ContainsFunc(m.Transcript[:min(m.Digested, len(m.Transcript))], func(x Exchange) bool {
+		return x.Direction == Received && x.PlayerID == playerID && (len(x.Message) > 0 || x.MessageOmitted != "")
+	})
+}
+
 // Contradicts tells whether two documents of one attempt have different results or nonces.
 func (m *Match) Contradicts(other *Match) bool {
 	return m.Result != nil && other.Result != nil && !reflect.DeepEqual(m.Result, other.Result) ||

@@ -243,8 +243,11 @@ func (a *auditor) checkEvent(e *journal.Event, here Location) {
 		a.note(RuleDispute, here, "%s reported another result of match %s: %s, winner %s", clip(d.RefereeID), d.MatchID,
 			clip(d.Status), quoted(d.WinnerPlayerID))
 	case *journal.ResultDenied:
-		a.note(RuleDispute, here, "%s says that nothing of attempt %d at match %s reached it", clip(d.PlayerID), d.Number,
-			d.MatchID)
+		text := "%s says that nothing of attempt %d at match %s reached it"
+		if d.Answered {
+			text += "; the denial does not count, because the transcript has its answer"
+		}
+		a.note(RuleDispute, here, text, clip(d.PlayerID), d.Number, d.MatchID)
 	case *journal.LeagueCompleted:
 		if agent := a.state.Agents[d.Champion.PlayerID]; agent != nil && agent.DisplayName != d.Champion.DisplayName {
 			a.find(RuleStandings, here.of(agent.AgentID), "the champion %s is called %s, but registered as %s", agent.AgentID,

@@ -54,6 +54,7 @@ func (a *auditor) checkMatchFile(f *matchFile) bool {
 	a.checkForm(f)
 	a.checkDigest(f)
 	a.checkTranscript(f)
+	a.checkRefuted(f)
 	goesOn := m.Report == nil && !a.completed() && d.Attempt == len(m.Attempts)
 	if !f.final && !goesOn || f.final && d.Lifecycle.State == store.StateFinished {
 		a.noteUnacknowledged(f)
@@ -257,6 +258,19 @@ func (a *auditor) checkDigest(f *matchFile) {
 			got, f.match.Event, want)
 	case a.signs() && !a.plain():
 		a.note(RuleTranscript, at, "the journal has no digest of the transcript: it may have been changed after the report")
+	}
+}
+
+// checkRefuted finds a denial that does not count although the transcript has no answer of the player.
+func (a *auditor) checkRefuted(f *matchFile) {
+	if f.value.WrittenBy != store.WrittenByReferee || !f.counts() {
+		return
+	}
+	for _, id := range f.match.Refuted {
+		if !f.value.HasAnswer(id) {
+			a.find(RuleDispute, f.attempt("/transcript"),
+				"by the journal the transcript has an answer of %s, so that its denial does not count; there is none", id)
+		}
 	}
 }
 

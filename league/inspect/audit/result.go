@@ -154,6 +154,8 @@ func (a *auditor) checkRejectedReports(m *scheduledMatch, at Location) {
 		}
 		at.AgentID = d.RefereeID
 		switch {
+		case d.Cause == journal.CauseDiscarded && (r.RefereeID != d.RefereeID || r.Number != d.Number):
+			a.note(RuleDoubt, at, "%s lost attempt %d at %s: %.200s", clip(d.RefereeID), d.Number, m.id, d.Reason)
 		case r.RefereeID != d.RefereeID || r.Number != d.Number:
 			a.note(RuleDoubt, at, "a report of %s about attempt %d at %s was not recorded: %.200s", clip(d.RefereeID), d.Number,
 				m.id, d.Reason)

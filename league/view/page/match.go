@@ -163,6 +163,10 @@ func (v *matchView) describeResult(now *moment, m *journal.Match) {
 		}
 		v.Notes = append(v.Notes, "Referee "+shown(id)+" reported another result later. The first one counts.")
 	}
+	for _, id := range m.Refuted {
+		v.Notes = append(v.Notes, now.agent(id).Name+" ("+shown(id)+
+			") says that nothing of this match reached it, but the transcript has its answer: that does not count.")
+	}
 	switch {
 	case r.Grade != journal.GradeStated:
 	case m.IsLost(r.Number):
