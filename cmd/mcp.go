@@ -15,6 +15,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/referee"
 	"evenodd/rules"
@@ -312,10 +313,18 @@ func scheduleTool(m *manager.Manager) mcp.Tool {
 		"round-robin, 400 matches at most from offset on, else the first round. It needs the token of a registered agent."
 	return stepTool("create_schedule", "Pair players", about, input,
 		func(ctx context.Context, bearer string, a *stepArguments) (any, error) {
-			rules, err := m.Read(ctx, bearer, func(v *decide.View) (any, error) { return v.State.Created, nil })
+			read, err := m.Read(ctx, bearer, func(v *decide.View) (any, error) {
+				return journal.State{Created: v.State.Created, Started: v.State.Started}, nil
+			})
 			if err != nil {
 				return nil, err
 			}
-			return decide.CreateSchedule(rules.(*journal.Created), a.Players, a.Offset) // without the manager's lock
+			of := read.(journal.State)
+			algorithm := protocol.ValueOf(of.Started).Algorithm
+			if of.Started == nil {
+				game, err := games().Game(of.Created.GameType)
+				algorithm = pairing.RoundRobinFor(err == nil && game.Info().SidesAlike, false)
+			}
+			return decide.CreateSchedule(of.Created, algorithm, a.Players, a.Offset) // without the manager's lock
 		})
 }

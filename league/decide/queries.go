@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -390,10 +391,11 @@ func (v *View) nextMatch(playerID string) *protocol.NextMatch {
 const maxScheduled, maxDrafted = 1000, 400
 
 // CreateSchedule pairs players as a league would, in the given order (spec 003 §5.5.3): a page of
-// 400 matches from an offset, from 0. Of other formats than a round-robin, only the first round
-// is known. The error is E002 for fewer than 2 or more than 1,000 players, for repeated ids and
+// 400 matches from an offset, from 0. The algorithm is that of a round-robin; of other formats, only the first
+// round is known. The error is E002 for fewer than 2 or more than 1,000 players, for repeated ids and
 // ids that are none, and for a negative offset.
-func CreateSchedule(created *journal.Created, players []string, offset int) (*protocol.ScheduleData, error) {
+func CreateSchedule(created *journal.Created, algorithm string, players []string, offset int) (
+	*protocol.ScheduleData, error) {
 	if len(players) < 2 || len(players) > maxScheduled || offset < 0 {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: a list of 2 to %d player ids; offset: from 0",
 			maxScheduled)
@@ -406,7 +408,9 @@ func CreateSchedule(created *journal.Created, players []string, offset int) (*pr
 		}
 		seen[id] = true
 	}
-	pairer, err := pairing.New(created.Tournament.For(len(players), created.Legs))
+	format := created.Tournament.For(len(players), created.Legs)
+	format.Name = cmp.Or(format.Name, algorithm)
+	pairer, err := pairing.New(format)
 	if err != nil {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: %v", err)
 	}

@@ -23,7 +23,7 @@ func idsTo(n int) (ids []string) {
 
 // Spec 003 table 9 has the schedule of four players.
 func TestScheduleOfFourPlayersIsThatOfTheSpecification(t *testing.T) {
-	data, err := decide.CreateSchedule(&journal.Created{Legs: 1}, idsTo(4), 0)
+	data, err := decide.CreateSchedule(&journal.Created{Legs: 1}, "", idsTo(4), 0)
 	require.NoError(t, err)
 	var got []string
 	for _, m := range data.Matches {
@@ -45,7 +45,7 @@ func TestPagesOfAScheduleAreTheWholeSchedule(t *testing.T) {
 			for round := 1; round <= pairer.Rounds(); round++ {
 				for i, p := range pairer.Round(round, nil, nil) {
 					if offset == page.Offset+len(page.Matches) {
-						page, err = decide.CreateSchedule(&journal.Created{Legs: tt.legs}, ids, offset)
+						page, err = decide.CreateSchedule(&journal.Created{Legs: tt.legs}, "", ids, offset)
 						require.NoError(t, err)
 						require.NotEmpty(t, page.Matches)
 						require.Equal(t, pairer.Matches(), page.TotalMatches)
@@ -56,7 +56,7 @@ func TestPagesOfAScheduleAreTheWholeSchedule(t *testing.T) {
 					offset++
 				}
 			}
-			last, err := decide.CreateSchedule(&journal.Created{Legs: tt.legs}, ids, offset)
+			last, err := decide.CreateSchedule(&journal.Created{Legs: tt.legs}, "", ids, offset)
 			require.NoError(t, err)
 			assert.Empty(t, last.Matches)
 		})
@@ -65,7 +65,7 @@ func TestPagesOfAScheduleAreTheWholeSchedule(t *testing.T) {
 
 func TestScheduleOfOtherFormatsIsTheFirstRound(t *testing.T) {
 	for algorithm, rounds := range map[string]int{pairing.Swiss: 3, pairing.Knockout: 12} {
-		data, err := decide.CreateSchedule(&journal.Created{Legs: 1, Tournament: &journal.Tournament{Algorithm: algorithm}}, idsTo(8), 0)
+		data, err := decide.CreateSchedule(&journal.Created{Legs: 1, Tournament: &journal.Tournament{Algorithm: algorithm}}, "", idsTo(8), 0)
 		require.NoError(t, err)
 		assert.Equal(t, []int{rounds, 1, 4, 4}, []int{data.Rounds, *data.KnownRounds, data.TotalMatches, len(data.Matches)}, algorithm)
 		for _, m := range data.Matches {
@@ -82,7 +82,7 @@ func TestScheduleOfInvalidPlayersIsRefused(t *testing.T) {
 		"none": {}, "one": {idsTo(1), 0}, "too many": {idsTo(1001), 0}, "repeated": {[]string{"P01", "P02", "P01"}, 0},
 		"no id": {[]string{"P01", "Bob"}, 0}, "a referee": {[]string{"P01", "REF01"}, 0}, "a negative offset": {idsTo(2), -1},
 	} {
-		_, err := decide.CreateSchedule(&journal.Created{Legs: 1}, tt.players, tt.offset)
+		_, err := decide.CreateSchedule(&journal.Created{Legs: 1}, "", tt.players, tt.offset)
 		require.Error(t, err, name)
 		assert.Equal(t, protocol.ErrInvalidFieldType, protocol.AsError(err).Code, name)
 	}

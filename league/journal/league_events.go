@@ -12,7 +12,7 @@ import (
 	"evenodd/league/store"
 )
 
-// Algorithm is the pairing method of a round-robin, as its start names it.
+// Algorithm is the pairing method of a round-robin of a game whose sides are alike, as its start names it.
 const Algorithm = pairing.Circle
 
 // AuthLenient is the Auth of a league in which third-party agents need no token.

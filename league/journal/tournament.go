@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -39,7 +40,17 @@ func (t *Tournament) IsKnockout() bool { return t != nil && t.Algorithm == pairi
 
 // IsSequential tells whether the format is a round-robin that ends when one player is shown to be
 // better than every other.
-func (t *Tournament) IsSequential() bool { return t != nil && t.Algorithm == pairing.Sequential }
+func (t *Tournament) IsSequential() bool {
+	return t != nil && (t.Algorithm == pairing.Sequential || t.Algorithm == pairing.SequentialBerger)
+}
+
+// ForGame is the tournament with the algorithm that goes with the sides of its game.
+func (t *Tournament) ForGame(sidesAlike bool) *Tournament {
+	if !t.IsSequential() {
+		return t
+	}
+	return &Tournament{Algorithm: pairing.SequentialFor(sidesAlike)}
+}
 
 // Format is FormatSwiss or FormatKnockout; "" for a round-robin.
 func (t *Tournament) Format() string {
@@ -90,19 +101,20 @@ func (t *Tournament) check(legs int) error {
 func (s *State) newPairer(d *Started) (pairing.Pairer, error) {
 	t := s.Created.Tournament
 	switch {
-	case t == nil && d.Algorithm != Algorithm:
+	case t == nil && d.Algorithm != pairing.Circle && d.Algorithm != pairing.Berger && d.Algorithm != pairing.BergerMirrored:
 		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", d.Algorithm)
 	case t != nil && d.Algorithm != "":
 		return nil, fmt.Errorf("the league starts with the algorithm %.40q, but was created with %.40q", d.Algorithm,
 			t.Algorithm)
 	}
 	f := t.For(len(d.Players), s.Created.Legs)
+	f.Name = cmp.Or(f.Name, d.Algorithm)
 	f.Seeds, f.Points = s.seeds(d.Players), s.Created.Scoring
 	return pairing.New(f)
 }
 
 // For returns the format for so many players, without seeds and points. Legs are those
-// of a round-robin.
+// of a round-robin, whose algorithm its start names.
 func (t *Tournament) For(players, legs int) pairing.Format {
 	if t == nil {
 		return pairing.Format{Players: players, Legs: legs}

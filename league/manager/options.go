@@ -79,6 +79,7 @@ func (o *Options) complete() {
 			o.Tiebreakers = league.SwissTiebreakers()
 		}
 	}
+	o.Tournament = o.Tournament.ForGame(o.sidesAlike())
 	o.SchemaVersion = journal.SchemaVersion
 	o.Legs = max(o.Legs, 1)
 	o.Referees = max(o.Referees, 1)
@@ -97,6 +98,12 @@ func (o *Options) complete() {
 	if o.Schemes == nil {
 		o.Schemes = []string{"http", "https"}
 	}
+}
+
+// sidesAlike tells whether the rules of the game treat both sides alike; false for an unknown game.
+func (o *Options) sidesAlike() bool {
+	game, err := o.Games.Game(o.GameType)
+	return err == nil && game.Info().SidesAlike
 }
 
 // Validate returns an error that names each value that no league can have. New calls it too.

@@ -14,6 +14,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 )
 
@@ -285,7 +286,7 @@ func (m *Manager) fixParticipants() error {
 		Players: m.state.IDs(true), Referees: m.state.IDs(false), Keys: m.state.PublicKeys(),
 	}
 	if m.state.Created.Tournament == nil {
-		started.Algorithm = journal.Algorithm
+		started.Algorithm = pairing.RoundRobinFor(m.options.sidesAlike(), m.drawLot())
 	}
 	if err := m.record(started); err != nil {
 		return err
@@ -299,4 +300,13 @@ func (m *Manager) fixParticipants() error {
 		Int("rounds", m.state.TotalRounds()).Int("matches", m.state.TotalMatches()).Str("event_type",
 		"THE_LEAGUE_BEGINS").Msg("the league begins")
 	return nil
+}
+
+// drawLot draws the lot of a league: no player can know it before the start. That of a simulation follows from its seed.
+func (m *Manager) drawLot() bool {
+	lot := m.keys.Lot
+	if simulated := m.state.Created.Simulation; simulated != nil {
+		lot = protocol.Derive([32]byte{}, fmt.Sprintf("evenodd-side-v1 %d", simulated.Seed))
+	}
+	return lot[0]&1 == 1
 }

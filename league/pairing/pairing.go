@@ -64,11 +64,36 @@ type Slot struct {
 
 // The names of the algorithms in the journal.
 const (
-	Circle     = "circle-v1" // RoundRobin
-	Swiss      = "swiss-v1"
-	Knockout   = "knockout-v1"
-	Sequential = "sequential-v1" // a RoundRobin until one player is shown to be the best
+	Circle         = "circle-v1"          // RoundRobin of a game whose sides are alike
+	Berger         = "berger-v1"          // RoundRobin with balanced sides
+	BergerMirrored = "berger-mirrored-v1" // the same with the opposite sides
+	Swiss          = "swiss-v1"
+	Knockout       = "knockout-v1"
+	Sequential     = "sequential-v1" // a Circle until one player is shown to be the best
+	// a Berger until one player is shown to be the best
+	SequentialBerger = "sequential-v2"
 )
+
+// RoundRobinFor is the algorithm of a round-robin. Unless the sides of the game are alike, the lot decides which
+// half of an even number of players is side A once more than the other half.
+func RoundRobinFor(sidesAlike, lot bool) string {
+	switch {
+	case sidesAlike:
+		return Circle
+	case lot:
+		return BergerMirrored
+	}
+	return Berger
+}
+
+// SequentialFor is the algorithm of a round-robin until one player is shown to be the best. Its legs are even, so
+// that each player is as often side A as side B.
+func SequentialFor(sidesAlike bool) string {
+	if sidesAlike {
+		return Sequential
+	}
+	return SequentialBerger
+}
 
 // A Format selects a tournament format and its parameters. The journal stores it.
 type Format struct {
@@ -90,12 +115,13 @@ func New(f Format) (Pairer, error) {
 		return nil, fmt.Errorf("a tournament has at most %d players, got %d", math.MaxInt32, f.Players)
 	}
 	switch name := cmp.Or(f.Name, Circle); name {
-	case Circle:
-		return NewRoundRobin(f.Players, f.Legs)
+	case Circle, Berger, BergerMirrored:
+		r, err := NewRoundRobin(f.Players, f.Legs)
+		return r.with(name), err
 	case Swiss:
 		return newSwiss(f)
-	case Sequential:
-		return newSequential(f.Players, f.Legs)
+	case Sequential, SequentialBerger:
+		return newSequential(name, f.Players, f.Legs)
 	case Knockout:
 		return newKnockout(f.Players, f.Seeds)
 	default:
@@ -148,7 +174,35 @@ func order(players int, seeds []int) ([]int, error) {
 // position a round on a ring. With four players it gives spec 003 table 9. With an
 // odd number of players, a dummy takes the last position of the ring, and its
 // opponent has a bye. In the odd legs the lower index is A, in the even legs B.
-type RoundRobin struct{ players, legs int }
+//
+// With balanced sides, those of Berger's tables, each player is A in k or k-1 of its matches,
+// whatever the number of legs, and its sides alternate from round to round, except once in a leg and
+// between two legs. The dummy of an odd number of players stays, and all players are on the ring. Each
+// leg has the opposite sides of the leg before.
+type RoundRobin struct {
+	players, legs int
+	sides         sides
+}
+
+// sides say who is side A in the first leg.
+type sides uint8
+
+const (
+	lowerFirst sides = iota // the player with the lower index
+	balanced
+	mirrored // not the player who is A if the sides are balanced
+)
+
+// with returns the round-robin of an algorithm.
+func (r RoundRobin) with(algorithm string) RoundRobin {
+	switch algorithm {
+	case Berger, SequentialBerger:
+		r.sides = balanced
+	case BergerMirrored:
+		r.sides = mirrored
+	}
+	return r
+}
 
 // NewRoundRobin returns the round robin of 2 or more players and 1 or more legs. Fewer are an
 // error, and so many that an int cannot count their matches.
@@ -159,7 +213,7 @@ func NewRoundRobin(players, legs int) (RoundRobin, error) {
 	if legs < 1 {
 		return RoundRobin{}, fmt.Errorf("a round robin needs at least 1 leg, got %d", legs)
 	}
-	r := RoundRobin{players, legs}
+	r := RoundRobin{players: players, legs: legs}
 	if legs > math.MaxInt/r.ring()/(players/2) { // Matches must not overflow
 		return RoundRobin{}, fmt.Errorf("a round robin of %d players and %d legs has more matches than can be counted",
 			players, legs)
@@ -183,21 +237,39 @@ func (r RoundRobin) Round(round int, _ [][]league.Played, _ []int) []Pairing {
 	leg, turn := (round-1)/ring, (round-1)%ring
 	pairings := make([]Pairing, 0, r.players/2)
 	for i := range ring/2 + 1 {
-		// The players of the positions i after and i before the turn meet. Position p
-		// belongs to player p+1. At the turn itself the two are the same: it meets player 0.
-		p, q := (turn+i)%ring+1, (turn-i+ring)%ring+1
-		if i == 0 {
-			p = 0
+		p := r.pair(turn, i)
+		if leg%2 == 1 {
+			p = Pairing{p.B, p.A}
 		}
-		switch low, high := min(p, q), max(p, q); {
-		case high == r.players: // the dummy: low has a bye
-		case leg%2 == 0:
-			pairings = append(pairings, Pairing{low, high})
-		default:
-			pairings = append(pairings, Pairing{high, low})
+		if max(p.A, p.B) < r.players { // else the dummy: its opponent has a bye
+			pairings = append(pairings, p)
 		}
 	}
 	return pairings
+}
+
+// pair is the pairing of the first leg in a turn between the positions i after and i before the turn. At
+// the turn itself the two are the same: it meets the position that stays.
+func (r RoundRobin) pair(turn, i int) Pairing {
+	ring, stays, first := r.ring(), 0, 1 // first is the player of position 0
+	if r.sides != lowerFirst && r.players%2 == 1 {
+		stays, first = r.players, 0
+	}
+	p := Pairing{(turn+i)%ring + first, (turn-i+ring)%ring + first}
+	aBefore := i%2 == 0 // by turns, a player is i after, …, 2 after, 1 after, 1 before, 2 before, …
+	if i == 0 {
+		p.A, aBefore = stays, turn%2 == 1
+	}
+	switch r.sides {
+	case lowerFirst:
+		return Pairing{min(p.A, p.B), max(p.A, p.B)}
+	case mirrored:
+		aBefore = !aBefore
+	}
+	if aBefore {
+		return Pairing{p.B, p.A}
+	}
+	return p
 }
 
 // ring is the number of positions on the ring, including that of the dummy. It is

@@ -103,13 +103,16 @@ func TestByesAreThePlayersWithoutAMatch(t *testing.T) {
 // need another name.
 func TestAlgorithmsNeverChange(t *testing.T) {
 	for name, want := range map[string]uint32{
-		pairing.Circle:     0x6737c032,
-		pairing.Swiss:      0x5dbbee97,
-		pairing.Knockout:   0x85e95fc6,
-		pairing.Sequential: 0xbc84ef69,
+		pairing.Circle:           0x6737c032,
+		pairing.Berger:           0x1e9d4a94,
+		pairing.BergerMirrored:   0x8667b71,
+		pairing.Swiss:            0x5dbbee97,
+		pairing.Knockout:         0x85e95fc6,
+		pairing.Sequential:       0xbc84ef69,
+		pairing.SequentialBerger: 0x5497bdb0,
 	} {
 		sum, legs := crc32.NewIEEE(), 1
-		if name == pairing.Sequential {
+		if name == pairing.Sequential || name == pairing.SequentialBerger {
 			legs = 2
 		}
 		for players := 2; players <= 40; players++ {

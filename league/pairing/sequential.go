@@ -14,12 +14,12 @@ const perRival = 20
 // at the latest after all legs. It decides after each double leg, from the results alone.
 type sequential struct{ RoundRobin }
 
-func newSequential(players, legs int) (sequential, error) {
+func newSequential(algorithm string, players, legs int) (sequential, error) {
 	if legs%2 != 0 {
 		return sequential{}, fmt.Errorf("a round robin until a significant result has an even number of legs, got %d", legs)
 	}
 	r, err := NewRoundRobin(players, legs)
-	return sequential{r}, err
+	return sequential{r.with(algorithm)}, err
 }
 
 // Round returns the pairings of the round robin, and nil after the double leg that decides.

@@ -62,12 +62,17 @@ func TestRoundRobinEndsWhenOnePlayerIsTheBest(t *testing.T) {
 			}, 40 * 3},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			p := newPairer(t, pairing.Format{Name: pairing.Sequential, Players: tt.players, Legs: 40})
-			assert.Equal(t, roundRobin(t, tt.players, 40).Matches(), p.Matches())
-			played := play(p, tt.judge)
-			require.Len(t, played, tt.rounds)
-			for round, pairings := range pairingsOf(played) {
-				require.Equal(t, roundRobin(t, tt.players, 40).Round(round+1, nil, nil), pairings)
+			for name, of := range map[string]pairing.RoundRobin{
+				pairing.Sequential:       roundRobin(t, tt.players, 40),
+				pairing.SequentialBerger: berger(t, pairing.Berger, tt.players, 40),
+			} {
+				p := newPairer(t, pairing.Format{Name: name, Players: tt.players, Legs: 40})
+				assert.Equal(t, of.Matches(), p.Matches())
+				played := play(p, tt.judge)
+				require.Len(t, played, tt.rounds, name)
+				for round, pairings := range pairingsOf(played) {
+					require.Equal(t, of.Round(round+1, nil, nil), pairings)
+				}
 			}
 		})
 	}

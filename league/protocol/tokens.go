@@ -144,6 +144,7 @@ type ManagerKeys struct {
 	Registration [32]byte // of the fingerprints of registrations
 	Signature    [32]byte // the seed of the manager's Ed25519 key
 	Admin        [32]byte // of the admin token, see AdminToken
+	Lot          [32]byte // its lowest bit decides who is side A once more, see pairing.RoundRobinFor
 }
 
 // ManagerKeysOf derives the keys of a league from its secret: HMAC-SHA256 with the secret as key
@@ -152,6 +153,7 @@ func ManagerKeysOf(secret [32]byte) ManagerKeys {
 	return ManagerKeys{
 		Token: Derive(secret, "evenodd-token-v2"), Registration: Derive(secret, "evenodd-registration-v2"),
 		Signature: Derive(secret, "evenodd-manager-signature-v1"), Admin: Derive(secret, "evenodd-admin-v1"),
+		Lot: Derive(secret, "evenodd-side-v1"),
 	}
 }
 
