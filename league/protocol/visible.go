@@ -23,39 +23,102 @@ var invisible = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point,
 }
 
-// withoutJoiners are scripts whose letters look the same beside a joiner. In other scripts, such as
-// Arabic (Persian) and Devanagari (Hindi), a joiner changes the shape of the letters before it.
-var withoutJoiners = []*unicode.RangeTable{
-	unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Armenian, unicode.Georgian, unicode.Hebrew,
-	unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Bopomofo, unicode.Cherokee,
-}
-
-// joining are the invisible characters that change the shape of a visible one: in emoji and in scripts that
-// need them. They are joiners, variation selectors, the tags of flags, and a narrow gap in Mongolian words.
+// joining are the invisible characters that can change the shape of a visible one: joiners, variation selectors, the tags
+// of flags, and a narrow gap in Mongolian words.
 var joining = []*unicode.RangeTable{
 	unicode.Join_Control, unicode.Variation_Selector,
 	{R16: []unicode.Range16{{Lo: 0x180E, Hi: 0x180E, Stride: 1}}, R32: []unicode.Range32{{Lo: 0xE0020, Hi: 0xE007F, Stride: 1}}},
 }
 
+// cursive are scripts whose letters have another shape beside a joiner.
+var cursive = []*unicode.RangeTable{
+	unicode.Arabic, unicode.Syriac, unicode.Mandaic, unicode.Mongolian, unicode.Nko, unicode.Adlam, unicode.Phags_Pa,
+	unicode.Manichaean, unicode.Psalter_Pahlavi, unicode.Hanifi_Rohingya, unicode.Sogdian,
+}
+
+// pictographs are the symbols that can be emoji (Extended_Pictographic of Unicode), and the skin tones.
+var pictographs = &unicode.RangeTable{
+	R16: []unicode.Range16{
+		{Lo: 0x00A9, Hi: 0x00AE, Stride: 5}, {Lo: 0x203C, Hi: 0x2049, Stride: 13}, {Lo: 0x2122, Hi: 0x2139, Stride: 23},
+		{Lo: 0x2194, Hi: 0x2199, Stride: 1}, {Lo: 0x21A9, Hi: 0x21AA, Stride: 1}, {Lo: 0x231A, Hi: 0x231B, Stride: 1},
+		{Lo: 0x2328, Hi: 0x2388, Stride: 96}, {Lo: 0x23CF, Hi: 0x23CF, Stride: 1}, {Lo: 0x23E9, Hi: 0x23F3, Stride: 1},
+		{Lo: 0x23F8, Hi: 0x23FA, Stride: 1}, {Lo: 0x24C2, Hi: 0x24C2, Stride: 1}, {Lo: 0x25AA, Hi: 0x25AB, Stride: 1},
+		{Lo: 0x25B6, Hi: 0x25C0, Stride: 10}, {Lo: 0x25FB, Hi: 0x25FE, Stride: 1}, {Lo: 0x2600, Hi: 0x2605, Stride: 1},
+		{Lo: 0x2607, Hi: 0x2612, Stride: 1}, {Lo: 0x2614, Hi: 0x2685, Stride: 1}, {Lo: 0x2690, Hi: 0x2705, Stride: 1},
+		{Lo: 0x2708, Hi: 0x2712, Stride: 1}, {Lo: 0x2714, Hi: 0x2716, Stride: 2}, {Lo: 0x271D, Hi: 0x2721, Stride: 4},
+		{Lo: 0x2728, Hi: 0x2728, Stride: 1}, {Lo: 0x2733, Hi: 0x2734, Stride: 1}, {Lo: 0x2744, Hi: 0x2747, Stride: 3},
+		{Lo: 0x274C, Hi: 0x274E, Stride: 2}, {Lo: 0x2753, Hi: 0x2755, Stride: 1}, {Lo: 0x2757, Hi: 0x2757, Stride: 1},
+		{Lo: 0x2763, Hi: 0x2767, Stride: 1}, {Lo: 0x2795, Hi: 0x2797, Stride: 1}, {Lo: 0x27A1, Hi: 0x27B0, Stride: 15},
+		{Lo: 0x27BF, Hi: 0x27BF, Stride: 1}, {Lo: 0x2934, Hi: 0x2935, Stride: 1}, {Lo: 0x2B05, Hi: 0x2B07, Stride: 1},
+		{Lo: 0x2B1B, Hi: 0x2B1C, Stride: 1}, {Lo: 0x2B50, Hi: 0x2B55, Stride: 5}, {Lo: 0x3030, Hi: 0x303D, Stride: 13},
+		{Lo: 0x3297, Hi: 0x3299, Stride: 2},
+	},
+	R32:         []unicode.Range32{{Lo: 0x1F000, Hi: 0x1F1E5, Stride: 1}, {Lo: 0x1F201, Hi: 0x1FAFF, Stride: 1}},
+	LatinOffset: 1,
+}
+
+// flags are the ends of the emoji flags of England, Scotland and Wales: tags, which are ASCII behind U+E0000.
+var flags = [...]string{tagged("gbeng\x7f"), tagged("gbsct\x7f"), tagged("gbwls\x7f")}
+
+func tagged(name string) string {
+	return strings.Map(func(r rune) rune { return 0xE0000 + r }, name)
+}
+
 // A reader tells which characters of a text are visible where they stand.
 type reader struct {
 	base rune // the last character that changes no other; 0 before the text
+	last rune // the character before
+	tags int  // that follow as parts of a flag
 }
 
-// sees tells whether the next character is visible. A combining mark without a base is not: it
-// changes what stands before the text, or a space.
-func (s *reader) sees(r rune) bool {
-	based := s.base != 0 && !unicode.IsSpace(s.base)
+// sees tells whether the next character is visible; rest is the text after it. A combining mark without a base is not: it
+// changes what stands before the text, or a space. Nor is a joiner that changes no shape: anybody could add it to the
+// name of another.
+func (s *reader) sees(r rune, rest string) (visible bool) {
+	last := s.last
+	s.last = r
 	switch {
 	case unicode.In(r, joining...):
-		return based && !unicode.In(s.base, withoutJoiners...)
+		return s.shapes(last, r, rest)
 	case unicode.In(r, invisible...):
 		return false
 	case unicode.IsMark(r):
-		return based
+		return s.base != 0 && !unicode.IsSpace(s.base)
 	}
 	s.base = r
 	return true
+}
+
+// shapes tells whether an invisible character, which stands between last and rest, changes the shape of a visible one.
+func (s *reader) shapes(last, r rune, rest string) bool {
+	next, _ := utf8.DecodeRuneInString(rest)
+	emoji := unicode.Is(pictographs, s.base)
+	switch {
+	case unicode.Is(unicode.Join_Control, r):
+		const virama = 9 // the class of marks behind which Indic scripts join letters
+		return norm.NFC.PropertiesString(string(last)).CCC() == virama ||
+			(unicode.IsLetter(last) || unicode.IsMark(last)) && unicode.In(s.base, cursive...) && unicode.IsLetter(next) && unicode.In(next, cursive...) ||
+			r == '\u200d' && emoji && !unicode.Is(unicode.Join_Control, last) && unicode.Is(pictographs, next)
+	case r == '\ufe0e' || r == '\ufe0f':
+		return last == s.base && (emoji || next == '\u20e3') // a picture, or a key
+	case r > 0xE00FF: // a variant of an ideograph
+		return last == s.base && unicode.Is(unicode.Han, last)
+	case r > 0xE0000:
+		if s.tags == 0 && last == '\U0001F3F4' && slices.ContainsFunc(flags[:], func(flag string) bool {
+			return strings.HasPrefix(string(r)+rest, flag)
+		}) {
+			s.tags = utf8.RuneCountInString(flags[0])
+		}
+		if s.tags == 0 {
+			return false
+		}
+		s.tags--
+		return true
+	case r < 0x1900: // in Mongolian
+		return last == s.base && unicode.Is(unicode.Mongolian, last) &&
+			(r != '\u180e' || unicode.Is(unicode.Mongolian, next))
+	}
+	return false
 }
 
 // Escape returns a text in a form that is safe to print as a part of a line: each character that
@@ -100,7 +163,7 @@ func escape(s string, replace func(r rune, as string) string) string {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			_, _ = fmt.Fprintf(&out, `\x%02x`, as[0]) // a builder never fails
-		case eye.sees(r):
+		case eye.sees(r, s):
 			out.WriteString(as)
 		default:
 			out.WriteString(replace(r, as))
@@ -118,9 +181,10 @@ func plainASCII(s string) bool {
 func CheckDisplayName(name string) error {
 	var eye reader
 	blank, n := true, 0
-	for _, r := range name {
+	for i, r := range name {
 		n++
-		if !eye.sees(r) {
+		_, size := utf8.DecodeRuneInString(name[i:])
+		if !eye.sees(r, name[i+size:]) {
 			return Fault(ErrInvalidFieldType, "display_name has a character that cannot be seen, U+%04X (character %d), "+
 				"and could look like another name: remove it", r, n)
 		}
