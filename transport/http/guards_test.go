@@ -529,3 +529,38 @@ func TestRetryAfterOfErrors(t *testing.T) {
 		require.Equal(t, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second, Status: http.StatusTooManyRequests}, err)
 	})
 }
+
+// A browser gets the headers with each answer that is not for an agent: pages, redirects, refusals and errors.
+func TestAllAnswersToBrowsersHaveTheSecurityHeaders(t *testing.T) {
+	page := carrier.Mount{Pattern: "GET /page/", Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Security-Policy", "its own")
+	})}
+	base, _ := start(t, serving(nil), carrier.Config{MaxBody: maxBody, Hosts: []string{"agent.example"}, Mounts: []carrier.Mount{page, carrier.Health(nil)}})
+	for _, tt := range []struct {
+		name, method, path, policy string
+		header                     http.Header
+		want                       int
+	}{
+		{"a page with headers of its own", http.MethodGet, "/page/", "its own", nil, http.StatusOK},
+		{"a redirect to the usual form of a path", http.MethodGet, "/page", "", nil, http.StatusTemporaryRedirect},
+		{"no page", http.MethodGet, "/none", "", nil, http.StatusNotFound},
+		{"another method", http.MethodGet, "/mcp", "", nil, http.StatusMethodNotAllowed},
+		{"a form for another path", http.MethodPost, "/none", "", nil, http.StatusNotFound},
+		{"another host", http.MethodGet, "/page/", "", http.Header{"Host": {"evil.example"}}, http.StatusMisdirectedRequest},
+		{"the page of another site", http.MethodPost, "/page/", "", http.Header{"Origin": {"http://evil.example"}}, http.StatusForbidden},
+		{"the health", http.MethodGet, "/healthz", "", nil, http.StatusOK},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			got := send(t, tt.method, base+tt.path, nil, tt.header)
+			assert.Equal(t, tt.want, got.status)
+			policy := got.header.Get("Content-Security-Policy")
+			if tt.policy == "" {
+				tt.policy = "default-src 'none'; frame-ancestors 'none'"
+			}
+			assert.Equal(t, tt.policy, policy)
+			assert.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
+			assert.Equal(t, "no-referrer", got.header.Get("Referrer-Policy"))
+			assert.Equal(t, "no-store", got.header.Get("Cache-Control"))
+		})
+	}
+}

@@ -97,7 +97,7 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		large: make(chan struct{}, maxLarge), streams: newStreams(mcpStreams()),
 	}
 	s.server = &http.Server{
-		Handler:           onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(s.config.forwarded(s.routes()))),
+		Handler:           secured(onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(s.config.forwarded(s.routes())))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
 		WriteTimeout:      60 * time.Second, // a move may take 30
@@ -391,6 +391,23 @@ func hostName(host string) string {
 	}
 	host = strings.TrimSuffix(strings.Trim(host, "[]"), ".")
 	return strings.ToLower(host)
+}
+
+// secured sets the headers that keep a browser from doing anything with an answer but showing its text, also with
+// refusals, redirects and errors of all handlers. Pages set their own. Agents, who call Path, need none.
+func secured(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost || r.URL.Path != Path {
+			h := w.Header()
+			h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
+			h.Set("X-Content-Type-Options", "nosniff")
+			h.Set("Referrer-Policy", "no-referrer")
+			h.Set("Cross-Origin-Opener-Policy", "same-origin")
+			h.Set("Cross-Origin-Resource-Policy", "same-origin")
+			h.Set("Cache-Control", "no-store")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // onlyFor refuses requests for other hosts, against DNS rebinding: a web page whose own

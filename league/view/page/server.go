@@ -91,9 +91,9 @@ func (p *Pages) Routes() []Route {
 		add(one.pattern, false, func(w http.ResponseWriter, r *http.Request) { p.page(w, r, &one) })
 	}
 	if base := p.options.Base; base != "" {
-		home := http.RedirectHandler(base+"/", http.StatusFound)
+		home := guarded(http.RedirectHandler(base+"/", http.StatusFound).ServeHTTP)
 		list = append(list, Route{Pattern: "GET /{$}", Handler: home}, Route{Pattern: "GET " + base, Handler: home},
-			Route{Pattern: "POST " + base + "/", Handler: http.NotFoundHandler()}) // no call of an agent comes by the proxy
+			Route{Pattern: "POST " + base + "/", Handler: guarded(http.NotFound)}) // no call of an agent comes by the proxy
 	}
 	return list
 }

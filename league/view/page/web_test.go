@@ -82,6 +82,22 @@ func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
 	}
 }
 
+func TestRedirectsAndRefusalsHaveTheSecurityHeaders(t *testing.T) {
+	pages, err := page.New(page.NewBoard(page.NewFolder(store.Folder(t.TempDir()), "league")), page.Options{Base: "/cup"})
+	require.NoError(t, err)
+	mux := http.NewServeMux()
+	for _, r := range pages.Routes() {
+		mux.Handle(r.Pattern, r.Handler)
+	}
+	for _, request := range []string{"GET /", "GET /cup", "POST /cup/"} {
+		method, path, _ := strings.Cut(request, " ")
+		w := httptest.NewRecorder()
+		mux.ServeHTTP(w, httptest.NewRequest(method, path, nil))
+		assert.Contains(t, []int{http.StatusFound, http.StatusNotFound}, w.Code, request)
+		assert.Contains(t, w.Header().Get("Content-Security-Policy"), "default-src 'none'", request)
+	}
+}
+
 func TestReloadOfUnchangedPageHasNoBody(t *testing.T) {
 	s := serveFolder(t, "finished")
 	first := s.get("/")
