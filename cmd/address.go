@@ -60,12 +60,22 @@ func proxyFlag(f *pflag.FlagSet, networks *[]string) {
 		"the header is ignored)")
 }
 
-// readProxies reads the networks of trusted proxies.
+// readProxies reads the networks of trusted proxies. It refuses those that are so large that their owner cannot know all
+// computers in them, as 0.0.0.0/0 and its halves: each of these could claim any address. The largest networks of one
+// owner are 10.0.0.0/8 and fc00::/7.
 func (a *address) readProxies() error {
 	for _, text := range a.proxies {
 		network, err := config.ParseNetwork(text)
 		if err != nil {
 			return usage("--trusted-proxy %q: must be a network or an address, such as 192.0.2.0/24", text)
+		}
+		least := 8
+		if network.Addr().Is6() {
+			least = 7
+		}
+		if network.Bits() < least {
+			return usage("--trusted-proxy %q: this is most of the Internet, and everybody in it could claim the address of another: "+
+				"name the address of the proxy, such as 192.0.2.9", text)
 		}
 		a.trusted = append(a.trusted, network)
 	}

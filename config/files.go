@@ -275,12 +275,16 @@ type Lifecycle struct {
 // Anywhere stands for all networks.
 const Anywhere = "any"
 
-// ParseNetwork parses a network such as 10.1.0.0/16, or a single address.
+// ParseNetwork parses a network such as 10.1.0.0/16, or a single address. An IPv4-mapped IPv6 network is one of IPv4, as
+// the addresses of callers are.
 func ParseNetwork(s string) (netip.Prefix, error) {
-	if one, err := netip.ParseAddr(s); err == nil && one.Zone() == "" {
-		return netip.PrefixFrom(one, one.BitLen()), nil
-	}
 	prefix, err := netip.ParsePrefix(s)
+	if one, err := netip.ParseAddr(s); err == nil && one.Zone() == "" {
+		return netip.PrefixFrom(one.Unmap(), one.Unmap().BitLen()), nil
+	}
+	if mapped := prefix.Bits() - 96; prefix.Addr().Is4In6() && mapped >= 0 {
+		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), mapped)
+	}
 	return prefix.Masked(), err
 }
 
