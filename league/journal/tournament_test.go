@@ -176,7 +176,7 @@ func TestImpossibleAnnouncementIsRejected(t *testing.T) {
 
 func TestImpossibleTournamentIsRejected(t *testing.T) {
 	for want, d := range map[string]*journal.Created{
-		"not known":   created(1, &journal.Tournament{Algorithm: "swiss-v2"}),
+		"not known":   created(1, &journal.Tournament{Algorithm: "swiss-v9"}),
 		`"circle-v1"`: created(1, &journal.Tournament{Algorithm: pairing.Circle}),
 		"2 legs":      created(2, &journal.Tournament{Algorithm: pairing.Swiss}),
 		"3 rounds":    created(1, &journal.Tournament{Algorithm: pairing.Knockout, Rounds: 3}),
@@ -196,7 +196,7 @@ func TestStartOfATournamentNamesNoAlgorithm(t *testing.T) {
 	swiss[0].(*journal.Created).Tournament = &journal.Tournament{Algorithm: pairing.Swiss}
 	l := folded(t, swiss...)
 	started := events()[6].(*journal.Started)
-	require.ErrorContains(t, l.try(started), `was created with "swiss-v1"`)
+	require.ErrorContains(t, l.try(started), `was created with "swiss-v2"`)
 	started.Algorithm = ""
 	l.apply(started)
 	l = folded(t, events()[:6]...)

@@ -159,28 +159,3 @@ func (m *matching) findBase(p int) int {
 	}
 	return p
 }
-
-// repair pairs p and q, and keeps an opponent for every member. All members have one.
-// repair returns false, and changes nothing, if that is not possible.
-func (m *matching) repair(p, q int, members []int) bool {
-	mateP, mateQ := m.mate[p], m.mate[q]
-	if mateP == q {
-		return true
-	}
-	if !m.legal(p, q) {
-		return false
-	}
-	m.pair(p, q)
-	if m.legal(mateP, mateQ) {
-		m.pair(mateP, mateQ)
-		return true
-	}
-	m.mate[mateP], m.mate[mateQ] = none, none
-	others := slices.DeleteFunc(slices.Clone(members), func(member int) bool { return member == p || member == q })
-	if m.augment(mateP, others) {
-		return true
-	}
-	m.pair(p, mateP)
-	m.pair(q, mateQ)
-	return false
-}

@@ -78,29 +78,6 @@ func TestAugmentFindsTheLargestMatching(t *testing.T) {
 	})
 }
 
-func TestRepairPairsTwoPlayersIfAllOthersStayPaired(t *testing.T) {
-	rapid.Check(t, func(t *rapid.T) {
-		players := 2 * rapid.IntRange(1, 4).Draw(t, "pairs")
-		g := drawnGraph(t, players)
-		for p := 0; p < players; p += 2 {
-			g[Pairing{p, p + 1}] = true
-		}
-		m := newMatching(players)
-		m.legal = g.legal
-		all := everyone(players)
-		for _, p := range all {
-			m.mate[p] = p ^ 1
-		}
-		p := rapid.IntRange(0, players-2).Draw(t, "p")
-		q := rapid.IntRange(p+1, players-1).Draw(t, "q")
-		others := append(append(append([]int{}, all[:p]...), all[p+1:q]...), all[q+1:]...)
-		possible := g.legal(p, q) && g.mostPairs(others) == len(others)/2
-		require.Equal(t, possible, m.repair(p, q, all))
-		require.Equal(t, possible, m.mate[p] == q)
-		require.Equal(t, players/2, checkMatching(t, m))
-	})
-}
-
 func TestAugmentContractsBlossoms(t *testing.T) {
 	// The path from 0 to 7 goes around the cycle 2-3-4-5-6 the long way.
 	g := graph{{0, 1}: true, {1, 2}: true, {2, 3}: true, {3, 4}: true, {4, 5}: true, {5, 6}: true, {2, 6}: true, {3, 7}: true}

@@ -67,7 +67,7 @@ const (
 	Circle         = "circle-v1"          // RoundRobin of a game whose sides are alike
 	Berger         = "berger-v1"          // RoundRobin with balanced sides
 	BergerMirrored = "berger-mirrored-v1" // the same with the opposite sides
-	Swiss          = "swiss-v1"
+	Swiss          = "swiss-v2"
 	Knockout       = "knockout-v1"
 	Sequential     = "sequential-v1" // a Circle until one player is shown to be the best
 	// a Berger until one player is shown to be the best
@@ -127,6 +127,11 @@ func New(f Format) (Pairer, error) {
 	default:
 		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", name)
 	}
+}
+
+// isAbsent tells whether a player is absent in a round; see Pairer.
+func isAbsent(absent []int, player, round int) bool {
+	return absent != nil && absent[player] > 0 && absent[player] <= round
 }
 
 // Byes returns the players without a match in a round, in ascending order.

@@ -106,7 +106,7 @@ func TestAlgorithmsNeverChange(t *testing.T) {
 		pairing.Circle:           0x6737c032,
 		pairing.Berger:           0x1e9d4a94,
 		pairing.BergerMirrored:   0x8667b71,
-		pairing.Swiss:            0x5dbbee97,
+		pairing.Swiss:            0x7f8a6e13,
 		pairing.Knockout:         0x85e95fc6,
 		pairing.Sequential:       0xbc84ef69,
 		pairing.SequentialBerger: 0x5497bdb0,

@@ -3,33 +3,48 @@ package pairing
 import (
 	"cmp"
 	"fmt"
-	"math/big"
 	"math/bits"
 	"slices"
 
 	"evenodd/league"
 )
 
-// A swiss pairs players with equal scores, as the Dutch system (FIDE C.04.3) does for
-// a field without ratings: players of the same score rank by their seeds.
+// A swiss pairs players with equal scores by the order of criteria of the Dutch system (FIDE C.04.3), for a
+// field without ratings: players of the same score rank by their seeds. The players that are not absent,
+// and in an odd field the bye, are paired completely, so that in this order
 //
-//   - The bye goes to the lowest ranked player that had none.
-//   - From the highest score down, the upper half of a score group meets the lower
-//     half. If players have met, the first of the transpositions, then of the
-//     exchanges, makes as many legal pairs as possible. The players that remain float
-//     to the next group, whose best players they meet.
-//   - Pairs are opened again, from the lowest up, until the players that remain after
-//     the last group have opponents.
-//   - No two players meet twice. Up to ⌈n/2⌉ rounds, such a pairing always exists, by
-//     Dirac's theorem. (Only in the last round of an odd field can a player have met half
-//     of the others; the exceptions to the theorem would then need a player with two byes.)
-//   - Two players do not meet if both must get the same side, if all can avoid that. A
-//     player must get side A if it was B twice more often than A, and vice versa.
+//   - the fewest players get a second bye, the fewest pairs have met, and the fewest pairs must both get
+//     the same side: a player must get side A if it was B twice more often than A, and vice versa;
+//   - the bye goes to the lowest score;
+//   - from the highest score down, the fewest players of the score group have an opponent of a lower
+//     score, and the sum of the differences to these opponents is least.
+//
+// Among the pairings that are equally good so far, the opponents of the players of each score group are
+// chosen before those of the next, so that in this order
+//
+//   - the fewest pairs want the same side, and of these the fewest strongly: a player wants the
+//     side that it had less often, and if it had both as often, the other one than last time;
+//   - from the first player down, each player has the first possible opponent in the order of halves: the lower half
+//     of its group from the top down, the upper half from the bottom up, the lower groups from the top down,
+//     the bye. Players with an opponent from a higher group belong to no half.
+//
+// So it is for fields of up to atOnce players. In a larger field, a group of more than half as many is
+// paired by itself, player by player, with the fewest players left over; the choice for smaller ones looks
+// ahead at the atOnce best players that have no opponent. If the last ones cannot be paired without a
+// second bye, a second match or the same side, players above get other opponents, from the lowest up.
+//
+// Up to ⌈n/2⌉ rounds, no pair of n players need meet again, by Dirac's theorem. (Only in the last
+// round of an odd field can a player have met half of the others; the exceptions to the theorem would then
+// need a player with two byes.) After withdrawals they may have to.
 type swiss struct {
 	seeds  []int // players, best first
 	rounds int
 	points league.MatchPoints
 }
+
+// atOnce is the number of players that are paired at once. More cost more time: the matching takes the
+// third power of their number.
+const atOnce = 64
 
 // MaxSwissRounds is the largest number of rounds of a Swiss tournament: ⌈n/2⌉.
 func MaxSwissRounds(players int) int { return players - players/2 }
@@ -51,33 +66,40 @@ func newSwiss(f Format) (swiss, error) {
 func (s swiss) Rounds() int  { return s.rounds }
 func (s swiss) Matches() int { return s.rounds * (len(s.seeds) / 2) }
 
-// Round returns the pairings of a round, those of the best players first. It returns
-// nil if the results are not those of a Swiss tournament, because then there may be no
-// legal pairing.
-func (s swiss) Round(round int, played [][]league.Played, _ []int) []Pairing {
+// Round returns the pairings of a round, those of the best players first. It returns nil if fewer
+// than two players are left, and if the results are not those of a Swiss tournament.
+func (s swiss) Round(round int, played [][]league.Played, absent []int) []Pairing {
 	if round < 1 || round > s.rounds || len(played) < round-1 {
 		return nil
 	}
 	entrants := make([]entrant, len(s.seeds))
-	for _, results := range played[:round-1] {
-		if !s.record(entrants, results) {
+	for i, results := range played[:round-1] {
+		if !s.record(entrants, results, func(p int) bool { return isAbsent(absent, p, i+1) }) {
 			return nil
 		}
 	}
-	return pairSwiss(entrants, s.seeds)
+	ranked := slices.DeleteFunc(slices.Clone(s.seeds), func(p int) bool { return isAbsent(absent, p, round) })
+	if len(ranked) < 2 {
+		return nil
+	}
+	slices.SortStableFunc(ranked, func(p, q int) int { return cmp.Compare(entrants[q].score, entrants[p].score) })
+	r := newSwissRound(entrants, ranked)
+	r.pairAll()
+	return r.pairings()
 }
 
 // An entrant is the record of a player of a Swiss tournament.
 type entrant struct {
 	score     int
-	opponents big.Int // a set: the bit of each opponent is 1
-	sides     []int8  // by round: 1 as A, -1 as B, 0 for a bye
-	balance   int     // the sum of sides
+	opponents []int
+	sides     []int8 // by round: 1 as A, -1 as B, 0 without a match
+	balance   int    // the sum of sides
+	last      int8   // the side of the last match
 	hadBye    bool
 }
 
 // record adds the results of a round. It returns false if they are invalid.
-func (s swiss) record(entrants []entrant, results []league.Played) bool {
+func (s swiss) record(entrants []entrant, results []league.Played, absent func(p int) bool) bool {
 	plays := make([]bool, len(entrants))
 	for _, r := range results {
 		if r.Check(len(entrants)) != nil || plays[r.A] || plays[r.B] {
@@ -88,9 +110,13 @@ func (s swiss) record(entrants []entrant, results []league.Played) bool {
 		entrants[r.B].play(s.points.For(r.Outcome(r.B)), r.A, -1)
 	}
 	for p := range entrants {
-		if !plays[p] {
-			e := &entrants[p]
-			e.score, e.hadBye, e.sides = e.score+s.points.Win, true, append(e.sides, 0)
+		if plays[p] {
+			continue
+		}
+		e := &entrants[p]
+		e.sides = append(e.sides, 0)
+		if !absent(p) {
+			e.score, e.hadBye = e.score+s.points.Win, true
 		}
 	}
 	return true
@@ -99,145 +125,411 @@ func (s swiss) record(entrants []entrant, results []league.Played) bool {
 // play adds the result of a match of one player.
 func (e *entrant) play(points, opponent int, side int8) {
 	e.score += points
-	e.opponents.SetBit(&e.opponents, opponent, 1)
+	e.opponents = append(e.opponents, opponent)
 	e.sides = append(e.sides, side)
 	e.balance += int(side)
+	e.last = side
 }
 
-// A swissRound is a round while it is paired.
+// wants is the side that a player wants: 1 for A, -1 for B, 0 for either.
+func (e *entrant) wants() int { return -cmp.Compare(cmp.Or(e.balance, int(e.last)), 0) }
+
+// A swissRound is a round while it is paired. In an odd field the last player is the bye, whose index is that
+// behind the last entrant.
 type swissRound struct {
 	*matching
 
 	entrants []entrant
-	ranked   []int // the players with a match, best first
+	bye      int
+	ranked   []int // the players that are paired, best first
+	group    []int // by player: its score group, from 0; that of the bye is the last
 }
 
-// pairSwiss pairs the next round.
-func pairSwiss(entrants []entrant, seeds []int) []Pairing {
-	r := &swissRound{matching: newMatching(len(entrants)), entrants: entrants}
-	r.legal = r.balanced
-	r.ranked = slices.Clone(seeds)
-	slices.SortStableFunc(r.ranked, func(p, q int) int { return cmp.Compare(entrants[q].score, entrants[p].score) })
-	if len(r.ranked)%2 == 1 {
-		r.removeBye()
-	}
-	var floaters []int
-	for start, end := 0, 0; start < len(r.ranked); start = end {
-		for end < len(r.ranked) && entrants[r.ranked[end]].score == entrants[r.ranked[start]].score {
-			end++
-		}
-		floaters = r.pairGroup(slices.Concat(floaters, r.ranked[start:end]))
-	}
-	if !r.pairRemaining(floaters, r.balanced) && !r.pairRemaining(floaters, r.unmet) {
-		return nil
-	}
-	return r.pairings()
-}
-
-// removeBye removes the player that gets the bye: the lowest ranked that had none, or
-// the lowest ranked.
-func (r *swissRound) removeBye() {
-	at := len(r.ranked) - 1
-	for i, p := range r.ranked {
-		if !r.entrants[p].hadBye {
-			at = i
+func newSwissRound(entrants []entrant, ranked []int) *swissRound {
+	r := &swissRound{matching: newMatching(len(entrants) + 1), entrants: entrants, bye: len(entrants), ranked: ranked,
+		group: make([]int, len(entrants)+1)}
+	for i, p := range ranked[1:] {
+		if r.group[p] = r.group[ranked[i]]; entrants[p].score != entrants[ranked[i]].score {
+			r.group[p]++
 		}
 	}
-	r.ranked = slices.Delete(r.ranked, at, at+1)
-}
-
-// unmet tells whether two players have not met.
-func (r *swissRound) unmet(p, q int) bool { return r.entrants[p].opponents.Bit(q) == 0 }
-
-// balanced tells whether two players have not met, and can meet without a side that
-// one of them had twice more often than the other side.
-func (r *swissRound) balanced(p, q int) bool {
-	b, c := r.entrants[p].balance, r.entrants[q].balance
-	return min(b, c) < 2 && max(b, c) > -2 && r.unmet(p, q)
-}
-
-// pairGroup pairs the players of a score group and the floaters from the group above,
-// which come first. It returns the players that it cannot pair.
-func (r *swissRound) pairGroup(group []int) (floaters []int) {
-	even := len(group) &^ 1
-	if r.pairInOrder(group[:even], false) {
-		return group[even:]
+	if len(ranked)%2 == 1 {
+		r.group[r.bye] = r.group[ranked[len(ranked)-1]] + 1
+		r.ranked = append(r.ranked, r.bye)
 	}
-	// First choices leave players without opponents. Find as many pairs as possible.
-	// Then choose again in order, but make no choice that costs a pair.
-	search := group
+	return r
+}
+
+// pairAll pairs all players.
+func (r *swissRound) pairAll() {
+	if len(r.ranked) <= atOnce {
+		r.pairAtOnce(r.ranked, r.ranked)
+		return
+	}
+	for {
+		open := slices.DeleteFunc(slices.Clone(r.ranked), func(p int) bool { return r.mate[p] != none })
+		end := r.groupEnd(open, 0)
+		switch {
+		case len(open) == 0:
+			return
+		case len(open) <= atOnce:
+			r.pairLast(open)
+			return
+		case end > atOnce/2 && r.pairGroup(open[:end]):
+		case end >= atOnce:
+			r.pairAtOnce(open[:end], open)
+		default:
+			for next := end; next <= atOnce/2; next = r.groupEnd(open, end) {
+				end = next
+			}
+			r.pairAtOnce(open[:end], open[:atOnce])
+		}
+	}
+}
+
+// groupEnd is the position behind the score group of the player at a position.
+func (r *swissRound) groupEnd(players []int, start int) int {
+	end := start
+	for end < len(players) && r.group[players[end]] == r.group[players[start]] {
+		end++
+	}
+	return end
+}
+
+// pairLast pairs the players that are left. If they cannot be paired without a fault, they get the opponents of
+// players above, from the lowest up.
+func (r *swissRound) pairLast(last []int) {
+	r.legal = func(p, q int) bool { return !r.anyFault(p, q) }
+	members := r.ranked[len(r.ranked):]
+	for _, p := range last {
+		for r.mate[p] == none && len(members) < len(r.ranked) {
+			if len(members) == 0 || !r.augment(p, members) {
+				members = r.lowest(2*max(len(members), len(last)/2), last)
+			}
+		}
+		if r.mate[p] == none && !r.augment(p, members) { // the whole field cannot be paired without a fault
+			r.pairAgain(r.ranked)
+			return
+		}
+	}
+	again := make([]bool, len(r.mate))
+	for _, p := range last {
+		again[p], again[r.mate[p]] = true, true
+	}
+	r.pairAgain(slices.DeleteFunc(slices.Clone(r.ranked), func(p int) bool { return !again[p] }))
+}
+
+// lowest returns the lowest ranked players, at least size, with their opponents, and the last ones.
+func (r *swissRound) lowest(size int, last []int) []int {
+	open := make([]bool, len(r.mate))
+	for _, p := range slices.Concat(last, r.ranked[max(0, len(r.ranked)-size):]) {
+		open[p] = true
+	}
+	return slices.DeleteFunc(slices.Clone(r.ranked), func(p int) bool {
+		return !open[p] && (r.mate[p] == none || !open[r.mate[p]])
+	})
+}
+
+// pairAgain pairs players at once, whatever opponents they have so far.
+func (r *swissRound) pairAgain(players []int) {
+	for _, p := range players {
+		r.mate[p] = none
+	}
+	r.pairAtOnce(players, players)
+}
+
+func (r *swissRound) anyFault(p, q int) bool { return r.faults(p, q) != [3]int64{} }
+
+// faults are what a pair should not have: a second bye, a second match, the same side that both must get.
+func (r *swissRound) faults(p, q int) (faults [3]int64) {
+	if r.group[p] > r.group[q] {
+		p, q = q, p
+	}
+	e := &r.entrants[p]
+	if q == r.bye {
+		if e.hadBye {
+			faults[0] = 1
+		}
+		return faults
+	}
+	if slices.Contains(e.opponents, q) {
+		faults[1] = 1
+	}
+	if a, b := e.balance, r.entrants[q].balance; min(a, b) >= 2 || max(a, b) <= -2 {
+		faults[2] = 1
+	}
+	return faults
+}
+
+// conflict tells that two players want the same side: 2 if both strongly, else 1; 0 if they do not.
+func (r *swissRound) conflict(p, q int) int {
+	if p == r.bye || q == r.bye {
+		return 0
+	}
+	e, f := &r.entrants[p], &r.entrants[q]
+	switch {
+	case e.wants()*f.wants() != 1:
+		return 0
+	case e.balance == 0 || f.balance == 0:
+		return 1
+	}
+	return 2
+}
+
+// difference is the difference of the scores of two players; 0 if one is the bye.
+func (r *swissRound) difference(p, q int) int64 {
+	if p == r.bye || q == r.bye {
+		return 0
+	}
+	d := r.entrants[p].score - r.entrants[q].score
+	return int64(max(d, -d))
+}
+
+// pairAtOnce pairs players, best first, whose opponents are among the open players. These are at most atOnce,
+// or all that are left.
+func (r *swissRound) pairAtOnce(players, open []int) {
+	w := &window{swissRound: r, open: slices.Clone(open), spare: len(r.group)}
+	if last := open[len(open)-1]; last != r.ranked[len(r.ranked)-1] {
+		w.spare = r.group[last] // there are more of them
+	}
+	for len(players) > 0 {
+		end := r.groupEnd(players, 0)
+		w.pairGroup(slices.DeleteFunc(slices.Clone(players[:end]), func(p int) bool { return r.mate[p] != none }))
+		players = players[end:]
+	}
+}
+
+// A window are players that are paired at once. From the score group spare on, they may also meet
+// players outside of it.
+type window struct {
+	*swissRound
+
+	open  []int // without an opponent, best first
+	spare int
+
+	first int         // the score group whose opponents are chosen
+	place map[int]int // of its players in the order of halves
+	size  int         // of the group
+	units []unit      // of the criteria before the choice of opponents
+
+	partners map[int]int     // of the open players, so that the cost is least; nil if not known
+	tight    map[[2]int]bool // the pairs that can cost least, with the lower index first
+}
+
+// A unit is the place of a criterion in a weight.
+type unit struct {
+	word int
+	size int64
+}
+
+// pairGroup pairs the players of one group.
+func (w *window) pairGroup(group []int) {
+	w.place, w.size = make(map[int]int, len(group)), len(group)
+	for i, p := range group {
+		if w.place[p] = i - len(group)/2; w.place[p] < 0 {
+			w.place[p] = len(group) - 1 - i
+		}
+	}
+	for i, p := range group {
+		if i == 0 {
+			w.measure(w.group[p])
+			w.check(group)
+		}
+		if w.mate[p] != none {
+			continue
+		}
+		q := w.choice(p)
+		w.pair(p, q)
+		w.open = slices.DeleteFunc(w.open, func(o int) bool { return o == p || o == q })
+	}
+}
+
+// check forgets the partners if other ones can cost less: they did not regard the sides of this group.
+func (w *window) check(group []int) {
 	for _, p := range group {
+		if w.partners != nil && w.conflict(p, w.partners[p]) > 0 {
+			w.partners = nil
+		}
+	}
+}
+
+// measure gives each criterion its units, from the score group on whose opponents are chosen.
+func (w *window) measure(group int) {
+	pairs, lowest := int64(len(w.open)/2), w.open[len(w.open)-1]
+	if lowest == w.bye {
+		lowest = w.open[len(w.open)-2]
+	}
+	most := []int64{1, pairs, pairs, int64(w.group[w.open[len(w.open)-1]])}
+	for g := group; g < min(w.spare, w.group[lowest]+1); g++ {
+		var players, differences int64
+		for _, p := range w.open {
+			if w.group[p] == g {
+				players, differences = players+1, differences+w.difference(p, lowest)
+			}
+		}
+		most = append(most, players, differences)
+	}
+	w.first, w.units = group, make([]unit, len(most))
+	last := len(weight{}) - 1 // the last word is for the choice of opponents
+	for i, word, total := 0, 0, int64(1); i < len(most); i++ {
+		if total > maxWord/(most[i]+1) {
+			word, total = word+1, 1
+		}
+		if word == last {
+			w.units = w.units[:i] // nothing that comes behind is looked at
+			break
+		}
+		total *= most[i] + 1
+		w.units[i] = unit{word, 1}
+		for j := i - 1; j >= 0 && w.units[j].word == word; j-- {
+			w.units[j].size *= most[i] + 1
+		}
+	}
+}
+
+// maxWord is the largest value of a word of the cost of all pairs. It leaves space for the duals of cheapest.
+const maxWord = 1 << 48
+
+// cost is the cost of a pair of open players, without the order of halves.
+func (w *window) cost(p, q int) (sum weight) {
+	if w.group[p] > w.group[q] {
+		p, q = q, p
+	}
+	group := w.group[p]
+	if group >= w.spare {
+		return sum
+	}
+	add := func(criterion int, value int64) {
+		if criterion < len(w.units) {
+			u := w.units[criterion]
+			sum[u.word] += value * u.size
+		}
+	}
+	for i, fault := range w.faults(p, q) {
+		add(i, fault)
+	}
+	if q == w.bye {
+		add(3, int64(w.group[q]-group))
+	}
+	if group != w.group[q] {
+		add(4+2*(group-w.first), 1)
+		add(5+2*(group-w.first), w.difference(p, q))
+	}
+	if group == w.first {
+		unit := int64(len(w.open) + w.size + 1) // more than any place
+		switch w.conflict(p, q) {
+		case 1:
+			sum[len(sum)-1] += unit * unit
+		case 2:
+			sum[len(sum)-1] += unit*unit + unit
+		}
+	}
+	return sum
+}
+
+// opponents are the open players in the order in which a player prefers them.
+func (w *window) opponents(p int) []int {
+	order := slices.DeleteFunc(slices.Clone(w.open), func(q int) bool { return q == p })
+	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(w.rank(a), w.rank(b)) })
+	return order
+}
+
+// rank orders the players of the group before the others.
+func (w *window) rank(q int) int {
+	if place, ok := w.place[q]; ok {
+		return place
+	}
+	return w.size
+}
+
+// choice is the opponent of a player. It changes partners, which cost least, as necessary.
+func (w *window) choice(p int) int {
+	order := w.opponents(p)
+	for _, q := range order {
+		if w.partners == nil {
+			break
+		}
+		mateP, mateQ := w.partners[p], w.partners[q]
+		if q == mateP {
+			return q
+		}
+		if w.partners != nil && !w.tight[[2]int{min(p, q), max(p, q)}] {
+			continue // no pairing that costs least has this pair
+		}
+		if w.cost(p, q).plus(w.cost(mateP, mateQ)) != w.cost(p, mateP).plus(w.cost(q, mateQ)) {
+			break // it takes more than an exchange
+		}
+		w.partners[p], w.partners[q], w.partners[mateP], w.partners[mateQ] = q, p, mateQ, mateP
+		return q
+	}
+	place := make(map[int]int64, len(order))
+	for i, q := range order {
+		place[q] = int64(i)
+	}
+	partners, tight := cheapest(len(w.open), func(u, v int) weight {
+		x, y := w.open[u], w.open[v]
+		cost := w.cost(x, y)
+		switch p {
+		case x:
+			cost[len(cost)-1] += place[y]
+		case y:
+			cost[len(cost)-1] += place[x]
+		}
+		return cost
+	})
+	w.partners, w.tight = make(map[int]int, len(partners)), map[[2]int]bool{}
+	for u, v := range partners {
+		x := w.open[u]
+		w.partners[x] = w.open[v]
+		for t, y := range w.open[:u] {
+			if tight(t, u) {
+				w.tight[[2]int{min(x, y), max(x, y)}] = true
+			}
+		}
+	}
+	return w.partners[p]
+}
+
+// pairGroup pairs the players of a large score group and tells whether it has paired any. It leaves
+// as few as possible, the lowest ranked that it can.
+func (r *swissRound) pairGroup(group []int) bool {
+	r.legal = func(p, q int) bool { return r.conflict(p, q) == 0 && !r.anyFault(p, q) }
+	r.pairInOrder(group)
+	single := func() []int {
+		return slices.DeleteFunc(slices.Clone(group), func(p int) bool { return r.mate[p] != none })
+	}
+	r.legal = func(p, q int) bool { return !r.anyFault(p, q) }
+	r.pairInOrder(single())
+	search := group
+	for _, p := range single() {
 		if r.mate[p] == none && !r.augment(p, search) {
 			search = slices.DeleteFunc(slices.Clone(search), r.searched)
 		}
 	}
 	r.lowerFloaters(group)
-	isFree := func(p int) bool { return r.mate[p] == none }
-	r.pairInOrder(slices.DeleteFunc(slices.Clone(group), isFree), true) // each of them stays paired
-	return slices.DeleteFunc(slices.Clone(group), func(p int) bool { return !isFree(p) })
+	return len(single()) < len(group)
 }
 
-// pairInOrder pairs each player with its first legal opponent. If they all have
-// opponents already, keep takes the first one that leaves opponents for all others.
-// pairInOrder tells whether all players have an opponent.
-func (r *swissRound) pairInOrder(players []int, keep bool) bool {
-	complete := true
-	needA, needB := r.needs(players...)
-	for open := slices.Clone(players); len(open) > 0; open = open[1:] {
-		p := open[0]
-		i := r.firstOpponent(open, func(q int) bool {
-			if !r.legal(p, q) {
-				return false
+// pairInOrder pairs each player with its first legal opponent: the lower half from the top
+// down, then the upper half from the bottom up.
+func (r *swissRound) pairInOrder(players []int) {
+	for open := slices.Clone(players); len(open) > 1; open = open[1:] {
+		half, found := len(open)/2, 0
+		for i := half; i < len(open) && found == 0; i++ {
+			if r.legal(open[0], open[i]) {
+				found = i
 			}
-			// A search for opponents of all others is slow where too many need one side.
-			a, b := r.needs(p, q)
-			return !keep || max(needA-a, needB-b) <= len(open)/2-1 && r.repair(p, q, open)
-		})
-		if i == 0 {
-			complete = false
-			continue
 		}
-		a, b := r.needs(p, open[i])
-		needA, needB = needA-a, needB-b
-		r.pair(p, open[i])
-		open = slices.Delete(open, i, i+1)
-	}
-	return complete
-}
-
-// needs counts the players that must get side A, and those that must get side B.
-func (r *swissRound) needs(players ...int) (a, b int) {
-	for _, p := range players {
-		if r.entrants[p].balance <= -2 {
-			a++
+		for i := half - 1; i > 0 && found == 0; i-- {
+			if r.legal(open[0], open[i]) {
+				found = i
+			}
 		}
-		if r.entrants[p].balance >= 2 {
-			b++
+		if found > 0 {
+			r.pair(open[0], open[found])
+			open = slices.Delete(open, found, found+1)
 		}
 	}
-	return a, b
-}
-
-// firstOpponent returns the position of the first open player that the first one
-// accepts; 0 if there is none. The upper half meets the lower half, and floaters meet
-// the best players of the group. Transpositions come first: the opponents from there
-// down. Exchanges follow: the opponents from there up.
-func (r *swissRound) firstOpponent(open []int, accept func(q int) bool) int {
-	natural := len(open) / 2
-	if lowest := r.entrants[open[len(open)-1]].score; r.entrants[open[0]].score > lowest {
-		natural = slices.IndexFunc(open, func(p int) bool { return r.entrants[p].score == lowest })
-	}
-	for i := max(natural, 1); i < len(open); i++ {
-		if accept(open[i]) {
-			return i
-		}
-	}
-	for i := natural - 1; i > 0; i-- {
-		if accept(open[i]) {
-			return i
-		}
-	}
-	return 0
 }
 
 // lowerFloaters replaces players without an opponent by the lowest ranked players
@@ -254,50 +546,15 @@ func (r *swissRound) lowerFloaters(group []int) {
 	}
 }
 
-// pairRemaining pairs the floaters from the last group. It opens pairs from the lowest
-// up, and tells whether it could pair all floaters.
-func (r *swissRound) pairRemaining(floaters []int, legal func(p, q int) bool) bool {
-	r.legal = legal
-	complete := true
-	size := 2
-	for _, p := range floaters {
-		for r.mate[p] == none {
-			open := r.lowest(size, floaters)
-			if r.augment(p, open) {
-				break
-			}
-			if len(open) == len(r.ranked) {
-				complete = false
-				break
-			}
-			size *= 2
-		}
-	}
-	return complete
-}
-
-// lowest returns the lowest ranked players, at least size, with their opponents, and
-// the floaters.
-func (r *swissRound) lowest(size int, floaters []int) []int {
-	open := make([]bool, len(r.entrants))
-	for _, p := range slices.Concat(floaters, r.ranked[max(0, len(r.ranked)-size):]) {
-		open[p] = true
-	}
-	return slices.DeleteFunc(slices.Clone(r.ranked), func(p int) bool {
-		return !open[p] && (r.mate[p] == none || !open[r.mate[p]])
-	})
-}
-
 // pairings returns the pairs in the order of their better players.
 func (r *swissRound) pairings() []Pairing {
 	pairings := make([]Pairing, 0, len(r.ranked)/2)
-	placed := make([]bool, len(r.entrants))
+	placed := make([]bool, len(r.group))
 	for _, p := range r.ranked {
-		if placed[p] {
+		q := r.mate[p]
+		if placed[q] = true; placed[p] || q == r.bye {
 			continue
 		}
-		q := r.mate[p]
-		placed[q] = true
 		pairing := Pairing{p, q}
 		side := compareSides(&r.entrants[p], &r.entrants[q])
 		if side > 0 || side == 0 && len(pairings)%2 == 1 {
