@@ -218,6 +218,7 @@ func (d *AgentShutdown) apply(s *State, _ string) error {
 	a, err := s.remainingAgent(d.AgentID)
 	if err == nil {
 		a.ShutdownReason = d.Reason
+		s.leave(a)
 	}
 	return err
 }

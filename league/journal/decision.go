@@ -324,6 +324,7 @@ func withdraw(s *State, d *Decided, at *Made) {
 		return
 	}
 	a.Withdrawn, a.Held = at, nil
+	s.leave(a)
 	for _, id := range s.Rematches {
 		if m, idA, idB, _ := s.Find(id); (idA == a.AgentID || idB == a.AgentID) && m.RematchOrdered != nil {
 			s.cancelRematch(id, m)

@@ -78,7 +78,7 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 		{"a referee that returns with an unknown referee_auth", 3, &journal.AgentReturned{AgentID: "REF01", RefereeAuth: "some"}, "referee_auth"},
 		{"an unregistered agent returns", 3, &journal.AgentReturned{AgentID: "P09"}, "not registered"},
 		{"a round before the start", 3, events()[7], "before the start"},
-		{"an unknown algorithm", 6, &journal.Started{Algorithm: "circle-v2", Players: []string{"P01", "P02"}, Referees: []string{"REF01"}}, "newer"},
+		{"an unknown algorithm", 6, &journal.Started{Algorithm: "circle-v2", Players: []string{"P01", "P02"}, Referees: []string{"REF01"}}, "another version"},
 		{"players that are not in order of ids", 6, &journal.Started{Algorithm: journal.Algorithm, Players: []string{"P02", "P01"}, Referees: []string{"REF01"}}, "ascending"},
 		{"a match before its round", 7, events()[8], "not of an announced round"},
 		{"an attempt number that is skipped", 8, &journal.MatchAssigned{Attempt: league.Attempt{MatchID: firstAttempt.MatchID, Number: 2}, RefereeID: "REF01"}, "follows attempt 0"},

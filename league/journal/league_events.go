@@ -179,7 +179,7 @@ func (d *Started) apply(s *State, _ string) error {
 	if err != nil {
 		return err
 	}
-	s.Started, s.pairer, s.Table = d, pairer, standings
+	s.Started, s.pairer, s.Table, s.absent = d, pairer, standings, make([]int, len(d.Players))
 	for i, id := range d.Players {
 		s.playerIndexes[id] = i
 	}
@@ -216,6 +216,9 @@ type RoundAnnounced struct {
 	RoundID  int         `json:"round_id"`
 	Pairings [][2]string `json:"pairings,omitzero"` // ids of players A and B of each match; absent in a round-robin
 	Referees []string    `json:"referees"`          // of the matches, in their order
+	// In a Swiss system after withdrawals: pairs that have met before, and players that had a bye before
+	RepeatedPairs int `json:"repeated_pairs,omitzero"`
+	RepeatedByes  int `json:"repeated_byes,omitzero"`
 }
 
 func (d *RoundAnnounced) apply(s *State, at string) error {
@@ -239,10 +242,14 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 			return err
 		}
 	}
+	byes := s.paidByes(pairings)
+	if pairs, again := s.repeated(pairings, byes); pairs != d.RepeatedPairs || again != d.RepeatedByes {
+		return fmt.Errorf("round %d names %d pairs that have met and %d second byes, but has %d and %d", d.RoundID,
+			d.RepeatedPairs, d.RepeatedByes, pairs, again)
+	}
 	for _, id := range d.Referees {
 		s.Agents[id].Assigned++
 	}
-	byes := s.paidByes(pairings)
 	for _, player := range byes {
 		s.Table.RecordBye(player)
 	}
@@ -291,7 +298,7 @@ func (d *LeagueCompleted) apply(s *State, _ string) error {
 	switch {
 	case s.Completed != nil:
 		return errors.New("a league is completed once")
-	case s.Started == nil || s.Round == 0 || s.Open() || s.HasRound(s.Round+1):
+	case s.Started == nil || s.Open() || s.HasRound(s.Round+1):
 		return errors.New("the league is completed before its last round is")
 	case s.Paused != nil:
 		return fmt.Errorf("the league is completed while it is paused, %v", s.Paused)

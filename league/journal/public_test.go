@@ -44,7 +44,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"agent_failed":         "agent_id match_id attempt",
 		"agent_shutdown":       "agent_id reason",
 		"started":              "algorithm players referees keys",
-		"round_announced":      "round_id pairings referees",
+		"round_announced":      "round_id pairings referees repeated_pairs repeated_byes",
 		"match_assigned":       "match_id attempt referee_id",
 		"match_accepted":       "match_id attempt referee_id draw_commitment",
 		"match_declined":       "match_id attempt referee_id",

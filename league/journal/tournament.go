@@ -82,7 +82,7 @@ func (t *Tournament) check(legs int) error {
 	case t == nil:
 		return nil
 	case !t.IsSwiss() && !t.IsKnockout() && !t.IsSequential():
-		return fmt.Errorf("tournament: algorithm %.40q is not known: made by a newer evenodd", t.Algorithm)
+		return fmt.Errorf("tournament: algorithm %.40q is not known: made by another version of evenodd", t.Algorithm)
 	case t.Rounds < 0 || t.Rounds > 0 && !t.IsSwiss() || legs != 1 && !t.IsSequential():
 		return fmt.Errorf("tournament: %s does not go with %d rounds and %d legs", t.Algorithm, t.Rounds, legs)
 	}
@@ -102,7 +102,7 @@ func (s *State) newPairer(d *Started) (pairing.Pairer, error) {
 	t := s.Created.Tournament
 	switch {
 	case t == nil && d.Algorithm != pairing.Circle && d.Algorithm != pairing.Berger && d.Algorithm != pairing.BergerMirrored:
-		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", d.Algorithm)
+		return nil, fmt.Errorf("algorithm %.40q is not known: made by another version of evenodd", d.Algorithm)
 	case t != nil && d.Algorithm != "":
 		return nil, fmt.Errorf("the league starts with the algorithm %.40q, but was created with %.40q", d.Algorithm,
 			t.Algorithm)
@@ -177,7 +177,7 @@ func (s *State) pairingsOf(round int) []pairing.Pairing {
 	case round != s.Round+1 || s.Open():
 		return nil
 	case s.upcoming.round != round:
-		s.upcoming = upcoming{round, s.pairer.Round(round, s.played, nil)}
+		s.upcoming = upcoming{round, s.pairer.Round(round, s.played, s.absent)}
 	}
 	return s.upcoming.pairings
 }
@@ -216,11 +216,52 @@ func (s *State) KnownRounds() int {
 func (s *State) Announcement(referees []string) *RoundAnnounced {
 	d := &RoundAnnounced{RoundID: s.Round + 1, Referees: referees}
 	if s.Created.Tournament != nil {
-		for _, pair := range s.Pairings(d.RoundID) {
+		pairings := s.Pairings(d.RoundID)
+		for _, pair := range pairings {
 			d.Pairings = append(d.Pairings, [2]string{s.Started.Players[pair.A], s.Started.Players[pair.B]})
 		}
+		d.RepeatedPairs, d.RepeatedByes = s.repeated(pairings, s.paidByes(pairings))
 	}
 	return d
+}
+
+// repeated counts the pairs of a round of a Swiss system that begins now which have met before, and its players with a
+// bye that had one before.
+func (s *State) repeated(pairings []pairing.Pairing, byes []int) (pairs, again int) {
+	if !s.Created.Tournament.IsSwiss() {
+		return 0, 0
+	}
+	opponent := make(map[int]int, len(pairings))
+	for _, p := range pairings {
+		opponent[min(p.A, p.B)] = max(p.A, p.B)
+	}
+	hadBye := map[int]bool{}
+	for _, r := range s.Rounds {
+		for _, p := range r.Pairings {
+			if opponent[min(p.A, p.B)] == max(p.A, p.B) {
+				pairs++
+				delete(opponent, min(p.A, p.B))
+			}
+		}
+		for _, player := range r.Byes {
+			hadBye[player] = true
+		}
+	}
+	for _, player := range byes {
+		if hadBye[player] {
+			again++
+		}
+	}
+	return pairs, again
+}
+
+// leave records that the part of a player in the league is over: it is in no later round of a Swiss system or
+// knockout.
+func (s *State) leave(a *Agent) {
+	if player, ok := s.playerIndexes[a.AgentID]; ok && s.absent[player] == 0 {
+		s.absent[player] = s.Round + 1
+		s.upcoming = upcoming{}
+	}
 }
 
 // announced are the pairings of an announced round: those of the event, or those of the
@@ -250,13 +291,13 @@ func (s *State) announced(d *RoundAnnounced) ([]pairing.Pairing, error) {
 }
 
 // paidByes are the players with a bye in a round that begins now. Byes give points in a Swiss
-// system only, and none to a withdrawn player.
+// system only, and none to a player that is absent.
 func (s *State) paidByes(pairings []pairing.Pairing) []int {
 	if !s.Created.Tournament.IsSwiss() {
 		return nil
 	}
 	return slices.DeleteFunc(pairing.Byes(len(s.Started.Players), pairings), func(player int) bool {
-		return s.Agents[s.Started.Players[player]].Withdrawn != nil
+		return s.absent[player] > 0
 	})
 }
 
@@ -267,7 +308,7 @@ func (s *State) Bracket(rounds int) [][]pairing.Slot {
 	if !ok {
 		return nil
 	}
-	return ranker.Bracket(s.played[:min(rounds, len(s.played))], nil)
+	return ranker.Bracket(s.played[:min(rounds, len(s.played))], s.absent)
 }
 
 // byAnnulment is what separates the first annulled player from the row above.
@@ -278,7 +319,7 @@ const byAnnulment = "annulled"
 // round-robin the annulled players are last.
 func (s *State) Ranking() []league.Standing {
 	if ranker, ok := s.pairer.(pairing.Ranker); ok {
-		return s.Table.Ranking(ranker.Ranks(s.played, nil))
+		return s.Table.Ranking(ranker.Ranks(s.played, s.absent))
 	}
 	levels := make([]int, len(s.Started.Players))
 	for player, id := range s.Started.Players {

@@ -113,8 +113,17 @@ func (m *Manager) openRound(round int) (forfeited bool, err error) {
 		if err := m.judgeAll(); err != nil { // again: a decision may have made some due
 			return false, err
 		}
-		if err := m.record(m.state.Announcement(decide.ChooseReferees(m.state, round))); err != nil {
+		if !m.state.HasRound(round) { // a shutdown may leave fewer than two players
+			return false, errOrganiser
+		}
+		announcement := m.state.Announcement(decide.ChooseReferees(m.state, round))
+		if err := m.record(announcement); err != nil {
 			return false, err
+		}
+		if announcement.RepeatedPairs+announcement.RepeatedByes > 0 {
+			m.log.Warn().Int("round_id", round).Int("repeated_pairs", announcement.RepeatedPairs).
+				Int("repeated_byes", announcement.RepeatedByes).Str("event_type", "ROUND_REPEATS").
+				Msg("too few players are left for a round without repeated pairs and byes")
 		}
 	}
 	referees := m.state.Rounds[round-1].Referees

@@ -21,6 +21,7 @@ const maxReplays = 3
 //     round before, with sides swapped.
 //   - After a double loss neither player advances. The player that would meet the winner
 //     advances without a match; if both players are missing, nobody does.
+//   - An absent player leaves at its next match, a replay too: its opponent advances without one.
 //   - With 4 or more players, the losers of the semifinals play for third place, in the
 //     rounds of the final. A double loss has no loser in this sense: a single loser of
 //     the semifinals is third without a match.
@@ -54,11 +55,11 @@ func (k knockout) Matches() int {
 
 // Round returns the pairings of a round in the order of the bracket; the match for third
 // place follows the final.
-func (k knockout) Round(round int, played [][]league.Played, _ []int) []Pairing {
+func (k knockout) Round(round int, played [][]league.Played, absent []int) []Pairing {
 	if round < 1 || round > k.Rounds() || len(played) < round-1 {
 		return nil
 	}
-	b, fits := k.after(played[:round-1])
+	b, fits := k.after(played[:round-1], absent)
 	if !fits {
 		return nil
 	}
@@ -70,8 +71,8 @@ func (k knockout) Round(round int, played [][]league.Played, _ []int) []Pairing 
 // after a double loss both are third. After a double loss in the final there is no
 // champion: both finalists have rank 1. Ranks ignores results from the first round on
 // that does not fit the bracket.
-func (k knockout) Ranks(played [][]league.Played, _ []int) []int {
-	b, _ := k.after(played)
+func (k knockout) Ranks(played [][]league.Played, absent []int) []int {
+	b, _ := k.after(played, absent)
 	above := make([]int, b.champion()+1) // the number of players on higher levels
 	for _, level := range b.level {
 		for lower := range level {
@@ -86,8 +87,8 @@ func (k knockout) Ranks(played [][]league.Played, _ []int) []int {
 }
 
 // after returns the bracket after rounds; that before the first one which does not fit, if one does not.
-func (k knockout) after(played [][]league.Played) (b *bracket, fits bool) {
-	b = k.bracket()
+func (k knockout) after(played [][]league.Played, absent []int) (b *bracket, fits bool) {
+	b = k.bracket(absent)
 	for _, results := range played {
 		if !b.record(results) {
 			return b, false
@@ -97,8 +98,8 @@ func (k knockout) after(played [][]league.Played) (b *bracket, fits bool) {
 }
 
 // bracket returns the bracket before the first round.
-func (k knockout) bracket() *bracket {
-	b := &bracket{stages: k.stages, level: make([]int, len(k.seeds)), seed: make([]int, len(k.seeds))}
+func (k knockout) bracket(absent []int) *bracket {
+	b := &bracket{stages: k.stages, absent: absent, level: make([]int, len(k.seeds)), seed: make([]int, len(k.seeds))}
 	for seed, p := range k.seeds {
 		b.level[p], b.seed[p] = b.champion(), seed
 	}
@@ -122,13 +123,13 @@ func (k knockout) bracket() *bracket {
 			b.next = append(b.next, none)
 		}
 	}
-	b.startStages()
+	b.advance()
 	return b
 }
 
 // Bracket implements Ranker.
-func (k knockout) Bracket(played [][]league.Played, _ []int) [][]Slot {
-	b, _ := k.after(played)
+func (k knockout) Bracket(played [][]league.Played, absent []int) [][]Slot {
+	b, _ := k.after(played, absent)
 	b.number()
 	return b.slots
 }
@@ -136,6 +137,7 @@ func (k knockout) Bracket(played [][]league.Played, _ []int) [][]Slot {
 // A bracket is the state of a knockout between two rounds.
 type bracket struct {
 	stages int
+	absent []int // see Pairer
 	seed   []int // by player, from 0
 
 	stage int   // the current one, from 1
@@ -162,9 +164,27 @@ type tie struct {
 // champion is the highest level.
 func (b *bracket) champion() int { return 2*b.stages + 1 }
 
-// startStages starts the next stage, and skips stages in which nobody has an opponent.
-func (b *bracket) startStages() {
-	for len(b.open) == 0 && b.stage < b.stages {
+// advance decides the matches of absent players, starts the next stage if none is left, and so on: it skips stages in
+// which nobody has an opponent.
+func (b *bracket) advance() {
+	for {
+		open := b.open
+		b.open = nil
+		for _, t := range open {
+			switch leftA, leftB := b.left(t.a), b.left(t.b); {
+			case leftA && leftB:
+				b.decide(t, none)
+			case leftA:
+				b.decide(t, t.b)
+			case leftB:
+				b.decide(t, t.a)
+			default:
+				b.open = append(b.open, t)
+			}
+		}
+		if len(b.open) > 0 || b.stage == b.stages {
+			return
+		}
 		b.stage++
 		players := b.next
 		b.next = make([]int, len(players)/2)
@@ -173,6 +193,9 @@ func (b *bracket) startStages() {
 			slot := &b.slots[b.stage-1][i]
 			if slot.A, slot.B = p, q; p == none || q == none {
 				b.next[i] = max(p, q) // None is less than any player
+				if b.next[i] != none && b.left(b.next[i]) {
+					b.level[b.next[i]], b.next[i] = 2*b.stage, none
+				}
 				slot.Winner = b.next[i]
 				continue
 			}
@@ -185,6 +208,9 @@ func (b *bracket) startStages() {
 		final := b.slots[b.stage-1]
 		switch third := &final[len(final)-1]; len(b.third) {
 		case 1:
+			if b.left(b.third[0]) {
+				break
+			}
 			b.level[b.third[0]]++
 			if third.Third { // not of three players
 				third.A, third.Winner = b.third[0], b.third[0]
@@ -195,6 +221,9 @@ func (b *bracket) startStages() {
 		}
 	}
 }
+
+// left tells whether a player is absent in the next round.
+func (b *bracket) left(player int) bool { return isAbsent(b.absent, player, b.round+1) }
 
 func (b *bracket) tie(p, q, position int, third bool) tie {
 	if b.seed[p] > b.seed[q] {
@@ -243,7 +272,7 @@ func (b *bracket) record(results []league.Played) bool {
 		b.decide(t, r.Winner)
 	}
 	b.open = replays
-	b.startStages()
+	b.advance()
 	return true
 }
 

@@ -32,7 +32,8 @@ type Pairer interface {
 	// are those of round 1, in the order of their match numbers. Round ignores
 	// results of the round itself and of later rounds. It returns nil if there is no
 	// such round, if the tournament has ended, or if played lacks a round that it
-	// needs.
+	// needs. Where rounds depend on results, a tournament ends when fewer than two
+	// players are left.
 	//
 	// Absent are the players that are not paired any more: by player, the first round without it, and
 	// 0 for a player that is there. Nil means that all are there.
@@ -125,7 +126,7 @@ func New(f Format) (Pairer, error) {
 	case Knockout:
 		return newKnockout(f.Players, f.Seeds)
 	default:
-		return nil, fmt.Errorf("algorithm %.40q is not known: made by a newer evenodd", name)
+		return nil, fmt.Errorf("algorithm %.40q is not known: made by another version of evenodd", name)
 	}
 }
 

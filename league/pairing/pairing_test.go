@@ -90,7 +90,7 @@ func TestUnknownAlgorithmIsRejected(t *testing.T) {
 		assert.Equal(t, roundRobin(t, 4, 1), p)
 	}
 	_, err := pairing.New(pairing.Format{Name: "circle-v2", Players: 4, Legs: 1})
-	assert.ErrorContains(t, err, "made by a newer evenodd")
+	assert.ErrorContains(t, err, "made by another version of evenodd")
 }
 
 func TestByesAreThePlayersWithoutAMatch(t *testing.T) {

@@ -22,9 +22,16 @@ func newSequential(algorithm string, players, legs int) (sequential, error) {
 	return sequential{r.with(algorithm)}, err
 }
 
-// Round returns the pairings of the round robin, and nil after the double leg that decides.
-func (s sequential) Round(round int, played [][]league.Played, _ []int) []Pairing {
-	if round < 1 || len(played) < round-1 {
+// Round returns the pairings of the round robin, of absent players too, who forfeit their matches. It returns
+// nil after the double leg that decides, and if fewer than two players are left.
+func (s sequential) Round(round int, played [][]league.Played, absent []int) []Pairing {
+	left := 0
+	for p := range s.players {
+		if !isAbsent(absent, p, round) {
+			left++
+		}
+	}
+	if round < 1 || len(played) < round-1 || left < 2 {
 		return nil
 	}
 	if done := round - 1; done%(2*s.ring()) == 0 && Compare(s.players, played[:done]).Best() != none {

@@ -257,8 +257,8 @@ type RoundResult struct {
 type LeagueCompleted struct {
 	Envelope
 	LeagueID       string          `json:"league_id"`
-	TotalRounds    int             `json:"total_rounds" rule:"min=1"`
-	TotalMatches   int             `json:"total_matches" rule:"min=1"`
+	TotalRounds    int             `json:"total_rounds" rule:"min=0"`
+	TotalMatches   int             `json:"total_matches" rule:"min=0"`
 	Champion       league.Champion `json:"champion"`
 	FinalStandings []FinalRow      `json:"final_standings" rule:"min=1"`
 	TotalPlayers   int             `json:"total_players,omitzero" rule:"min=1,added"`
