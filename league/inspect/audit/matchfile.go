@@ -153,7 +153,7 @@ func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []differ
 		if is := a.state.Agents[got.RefereeID]; is != nil && is.RelaysSignatures && a.signs() && !a.plain() {
 			want.Started = a.startHash
 		}
-		want.Members = a.state.Created.Configuration.Members
+		want.Members = a.state.Created.Members
 		got.Transcript, want.Transcript = nil, nil
 	}
 	if r != nil {

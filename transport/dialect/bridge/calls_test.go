@@ -63,6 +63,7 @@ const (
 	gameOver   = `{"protocol":"league.v2","message_type":"GAME_OVER","sender":"referee:REF01","match_id":"R1M1"}`
 	joins      = `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"GAME_JOIN_ACK","accept":true},"id":7}`
 	chooses    = `{"jsonrpc":"2.0","result":{"protocol":"league.v2","message_type":"CHOOSE_PARITY_RESPONSE","parity_choice":"even"},"id":7}`
+	noted      = `{"jsonrpc":"2.0","result":{"status":"received"},"id":7}`
 	notFound   = `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":7}`
 )
 

@@ -21,6 +21,9 @@ type peer struct {
 	numbered            bool // it accepts our manager only as league_manager:LM01
 	routes              map[string]*route
 	last                *dialect.Form // the form that the agent understood last; nil for none
+	asSpecified         bool          // it understood the last question of a match in the form of the specification
+	announced           bool          // it did not know the first announcement, which was not searched
+	unwilling           bool          // it rejected all forms of a broadcast before it understood anything
 	logged, loggedStart bool          // the log tells that this is a third-party agent, and how it starts matches
 
 	opening  chan struct{}       // holds a value while a call reads or changes server and noServer
@@ -167,7 +170,29 @@ func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, 
 	if r.rank() > s.best.rank() {
 		s.best = r
 	}
+	if s.unwanted(&r) {
+		return s.best, true, nil
+	}
 	return r, false, nil
+}
+
+// unwanted tells whether an agent that does not know the specification's name of a broadcast does not want it, so that
+// no other form is tried: it understands the questions of a match under the names of the specification, or it has
+// rejected all forms of another broadcast. While nothing is known of the agent, the search waits for the broadcast
+// after the first announcement, because a match waits for that one.
+func (s *search) unwanted(r *reply) bool {
+	if !s.method.Notice || s.method.InMatch || !r.first || !r.Failure.UnknownMethod() {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := s.remember(s.Endpoint)
+	if at.asSpecified || at.last == nil && at.unwilling {
+		return true
+	}
+	first := s.method.Name == protocol.NotifyRound.Name && at.last == nil && !at.announced
+	at.announced = at.announced || first
+	return first
 }
 
 // interrupt remembers the results of a search that ends with a form that is not rejected.
@@ -206,6 +231,9 @@ func (c *call) learn(f dialect.Form, rejected []dialect.Form) {
 		known.excluded = slices.Concat(before.excluded, rejected)
 	} else {
 		at.last = &f
+		if c.method.InMatch && !c.method.Notice {
+			at.asSpecified = isSpecForm
+		}
 	}
 	*at.route(c.method.Name) = known
 	if !isSpecForm && !*logged {
@@ -220,10 +248,12 @@ func (c *call) learn(f dialect.Form, rejected []dialect.Form) {
 func (s *search) fail(exhausted, alone bool) reply {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	known, best := s.remember(s.Endpoint).route(s.method.Name), s.best
+	at, best := s.remember(s.Endpoint), s.best
+	known := at.route(s.method.Name)
 	switch {
 	case alone:
 	case exhausted:
+		at.unwilling = at.unwilling || s.method.Notice && !s.method.InMatch && at.last == nil
 		known.refused, known.excluded = s.options.Clock.Now(), nil
 	default:
 		known.refused, known.excluded = time.Time{}, append(known.excluded, s.rejected...)

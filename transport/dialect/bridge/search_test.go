@@ -467,3 +467,66 @@ func TestArrivedResponseIsThatOfTheReturnedError(t *testing.T) {
 	assert.Contains(t, string(answer.Body), "-32603")
 	assert.JSONEq(t, failed, string(answer.Arrived))
 }
+
+// The player of 003 §5.3.2 has three tools, and no broadcasts. A manager whose process has no referee knows only
+// that the player rejects all forms of a broadcast.
+func TestBroadcastThatAnAgentDoesNotWantIsNotSearched(t *testing.T) {
+	const question, broadcasts = 3, 10
+	for name, test := range map[string]struct {
+		inMatch bool
+		most    int // requests in a league of three rounds
+	}{
+		"an agent that plays in its process": {true, 3*question + broadcasts},
+		"an agent of another process":        {false, broadcasts + 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			replies := map[string]string{"handle_game_invitation": joins, "choose_parity": chooses, "notify_match_result": noted}
+			s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
+				if reply := replies[asked.Text("method")]; reply != "" {
+					return 200, reply
+				}
+				return 200, `{"error": "Unknown method"}`
+			}}
+			call := func(method, messageType string) (requests int) {
+				before := len(s.bodies)
+				body := asking(method, `{"message_type":"`+messageType+`","sender":"league_manager"}`)
+				_, err := p.Call(t.Context(), &transport.Request{Endpoint: there, Method: method}, body, s.post)
+				require.NoError(t, err)
+				return len(s.bodies) - before
+			}
+			for range 3 {
+				assert.Equal(t, 1, call("notify_round", "ROUND_ANNOUNCEMENT"), "a match waits for it")
+				if test.inMatch {
+					for _, q := range askedQuestions[:2] {
+						call(q.method, q.messageType)
+					}
+					call("notify_match_result", "GAME_OVER")
+				}
+				call("update_standings", "LEAGUE_STANDINGS_UPDATE")
+				call("notify_round_completed", "ROUND_COMPLETED")
+			}
+			call("notify_league_completed", "LEAGUE_COMPLETED")
+			assert.LessOrEqual(t, len(s.bodies), test.most)
+		})
+	}
+}
+
+// An agent with names of its own misses the first announcement alone.
+func TestBroadcastsAreSearchedAtAnAgentWithOtherNames(t *testing.T) {
+	p := newTestPeers(zerolog.Nop())
+	var received []string
+	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
+		if method := asked.Text("method"); strings.HasPrefix(method, "receive_") {
+			received = append(received, method)
+			return 200, noted
+		}
+		return 200, notFound
+	}}
+	for _, method := range []string{"notify_round", "update_standings", "notify_round_completed", "notify_round"} {
+		body := asking(method, `{"message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager"}`)
+		_, err := p.Call(t.Context(), &transport.Request{Endpoint: there, Method: method}, body, s.post)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, []string{"receive_standings_update", "receive_round_completed", "receive_round_announcement"}, received)
+}
