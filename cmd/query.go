@@ -77,7 +77,7 @@ EVENODD_TOKEN, or from the folder --data of an agent, which --id chooses. A toke
 manager that issued it.
 
     standings    the current table
-    schedule     the matches of the current round, or of --round
+    schedule     the matches of all rounds, or of --round
     next-match   the next match of the agent, or of --player-id
     stats        the results of the agent, or of --player-id
     status       the progress of the league, and its games`,
@@ -113,7 +113,7 @@ manager that issued it.
 	dataFlag(f, &o.data, defaultData)
 	f.StringVar(&o.id, "id", "", "agent in the data folder whose token to use, such as P01")
 	f.StringVar(&o.leagueID, "league-id", "", "league of the query (default: the league of the agent)")
-	f.StringVar(&round, "round", "", "round of the schedule: `N` or all (default: the current one)")
+	f.StringVar(&round, "round", "", "round of the schedule: `N` or all (default: all)")
 	f.StringVar(&o.playerID, "player-id", "", "player of the query (default: the agent itself)")
 	formatFlag(f, &o.format)
 	return c
@@ -186,7 +186,7 @@ func (o *queryOptions) question(files *config.Loader) (*protocol.LeagueQuery, er
 	return q, nil
 }
 
-// readRound reads the value of --round: a number, protocol.AllRounds, or 0 without a value.
+// readRound reads the value of --round: a number, protocol.AllRounds, or 0 without a value, which means the same.
 func readRound(text string) (protocol.QueryRound, error) {
 	switch n, err := strconv.Atoi(text); {
 	case text == "":

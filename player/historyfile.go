@@ -31,9 +31,11 @@ type historyFile struct {
 	due      time.Time // when history.json is next written while the league goes on
 }
 
-// The pause between two writes of history.json grows with the number of matches, because a
-// write takes all of them and a process may have many players.
+// While a history has at most shortHistory matches, history.json is written when a match ends. Later the
+// pause between two writes grows with the number of matches, because a write takes all of them and a
+// process may have many players.
 const (
+	shortHistory   = 100
 	derivePause    = 10 * time.Second
 	pausePerRecord = 100 * time.Millisecond
 )
@@ -120,8 +122,8 @@ func (p *Player) line(line any) {
 type moment int
 
 const (
-	afterMatch moment = iota // new lines are appended to history.jsonl, without sync
-	afterRound               // and history.json is written from time to time
+	afterMatch moment = iota // new lines are appended to history.jsonl, without sync; a short history.json is written
+	afterRound               // and a long history.json is written from time to time
 	atEnd                    // of the league or the process: history.jsonl becomes durable, and history.json is written
 )
 
@@ -149,11 +151,14 @@ func (p *Player) save(when moment) error {
 		}
 		d.stale = true
 	}
-	if when == afterMatch {
+	short := count <= shortHistory && !p.options.SlowHistory
+	if when == afterMatch && !short {
 		return nil
 	}
-	derives := d.stale && (when == atEnd || !time.Now().Before(d.due))
-	if d.unsynced && (when == atEnd || derives) { // so that history.json never has what a power cut takes from history.jsonl
+	derives := d.stale && (short || when == atEnd || !time.Now().Before(d.due))
+	// A power cut takes no match of a long history.json from history.jsonl. A short one is not worth a sync for each
+	// match: a returning player writes it again from history.jsonl.
+	if d.unsynced && (when == atEnd || derives && !short) {
 		if err := store.SyncFile(store.HistoryLines(d.path)); err != nil {
 			return err
 		}

@@ -52,6 +52,10 @@ type Options struct {
 	// Heads verifies the signed heads of the journal; nil for a player alone in its process.
 	Heads *protocol.HeadVerifier
 
+	// SlowHistory has history.json written from time to time also while it is short, because the process has many
+	// players.
+	SlowHistory bool
+
 	// Entropy returns the player's part in the draw of an attempt at a match. Nil derives
 	// it from the player's secret, so that a player that restarts during a match can
 	// still reveal the value that it committed to.

@@ -110,7 +110,7 @@ func TestHistoryIsWrittenWhenAMatchEnds(t *testing.T) {
 		require.NoError(t, p.Player.Close())
 		unwritten() // the history is empty
 		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
-		unwritten()
+		assert.Len(t, derived(t, folder).Matches, 1)
 		h := leaguetest.ReadHistory(t, folder, "P01")
 		assert.Equal(t, &store.History{
 			HistoryHeader: store.HistoryHeader{
@@ -419,7 +419,7 @@ func TestHistoryContinuesAfterACutAtAnyByte(t *testing.T) {
 	})
 }
 
-func TestHistoryDocumentIsWrittenFromTimeToTime(t *testing.T) {
+func TestHistoryDocumentIsWrittenAfterEachMatchAndLaterFromTimeToTime(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
 		w.ScriptedManager()
@@ -427,17 +427,23 @@ func TestHistoryDocumentIsWrittenFromTimeToTime(t *testing.T) {
 		play := func(round, want int) {
 			t.Helper()
 			playMatch(w.ScriptedReferee(p, league.MatchID{Round: round, Number: 1}.String(), 1), 8)
+			if round <= 100 {
+				assert.Len(t, derived(t, folder).Matches, round, "before the end of the round")
+			}
 			completeRound(w, p, round)
 			assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, round)
 			assert.Len(t, derived(t, folder).Matches, want)
 		}
-		play(1, 1)
-		play(2, 1)
-		time.Sleep(11 * time.Second)
-		play(3, 3)
-		play(4, 3)
+		for round := range 100 {
+			play(round+1, round+1)
+		}
+		play(101, 100)
+		play(102, 100)
+		time.Sleep(21 * time.Second)
+		play(103, 103)
+		play(104, 103)
 		completeLeague(w, p)
-		assert.Len(t, derived(t, folder).Matches, 4)
+		assert.Len(t, derived(t, folder).Matches, 104)
 		require.NoError(t, p.Player.Close())
 	})
 }

@@ -67,7 +67,7 @@ func (m *Mux) serveBatch(ctx context.Context, bearer string, body []byte) Answer
 	}
 	if len(calls) == 0 || len(calls) > maxBatch {
 		return m.unreadable(ctx, "", &Error{Code: CodeInvalidRequest, Message: "Invalid Request",
-			Data: "a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}, nil)
+			Data: Problem{"a batch holds 1 to " + strconv.Itoa(maxBatch) + " calls"}}, nil)
 	}
 	var answers [][]byte
 	for _, call := range calls {
@@ -105,7 +105,7 @@ func (m *Mux) serveCall(ctx context.Context, bearer string, body []byte) Answer 
 		if !ValidID(id) {
 			id = nil
 		}
-		return m.unreadable(ctx, method, &Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: problem}, id)
+		return m.unreadable(ctx, method, &Error{Code: CodeInvalidRequest, Message: "Invalid Request", Data: Problem{problem}}, id)
 	}
 	return m.answer(method, call.ID, func() (any, error) { return m.dispatchRaw(ctx, bearer, method, call.Params) })
 }

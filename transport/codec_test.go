@@ -94,7 +94,7 @@ func serve(body string) string {
 func callTo(method string) string { return `{"jsonrpc":"2.0","method":"` + method + `","id":1}` }
 
 // dataOfError matches the data at the end of an error, which the specification leaves to the server.
-var dataOfError = regexp.MustCompile(`,"data":"(\\.|[^"\\])*"},"id":`)
+var dataOfError = regexp.MustCompile(`,"data":("(\\.|[^"\\])*"|\{"detail":"(\\.|[^"\\])*"\})},"id":`)
 
 // Section 7 of the JSON-RPC 2.0 specification, example by example.
 func TestSpecificationExamples(t *testing.T) {
@@ -215,7 +215,7 @@ func TestInvalidRequests(t *testing.T) {
 	} {
 		problem, err := json.Marshal(tt.problem)
 		require.NoError(t, err)
-		want := `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":` + string(problem) + `},"id":` + tt.id + `}`
+		want := `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":{"detail":` + string(problem) + `}},"id":` + tt.id + `}`
 		t.Run(tt.name, func(t *testing.T) {
 			assert.Equal(t, want, serve(tt.body))
 			assert.Equal(t, "["+want+"]", serve("["+tt.body+"]"), "in a batch")
@@ -298,7 +298,7 @@ func TestWellFormedCalls(t *testing.T) {
 		{"the same id twice in a batch", `[{"jsonrpc":"2.0","method":"sum","params":[1],"id":1},{"jsonrpc":"2.0","method":"sum","params":[2],"id":1}]`,
 			`[{"jsonrpc":"2.0","result":1,"id":1},{"jsonrpc":"2.0","result":2,"id":1}]`},
 		{"a batch in a batch is no call", `[[{"jsonrpc":"2.0","method":"sum","params":[1],"id":1}]]`,
-			`[{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"jsonrpc must be \"2.0\""},"id":null}]`},
+			`[{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":{"detail":"jsonrpc must be \"2.0\""}},"id":null}]`},
 	} {
 		assert.Equal(t, tt.want, serve(tt.body), tt.name)
 	}
@@ -320,7 +320,7 @@ func TestBatchLimit(t *testing.T) {
 	t.Run("one more is refused as a whole", func(t *testing.T) {
 		mux, calls := calculator()
 		require.Equal(t, `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request",`+
-			`"data":"a batch holds 1 to 100 calls"},"id":null}`, answerTo(mux, batch(101)))
+			`"data":{"detail":"a batch holds 1 to 100 calls"}},"id":null}`, answerTo(mux, batch(101)))
 		assert.Zero(t, calls.Load())
 	})
 }

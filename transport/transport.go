@@ -91,11 +91,19 @@ type Error struct {
 	Status  int           // the HTTP status of the response; 0 on other carriers
 }
 
-// Error has code and message, and the data if it is a string.
+// A Problem is the data of an Error that says what is wrong with a request.
+type Problem struct {
+	Detail string `json:"detail"`
+}
+
+// Error has code and message, and the data if it is a string or a Problem.
 func (e *Error) Error() string {
 	text := fmt.Sprintf("JSON-RPC error %d: %s", e.Code, e.Message)
-	if data, ok := e.Data.(string); ok {
+	switch data := e.Data.(type) {
+	case string:
 		text += ": " + data
+	case Problem:
+		text += ": " + data.Detail
 	}
 	return text
 }

@@ -225,15 +225,11 @@ func (v *View) inactive(askerID string) (list []protocol.InactiveAgent) {
 	return list
 }
 
-// schedule answers GET_SCHEDULE. It lists the matches of one round, the current one if the query names none, or
-// of all rounds: from the offset on, as many as the limit and protocol.MaxSchedule
-// admit.
+// schedule answers GET_SCHEDULE. It lists the matches of one round, or of all rounds if the query names none
+// (002 §8.1.2): from the offset on, as many as the limit and protocol.MaxSchedule admit.
 func (v *View) schedule(query *protocol.LeagueQuery, _ string) (*protocol.LeagueQueryResponse, error) {
 	s, q := v.State, &query.QueryParams
-	round := q.RoundID
-	if round == 0 {
-		round = protocol.QueryRound(max(s.Round, 1))
-	}
+	round := cmp.Or(q.RoundID, protocol.AllRounds)
 	data := protocol.ScheduleData{
 		RoundID: round, Rounds: s.TotalRounds(), Matches: []protocol.ScheduledMatch{},
 		TotalMatches: s.TotalMatches(), Offset: q.Offset,

@@ -217,7 +217,7 @@ func TestScheduleListsTheMatchesOfARound(t *testing.T) {
 		want   []string
 		total  int
 	}{
-		{"the current round", protocol.QueryParams{}, []string{"R1M1", "R1M2"}, 2},
+		{"without a round", protocol.QueryParams{}, []string{"R1M1", "R1M2", "R2M1", "R2M2", "R3M1", "R3M2"}, 6},
 		{"a later round", protocol.QueryParams{RoundID: 3}, []string{"R3M1", "R3M2"}, 2},
 		{"all rounds", protocol.QueryParams{RoundID: protocol.AllRounds}, []string{"R1M1", "R1M2", "R2M1", "R2M2", "R3M1", "R3M2"}, 6},
 		{"an offset within a round", protocol.QueryParams{RoundID: 2, Offset: 1}, []string{"R2M2"}, 2},

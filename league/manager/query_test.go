@@ -90,7 +90,9 @@ func TestQueriesAreAnsweredDuringTheLeague(t *testing.T) {
 
 		assert.JSONEq(t, `{"round_id":2,"rounds":3,"total_matches":1,"matches":[{"match_id":"R2M1","round_id":2,"player_A_id":"P01","player_B_id":"P03",
 			"referee_endpoint":"http://ref01:8000/mcp","status":"SCHEDULED","winner_player_id":null}]}`,
-			string(ask(w, "P01", protocol.QuerySchedule)), "without round_id it is the current round")
+			string(ask(w, "P01", protocol.QuerySchedule, protocol.QueryParams{RoundID: 2})))
+		all := protocol.QueryParams{RoundID: protocol.AllRounds}
+		assert.JSONEq(t, string(ask(w, "P01", protocol.QuerySchedule, all)), string(ask(w, "P01", protocol.QuerySchedule)), "without round_id all rounds")
 		round := func(n protocol.QueryRound) string {
 			return string(ask(w, "P01", protocol.QuerySchedule, protocol.QueryParams{RoundID: n}))
 		}

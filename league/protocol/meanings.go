@@ -139,7 +139,7 @@ var meanings = map[string]string{ //nolint:gosec // texts about tokens, and no t
 	"query_type":                  "`GET_STANDINGS`, `GET_SCHEDULE`, `GET_NEXT_MATCH`, `GET_PLAYER_STATS` or `GET_STATUS`; the organiser also sends `GET_JOURNAL` and `GET_AGENT_LOG`",
 	"query_params":                "parameters; each query uses some of them",
 	"query_params.player_id":      "player or agent that the query is about; absent means the sender",
-	"query_params.round_id":       "round of GET_SCHEDULE, or `\"all\"`; absent means the current round",
+	"query_params.round_id":       "round of GET_SCHEDULE, or `\"all\"`; absent means all rounds",
 	"query_params.offset":         "first row or match to return, from 0",
 	"limit":                       "largest number of rows or matches to return",
 	"error.error_description":     "sentence for people",

@@ -34,8 +34,7 @@ type QueryParams struct {
 	Limit    int        `json:"limit,omitzero" rule:"min=1"`
 }
 
-// A QueryRound is the round_id of GET_SCHEDULE: a number from 1, AllRounds, or 0
-// for the current round.
+// A QueryRound is the round_id of GET_SCHEDULE: a number from 1, or AllRounds, which 0 means, too.
 type QueryRound int
 
 // AllRounds asks for the schedule of the whole league; "all" in JSON.

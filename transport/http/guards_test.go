@@ -41,7 +41,7 @@ const say1 = `{"jsonrpc":"2.0","method":"echo","params":{"Text":"hi"},"id":1}`
 
 func TestOnlyJSONIsAccepted(t *testing.T) {
 	refused := func(data string) string {
-		return `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":"` + data + `"},"id":null}`
+		return `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request","data":{"detail":"` + data + `"}},"id":null}`
 	}
 	wrongType, packed := refused("send the body with Content-Type: application/json"), refused("send the body as it is, without Content-Encoding")
 	tests := []struct {

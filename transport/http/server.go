@@ -228,7 +228,7 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (stream func()) {
 	}
 	if problem := contentProblem(r.Header); problem != "" && !s.isBareCall(r) {
 		write(w, http.StatusUnsupportedMediaType, transport.EncodeError(&transport.Error{
-			Code: transport.CodeInvalidRequest, Message: "Invalid Request", Data: problem,
+			Code: transport.CodeInvalidRequest, Message: "Invalid Request", Data: transport.Problem{Detail: problem},
 		}))
 		return nil
 	}
