@@ -99,6 +99,14 @@ func (s *shape) forms(m *Method) []Form {
 // ToolServer.Call encodes the request.
 func (f Form) OnServer() bool { return f.wrapping == onServer }
 
+// Tool is the tool of MCP that the form calls without a look at the list of tools; "" for none.
+func (f Form) Tool() string {
+	if f.wrapping != inTool {
+		return ""
+	}
+	return f.name
+}
+
 // SameWrapping tells whether two forms have the same structure around the message.
 func (f Form) SameWrapping(other Form) bool { return f.wrapping == other.wrapping }
 

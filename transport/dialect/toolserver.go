@@ -2,6 +2,8 @@ package dialect
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -75,15 +77,21 @@ func (s *ToolServer) SetTools(all []Tool) bool {
 	return len(s.tools) > 0
 }
 
-// Call returns the params of ToolsCall that call the tool of a method with a message. Ok is false
-// if the server has no such tool, or its arguments cannot hold the message.
-func (s *ToolServer) Call(method string, message jsontext.Value) (params protocol.Object, ok bool) {
+// Call returns the params of ToolsCall that call the tool of a method with a message; nil
+// if the server has no such tool, or its arguments cannot hold the message. Misfit is why they cannot.
+func (s *ToolServer) Call(method string, message jsontext.Value) (params protocol.Object, misfit string) {
 	t, ok := s.tools[method]
 	if !ok {
-		return nil, false
+		return nil, ""
 	}
 	arguments, ok := t.argumentsFor(message)
-	return toolParams(t.name, arguments), ok
+	if !ok {
+		has := protocol.ParseObject(message).Has
+		lacking := slices.DeleteFunc(slices.Clone(t.required), has)
+		return nil, fmt.Sprintf("the MCP tool %s takes %s, and requires %s, which the message of %s does not have", t.name,
+			strings.Join(t.arguments, ", "), cmp.Or(strings.Join(lacking, ", "), "another argument"), method)
+	}
+	return toolParams(t.name, arguments), ""
 }
 
 // toolParams are the params of ToolsCall.
@@ -131,6 +139,11 @@ func FromEvents(body []byte) []byte {
 type Tool struct {
 	name                string
 	arguments, required []string // the properties of its input schema
+}
+
+// NamesOf are the names of tools.
+func NamesOf(tools []Tool) []string {
+	return protocol.Each(tools, func(t Tool) string { return t.name })
 }
 
 // maxToolName is the longest name of a tool in bytes: the log has it.

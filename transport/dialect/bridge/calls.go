@@ -108,10 +108,13 @@ func (c *call) attempt(ctx context.Context, f dialect.Form) (reply, error) {
 	}
 	var p transport.Posted
 	var err error
-	sent := true
-	if f.OnServer() {
-		p, sent, err = c.callTool(limited, f)
-	} else {
+	unsent := ""
+	switch {
+	case f.OnServer():
+		p, unsent, err = c.callTool(limited, f)
+	case f.Tool() != "" && c.lists(f.Tool()):
+		unsent = noTool // its schema does not fit, or it is not the only one for the method
+	default:
 		p, err = c.post(limited, f.URL(c.Endpoint), nil, f.Encode(c.message(f), c.asked.ID))
 	}
 	switch {
@@ -119,12 +122,11 @@ func (c *call) attempt(ctx context.Context, f dialect.Form) (reply, error) {
 		return reply{Reply: dialect.Acknowledgement(c.asked.ID, c.match.MatchID, nil), form: f}, nil
 	case err != nil:
 		return reply{}, err
-	case !sent:
-		const reason = "the agent has no MCP tool for this call"
-		failure := dialect.Failure{Present: true, Code: transport.CodeMethodNotFound, Text: reason}
+	case unsent != "":
+		failure := dialect.Failure{Present: true, Code: transport.CodeMethodNotFound, Text: unsent}
 		r := dialect.Reply{Verdict: dialect.Rejected, Status: dialect.StatusOK, Failure: failure}
 		r.Body = failure.Body(c.asked.ID)
-		return reply{Reply: r, form: f, unsent: true, excerpt: reason}, nil
+		return reply{Reply: r, form: f, unsent: true, excerpt: unsent}, nil
 	}
 	return c.read(f, p.Status, p.Body), nil
 }

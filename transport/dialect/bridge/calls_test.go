@@ -436,6 +436,35 @@ func TestRegistrationAtAManagerWithTools(t *testing.T) {
 	assert.Equal(t, membership{role: protocol.RolePlayer, leagueID: "l", agentID: "P01", thirdParty: true}, p.membership())
 }
 
+// A tool whose schema does not fit the message is called in no form, nor is one of several that fit the method: the
+// agent would understand another thing.
+func TestToolWithAnotherSchemaIsNotCalled(t *testing.T) {
+	for name, tt := range map[string]struct{ method, message, tools, want string }{
+		"a registration": {"register_player", `{"sender":"player:alice","player_meta":{"display_name":"Alice"}}`,
+			`{"name":"register_player","inputSchema":{"properties":{"display_name":{},"endpoint":{}},"required":["display_name","endpoint"]}}`,
+			"the MCP tool register_player takes display_name, endpoint, and requires display_name, endpoint, which the message of register_player does not have"},
+		"an invitation": {"handle_game_invitation", invitation,
+			`{"name":"handle_game_invitation","inputSchema":{"properties":{"match_id":{},"stake":{}},"required":["match_id","stake"]}}`, "requires stake, which"},
+		"a third-party name": {"choose_parity", choiceCall,
+			`{"name":"receive_parity_call","inputSchema":{"properties":{"match_id":{},"stake":{}},"required":["match_id","stake"]}}`, "requires stake, which"},
+		"a report": {"report_match_result", `{"match_id":"R1M1","result":{}}`,
+			`{"name":"report_match_result","inputSchema":{"properties":{"winner_id":{},"loser_id":{}}}}`, "requires another argument"},
+		"two for a method": {"choose_parity", choiceCall, `{"name":"receive_parity_call"},{"name":"parityChoose"}`, "Method not found"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			agent := &toolAgent{tools: tt.tools, answer: func(tool, _ string) string {
+				t.Errorf("the tool %s was called", tool)
+				return `{"structuredContent":{"status":"ACCEPTED","accept":true,"parity_choice":"even","player_id":"P01"}}`
+			}}
+			for range 2 {
+				_, answer := responseOf(t, p, agent.post, tt.method, tt.message)
+				assert.Contains(t, answer, tt.want)
+			}
+		})
+	}
+}
+
 // A notice without a tool is rejected without a request, and the log has the reason.
 func TestNoticeWithoutAToolIsRejected(t *testing.T) {
 	var log bytes.Buffer

@@ -28,6 +28,7 @@ type peer struct {
 
 	opening  chan struct{}       // holds a value while a call reads or changes server and noServer
 	server   *dialect.ToolServer // that it is; nil if that is not known
+	listed   []string            // the tools that it lists; guarded by Bridge.mu
 	noServer time.Time           // when it was none; zero for never
 	lastID   atomic.Int64        // of a request to the server
 }
@@ -298,7 +299,8 @@ const telling = 5
 // rank tells how informative a rejection is. An error with a text of its own is above a
 // failure in the likeliest form (HTTP 5xx, or a response that is no answer), an unknown
 // method or a result that does not answer the call, an HTTP status with a JSON body, any
-// other response, and a form that was not sent, in this order. HTTP 5xx counts as a failure
+// other response, and a form that was not sent, in this order. A tool for the call with another schema is as informative
+// as a failure in the likeliest form. HTTP 5xx counts as a failure
 // in the likeliest form of a start, because a referee may fail in the match that it has started.
 func (r *reply) rank() int {
 	f, succeeded := r.Failure, r.Status/100 == 2
@@ -306,6 +308,8 @@ func (r *reply) rank() int {
 	switch {
 	case r.Status == 0: // none
 		return 0
+	case r.unsent && f.Text != noTool: // a tool for the call with another schema
+		return telling
 	case r.unsent:
 		return 1
 	case says && f.Code == 0:

@@ -1,7 +1,9 @@
 package bridge
 
 import (
+	"cmp"
 	"context"
+	"slices"
 	"strconv"
 	"time"
 
@@ -12,10 +14,10 @@ import (
 	"evenodd/transport/dialect"
 )
 
-// callTool calls the method as a tool of the agent, an MCP server. Sent is false if the
-// agent is none, or has no tool for the method. If the session has expired, another one is
-// opened, once.
-func (c *call) callTool(ctx context.Context, f dialect.Form) (p transport.Posted, sent bool, err error) {
+// callTool calls the method as a tool of the agent, an MCP server. Unsent is why it does not: the
+// agent is none, or has no tool for the method, or the message does not fit its schema. If the session has expired,
+// another one is opened, once.
+func (c *call) callTool(ctx context.Context, f dialect.Form) (p transport.Posted, unsent string, err error) {
 	method := c.method.Name
 	if f.Announces {
 		method = protocol.NotifyRound.Name
@@ -27,17 +29,31 @@ func (c *call) callTool(ctx context.Context, f dialect.Form) (p transport.Posted
 	for {
 		expired := server
 		if server, p, err = c.toolServer(ctx, at, expired); err != nil || server == nil {
-			return p, p.Status != 0, err
+			if p.Status == 0 {
+				unsent = noTool
+			}
+			return p, unsent, err
 		}
-		params, fits := server.Call(method, c.message(f))
-		if !fits {
-			return transport.Posted{}, false, nil
+		params, misfit := server.Call(method, c.message(f))
+		if params == nil {
+			return transport.Posted{}, cmp.Or(misfit, noTool), nil
 		}
 		p, err = c.request(ctx, at, server, dialect.ToolsCall, params)
 		if err != nil || expired != nil || !server.Expired(p.Status) {
-			return p, true, err
+			return p, "", err
 		}
 	}
+}
+
+// noTool is why an agent is not called by a tool that it does not have.
+const noTool = "the agent has no MCP tool for this call"
+
+// lists tells whether the agent, an MCP server, lists a tool of this name. Such a tool is called as its schema says, by
+// callTool, and in no other form.
+func (c *call) lists(tool string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Contains(c.find(c.Endpoint).listed, tool)
 }
 
 // request sends a request to the agent's MCP server. No two requests of a session share an id,
@@ -113,6 +129,9 @@ func (c *call) openServer(ctx context.Context, at *peer) (server *dialect.ToolSe
 		}
 		params.SetText("cursor", next)
 	}
+	c.mu.Lock()
+	at.listed = dialect.NamesOf(tools)
+	c.mu.Unlock()
 	if !server.SetTools(tools) {
 		return nil, transport.Posted{}, nil
 	}
