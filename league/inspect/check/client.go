@@ -73,10 +73,12 @@ func (x *exam) exchange(ctx context.Context, q request) *reply {
 	if reason := x.givenUp(); reason != "" || x.life.Err() != nil {
 		return notSent(q, cmp.Or(reason, outOfTime))
 	}
-	r, patience := newReply(q), x.limitOf(q.method)
+	r, patience, started := newReply(q), x.limitOf(q.method), time.Now()
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
-	started := time.Now()
+	if end, ok := ctx.Deadline(); ok { // a search has less time for each form
+		patience = end.Sub(started)
+	}
 	err := x.roundTrip(ctx, r, q)
 	r.at, r.took = time.Now(), time.Since(started)
 	r.TookMS = r.took.Milliseconds()
@@ -84,7 +86,8 @@ func (x *exam) exchange(ctx context.Context, q request) *reply {
 	case err != nil && x.life.Err() != nil: // the agent had not its whole time
 		r.unasked, r.Error = true, outOfTime
 	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, context.Canceled):
-		r.Error = fmt.Sprintf("no answer within %s", patience)
+		r.Error = unanswered(patience)
+		r.hurried = patience < x.timeOf(q.method)-margin
 	case r.Status == 0 && (errors.Is(err, io.EOF) || errors.Is(err, transport.ErrConnectionReset)):
 		r.Error = protocol.ClosedUnanswered
 	case err != nil:
@@ -119,6 +122,14 @@ func (x *exam) roundTrip(ctx context.Context, r *reply, q request) error {
 	return err
 }
 
+// unanswered says that there was no answer in the time that the kit really waited.
+func unanswered(waited time.Duration) string {
+	return fmt.Sprintf("no answer within %s", waited.Round(10*time.Millisecond))
+}
+
+// margin is the part of a time that does not count, because the kit and the dialect need it.
+const margin = 600 * time.Millisecond
+
 const outOfTime = "the time of the examination was over"
 
 // nextID returns an id that no call had before.
@@ -130,13 +141,21 @@ func (x *exam) nextID() jsontext.Value {
 // (docs/protocol.md#timeouts-and-retries).
 const otherLimit = 10 * time.Second
 
-// limitOf is the time that the protocol gives an agent to answer a method; a second if it has not
-// answered the method before in its time.
+// timeOf is the time that the protocol gives an agent to answer a method.
+func (x *exam) timeOf(method string) time.Duration {
+	return cmp.Or(methodOf(method).Timeout, otherLimit)
+}
+
+// limitOf is the time for which the kit waits for the answer to a method: timeOf, or a second if the agent has not
+// answered the method before in its time. A referee that conducts matches before it answers has longer.
 func (x *exam) limitOf(method string) time.Duration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	limit := cmp.Or(methodOf(method).Timeout, otherLimit)
-	if x.hung[method] {
+	limit := x.timeOf(method)
+	switch {
+	case method == protocol.StartMatch.Name:
+		return max(limit, x.startLimit)
+	case x.hung[method]:
 		return min(limit, time.Second)
 	}
 	return limit
@@ -146,7 +165,7 @@ func (x *exam) limitOf(method string) time.Duration {
 func (x *exam) timed(r *reply) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	if r.timedOut() && !x.concurrent.Load() {
+	if r.timedOut() && !r.hurried && !x.concurrent.Load() {
 		x.hung[r.method] = true
 	} else if r.Error == "" {
 		x.times[r.method] = append(x.times[r.method], r.took)
@@ -160,28 +179,51 @@ func (x *exam) timed(r *reply) {
 func (a *fakeAgent) ask(message object) *reply {
 	x := a.exam
 	q := x.request(message)
-	ctx, cancel := context.WithTimeout(x.life, x.limitOf(q.method))
+	r, again := a.askOnce(q)
+	for n := 1; again && n < maxSearches && x.life.Err() == nil; n++ {
+		r, again = a.askOnce(q)
+	}
+	if again && r.timedOut() { // its requests together needed more than the time of the call
+		r.Error, r.hurried = unanswered(x.limitOf(q.method)), false
+	}
+	return x.inspect(r)
+}
+
+// maxSearches is the number of calls in which the kit searches for the form that an agent understands, as many
+// as a referee makes: an agent that is slow to answer a form needs several.
+const maxSearches = 4
+
+// askOnce is ask in the time of one call. Again tells that the dialect had not the time for all forms.
+func (a *fakeAgent) askOnce(q request) (r *reply, again bool) {
+	x, limit, started := a.exam, a.exam.limitOf(q.method), time.Now()
+	ctx, cancel := context.WithTimeout(x.life, limit)
 	defer cancel()
 	var attempts []*reply
 	answer, err := a.dialect.Call(ctx, &transport.Request{Endpoint: q.url, Method: q.method}, q.body,
 		func(ctx context.Context, url string, header map[string]string, body []byte) (transport.Posted, error) {
 			r := x.post(ctx, request{q.method, q.asked, url, header, body})
 			attempts = append(attempts, r)
-			if r.Error != "" {
+			switch {
+			case r.timedOut(): // the dialect gives the form more time in the next call
+				return transport.Posted{Status: r.Status}, fmt.Errorf("%s: %w", r.Error, context.DeadlineExceeded)
+			case r.Error != "":
 				return transport.Posted{Status: r.Status}, errors.New(r.Error)
 			}
 			return transport.Posted{Status: r.Status, Session: r.header.Get("Mcp-Session-Id"), Body: r.response}, nil
 		})
 	if len(attempts) == 0 { // the dialect had no time to call
-		return notSent(q, outOfTime)
+		return notSent(q, outOfTime), false
 	}
-	r := attempts[len(attempts)-1]
+	r = attempts[len(attempts)-1]
 	object := objectOf(answer.Body)
 	switch {
 	case err != nil:
+		return r, r.hurried && len(attempts) > 1
 	case r.translate(answer.Status, object):
 		x.recordForm(r, len(attempts) > 1)
+		return r, false
 	default:
+		again = len(attempts) > 1 && time.Since(started) >= limit/2 && q.method != protocol.StartMatch.Name
 		for _, attempt := range attempts {
 			if bytes.Equal(attempt.response, answer.Arrived) {
 				r = attempt
@@ -191,7 +233,7 @@ func (a *fakeAgent) ask(message object) *reply {
 			r.fault, r.result = f, nil
 		}
 	}
-	return x.inspect(r)
+	return r, again
 }
 
 // recordForm records the form of a call that the agent has understood, and of the reply. Searched tells that
@@ -203,9 +245,19 @@ func (x *exam) recordForm(r *reply, searched bool) {
 	if form, sent := formOf(objectOf(r.request)); searched || form != r.method {
 		r.form = form + when(form == r.method, "%s", otherMembers(sent, r.asked))
 	}
+	if r.method == protocol.StartMatch.Name { // a referee may acknowledge what it does not know: see recordStart
+		return
+	}
+	x.recordUnderstood(r)
+}
+
+// recordUnderstood records the form in which the agent has understood a call, and that of its reply.
+func (x *exam) recordUnderstood(r *reply) {
 	x.record("understood call", &fact{reply: r, defect: "It understands calls only in another form than the specification's: " + r.form + ".",
 		problem: when(r.form != "", "it understands %s only as: %s", r.method, r.form)})
-	x.record("form of reply", &fact{reply: r, problem: replyForm(r), defect: when(r.bare, wrappingDefect)})
+	if r.Error == "" {
+		x.record("form of reply", &fact{reply: r, problem: replyForm(r), defect: when(r.bare, wrappingDefect)})
+	}
 }
 
 // otherMembers names what an agent understood in a message and did not in the message as it was asked.

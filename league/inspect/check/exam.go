@@ -208,14 +208,16 @@ type exam struct {
 	conducting sync.WaitGroup     // of the matches that a referee of the kit conducts
 
 	mu       sync.Mutex
-	calls    []*call                    // of the agent, in the order in which they arrived
-	size     int                        // bytes of the calls
-	changed  chan struct{}              // closed, and replaced, at every event
-	findings map[string]*Finding        // by the id of the requirement
-	silent   int                        // calls in a row without an answer
-	gaveUp   string                     // why no further calls are made; "" while they are
-	hung     map[string]bool            // methods that the agent has not answered in time
-	times    map[string][]time.Duration // of answers, by method
+	calls    []*call             // of the agent, in the order in which they arrived
+	size     int                 // bytes of the calls
+	changed  chan struct{}       // closed, and replaced, at every event
+	findings map[string]*Finding // by the id of the requirement
+	silent   int                 // calls in a row without an answer
+	gaveUp   string              // why no further calls are made; "" while they are
+	hung     map[string]bool     // methods that the agent has not answered in time
+	// startLimit is the time for the answer to the start of a match, if it is longer than that of the protocol.
+	startLimit time.Duration
+	times      map[string][]time.Duration // of answers, by method
 
 	absent string // why the agent takes no part in the league; "" if it does
 }
@@ -244,6 +246,8 @@ func (x *exam) countSilence(r *reply) {
 	defer x.mu.Unlock()
 	switch {
 	case r.unasked || x.concurrent.Load():
+		return
+	case r.timedOut() && r.method == protocol.StartMatch.Name: // some referees answer when the match is over
 		return
 	case r.Error == "":
 		x.silent = 0

@@ -23,6 +23,7 @@ type managerExam struct {
 	referees   []*member
 	applicants int
 	league     string
+	stopped    string // why the rest of the league is unknown; "" if it is not
 
 	playing  atomic.Int64  // matches in progress
 	complete chan struct{} // closed after the last registration: a match may come before the answer to it
@@ -37,6 +38,10 @@ type member struct {
 	membership
 	id, token    string
 	registration object // the message; nil if it must not be repeated
+	// elsewhere tells that the manager took a registration whose endpoint is not that of the kit's agent: messages to
+	// this member may not arrive.
+	elsewhere bool
+	late      bool // it registered after the start: it may be in the table, or not
 }
 
 // scenarios send requests that the manager must refuse before the last registration, which
@@ -142,6 +147,11 @@ func (x *managerExam) awaitPings() {
 // members returns the players and the referees.
 func (x *managerExam) members() []*member { return slices.Concat(x.players, x.referees) }
 
+// present are the players that get the messages of the whole league.
+func (x *managerExam) present() []*member {
+	return protocol.Select(x.players, func(p *member) bool { return !p.elsewhere && !p.late })
+}
+
 // announced tells whether the manager has sent a message of a league that has begun.
 func (x *managerExam) announced() bool {
 	return len(x.of(protocol.TypeRoundAnnouncement))+len(x.of(protocol.TypeMatchAssignment)) > 0
@@ -160,7 +170,7 @@ func (x *managerExam) startWithoutRight() {
 }
 
 // maxStill is the time without a message after which the kit leaves the league.
-const maxStill = 15 * time.Second
+const maxStill = 30 * time.Second
 
 // follow waits for the league to end.
 func (x *managerExam) follow() {
@@ -169,11 +179,14 @@ func (x *managerExam) follow() {
 		seen := calls()
 		moving = x.await(maxStill, func() bool { return x.over() || calls() > seen })
 	}
+	if !x.over() && x.life.Err() == nil {
+		x.stopped = fmt.Sprintf("the league stopped: no message came within %s", maxStill)
+	}
 }
 
 // over tells whether all players know that the league is over.
 func (x *managerExam) over() bool {
-	return !slices.ContainsFunc(x.players, func(p *member) bool {
+	return !slices.ContainsFunc(x.present(), func(p *member) bool {
 		return !slices.ContainsFunc(p.received(protocol.TypeLeagueCompleted), func(c *call) bool { return c.answered })
 	})
 }

@@ -43,8 +43,20 @@ func (x *managerExam) standings(round int) map[string]members {
 // standingsProblem returns what is wrong with the standings after a round.
 func (x *managerExam) standingsProblem(rows []members, round int) string {
 	counted := x.standings(round)
-	if len(rows) != len(counted) {
-		return fmt.Sprintf("the standings have %d rows, and the league %d players", len(rows), len(counted))
+	if x.unsure(round) {
+		return undecided
+	}
+	listed := func(id string) bool {
+		return slices.ContainsFunc(rows, func(m members) bool { return m.text("player_id") == id })
+	}
+	players := len(counted)
+	for _, p := range x.players {
+		if p.late && !listed(p.id) {
+			players--
+		}
+	}
+	if len(rows) != players {
+		return fmt.Sprintf("the standings have %d rows, and the league %d players", len(rows), players)
 	}
 	for _, m := range rows {
 		id := m.text("player_id")
@@ -59,6 +71,13 @@ func (x *managerExam) standingsProblem(rows []members, round int) string {
 		}
 	}
 	return ""
+}
+
+// unsure tells whether a report up to this round got no answer: the manager may have counted it, or not.
+func (x *managerExam) unsure(round int) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.ContainsFunc(x.matches, func(m *assignedMatch) bool { return m.unanswered && m.round <= round })
 }
 
 // orderProblem returns why rows are not in order.
@@ -86,11 +105,16 @@ func (x *managerExam) recordLeague() {
 	assigned := protocol.Each(x.matches, func(m *assignedMatch) string { return m.id })
 	x.mu.Unlock()
 	announced := map[int][]members{} // the matches of each round, as the first player was told
-	for _, c := range x.players[0].received(protocol.TypeRoundAnnouncement) {
+	told := x.present()
+	if len(told) == 0 {
+		x.miss("the manager has taken no player with an endpoint of the examination", "announced")
+		return
+	}
+	for _, c := range told[0].received(protocol.TypeRoundAnnouncement) {
 		x.recordCall(c)
 		announced[roundOf(c)] = rowsOf(c.params["matches"])
 	}
-	x.show("announced", nil, when(len(announced) == 0, "%s was not told of any round", x.players[0].id))
+	x.show("announced", nil, when(len(announced) == 0, "%s was not told of any round", told[0].id))
 	x.show("schedule", nil, x.scheduleProblem(announced))
 	for _, round := range slices.Sorted(maps.Keys(announced)) {
 		for _, m := range announced[round] {
@@ -100,7 +124,7 @@ func (x *managerExam) recordLeague() {
 		}
 	}
 	rounds := len(announced)
-	for _, p := range x.players {
+	for _, p := range told {
 		x.recordTold("announced", p, protocol.TypeRoundAnnouncement, rounds, nil)
 		x.recordTold("ends of rounds", p, protocol.TypeRoundCompleted, rounds, nil)
 		x.recordStandings(x.recordTold("standings updates", p, protocol.TypeStandingsUpdate, rounds, nil))
@@ -175,9 +199,21 @@ func (x *managerExam) scheduleProblem(announced map[int][]members) string {
 			met[[2]string{b, a}]++
 		}
 	}
-	usual := met[[2]string{x.players[0].id, x.players[1].id}]
-	for i, p := range x.players {
-		for _, q := range x.players[:i] {
+	if x.stopped != "" {
+		return skipped(x.stopped)
+	}
+	var players []*member // but those that the league may leave out
+	for _, p := range x.players {
+		if !p.late {
+			players = append(players, p)
+		}
+	}
+	if len(players) < 2 {
+		return undecided
+	}
+	usual := met[[2]string{players[0].id, players[1].id}]
+	for i, p := range players {
+		for _, q := range players[:i] {
 			if n := met[[2]string{p.id, q.id}]; n == 0 || n != usual {
 				return fmt.Sprintf("%s and %s meet %d times, and others %d times", q.id, p.id, n, usual)
 			}

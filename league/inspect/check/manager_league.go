@@ -22,9 +22,10 @@ type assignedMatch struct {
 	referee   *member
 	first     bool // of the league: the kit sends wrong reports of it
 
-	status   string
-	verdict  rules.Verdict
-	accepted bool // the report was accepted
+	status     string
+	verdict    rules.Verdict
+	accepted   bool // the report was accepted
+	unanswered bool // the manager may have accepted it
 }
 
 // assigned takes a match and answers at once. A goroutine conducts the match.
@@ -50,6 +51,8 @@ func (x *managerExam) playerProblem(id, endpoint string) string {
 		return "a player is missing"
 	case p == nil || p.role == Referee:
 		return quoted(id) + " is no player of the league"
+	case p.elsewhere: // the endpoint that the kit has invented is no endpoint of an agent
+		return ""
 	case endpoint == "":
 		return "the endpoint of " + id + " is missing"
 	case !sameEndpoint(endpoint, p.url):
@@ -153,6 +156,9 @@ func (x *managerExam) conduct(m *assignedMatch) {
 	problem := declined(r)
 	x.show("report", r, problem)
 	if problem != "" {
+		x.mu.Lock()
+		m.unanswered = r.Error != ""
+		x.mu.Unlock()
 		return
 	}
 	x.mu.Lock()

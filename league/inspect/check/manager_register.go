@@ -158,7 +158,8 @@ func (x *managerExam) applyWrongly() {
 			f.reply = as.send(b.in(q, meta))
 			x.record(b.fact, f)
 			if admission(f.reply, as.membership) == "" {
-				x.adopt(f.reply, as.membership, x.spare)
+				endpoint, _ := meta["contact_endpoint"].(string)
+				x.adopt(f.reply, as.membership, x.spare).elsewhere = endpoint != x.spare.url
 				x.openSpare()
 			}
 		}
@@ -174,4 +175,7 @@ func (x *managerExam) registerLate() {
 		f.code = protocol.ErrLeagueFull
 	}
 	x.record("begin/late registration", f)
+	if admission(r, as) == "" {
+		x.adopt(r, as, x.spare).late = true
+	}
 }

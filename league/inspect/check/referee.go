@@ -1,10 +1,8 @@
 package check
 
 import (
-	"cmp"
 	"fmt"
 	"net"
-	"net/http"
 	"slices"
 	"strconv"
 	"sync"
@@ -88,8 +86,8 @@ func (x *refereeExam) finish() {
 // The most that a referee may cost that takes matches, and conducts none.
 const (
 	maxStarts    = 20
-	maxStarting  = 30 * time.Second
-	untilInvited = 3 * time.Second
+	maxStarting  = time.Minute
+	untilInvited = 6 * time.Second
 	untilStarted = 5 * time.Second // for the answer to a start after the invitations
 )
 
@@ -106,7 +104,7 @@ func (x *refereeExam) hand(m *refereedMatch) {
 		m.started.Store(r)
 		x.wake()
 	})
-	x.await(otherLimit, func() bool { return m.start() != nil || m.invited() })
+	x.await(x.limitOf(protocol.StartMatch.Name), func() bool { return m.start() != nil || m.invited() })
 }
 
 // begin starts the first match, and learns in which form the referee takes matches. A
@@ -114,20 +112,35 @@ func (x *refereeExam) hand(m *refereedMatch) {
 // why it conducts none; "" if it does, or if the time was over.
 func (x *refereeExam) begin(m *refereedMatch) (problem string) {
 	var shown *reply
+	var taken time.Time // when the referee took the match first; zero for never
+	conducted := func(most time.Duration) bool {
+		return x.await(most, func() bool { return m.invited() || m.refusal() != "" }) && m.invited()
+	}
 	for end := time.Now().Add(maxStarting); m.attempt <= maxStarts && time.Now().Before(end); m.attempt++ {
 		x.hand(m)
-		if x.await(untilInvited, func() bool { return m.invited() || m.refusal() != "" }) && m.invited() {
+		if conducted(untilInvited) {
 			x.understood.Store(true)
 			x.show("conducted", nil)
 			return ""
 		}
 		refusal := m.refusal()
-		if problem == "" {
-			problem, shown = cmp.Or(refusal, "it took the match, and invited nobody within "+untilInvited.String()), m.start()
+		if shown == nil {
+			problem, shown = refusal, m.start()
+		}
+		if refusal == "" && taken.IsZero() {
+			taken = time.Now().Add(-untilInvited)
 		}
 		if refusal != "" || x.life.Err() != nil { // no form was understood
 			break
 		}
+	}
+	if !taken.IsZero() { // it may be slow to begin
+		if x.await(otherLimit, m.invited) {
+			x.understood.Store(true)
+			x.show("conducted", nil)
+			return ""
+		}
+		problem = fmt.Sprintf("it took the match, and invited nobody within %s", time.Since(taken).Round(time.Second))
 	}
 	if m.cut = x.life.Err() != nil || x.givenUp() != ""; m.cut {
 		return ""
@@ -177,13 +190,10 @@ const maxUnreported = 2
 
 // awaitEnd waits for a match to be over: reported, and both players told.
 func (x *refereeExam) awaitEnd(m *refereedMatch) {
-	limit := m.limit
 	if x.unreported.Load() >= maxUnreported {
-		limit = min(limit, time.Second)
+		m.limit, m.hurried = min(m.limit, time.Second), true
 	}
-	m.over = x.await(limit, func() bool {
-		return slices.ContainsFunc(m.reports(), func(c *call) bool { return c.Status == http.StatusOK })
-	})
+	m.over = x.await(m.limit, m.reported)
 	m.cut = !m.over && x.life.Err() != nil
 	if !m.over {
 		x.unfinished.Store(true)
@@ -213,13 +223,19 @@ func (x *refereeExam) playAll(matches []*refereedMatch) (gaveUp string) {
 	capacity, _ := objectOf(own.params[x.as.meta]).integer("max_concurrent_matches")
 	atOnce := min(max(capacity, 1), 4)
 	unnamed := func(report *call) bool { return report.sent.text("match_id") == "" } // the players tell its match
-	if first.start() == nil || slices.ContainsFunc(first.reports(), unnamed) {
+	if first.inHandler() {
+		x.mu.Lock()
+		x.startLimit = longMatch // it may be in the middle of another match
+		x.mu.Unlock()
+	}
+	if first.inHandler() || slices.ContainsFunc(first.reports(), unnamed) {
 		atOnce = 1 // a referee that answers when the match is over may serve one call at a time
 	}
 	slots := make(chan struct{}, atOnce)
 	first.handing.Wait()
 	if r := first.start(); r != nil {
 		x.form = r.form
+		x.recordStart(r)
 	}
 	var playing sync.WaitGroup
 	for _, m := range matches[1:] {
@@ -229,12 +245,24 @@ func (x *refereeExam) playAll(matches []*refereedMatch) (gaveUp string) {
 			if x.hand(m); m.refusal() == "" {
 				x.awaitEnd(m)
 			}
-			m.handing.Wait()
+			m.handing.Wait() // a referee that conducts the match before it answers has the time of both
+			if m.over = m.over || m.reported(); m.over {
+				x.unreported.Store(0)
+			}
 			m.cut = m.cut || m.start() != nil && m.start().unasked
 		})
 	}
 	playing.Wait()
 	return ""
+}
+
+// recordStart records the form in which the referee has taken its first match. The announcement of a round with the
+// referee's id is a form of the specification, too.
+func (x *refereeExam) recordStart(r *reply) {
+	if form, _ := formOf(objectOf(r.request)); form == protocol.NotifyRound.Name {
+		r.form = ""
+	}
+	x.recordUnderstood(r)
 }
 
 // startAgain sends the start of a match once more.

@@ -46,7 +46,7 @@ func (x *refereeExam) recordMatch(m *refereedMatch) {
 		f.defect, f.reply = "It does not report every match: no report came of "+m.name+".", start
 	}
 	x.record(m.name+"/result", f)
-	if !m.over && m.slow() {
+	if !m.over && (m.slow() || m.hurried) {
 		return
 	}
 	x.record("reported", f)
@@ -92,25 +92,29 @@ type ending struct {
 }
 
 // ending returns the first GAME_OVER of a player; nil for none.
-func (p *fakePlayer) ending() *ending {
-	first := firstCall(p.received(protocol.TypeGameOver))
-	if first == nil {
-		return nil
-	}
-	e := &ending{result: objectOf(first.params["game_result"])}
-	e.status = e.result.text("status")
-	e.winner = e.result.text("winner_player_id")
-	e.number, _ = e.result.integer("drawn_number")
-	return e
+func (p *fakePlayer) ending() *ending { return append(p.endings(), nil)[0] }
+
+// endings returns all GAME_OVER of a player, in order.
+func (p *fakePlayer) endings() []*ending {
+	return protocol.Each(p.received(protocol.TypeGameOver), func(c *call) *ending {
+		e := &ending{result: objectOf(c.params["game_result"])}
+		e.status = e.result.text("status")
+		e.winner = e.result.text("winner_player_id")
+		e.number, _ = e.result.integer("drawn_number")
+		return e
+	})
 }
 
 // The tests below, up to inTurn, are conditions of others: they return undecided if a fact
 // shows nothing about the requirement.
 
-// mayAsk wants a match in which the player is to choose. If players move in turn, the match
-// ends with the first that fails. A referee may require the envelope.
-func (x *refereeExam) mayAsk(f *fact) string {
-	ended := !x.simultaneous() && f.player.side != rules.SideA && f.of.loses && f.of.by == rules.SideA
+// mayInvite wants a match that does not end with the invitation of the other player.
+func mayInvite(f *fact) string { return when(f.of.unplayed() && f.player.side != f.of.by, undecided) }
+
+// mayAsk wants a match in which the player is to choose. A match may end with the first player that fails. A referee may
+// require the envelope.
+func mayAsk(f *fact) string {
+	ended := f.of.loses && f.player.side != f.of.by
 	return when(f.of.unplayed() || ended || f.of.name == noEnvelope, undecided)
 }
 
@@ -166,13 +170,20 @@ func (x *refereeExam) rightResult(f *fact) string {
 			status, winner, draw, quoted(e.status), valueOf(e.result, "winner_player_id")))
 }
 
-// toldWinner compares a report with the results that the players were told.
+// toldWinner compares a report with the results that the players were told. A referee that conducts a match
+// several times, because it was started several times, tells and reports several results.
 func toldWinner(f *fact) string {
 	result := f.reported()
 	for _, p := range f.of.players {
-		if e := p.ending(); e != nil && e.winner != winnerOf(result) {
+		told := p.endings()
+		isReported := func(e *ending) bool { return e.winner == winnerOf(result) }
+		switch {
+		case len(told) == 0, slices.ContainsFunc(told, isReported):
+		case len(told) < len(p.received(protocol.TypeGameInvitation)):
+			return undecided
+		default:
 			return fmt.Sprintf("winner is %s, and %s was told %s", valueOf(result, "winner"), p.name,
-				valueOf(e.result, "winner_player_id"))
+				valueOf(told[0].result, "winner_player_id"))
 		}
 	}
 	return ""
@@ -236,6 +247,9 @@ func winnerOf(result members) string {
 // unreported returns that a match was not reported.
 func unreported(f *fact) string {
 	m := f.of
+	if !m.over && m.hurried {
+		return skipped(m.name + ": the referee has not reported earlier matches, and so had not the whole time for this one")
+	}
 	if !m.over && m.slow() {
 		return skipped(m.name +
 			": it gives a player the protocol's 30 s for each question, for which this examination does not wait")

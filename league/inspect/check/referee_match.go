@@ -25,11 +25,12 @@ type refereedMatch struct {
 	round   int
 	attempt int
 	players [2]*fakePlayer
-	limit   time.Duration
-	again   *reply      // to the same start once more; nil for none
-	hungUp  atomic.Bool // the manager has closed the connection of a report
-	over    bool        // the manager has the report
-	cut     bool        // the time of the examination ended in it
+	limit   time.Duration // for its report
+	hurried bool          // the limit is shorter than that of other matches
+	again   *reply        // to the same start once more; nil for none
+	hungUp  atomic.Bool   // the manager has closed the connection of a report
+	over    bool          // the manager has the report
+	cut     bool          // the time of the examination ended in it
 
 	handing sync.WaitGroup        // of the calls that hand the match over
 	started atomic.Pointer[reply] // nil while there is no answer to the start
@@ -80,6 +81,17 @@ func (m *refereedMatch) reports() []*call {
 	return m.exam.received(func(c *call) bool {
 		return c.kind == protocol.TypeMatchResultReport && c.match() == m.id
 	})
+}
+
+// reported tells whether the manager has taken a report of the match.
+func (m *refereedMatch) reported() bool {
+	return slices.ContainsFunc(m.reports(), func(c *call) bool { return c.Status == http.StatusOK })
+}
+
+// inHandler tells whether the referee answers the start of a match when the match is over, or not at all.
+func (m *refereedMatch) inHandler() bool {
+	start, report := m.start(), firstCall(m.reports())
+	return start == nil || start.timedOut() || report != nil && report.answered && start.at.After(report.at)
 }
 
 // slow tells whether a match goes on because the referee gives players the protocol's own

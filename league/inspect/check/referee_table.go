@@ -28,12 +28,12 @@ func (x *refereeExam) questionRules() []rule {
 			on(wellPlayed+"/again"), given("R-INV-01")),
 
 		must("R-INV-01", "GAME_INVITATION, 003 §3.2.1", "It invites both players by GAME_INVITATION.",
-			on("player", isCalled(protocol.TypeGameInvitation, "invited"))),
+			on("player", mayInvite, isCalled(protocol.TypeGameInvitation, "invited"))),
 		form("R-INV-02", "GAME_INVITATION, 003 §4.4.1", protocol.TypeGameInvitation),
 
 		must("R-CHO-01", "CHOOSE_PARITY_CALL, 003 §3.2.3",
 			"It asks both players for a choice: by CHOOSE_PARITY_CALL, in other games by GAME_MOVE_CALL.",
-			on("player", x.mayAsk, isCalled(x.asking().Request, "asked for a choice"))),
+			on("player", mayAsk, isCalled(x.asking().Request, "asked for a choice"))),
 		form("R-CHO-02", "CHOOSE_PARITY_CALL, 003 §4.5.1", protocol.TypeChooseParityCall, "context.opponent_id",
 			"context.round_id", "context.your_standings"),
 		must("R-CHO-03", "CHOOSE_PARITY_CALL, 003 §3.1.1",

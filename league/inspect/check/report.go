@@ -68,6 +68,7 @@ type Exchange struct {
 	request, response []byte    // the bodies as they were, until they are shown
 	at                time.Time // when the message of the agent came
 	unasked           bool      // it was never sent, or had not its time: that is no failure
+	hurried           bool      // nor is this: the kit waited for a shorter time than the protocol gives
 	defect            string    // what is wrong with the answer as a whole; "" for nothing
 }
 

@@ -261,9 +261,9 @@ func (x *exam) find(id string, f *fact, decide test) {
 	}
 	for _, e := range f.evidence() {
 		switch {
-		case e.unasked && finding.Verdict == Fail: // a call that was not made is no failure
+		case (e.unasked || e.hurried) && finding.Verdict == Fail: // a call that was not made is no failure
 			if before == nil {
-				x.findings[id] = &Finding{Verdict: Skipped, Detail: x.hideTokens(e.Error), CutOff: true}
+				x.findings[id] = &Finding{Verdict: Skipped, Detail: x.hideTokens(e.Error), CutOff: e.unasked}
 			}
 			return
 		case finding.Verdict != Pass:

@@ -46,6 +46,9 @@ func (x *exam) inspect(r *reply) *reply {
 		name = "integer id"
 	}
 	got := r.object["id"]
+	if isNull := got != nil && got.Kind() == 'n'; isNull && (r.hasCode(codeInvalidRequest) || r.hasCode(codeParse)) {
+		return r // JSON-RPC demands null where the id of a request cannot be found
+	}
 	x.record(name, &fact{reply: r, defect: cmp.Or(defect, idDefect),
 		problem: cmp.Or(when(got == nil, "the id of the request, %s, is missing in the answer", id),
 			when(!sameJSON(got, id), "the id is %s, not %s", valueOf(r.object, "id"), id))})
