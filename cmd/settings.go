@@ -35,6 +35,9 @@ type dataFolder struct {
 	loader   *config.Loader
 	settings *config.Settings
 	given    map[string]bool // the flags that the user has set, not a file of the data folder
+
+	sources  map[string]string // of the flags
+	shadowed map[string]string // values of files of the data folder, by flags that the user has set
 }
 
 // resolve sets the flags of a command from the environment, the settings file and
@@ -60,7 +63,17 @@ func (d *dataFolder) resolve(settings *config.Settings, command string, flags *p
 	if l.err != nil {
 		return nil, l.err
 	}
-	return settings.Apply(command, flags, l.all...)
+	all, err := settings.Apply(command, flags, l.all...)
+	d.sources, d.shadowed = map[string]string{}, map[string]string{}
+	for _, s := range all {
+		d.sources[s.Name] = s.Source
+		for _, layer := range slices.Backward(l.all) {
+			if value, there := layer.Values[s.Name]; there && d.given[s.Name] {
+				d.shadowed[s.Name] = value
+			}
+		}
+	}
+	return all, err
 }
 
 // shares returns how many matches at once each of n referees may conduct if all together conduct one for each

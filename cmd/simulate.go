@@ -25,7 +25,10 @@ type simulateOptions struct {
 	simulation.Options
 	leagueSettings
 	resume bool
-	given  func(flag string) bool // tells whether the user has set a flag
+	given  func(flag string) bool // tells whether the user, or a file, has set a flag
+	// the origins of the flags, and the values of files that the user has replaced
+	sources, shadowed map[string]string
+
 	output string
 	list   string
 	quiet  bool
@@ -73,7 +76,7 @@ technical loss (docs/checking-an-agent.md).
 			"Store the league, and show it in a browser", "evenodd simulate --data ./my-league --serve localhost:8080 --pace 1s",
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.given = c.Flags().Changed
+			o.given, o.sources, o.shadowed = c.Flags().Changed, data.sources, data.shadowed
 			o.meet.given = o.given("listen")
 			if err := o.enter(); err != nil {
 				return err
@@ -221,14 +224,19 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 	if err := o.invite(); err != nil {
 		return err
 	}
+	players := o.Players
+	if o.resume && !o.given("players") {
+		o.Players = 0 // the journal has it
+	}
 	if _, err := o.leagueSettings.complete(files, &o.Rules); err != nil {
 		return err
 	}
+	o.Players = players
 	o.limitConcurrency(runtime.GOMAXPROCS(0))
 	o.StopWithin = stopPatience
 	given := o.Options
 	if o.resume {
-		given.GameType = "" // the journal has it
+		given.GameType, given.Tournament = "", nil // the journal has them
 	}
 	return asUsage(given.Validate())
 }
@@ -251,8 +259,9 @@ func (o *simulateOptions) interrupted() error {
 		if o.entrants != "" {
 			entrants = " --entrants " + o.entrants
 		}
-		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s%s "+
-			"--resume", state.Recorded, atMost(state.AtMost()), state.TotalMatches(), o.data, o.LeagueID, entrants)
+		return interrupted("%d of %s%d matches were recorded. Resume with: evenodd simulate --data %s --league-id %s%s%s "+
+			"--resume", state.Recorded, atMost(state.AtMost()), state.TotalMatches(), o.data, o.LeagueID, entrants,
+			o.toResume(state.Created))
 	}
 	return interrupted("Run it again with --seed %d for the same league.", o.Seed)
 }
@@ -306,6 +315,11 @@ func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
 		return nil, err
 	}
 	exists := stored.State.Created != nil
+	if exists && o.resume {
+		if err := o.contradictions(stored.State.Created); err != nil {
+			return nil, errors.Join(err, stored.Close())
+		}
+	}
 	if exists == o.resume {
 		return stored, nil
 	}
