@@ -124,11 +124,41 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	return ack, nil
 }
 
+// forfeited processes the GAME_OVER of a match that the opponent forfeits. No referee conducts such a match: the manager
+// sends it. It is idempotent: mostly the announcement has said so.
+func (p *Player) forfeited(bearer string, q *protocol.GameOver) (*protocol.Ack, error) {
+	if err := p.CheckCredential(bearer); err != nil {
+		return nil, err
+	}
+	if q.GameResult.Status != league.StatusTechnicalLoss {
+		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "the manager sends only the results of forfeited matches, with "+
+			"status TECHNICAL_LOSS")
+	}
+	id, seen := p.ID(), Seen(p.ID(), q.MatchID, 0, q.GameResult)
+	if _, plays := q.GameResult.Choices.Get(id); !plays {
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "%s does not play match %s", id, q.MatchID)
+	}
+	p.mu.Lock()
+	added := p.add(&seen)
+	delete(p.current, q.MatchID) // the referee of an earlier attempt has given it up
+	p.idle()
+	p.mu.Unlock()
+	p.options.Log.Info().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).Str("result", seen.Result).
+		Str("reason", q.GameResult.Reason).Str("event_type", "MATCH_FORFEITED").Msg("the match is forfeited")
+	if added {
+		p.trySave(afterMatch)
+	}
+	return p.ack(q.MatchID, 0), nil
+}
+
 // gameOver processes GAME_OVER. It is idempotent.
-func (p *Player) gameOver(ctx context.Context, _ string, q *protocol.GameOver) (*protocol.Ack, error) {
+func (p *Player) gameOver(ctx context.Context, bearer string, q *protocol.GameOver) (*protocol.Ack, error) {
 	member, err := p.member(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if q.Sender == protocol.ManagerSender && member.Strict() {
+		return p.forfeited(bearer, q)
 	}
 	id := member.AgentID
 	p.mu.Lock()

@@ -69,7 +69,7 @@ func (b *broadcast[Q]) deliver(a *agent, full bool) {
 	defer b.arrived.arrive()
 	message := cmp.Or(b.special[a], b.message)
 	if left := time.Until(b.end); left > 0 && !full {
-		_ = send(b.ctx, b.m, b.method, a, message, left)
+		_ = send(b.ctx, b.m, b.method, a, message, min(left, b.method.Timeout))
 		return
 	}
 	if _, ok := b.m.unheard.Take(b.m.clock.Now()); ok {

@@ -89,7 +89,9 @@ func (m *Manager) playRematch(stop, work context.Context) error {
 	if err != nil || x == nil {
 		return err
 	}
-	m.announce(work, []*agent{x.a, x.b}, []*match{x}).wait()
+	announcement := m.announce(work, []*agent{x.a, x.b}, []*match{x})
+	m.tellForfeits(work, x)
+	announcement.wait()
 	m.log.Info().Stringer("match_id", x.id).Str("event_type",
 		"REMATCH_BEGINS").Msg("a match is played again")
 	if err := m.wait(stop, m.options.AnnounceLead); err != nil {
@@ -148,6 +150,7 @@ func (m *Manager) forfeits(ctx context.Context, x *match) bool {
 		return false // an error ends the manager
 	}
 	m.announce(ctx, []*agent{x.a, x.b}, []*match{x})
+	m.tellForfeits(ctx, x)
 	m.finished(x)
 	return true
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"evenodd/league"
@@ -36,6 +37,7 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 		return err
 	}
 	announcement := m.announce(work, m.players, m.matches)
+	m.tellForfeits(work, m.matches...)
 	if forfeited && m.options.Broadcast == journal.BroadcastMatch {
 		m.tellTable(work)
 	}
@@ -190,6 +192,25 @@ func (m *Manager) announce(ctx context.Context, players []*agent,
 	announcement := m.announcement(ctx, len(there), matches)
 	post(nil, there, announcement.deliver)
 	return announcement
+}
+
+// tellForfeits tells the players that are there that they win by default, by the GAME_OVER of a match without a referee.
+// Nobody waits for it. A manager that resumes the round tells them again.
+func (m *Manager) tellForfeits(ctx context.Context, matches ...*match) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, x := range matches {
+		if len(x.absent) == 0 || x.fact.Report == nil || x.fact.Report.WinnerPlayerID == nil {
+			continue
+		}
+		result := x.fact.Report.Result
+		b := newBroadcast(ctx, m, &protocol.NotifyMatchResult, 1, &protocol.GameOver{
+			Envelope: m.stamp.Envelope(protocol.TypeGameOver, "conv-"+strings.ToLower(x.id.String())+"-forfeit"),
+			MatchID:  x.id.String(), GameType: m.options.GameType, GameResult: &result,
+		})
+		b.end = b.end.Add(protocol.NotifyRound.Timeout) // it waits for the announcement before it
+		post(nil, m.present([]*agent{m.agents[*result.WinnerPlayerID]}), b.deliver)
+	}
 }
 
 // announcement is the announcement of matches of one round for so many players. In a large league each player

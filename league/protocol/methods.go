@@ -120,10 +120,10 @@ var (
 	MakeMove = newMethod[GameMoveCall, GameMoveResponse](byReferee(MethodRow{
 		Name: "make_move", Request: TypeGameMoveCall, Result: TypeGameMoveResponse, Timeout: 30 * time.Second,
 		About: "Asks a player for its move in a game other than Even/Odd."}))
-	NotifyMatchResult = newMethod[GameOver, Ack](byReferee(MethodRow{
+	NotifyMatchResult = newMethod[GameOver, Ack](MethodRow{
 		Name: "notify_match_result", ThirdParty: []string{"receive_game_over"}, Request: TypeGameOver,
-		Result: "GAME_OVER_ACK", Timeout: 5 * time.Second,
-		About: "Tells a player the result of its match."}))
+		Result: "GAME_OVER_ACK", Timeout: 5 * time.Second, From: "referee, manager", To: "player", codes: matchCodes,
+		About: "Tells a player the result of its match. Only the referee of the match may call it, and the manager if the opponent forfeits."})
 	NotifyGameError = newMethod[GameError, Ack](byReferee(MethodRow{
 		Name: "notify_game_error", Request: TypeGameError, Result: "GAME_ERROR_ACK",
 		About: "Tells a player what was wrong with its answer, before the referee asks again."}))
