@@ -54,3 +54,31 @@ func (c *choice) Type() string { return "string" }
 func mustBe(value string, words []string) string {
 	return "must be " + protocol.OrList(words) + protocol.DidYouMean(value, words)
 }
+
+// A limit is a flag with a number that has a unit; 0 for none.
+type limit struct {
+	value  *int64
+	parse  func(string) (int64, error)
+	format func(int64) string
+	form   string // of its value, for the help
+}
+
+// Set implements pflag.Value.
+func (l *limit) Set(given string) (err error) {
+	value, err := l.parse(given)
+	if err == nil {
+		*l.value = value
+	}
+	return err
+}
+
+// String implements pflag.Value.
+func (l *limit) String() string {
+	if l.value == nil || *l.value == 0 {
+		return ""
+	}
+	return l.format(*l.value)
+}
+
+// Type implements pflag.Value.
+func (l *limit) Type() string { return l.form }

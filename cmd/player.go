@@ -181,6 +181,12 @@ func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 		"--mcp-command get too, such as PYTHONPATH; may be repeated")
 	f.BoolVar(&t.Programs.Sandbox, "exec-sandbox", false, "programs of exec and --mcp-command have no network and a "+
 		"read-only file system (only on Linux)")
+	f.Var(&limit{&t.Programs.Limits.Memory, external.ParseMemory, external.FormatMemory, "size"}, "exec-memory",
+		"address space of each process of programs of exec and --mcp-command, such as 512MB (only on Linux; default: "+
+			"no limit)")
+	f.Var(&limit{&t.Programs.Limits.CPU, external.ParseCPU, func(n int64) string { return fmt.Sprintf("%ds", n) },
+		"time"}, "exec-cpu", "processor time that each process of programs of exec and --mcp-command has in its "+
+		"life, such as 60s (not on Windows; default: no limit)")
 	t.Fallback = "random"
 	f.Var(&choice{&t.Fallback, strategy.Names()}, "fallback", "built-in `STRATEGY` that chooses when an MCP host or "+
 		"server does not")

@@ -80,7 +80,7 @@ elsewhere: let it register with the manager at the URL that this command prints.
 		agents.AddFlag(league.Lookup(name))
 	}
 	botFlags(&bots, &o.tools, new(string))
-	for _, name := range strings.Fields("bot-timeout exec-env exec-sandbox fallback") {
+	for _, name := range strings.Fields("bot-timeout exec-cpu exec-env exec-memory exec-sandbox fallback") {
 		players.AddFlag(bots.Lookup(name))
 	}
 	f := c.Flags()

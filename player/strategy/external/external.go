@@ -94,6 +94,9 @@ func Check(name string, t Tools, types ...string) error {
 		return t.LLM.check()
 	case name == Asked:
 		_, err := newFallback(t)
+		if t.MCP.Command != "" {
+			err = cmp.Or(err, t.Programs.check())
+		}
 		return cmp.Or(t.MCP.check(&t.Programs), err)
 	case name == HostName && !t.Hosted:
 		return fmt.Errorf("strategy %s: only 'evenodd player' has the MCP server that shows its questions", HostName)

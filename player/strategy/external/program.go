@@ -3,11 +3,13 @@ package external
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -18,11 +20,74 @@ type Programs struct {
 	Environ []string // the environment of this process, as os.Environ returns it
 	Env     []string // names of variables that programs get besides those of passedVariables
 	Sandbox bool     // programs have no network and a read-only file system
+	Limits  Limits
 	// Folder is where programs start, an absolute path; "" for the folder of this process. The
 	// path of a program is relative to it.
 	Folder string
 
-	withoutNamespaces bool // as on a system that refuses them; only tests set it
+	// as on a system that refuses namespaces, or lacks limits; only tests set them
+	withoutNamespaces, withoutLimits bool
+}
+
+// Limits bound each process of a program on its own. 0 stands for no limit.
+type Limits struct {
+	Memory int64 // of its address space, in bytes
+	CPU    int64 // processor time of its life, in seconds
+}
+
+// The largest limits. A smaller one could not hold any program.
+const (
+	mostMemory  = 1 << 40
+	leastMemory = 1 << 20
+	mostCPU     = 365 * 24 * 3600
+)
+
+// check returns an error for limits that the system lacks.
+func (l *Limits) check(memory, cpu bool) error {
+	const remedy = "this system has no such limit. Leave the flag out, or start the player in a container with limits"
+	switch {
+	case l.Memory != 0 && !memory:
+		return errors.New("--exec-memory: " + remedy)
+	case l.CPU != 0 && !cpu:
+		return errors.New("--exec-cpu: " + remedy)
+	}
+	return nil
+}
+
+// ParseMemory reads a size such as 512MB or 2G; a number without a unit counts MB. Units are powers of 1,024.
+func ParseMemory(text string) (size int64, err error) {
+	digits := strings.TrimRight(strings.ToUpper(text), "KMGIB")
+	unit, known := map[string]int64{"": 1 << 20, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30}[strings.TrimSuffix(
+		strings.TrimSuffix(strings.ToUpper(text[len(digits):]), "B"), "I")]
+	number, err := strconv.ParseInt(digits, 10, 64)
+	if err != nil || !known || number < 1 || number > mostMemory/unit || number*unit < leastMemory {
+		return 0, errors.New("must be a size from 1MB to 1024GB, such as 512MB or 2GB")
+	}
+	return number * unit, nil
+}
+
+// FormatMemory returns a size in the form that ParseMemory reads.
+func FormatMemory(size int64) string {
+	switch {
+	case size%(1<<30) == 0:
+		return fmt.Sprintf("%dGB", size>>30)
+	case size%(1<<20) == 0:
+		return fmt.Sprintf("%dMB", size>>20)
+	}
+	return fmt.Sprintf("%dKB", size>>10)
+}
+
+// ParseCPU reads a time such as 30s or 5m, or a number of seconds.
+func ParseCPU(text string) (seconds int64, err error) {
+	if seconds, err = strconv.ParseInt(text, 10, 64); err != nil {
+		var length time.Duration
+		length, err = time.ParseDuration(text)
+		seconds = int64((length + time.Second - 1) / time.Second)
+	}
+	if err != nil || seconds < 1 || seconds > mostCPU {
+		return 0, errors.New("must be a time from 1s to a year, such as 30s or 5m")
+	}
+	return seconds, nil
 }
 
 // passedVariables returns the names of the environment variables that every program gets. The
@@ -39,6 +104,9 @@ func (o *Programs) check() error {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return fmt.Errorf("--exec-env %q: must be the name of an environment variable, such as PYTHONPATH", name)
 		}
+	}
+	if err := o.Limits.check(limitsMemory && !o.withoutLimits, limitsCPU && !o.withoutLimits); err != nil {
+		return err
 	}
 	if !o.Sandbox {
 		return nil

@@ -16,6 +16,12 @@ type group struct {
 	isolated bool           // never
 }
 
+// The limits of a process that this system has.
+const (
+	limitsMemory = false
+	limitsCPU    = false
+)
+
 // Self returns the path of this program.
 func Self() (string, error) { return os.Executable() }
 

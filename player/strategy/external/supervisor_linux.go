@@ -18,6 +18,12 @@ func Self() (string, error) { return "/proc/self/exe", nil }
 // namespaces tells whether this system can isolate programs, if it does not refuse.
 const namespaces = true
 
+// limitsMemory tells whether this system limits the address space of a process.
+const limitsMemory = true
+
+// limitMemory limits the address space of this process.
+func limitMemory(size int64) error { return setLimit(unix.RLIMIT_AS, size, size) }
+
 // supervisorAttributes puts a supervisor into its own session, because Ctrl-C must reach
 // only the player, and a program must not write to the terminal. Isolated, it is also the
 // first process of a PID namespace: when it ends, for whatever reason, the kernel kills all

@@ -10,6 +10,10 @@ import (
 // namespaces tells whether this system can isolate programs.
 const namespaces = false
 
+// limitsMemory tells whether this system limits the address space of a process. Some of these lack that, or accept
+// it without effect.
+const limitsMemory = false
+
 // Self returns the path of this program.
 func Self() (string, error) { return os.Executable() }
 
@@ -22,3 +26,5 @@ func protectSupervisor() {}
 
 // killRest kills the program's process group. Processes that have left it live on.
 func killRest(group int) { _ = syscall.Kill(-group, syscall.SIGKILL) }
+
+func limitMemory(int64) error { return nil }

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"slices"
 	"syscall"
 )
 
@@ -58,7 +59,7 @@ func (o *Programs) supervise(args []string, files []*os.File, isolated bool) (*c
 	if o.Sandbox {
 		mode = sandboxMode
 	}
-	c := o.command(self, append([]string{"evenodd", superviseCommand, mode}, args...), files)
+	c := o.command(self, slices.Concat([]string{"evenodd", superviseCommand, mode}, o.Limits.arguments(), args), files)
 	c.cmd.ExtraFiles, c.cmd.SysProcAttr = theirs, supervisorAttributes(isolated)
 	c.group = group{control: ours[0], isolated: isolated && namespaces}
 	err = c.cmd.Start()
@@ -102,15 +103,21 @@ func (c *child) kill() { _ = c.control.Close() } // may be closed already
 // program, and the next two files are the ends of the pipes from and to the player. It reports
 // to the player in JSON: first why the program could not be started, "" if it was, then its ending.
 func Supervise(args, environ []string) (code int, asked bool) {
-	if len(args) < 3 || args[0] != superviseCommand {
+	if len(args) > 3 && args[0] == limitCommand {
+		limits, rest := parseLimits(args[1:])
+		_, _ = os.NewFile(3, "failure").WriteString(limits.run(rest[0], rest, environ).Error())
+		return 1, true
+	}
+	if len(args) < 5 || args[0] != superviseCommand {
 		return 0, false
 	}
+	limits, command := parseLimits(args[2:])
 	runtime.LockOSThread() // the sandbox applies to this thread and the processes that it starts
 	commands, reports := os.NewFile(3, "commands"), json.NewEncoder(os.NewFile(4, "reports"))
 	syscall.CloseOnExec(3)
 	syscall.CloseOnExec(4)
 	signal.Notify(make(chan os.Signal, 1)) // the program must not end its supervisor by a signal
-	program, err := startSupervised(args[1] == sandboxMode, args[2], args[2:], environ)
+	program, err := startSupervised(args[1] == sandboxMode, limits, command, environ)
 	if err != nil {
 		_ = reports.Encode(err.Error())
 		return 1, true
@@ -120,23 +127,27 @@ func Supervise(args, environ []string) (code int, asked bool) {
 	}
 	_ = reports.Encode("") // fails if the player has ended; so does reading commands
 	go obey(commands, program)
-	status := reap(program)
+	status, used := reap(program)
 	killRest(program)
-	_ = reports.Encode(ending{describe(status), status.ExitStatus() == 0})
+	_ = reports.Encode(ending{limits.explain(describe(status), status, used), status.ExitStatus() == 0})
 	return 0, true
 }
 
 // startSupervised starts the program in its own process group, and returns its id.
-func startSupervised(sandboxed bool, path string, args, environ []string) (pid int, err error) {
+func startSupervised(sandboxed bool, limits Limits, args, environ []string) (pid int, err error) {
 	if sandboxed {
 		if err := enterSandbox(); err != nil {
 			return 0, fmt.Errorf("sandbox: %w", err)
 		}
 	}
 	protectSupervisor()
-	pid, err = syscall.ForkExec(path, args, &syscall.ProcAttr{Env: environ, Files: []uintptr{0, 1, 2}, Sys: programAttributes()}) //nolint:gosec // the user's own program
+	attributes := &syscall.ProcAttr{Env: environ, Files: []uintptr{0, 1, 2}, Sys: programAttributes()}
+	if limits != (Limits{}) {
+		return limits.start(args, attributes)
+	}
+	pid, err = syscall.ForkExec(args[0], args, attributes) //nolint:gosec // the user's own program
 	if err != nil {
-		return 0, &os.PathError{Op: "fork/exec", Path: path, Err: err}
+		return 0, &os.PathError{Op: "fork/exec", Path: args[0], Err: err}
 	}
 	return pid, nil
 }
@@ -153,12 +164,12 @@ func obey(commands io.Reader, program int) {
 	_ = syscall.Kill(program, syscall.SIGKILL) // it may have left its group
 }
 
-// reap waits for the end of the program, and for orphans until then.
-func reap(program int) (status syscall.WaitStatus) {
+// reap waits for the end of the program, and for orphans until then. It returns also the time that the program used.
+func reap(program int) (status syscall.WaitStatus, used syscall.Rusage) {
 	for {
-		pid, err := syscall.Wait4(-1, &status, 0, nil)
+		pid, err := syscall.Wait4(-1, &status, 0, &used)
 		if pid == program || err != nil && !errors.Is(err, syscall.EINTR) {
-			return status
+			return status, used
 		}
 	}
 }
