@@ -21,7 +21,7 @@ const maxReplays = 3
 //     round before, with sides swapped.
 //   - After a double loss neither player advances. The player that would meet the winner
 //     advances without a match; if both players are missing, nobody does.
-//   - An absent player leaves at its next match, a replay too: its opponent advances without one.
+//   - An absent player leaves at its next match, replay or bye. Its opponent advances without a match.
 //   - With 4 or more players, the losers of the semifinals play for third place, in the
 //     rounds of the final. A double loss has no loser in this sense: a single loser of
 //     the semifinals is third without a match.

@@ -79,3 +79,10 @@ func TestRoundRobinEndsWhenOnePlayerIsTheBest(t *testing.T) {
 	_, err := pairing.New(pairing.Format{Name: pairing.Sequential, Players: 2, Legs: 3})
 	assert.ErrorContains(t, err, "an even number of legs, got 3")
 }
+
+func TestSequentialLeagueEndsWithoutTwoPlayers(t *testing.T) {
+	p := newPairer(t, pairing.Format{Name: pairing.Sequential, Players: 3, Legs: 2})
+	assert.NotNil(t, p.Round(1, nil, []int{1, 0, 0}), "absent players forfeit")
+	assert.NotNil(t, p.Round(1, nil, []int{1, 2, 0}))
+	assert.Nil(t, p.Round(1, nil, []int{1, 1, 0}))
+}

@@ -168,6 +168,43 @@ func TestSwissWithoutLegalPairingRepeatsTheFewestMatches(t *testing.T) {
 	assert.Nil(t, p.Round(4, played, []int{1, 1, 1, 1, 0, 1, 4}), "one player is left")
 }
 
+// In both positions the pairing by numbers of pairs alone gave the leader an opponent with far fewer points, although
+// it had not met a nearer one.
+func TestLeaderMeetsTheNearestOpponent(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		f      pairing.Format
+		played [][]league.Played
+		want   []pairing.Pairing // with the lower index first
+	}{
+		{
+			"1 with 7 points meets 7 with 5, not 4 with 2", pairing.Format{Players: 8, Rounds: 4}, [][]league.Played{
+				{{A: 0, B: 4, Winner: league.None}, {A: 5, B: 1, Winner: 1}, {A: 2, B: 6, Winner: league.None}, {A: 7, B: 3, Winner: league.None}},
+				{{A: 1, B: 0, Winner: league.None}, {A: 4, B: 2, Winner: league.None}, {A: 3, B: 6, Winner: 3}, {A: 5, B: 7, Winner: league.None}},
+				{{A: 1, B: 3, Winner: 1}, {A: 2, B: 0, Winner: league.None}, {A: 7, B: 4, Winner: 7}, {A: 6, B: 5, Winner: 5}},
+			},
+			[]pairing.Pairing{{A: 1, B: 7}, {A: 2, B: 3}, {A: 0, B: 5}, {A: 4, B: 6}},
+		},
+		{
+			"0 and 6 with 7 points have met, and meet 8 and 4 with 6", pairing.Format{Players: 9}, [][]league.Played{
+				{{A: 0, B: 4, Winner: 0}, {A: 5, B: 1, Winner: 5}, {A: 2, B: 6, Winner: 6}, {A: 7, B: 3, Winner: league.None}},
+				{{A: 6, B: 0, Winner: league.None}, {A: 8, B: 5, Winner: 5}, {A: 3, B: 1, Winner: 3}, {A: 2, B: 7, Winner: 7}},
+				{{A: 5, B: 0, Winner: 0}, {A: 6, B: 3, Winner: 6}, {A: 4, B: 7, Winner: 4}, {A: 1, B: 8, Winner: 8}},
+			},
+			[]pairing.Pairing{{A: 0, B: 8}, {A: 4, B: 6}, {A: 5, B: 7}, {A: 2, B: 3}},
+		},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			tt.f.Name, tt.f.Points = pairing.Swiss, league.MatchPoints{Win: 3, Draw: 1}
+			round := newPairer(t, tt.f).Round(4, tt.played, nil)
+			for i, p := range round {
+				round[i] = pairing.Pairing{A: min(p.A, p.B), B: max(p.A, p.B)}
+			}
+			assert.Equal(t, tt.want, round)
+		})
+	}
+}
+
 // randomResults is a judge of wins, draws and losses that are as likely.
 func randomResults(rng *rand.Rand) judge {
 	return func(_ int, p pairing.Pairing) league.Played {
