@@ -164,61 +164,71 @@ type tie struct {
 // champion is the highest level.
 func (b *bracket) champion() int { return 2*b.stages + 1 }
 
-// advance decides the matches of absent players, starts the next stage if none is left, and so on: it skips stages in
-// which nobody has an opponent.
+// advance starts the next stage, and skips stages in which nobody has an opponent that is there.
 func (b *bracket) advance() {
-	for {
-		open := b.open
-		b.open = nil
-		for _, t := range open {
-			switch leftA, leftB := b.left(t.a), b.left(t.b); {
-			case leftA && leftB:
-				b.decide(t, none)
-			case leftA:
-				b.decide(t, t.b)
-			case leftB:
-				b.decide(t, t.a)
-			default:
-				b.open = append(b.open, t)
-			}
+	for b.decideAbsent(); len(b.open) == 0 && b.stage < b.stages; b.decideAbsent() {
+		b.startStage()
+		if b.stage == b.stages {
+			b.startThird()
 		}
-		if len(b.open) > 0 || b.stage == b.stages {
-			return
+	}
+}
+
+// decideAbsent decides the matches of absent players.
+func (b *bracket) decideAbsent() {
+	open := b.open
+	b.open = nil
+	for _, t := range open {
+		switch leftA, leftB := b.left(t.a), b.left(t.b); {
+		case leftA && leftB:
+			b.decide(t, none)
+		case leftA:
+			b.decide(t, t.b)
+		case leftB:
+			b.decide(t, t.a)
+		default:
+			b.open = append(b.open, t)
 		}
-		b.stage++
-		players := b.next
-		b.next = make([]int, len(players)/2)
-		for i := range b.next {
-			p, q := players[2*i], players[2*i+1]
-			slot := &b.slots[b.stage-1][i]
-			if slot.A, slot.B = p, q; p == none || q == none {
-				b.next[i] = max(p, q) // None is less than any player
-				if b.next[i] != none && b.left(b.next[i]) {
-					b.level[b.next[i]], b.next[i] = 2*b.stage, none
-				}
-				slot.Winner = b.next[i]
-				continue
-			}
-			b.next[i] = none
+	}
+}
+
+// startStage starts the matches of the next stage.
+func (b *bracket) startStage() {
+	b.stage++
+	players := b.next
+	b.next = make([]int, len(players)/2)
+	for i := range b.next {
+		p, q := players[2*i], players[2*i+1]
+		slot := &b.slots[b.stage-1][i]
+		slot.A, slot.B, b.next[i] = p, q, none
+		if p != none && q != none {
 			b.open = append(b.open, b.tie(p, q, i, false))
-		}
-		if b.stage < b.stages {
 			continue
 		}
-		final := b.slots[b.stage-1]
-		switch third := &final[len(final)-1]; len(b.third) {
-		case 1:
-			if b.left(b.third[0]) {
-				break
-			}
-			b.level[b.third[0]]++
-			if third.Third { // not of three players
-				third.A, third.Winner = b.third[0], b.third[0]
-			}
-		case 2:
-			b.open = append(b.open, b.tie(b.third[0], b.third[1], 1, true))
-			third.A, third.B = b.third[0], b.third[1]
+		winner := max(p, q) // none is less than any player
+		if winner != none && b.left(winner) {
+			b.level[winner] = 2 * b.stage
+			continue
 		}
+		slot.Winner, b.next[i] = winner, winner
+	}
+}
+
+// startThird starts the match for third place.
+func (b *bracket) startThird() {
+	final := b.slots[b.stage-1]
+	switch third := &final[len(final)-1]; len(b.third) {
+	case 1:
+		if b.left(b.third[0]) {
+			break
+		}
+		b.level[b.third[0]]++
+		if third.Third { // not of three players
+			third.A, third.Winner = b.third[0], b.third[0]
+		}
+	case 2:
+		b.open = append(b.open, b.tie(b.third[0], b.third[1], 1, true))
+		third.A, third.B = b.third[0], b.third[1]
 	}
 }
 

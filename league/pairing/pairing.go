@@ -132,7 +132,7 @@ func New(f Format) (Pairer, error) {
 
 // isAbsent tells whether a player is absent in a round; see Pairer.
 func isAbsent(absent []int, player, round int) bool {
-	return absent != nil && absent[player] > 0 && absent[player] <= round
+	return len(absent) > 0 && absent[player] > 0 && absent[player] <= round
 }
 
 // Byes returns the players without a match in a round, in ascending order.

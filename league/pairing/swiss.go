@@ -31,7 +31,8 @@ import (
 // So it is for fields of up to atOnce players. In a larger field, a group of more than half as many is
 // paired by itself, player by player, with the fewest players left over; the choice for smaller ones looks
 // ahead at the atOnce best players that have no opponent. If the last ones cannot be paired without a
-// second bye, a second match or the same side, players above get other opponents, from the lowest up.
+// second bye, a second match or the same side, players above get other opponents, from the lowest up; all are
+// paired at once if nothing else helps.
 //
 // Up to ⌈n/2⌉ rounds, no pair of n players need meet again, by Dirac's theorem. (Only in the last
 // round of an odd field can a player have met half of the others; the exceptions to the theorem would then
@@ -175,14 +176,34 @@ func (r *swissRound) pairAll() {
 		case len(open) <= atOnce:
 			r.pairLast(open)
 			return
-		case end > atOnce/2 && r.pairGroup(open[:end]):
-		case end >= atOnce:
-			r.pairAtOnce(open[:end], open)
+		case end > atOnce/2 && r.pairLarge(open[:end]):
 		default:
 			for next := end; next <= atOnce/2; next = r.groupEnd(open, end) {
 				end = next
 			}
-			r.pairAtOnce(open[:end], open[:atOnce])
+			if !r.pairBest(open, end) {
+				r.pairLast(open)
+				return
+			}
+		}
+	}
+}
+
+// pairBest pairs the best of the open players, with a look ahead at as many more as it takes for pairs without a fault.
+// It returns false, and pairs nobody, if there are no such pairs.
+func (r *swissRound) pairBest(open []int, players int) bool {
+	for size := atOnce; ; size = min(2*size, len(open)) {
+		if size > players {
+			r.pairAtOnce(open[:players], open[:size])
+			if !slices.ContainsFunc(open[:players], func(p int) bool { return r.anyFault(p, r.mate[p]) }) {
+				return true
+			}
+			for _, p := range open[:size] {
+				r.mate[p] = none
+			}
+		}
+		if size == len(open) {
+			return false
 		}
 	}
 }
@@ -200,7 +221,7 @@ func (r *swissRound) groupEnd(players []int, start int) int {
 // players above, from the lowest up.
 func (r *swissRound) pairLast(last []int) {
 	r.legal = func(p, q int) bool { return !r.anyFault(p, q) }
-	members := r.ranked[len(r.ranked):]
+	members := r.ranked[:0]
 	for _, p := range last {
 		for r.mate[p] == none && len(members) < len(r.ranked) {
 			if len(members) == 0 || !r.augment(p, members) {
@@ -276,13 +297,16 @@ func (r *swissRound) conflict(p, q int) int {
 	return 2
 }
 
+// maxDifference is more than any difference of scores that the settings of a league allow. A journal can have others.
+const maxDifference = 1 << 32
+
 // difference is the difference of the scores of two players; 0 if one is the bye.
 func (r *swissRound) difference(p, q int) int64 {
 	if p == r.bye || q == r.bye {
 		return 0
 	}
-	d := r.entrants[p].score - r.entrants[q].score
-	return int64(max(d, -d))
+	d := int64(r.entrants[p].score - r.entrants[q].score)
+	return min(max(d, -d, 0), maxDifference)
 }
 
 // pairAtOnce pairs players, best first, whose opponents are among the open players. These are at most atOnce,
@@ -445,15 +469,16 @@ func (w *window) rank(q int) int {
 // choice is the opponent of a player. It changes partners, which cost least, as necessary.
 func (w *window) choice(p int) int {
 	order := w.opponents(p)
-	for _, q := range order {
-		if w.partners == nil {
-			break
-		}
+	known := order
+	if w.partners == nil {
+		known = nil
+	}
+	for _, q := range known {
 		mateP, mateQ := w.partners[p], w.partners[q]
 		if q == mateP {
 			return q
 		}
-		if w.partners != nil && !w.tight[[2]int{min(p, q), max(p, q)}] {
+		if !w.tight[[2]int{min(p, q), max(p, q)}] {
 			continue // no pairing that costs least has this pair
 		}
 		if w.cost(p, q).plus(w.cost(mateP, mateQ)) != w.cost(p, mateP).plus(w.cost(q, mateQ)) {
@@ -490,9 +515,9 @@ func (w *window) choice(p int) int {
 	return w.partners[p]
 }
 
-// pairGroup pairs the players of a large score group and tells whether it has paired any. It leaves
+// pairLarge pairs the players of a large score group and tells whether it has paired any. It leaves
 // as few as possible, the lowest ranked that it can.
-func (r *swissRound) pairGroup(group []int) bool {
+func (r *swissRound) pairLarge(group []int) bool {
 	r.legal = func(p, q int) bool { return r.conflict(p, q) == 0 && !r.anyFault(p, q) }
 	r.pairInOrder(group)
 	single := func() []int {

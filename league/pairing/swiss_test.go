@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/bits"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"testing"
 
@@ -213,6 +214,10 @@ func randomResults(rng *rand.Rand) judge {
 }
 
 func TestSwissFieldsFrom2To257(t *testing.T) {
+	most := 20 // players in as many rounds as possible
+	if os.Getenv("EVENODD_TEST_ALL") != "" {
+		most = 150
+	}
 	for players := 2; players <= 257; players += max(1, players/16) {
 		rng := rand.New(rand.NewPCG(uint64(players), 1))
 		for name, end := range map[string]judge{
@@ -221,7 +226,7 @@ func TestSwissFieldsFrom2To257(t *testing.T) {
 			"random":     randomResults(rng),
 		} {
 			rounds := 0
-			if players <= 20 {
+			if players <= most {
 				rounds = (players + 1) / 2
 			}
 			played := checkSwiss(t, pairing.Format{Name: pairing.Swiss, Players: players, Rounds: rounds}, end)
@@ -377,6 +382,7 @@ func TestScoreGroupsFollowThePoints(t *testing.T) {
 		{"default: the winner 2 leads and meets 3 of the drawn, because 1 wants side A too", league.MatchPoints{}, played, [2]int{2, 3}},
 		{"3, 1, 0", league.MatchPoints{Win: 3, Draw: 1}, played, [2]int{2, 3}},
 		{"only a draw has points: 1 and 3 lead, but have met", league.MatchPoints{Draw: 1}, played, [2]int{0, 1}},
+		{"more points than a league can have", league.MatchPoints{Win: math.MaxInt, Draw: math.MinInt}, played, [2]int{2, 3}},
 		{"a technical loss is worth more than a win", league.MatchPoints{Win: 1, TechnicalLoss: 2}, failed, [2]int{0, 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
