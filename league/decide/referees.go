@@ -2,6 +2,7 @@ package decide
 
 import (
 	"cmp"
+	"math"
 	"slices"
 
 	"evenodd/league"
@@ -25,8 +26,16 @@ func ChooseReferees(s *journal.State, round int) (chosen []string) {
 	if len(candidates) == 0 { // one of the suspended referees may return in time
 		candidates = candidatesOf(s, (*journal.Agent).Out)
 	}
+	met := meetingsOf(s, candidates)
 	for r := s.Round + 1; r <= round; r++ {
-		chosen = chooseAll(candidates, needsOf(s, r))
+		needs := needsOf(s, r)
+		at := chooseAll(candidates, needs)
+		met.alternate(needs, at)
+		met.count(needs, at)
+		chosen = make([]string, len(at))
+		for i, c := range at {
+			chosen[i] = candidates[c].AgentID
+		}
 	}
 	return chosen
 }
@@ -68,15 +77,16 @@ func candidatesOf(s *journal.State, absent func(*journal.Agent) bool) (candidate
 
 // A need is what a match needs of its referee.
 type need struct {
-	nothing bool // players would forfeit the match now
-	nats    bool // a player is on NATS
+	players [2]int // by index
+	nothing bool   // players would forfeit the match now
+	nats    bool   // a player is on NATS
 }
 
 // needsOf returns the need of each match of a round that has not been announced.
 func needsOf(s *journal.State, round int) (needs []need) {
 	for _, p := range s.Pairings(round) {
 		a, b := s.Started.Players[p.A], s.Started.Players[p.B]
-		needs = append(needs, need{len(s.InactivePlayers(a, b)) > 0, onNATS(s, a, b)})
+		needs = append(needs, need{[2]int{p.A, p.B}, len(s.InactivePlayers(a, b)) > 0, onNATS(s, a, b)})
 	}
 	return needs
 }
@@ -105,27 +115,123 @@ func (c *candidate) before(other *candidate, of need) bool {
 	return x < y || x == y && c.assigned < other.assigned
 }
 
-// chooseAll chooses a referee for each match of a round: the one with the lowest load
+// chooseAll chooses a candidate, by index, for each match of a round: the one with the lowest load
 // in this round for its capacity, then in the whole league, then with the lower id. A last
 // choice gets a match only while no other is free, and a referee that cannot call the players only if none can. A
 // forfeited match adds no load. It counts its choices in the candidates.
-func chooseAll(candidates []candidate, needs []need) []string {
+func chooseAll(candidates []candidate, needs []need) []int {
 	for i := range candidates {
 		candidates[i].load = 0
 	}
-	chosen := make([]string, len(needs))
+	chosen := make([]int, len(needs))
 	for i := range chosen {
-		best := &candidates[0]
+		best := 0
 		for k := range candidates[1:] {
-			if c := &candidates[k+1]; c.before(best, needs[i]) {
-				best = c
+			if candidates[k+1].before(&candidates[best], needs[i]) {
+				best = k + 1
 			}
 		}
-		chosen[i] = best.AgentID
+		chosen[i] = best
 		if !needs[i].nothing {
-			best.load++
-			best.assigned++
+			candidates[best].load++
+			candidates[best].assigned++
 		}
 	}
 	return chosen
+}
+
+// meetings count, by player and candidate, the matches of a player with a referee; nil if there is one candidate.
+type meetings [][]int
+
+// meetingsOf counts the announced matches that were not forfeited.
+func meetingsOf(s *journal.State, candidates []candidate) meetings {
+	if len(candidates) < 2 {
+		return nil
+	}
+	m := make(meetings, len(s.Started.Players))
+	for player := range m {
+		m[player] = make([]int, len(candidates))
+		for i := range candidates {
+			m[player][i] = s.Meetings(player, candidates[i].AgentID)
+		}
+	}
+	return m
+}
+
+// cost is what a choice costs: more, the more often a player has met a referee beyond the one that it met least.
+func (m meetings) cost(of need, candidate int) (sum int) {
+	for _, player := range of.players {
+		beyond := m[player][candidate] - slices.Min(m[player])
+		sum += beyond * beyond
+	}
+	return sum
+}
+
+func (m meetings) count(needs []need, chosen []int) {
+	for i := range needs {
+		if m != nil && !needs[i].nothing {
+			for _, player := range needs[i].players {
+				m[player][chosen[i]]++
+			}
+		}
+	}
+}
+
+// alternate exchanges the choices of a round between its matches, so that players meet the referees as evenly as
+// possible. The load of each referee stays. First it moves all choices by as many matches as lower the cost most, then
+// it exchanges them in pairs. The matches of a player on NATS, and forfeited ones, keep their referees.
+func (m meetings) alternate(needs []need, chosen []int) {
+	if m == nil {
+		return
+	}
+	var free []int // the matches whose choices may be exchanged
+	for i := range needs {
+		if !needs[i].nothing && !needs[i].nats {
+			free = append(free, i)
+		}
+	}
+	referees := len(m[0])
+	before, least := slices.Clone(chosen), math.MaxInt
+	for by := range min(referees, len(free)) {
+		sum := 0
+		for i, match := range free {
+			sum += m.cost(needs[match], before[free[(i+by)%len(free)]])
+		}
+		if sum < least {
+			least = sum
+			for i, match := range free {
+				chosen[match] = before[free[(i+by)%len(free)]]
+			}
+		}
+	}
+	for again := true; again; {
+		again = false
+		for one := range referees {
+			for other := range one {
+				again = m.exchange(needs, chosen, free, one, other) || again
+			}
+		}
+	}
+}
+
+// exchange exchanges two referees in as many pairs of matches as lower the cost, and tells whether there was one.
+func (m meetings) exchange(needs []need, chosen, free []int, one, other int) (changed bool) {
+	type move struct{ match, gain int }
+	moves := func(from, to int) (list []move) {
+		for _, i := range free {
+			if chosen[i] == from {
+				list = append(list, move{i, m.cost(needs[i], from) - m.cost(needs[i], to)})
+			}
+		}
+		slices.SortStableFunc(list, func(a, b move) int { return cmp.Compare(b.gain, a.gain) })
+		return list
+	}
+	a, b := moves(one, other), moves(other, one)
+	for i := range min(len(a), len(b)) {
+		if a[i].gain+b[i].gain <= 0 {
+			break
+		}
+		chosen[a[i].match], chosen[b[i].match], changed = other, one, true
+	}
+	return changed
 }

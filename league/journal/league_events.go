@@ -247,8 +247,9 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 		return fmt.Errorf("round %d names %d pairs that have met and %d second byes, but has %d and %d", d.RoundID,
 			d.RepeatedPairs, d.RepeatedByes, pairs, again)
 	}
-	for _, id := range d.Referees {
+	for i, id := range d.Referees {
 		s.Agents[id].Assigned++
+		s.countMeeting(id, pairings[i], 1)
 	}
 	for _, player := range byes {
 		s.Table.RecordBye(player)

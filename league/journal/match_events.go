@@ -195,7 +195,10 @@ func (d *MatchForfeited) apply(s *State, _ string) error {
 	}
 	m.Forfeited = d.Players
 	if !again {
-		s.Agents[s.Rounds[s.Round-1].Referees[d.MatchID.Number-1]].Assigned--
+		r := &s.Rounds[s.Round-1]
+		announced := r.Referees[d.MatchID.Number-1]
+		s.Agents[announced].Assigned--
+		s.countMeeting(announced, r.Pairings[d.MatchID.Number-1], -1)
 	}
 	for _, id := range inactive {
 		if a := s.Agents[id]; a.Held == nil && a.Withdrawn == nil { // else it did not fail

@@ -42,6 +42,8 @@ type State struct {
 	absent        []int             // by player: the first round without it; 0 for a player that is there
 	upcoming      upcoming
 	playerIndexes map[string]int // of players in pairings and in the table, by id
+	// by referee and player: the matches of the player that were announced for the referee and not forfeited
+	meetings map[string][]int32
 
 	condensed int                            // rounds that Condense has reduced
 	results   map[sharedResult]*sharedResult // of their matches
@@ -89,7 +91,7 @@ type Attempt struct {
 func NewState() *State {
 	return &State{Configuration: &Configuration{}, Agents: map[string]*Agent{}, Dropped: map[string]bool{},
 		pairer:        pairing.RoundRobin{},
-		playerIndexes: map[string]int{}, results: map[sharedResult]*sharedResult{}, Stated: map[string]int{}}
+		playerIndexes: map[string]int{}, meetings: map[string][]int32{}, results: map[sharedResult]*sharedResult{}, Stated: map[string]int{}}
 }
 
 // Apply folds one event. An error means that the event cannot have happened; it
@@ -150,6 +152,25 @@ func (s *State) Opponent(round, player int) (opponent, number int, ok bool) {
 		}
 	}
 	return 0, 0, false
+}
+
+// Meetings is the number of matches of a player, by index, that were announced for a referee and not forfeited.
+func (s *State) Meetings(player int, refereeID string) int {
+	if counts := s.meetings[refereeID]; counts != nil {
+		return int(counts[player])
+	}
+	return 0
+}
+
+// countMeeting counts a match that is announced for a referee; -1 takes it back.
+func (s *State) countMeeting(refereeID string, p pairing.Pairing, times int32) {
+	counts := s.meetings[refereeID]
+	if counts == nil {
+		counts = make([]int32, len(s.Started.Players))
+		s.meetings[refereeID] = counts
+	}
+	counts[p.A] += times
+	counts[p.B] += times
 }
 
 // PlayerIndex is the index of a player in pairings and in the table. It returns false
