@@ -26,7 +26,7 @@ func BenchmarkStandings(b *testing.B) {
 				for i := 0; i < players; i += 2 {
 					r := league.Played{A: order[i], B: order[i+1]}
 					r.Winner = []int{r.A, r.B, league.None}[random.IntN(3)]
-					require.NoError(b, tbl.Record(r))
+					require.NoError(b, tbl.Record(1, r))
 				}
 			}
 			b.ReportAllocs()

@@ -14,7 +14,7 @@ func ExampleTable() {
 		return
 	}
 	for _, r := range []league.Played{{A: 0, B: 1, Winner: 1}, {A: 0, B: 2, Winner: league.None}, {A: 1, B: 2, Winner: 1}} {
-		if err := t.Record(r); err != nil {
+		if err := t.Record(1, r); err != nil {
 			fmt.Println(err)
 		}
 	}

@@ -81,12 +81,16 @@ type Played struct {
 	// Technical tells that the match ended because a player failed: with a Winner the other
 	// player failed, with None both did. None without Technical is a draw.
 	Technical bool
+	// Forfeit tells that the match is Technical and neither player made a move in it.
+	Forfeit bool
 }
 
 // Played is the result of a match between two players, by their indexes and ids. It is an error if the
 // status is unknown or contradicts the winner.
 func (r *Result) Played(indexes [2]int, ids [2]string) (Played, error) {
 	p := Played{A: indexes[0], B: indexes[1], Winner: None, Technical: r.Status == StatusTechnicalLoss}
+	chose := func(m Member[*string]) bool { return m.Value != nil }
+	p.Forfeit = p.Technical && !slices.ContainsFunc(r.Choices, chose)
 	winner := r.WinnerPlayerID
 	switch {
 	case !p.Technical && r.Status != StatusWin && r.Status != StatusDraw:

@@ -18,6 +18,9 @@ func (t *Table) Ranking(levels []int) []Standing {
 		r.add(tiebreak{name: Bracket, ascending: true}, func(player int) float64 { return float64(levels[player]) })
 	}
 	of := &scores{}
+	if t.swiss != nil {
+		of.byes = t.swiss.byes
+	}
 	if t.games != nil {
 		of.buchholz, of.sonnebornBerger = t.opponents()
 	}
@@ -31,8 +34,8 @@ func (t *Table) Ranking(levels []int) []Standing {
 	rows := make([]Standing, len(r.players))
 	for i, player := range r.players {
 		rows[i] = t.rows[player]
-		if t.showOpponents {
-			rows[i].Byes, rows[i].Buchholz = new(t.byes[player]), new(int(of.buchholz[player]))
+		if t.swiss != nil {
+			rows[i].Byes, rows[i].Buchholz = new(len(t.swiss.byes[player])), new(int(of.buchholz[player]))
 			rows[i].SonnebornBerger = &of.sonnebornBerger[player]
 		}
 	}
@@ -40,12 +43,13 @@ func (t *Table) Ranking(levels []int) []Standing {
 	return rows
 }
 
-// headToHead is, by player, the points from matches within the same group.
+// headToHead is, by player, the points from matches within the same group. In a Swiss system forfeits do not count
+// (C.07, article 6.1.1).
 func (t *Table) headToHead(group []int) []float64 {
 	gained := make([]float64, len(t.rows))
 	for player, games := range t.games {
 		for _, g := range games {
-			if group[g.opponent] == group[player] {
+			if group[g.opponent] == group[player] && !(t.swiss != nil && g.forfeit) {
 				gained[player] += float64(t.scoring.For(g.outcome))
 			}
 		}
@@ -53,22 +57,78 @@ func (t *Table) headToHead(group []int) []float64 {
 	return gained
 }
 
-// opponents are the scores of the opponents by player, once per match.
+// opponents are the scores of the opponents by player, once per match. In a Swiss system they follow articles 15 and
+// 16 of the FIDE Tie-Break Regulations (C.07) of 1 March 2026, which docs/formats.md explains; elsewhere
+// forfeits are matches like all others (article 15.2).
 func (t *Table) opponents() (buchholz, sonnebornBerger []float64) {
 	buchholz, sonnebornBerger = make([]float64, len(t.rows)), make([]float64, len(t.rows))
+	count := func(player, score int, o Outcome) {
+		buchholz[player] += float64(score)
+		switch o {
+		case Win:
+			sonnebornBerger[player] += float64(score)
+		case Draw:
+			sonnebornBerger[player] += float64(score) / 2
+		}
+	}
+	adjusted, rounds := t.adjusted()
 	for player, games := range t.games {
+		own := t.rows[player].Points
 		for _, g := range games {
-			points := float64(t.rows[g.opponent].Points)
-			buchholz[player] += points
-			switch g.outcome {
-			case Win:
-				sonnebornBerger[player] += points
-			case Draw:
-				sonnebornBerger[player] += points / 2
+			score := adjusted[g.opponent]
+			if t.swiss != nil && g.forfeit { // 16.4.1: against a dummy
+				score = min(own, score)
 			}
+			count(player, score, g.outcome)
+		}
+		if t.swiss == nil {
+			continue
+		}
+		dummy := min(own, t.dummyLimit(rounds)) // 16.4.2
+		for range t.swiss.byes[player] {
+			count(player, dummy, Win)
+		}
+		for range t.swiss.absences[player] {
+			count(player, dummy, Loss)
 		}
 	}
 	return buchholz, sonnebornBerger
+}
+
+// dummyLimit is the most points of the dummy of a bye or an absence: those of a draw in each round (16.4.2), or half of
+// those of a win where a draw is worth less. With draws alone, a player with a bye would be behind the others with the same
+// points in a league with 3 points for a win and 1 for a draw; 16.6 allows another rule.
+func (t *Table) dummyLimit(rounds int) int { return max(t.scoring.Draw*rounds, t.scoring.Win*rounds/2) }
+
+// adjusted are the points of each player as its opponents' tie-breaks count them (16.3), and the number of rounds. The
+// absences after the last round in which a player won, drew or lost a match by playing, won by a forfeit or had a bye
+// count as draws.
+func (t *Table) adjusted() (points []int, rounds int) {
+	points = make([]int, len(t.rows))
+	for player := range points {
+		points[player] = t.rows[player].Points
+		if t.swiss == nil {
+			continue
+		}
+		last := uint16(0)
+		for _, g := range t.games[player] {
+			rounds = max(rounds, int(g.round))
+			if !g.forfeit || g.outcome == Win {
+				last = max(last, g.round)
+			}
+		}
+		for _, round := range t.swiss.byes[player] {
+			last = max(last, round)
+		}
+		rounds = max(rounds, int(last))
+		for _, round := range t.swiss.absences[player] {
+			rounds = max(rounds, int(round))
+			if round > last {
+				points[player] += t.scoring.Draw
+			}
+		}
+	}
+	return points, rounds
 }
 
 // A ranking sorts players by values, the first deciding first.

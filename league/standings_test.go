@@ -95,17 +95,17 @@ func TestByeGivesThePointsOfAWinAndNoMatch(t *testing.T) {
 	scoring := league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: league.SwissTiebreakers()}
 	tbl, err := league.New(3, scoring)
 	require.NoError(t, err)
-	tbl.KeepOpponents()
-	tbl.RecordBye(2)
-	require.NoError(t, tbl.Record(beat(0, 1)))
-	tbl.RecordBye(1)
-	require.NoError(t, tbl.Record(draw(0, 2)))
+	tbl.UseSwissRules()
+	tbl.RecordBye(1, 2)
+	require.NoError(t, tbl.Record(1, beat(0, 1)))
+	tbl.RecordBye(2, 1)
+	require.NoError(t, tbl.Record(2, draw(0, 2)))
 	var got []string
 	for _, r := range tbl.Ranking(nil) {
 		got = append(got, fmt.Sprint(r.Player, r.Rank, " ", r.Decider(), r.Tally, r.Points, *r.Byes, *r.Buchholz, *r.SonnebornBerger, r.TiebreakValues))
 	}
 	assert.Equal(t, []string{
-		"0 1 {2 1 1 0 0} 4 0 7 5 map[]", "2 2 buchholz{1 0 1 0 0} 4 1 4 2 map[]", "1 3 points{1 0 0 1 0} 3 1 4 0 map[]",
+		"0 1 {2 1 1 0 0} 4 0 7 5 map[]", "2 1 {1 0 1 0 0} 4 1 7 5 map[]", "1 3 points{1 0 0 1 0} 3 1 7 3 map[]",
 	}, got)
 }
 
@@ -113,11 +113,11 @@ func TestEachColumnHasAValue(t *testing.T) {
 	scoring := league.Scoring{MatchPoints: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: league.SwissTiebreakers()}
 	tbl, err := league.New(5, scoring)
 	require.NoError(t, err)
-	tbl.KeepOpponents()
+	tbl.UseSwissRules()
 	for _, result := range []league.Played{beat(0, 1), draw(0, 2), forfeitTo(1, 2), bothFail(3, 4)} {
-		require.NoError(t, tbl.Record(result))
+		require.NoError(t, tbl.Record(1, result))
 	}
-	tbl.RecordBye(1)
+	tbl.RecordBye(1, 1)
 	tbl.AddFallbacks(0, 1)
 	rows := tbl.Ranking(nil)
 	for i := range rows { // what the table does not know
@@ -173,7 +173,7 @@ func TestPointsEqualsTheRecordedPoints(t *testing.T) {
 		for _, o := range s.results {
 			a, b := s.scoring.For(o.Outcome(o.A)), s.scoring.For(o.Outcome(o.B))
 			a, b = a+tbl.Row(o.A).Points, b+tbl.Row(o.B).Points
-			require.NoError(t, tbl.Record(o))
+			require.NoError(t, tbl.Record(1, o))
 			require.Equal(t, []int{a, b}, []int{tbl.Row(o.A).Points, tbl.Row(o.B).Points})
 		}
 	})

@@ -19,19 +19,26 @@ type Table struct {
 	scoring   Scoring
 	tiebreaks []tiebreak // of the scoring, the first deciding first
 	rows      []Standing // by player, Rank 0
-	byes      []int      // by player
 
 	// games are the matches of every player, only for scores that depend on the
 	// opponents; nil otherwise. A match is in the list of both its players.
 	games [][]game
 
-	showOpponents bool // the standings contain the scores of the opponents
+	swiss *unplayed // nil except in a Swiss system
+}
+
+// unplayed are the rounds of a Swiss system in which players have no match, by player.
+type unplayed struct {
+	byes     [][]uint16
+	absences [][]uint16
 }
 
 // A game is a match from the side of one of its players.
 type game struct {
-	opponent int32 // 32 bits: two of these per match are most of a big league's table
+	opponent int32 // 8 bytes in all: two of these per match are most of a big league's table
+	round    uint16
 	outcome  Outcome
+	forfeit  bool
 }
 
 // New returns the table of a league in which no match has a result. players may be 0.
@@ -44,7 +51,7 @@ func New(players int, scoring Scoring) (*Table, error) {
 	if err := scoring.Validate(); err != nil {
 		return nil, err
 	}
-	t := &Table{scoring: scoring, rows: make([]Standing, players), byes: make([]int, players)}
+	t := &Table{scoring: scoring, rows: make([]Standing, players)}
 	names := scoring.Tiebreakers
 	if len(names) == 0 {
 		names = DefaultScoring().Tiebreakers
@@ -61,38 +68,43 @@ func New(players int, scoring Scoring) (*Table, error) {
 	return t, nil
 }
 
-// KeepOpponents has the standings contain the scores of the opponents. Call it before
+// UseSwissRules makes the table that of a Swiss system: the standings contain byes and the scores of
+// the opponents, and unplayed rounds count in the tie-breaks as FIDE's regulations have it. Call it before
 // the first result.
-func (t *Table) KeepOpponents() { t.games, t.showOpponents = make([][]game, len(t.rows)), true }
+func (t *Table) UseSwissRules() {
+	t.games = make([][]game, len(t.rows))
+	t.swiss = &unplayed{make([][]uint16, len(t.rows)), make([][]uint16, len(t.rows))}
+}
 
-// Record counts a result. It takes constant time, and allocates only for tie-breakers
+// Record counts a result of a round, from 1. It takes constant time, and allocates only for tie-breakers
 // that need more than counters. It returns an error, and changes nothing, if no match can
 // end so.
-func (t *Table) Record(r Played) error {
+func (t *Table) Record(round int, r Played) error {
 	if err := r.Check(len(t.rows)); err != nil {
 		return err
 	}
-	t.count(r, r.A, r.B, 1)
-	t.count(r, r.B, r.A, 1)
+	t.count(round, r, r.A, r.B, 1)
+	t.count(round, r, r.B, r.A, 1)
 	return nil
 }
 
 // Forget takes back a result that Record has counted. The counters of a result that was
 // not counted are wrong afterwards.
-func (t *Table) Forget(r Played) {
-	t.count(r, r.A, r.B, -1)
-	t.count(r, r.B, r.A, -1)
+func (t *Table) Forget(round int, r Played) {
+	t.count(round, r, r.A, r.B, -1)
+	t.count(round, r, r.B, r.A, -1)
 }
 
 // count counts a result for one of its players; n is -1 to take it back.
-func (t *Table) count(r Played, player, opponent, n int) {
+func (t *Table) count(round int, r Played, player, opponent, n int) {
 	o := r.Outcome(player)
 	t.rows[player].Add(o, n)
 	t.rows[player].Points += n * t.scoring.For(o)
 	if t.games == nil {
 		return
 	}
-	g := game{opponent: int32(opponent), outcome: o} //nolint:gosec // New has refused more players than fit
+	//nolint:gosec // New has refused more players than fit; no Swiss system has more rounds
+	g := game{opponent: int32(opponent), round: uint16(round), outcome: o, forfeit: r.Forfeit}
 	if n > 0 {
 		t.games[player] = append(t.games[player], g)
 		return
@@ -101,11 +113,16 @@ func (t *Table) count(r Played, player, opponent, n int) {
 	t.games[player] = slices.Delete(t.games[player], i, i+1)
 }
 
-// RecordBye counts a bye: the player gets the points of a win, but no match and no
-// opponent. It panics if there is no such player.
-func (t *Table) RecordBye(player int) {
-	t.byes[player]++
+// RecordBye counts a bye in a round of a Swiss system: the player gets the points of a win, but no
+// match and no opponent. It panics if there is no such player.
+func (t *Table) RecordBye(round, player int) {
+	t.swiss.byes[player] = append(t.swiss.byes[player], uint16(round)) //nolint:gosec // no Swiss system has more
 	t.rows[player].Points += t.scoring.Win
+}
+
+// RecordAbsence counts a round of a Swiss system in which a player was not paired and got no points.
+func (t *Table) RecordAbsence(round, player int) {
+	t.swiss.absences[player] = append(t.swiss.absences[player], uint16(round)) //nolint:gosec // no Swiss system has more
 }
 
 // Outcomes counts matches by how they ended.

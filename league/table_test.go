@@ -24,7 +24,7 @@ func tableOf(t require.TestingT, players int, scoring league.Scoring, results ..
 	tbl, err := league.New(players, scoring)
 	require.NoError(t, err)
 	for _, o := range results {
-		require.NoError(t, tbl.Record(o))
+		require.NoError(t, tbl.Record(1, o))
 	}
 	return tbl
 }
@@ -89,7 +89,7 @@ func TestImpossibleResultIsRejected(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			tbl := tableOf(t, 3, scoring, beat(0, 1), beat(1, 2))
 			before := tbl.Ranking(nil)
-			require.ErrorContains(t, tbl.Record(tt.result), tt.want)
+			require.ErrorContains(t, tbl.Record(1, tt.result), tt.want)
 			assert.Equal(t, before, tbl.Ranking(nil), "a rejected result is not counted")
 		})
 	}
@@ -107,15 +107,15 @@ func TestLeagueWithoutPlayersHasEmptyStandings(t *testing.T) {
 	for _, tiebreaker := range []string{"points", "head_to_head", "sonneborn_berger"} {
 		tbl := tableOf(t, 0, league.Scoring{MatchPoints: league.MatchPoints{Win: 3}, Tiebreakers: []string{tiebreaker}})
 		assert.Empty(t, tbl.Ranking(nil))
-		assert.Error(t, tbl.Record(beat(0, 1)))
+		assert.Error(t, tbl.Record(1, beat(0, 1)))
 	}
 }
 
 func TestRecordDoesNotAllocate(t *testing.T) {
 	tbl := tableOf(t, 4, league.DefaultScoring())
 	allocs := testing.AllocsPerRun(1000, func() {
-		_ = tbl.Record(beat(0, 1))
-		_ = tbl.Record(bothFail(2, 3))
+		_ = tbl.Record(1, beat(0, 1))
+		_ = tbl.Record(1, bothFail(2, 3))
 	})
 	assert.Zero(t, allocs)
 	assert.Equal(t, 1001, tbl.Row(0).Wins, "each run was counted, including the warm-up")

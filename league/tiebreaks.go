@@ -39,22 +39,36 @@ type tiebreak struct {
 }
 
 // scores are the values that depend on other players, by player. They are nil unless needed.
-type scores struct{ buchholz, sonnebornBerger, headToHead []float64 }
+type scores struct {
+	buchholz, sonnebornBerger, headToHead []float64
+	byes                                  [][]uint16
+}
 
 // tiebreaks are all tie-breakers.
 func tiebreaks() []tiebreak {
 	return []tiebreak{
 		counted(TiebreakPoints, "the total of points", func(r *Standing) int { return r.Points }),
-		counted(TiebreakWins, "the matches won, technically too", func(r *Standing) int { return r.Wins }),
+		{
+			name: TiebreakWins, label: TiebreakWins,
+			meaning: "the matches won, technically too; in a Swiss system with the byes",
+			value: func(r *Standing, of *scores) float64 { // C.07, article 7.1
+				if of.byes == nil {
+					return float64(r.Wins)
+				}
+				return float64(r.Wins + len(of.byes[r.Player]))
+			},
+			column: func(r *Standing) (float64, bool) { return float64(r.Wins), r.Byes == nil },
+		},
 		counted(TiebreakDraws, "the matches drawn", func(r *Standing) int { return r.Draws }),
 		{
 			name: TiebreakHeadToHead, label: "head-to-head", opponents: true,
-			meaning: "the points from matches among the players that all earlier tie-breakers leave level",
-			value:   func(r *Standing, of *scores) float64 { return of.headToHead[r.Player] },
+			meaning: "the points from matches among the players that all earlier tie-breakers leave level; in a Swiss system " +
+				"without forfeits",
+			value: func(r *Standing, of *scores) float64 { return of.headToHead[r.Player] },
 		},
 		{
 			name: TiebreakBuchholz, label: "Buchholz", opponents: true,
-			meaning: "the sum of the opponents' points, once per match; a bye adds nothing",
+			meaning: "the sum of the opponents' points, once per match; in a Swiss system an unplayed round has a dummy opponent",
 			value:   func(r *Standing, of *scores) float64 { return of.buchholz[r.Player] },
 			column:  func(r *Standing) (float64, bool) { return optional(r.Buchholz) },
 		},

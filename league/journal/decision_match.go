@@ -194,18 +194,18 @@ func (s *State) cancelRematch(id league.MatchID, m *Match) {
 	s.Rematches = slices.DeleteFunc(slices.Clone(s.Rematches), func(other league.MatchID) bool { return other == id })
 }
 
-// count counts a result in the table, unless a player of it is annulled.
-func (s *State) count(r league.Played) error {
+// count counts the result of a match in the table, unless a player of it is annulled.
+func (s *State) count(id league.MatchID, r league.Played) error {
 	if s.isAnnulled(r) {
 		return nil
 	}
-	return s.Table.Record(r)
+	return s.Table.Record(id.Round, r)
 }
 
 // uncount takes a result that was counted out of the table.
 func (s *State) uncount(d *MatchReported) {
 	if r, err := s.TableResult(d); err == nil && !s.isAnnulled(r) { // addResult has checked it
-		s.Table.Forget(r)
+		s.Table.Forget(d.MatchID.Round, r)
 	}
 }
 

@@ -208,13 +208,15 @@ func (l *decidedLeague) check() {
 	scratch, err := league.New(len(l.Started.Players), l.Created.TableScoring())
 	require.NoError(l.t, err)
 	if l.Created.Tournament.IsSwiss() {
-		scratch.KeepOpponents()
+		scratch.UseSwissRules()
 	}
 	for i := range l.Round {
 		if l.Created.Tournament.IsSwiss() {
 			for _, player := range pairing.Byes(len(l.Started.Players), l.Pairings(i+1)) {
 				if left, withdrawn := l.left[l.Started.Players[player]]; !withdrawn || i < left {
-					scratch.RecordBye(player)
+					scratch.RecordBye(i+1, player)
+				} else {
+					scratch.RecordAbsence(i+1, player)
 				}
 			}
 		}
@@ -231,7 +233,7 @@ func (l *decidedLeague) check() {
 		}
 		result, err := l.TableResult(r)
 		require.NoError(l.t, err)
-		require.NoError(l.t, scratch.Record(result))
+		require.NoError(l.t, scratch.Record(id.Round, result))
 	}
 	require.Equal(l.t, scratch.Ranking(nil), l.Table.Ranking(nil))
 	require.Equal(l.t, recorded, l.Recorded)

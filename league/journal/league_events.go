@@ -190,7 +190,7 @@ func (d *Started) apply(s *State, _ string) error {
 func (d *Created) newTable(players int) (*league.Table, error) {
 	t, err := league.New(players, d.TableScoring())
 	if err == nil && d.Tournament.IsSwiss() {
-		t.KeepOpponents()
+		t.UseSwissRules()
 	}
 	return t, err
 }
@@ -251,9 +251,7 @@ func (d *RoundAnnounced) apply(s *State, at string) error {
 		s.Agents[id].Assigned++
 		s.countMeeting(id, pairings[i], 1)
 	}
-	for _, player := range byes {
-		s.Table.RecordBye(player)
-	}
+	s.countUnpaired(d.RoundID, pairings, byes)
 	s.Round = d.RoundID
 	matches, attempts := make([]Match, len(pairings)), make([]Attempt, len(pairings))
 	for i := range matches {

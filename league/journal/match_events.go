@@ -120,7 +120,7 @@ func (d *MatchReported) apply(s *State, at string) error {
 func (s *State) addResult(m *Match, d *MatchReported) error {
 	result, err := s.checkResult(d)
 	if err == nil {
-		err = s.count(result)
+		err = s.count(d.MatchID, result)
 	}
 	if err != nil {
 		return err

@@ -301,6 +301,21 @@ func (s *State) paidByes(pairings []pairing.Pairing) []int {
 	})
 }
 
+// countUnpaired counts the players without a match in a round of a Swiss system: those with a bye that gives points,
+// and the absent ones.
+func (s *State) countUnpaired(round int, pairings []pairing.Pairing, byes []int) {
+	if !s.Created.Tournament.IsSwiss() {
+		return
+	}
+	for _, player := range pairing.Byes(len(s.Started.Players), pairings) {
+		if slices.Contains(byes, player) {
+			s.Table.RecordBye(round, player)
+		} else {
+			s.Table.RecordAbsence(round, player)
+		}
+	}
+}
+
 // Bracket are the places of the bracket of a knockout after so many rounds, by stage; nil for another
 // format, and before the start.
 func (s *State) Bracket(rounds int) [][]pairing.Slot {

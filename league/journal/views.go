@@ -38,15 +38,13 @@ func (s *State) StandingsAfter(round int) []league.Standing {
 	}
 	past.played = s.played[:min(round, len(s.played))]
 	for n := 1; n <= round; n++ {
-		for _, player := range s.Rounds[n-1].Byes {
-			past.Table.RecordBye(player)
-		}
+		past.countUnpaired(n, s.Rounds[n-1].Pairings, s.Rounds[n-1].Byes)
 		for _, m := range s.MatchesOf(n, n) {
 			if m.Report == nil {
 				continue // it is played again
 			}
 			if r, err := s.TableResult(m.Report); err == nil { // addResult has checked it
-				_ = past.count(r)
+				_ = past.count(m.Report.MatchID, r)
 			}
 			past.countFallbacks(m.Report, 1)
 		}

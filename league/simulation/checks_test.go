@@ -159,24 +159,33 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 	return problems
 }
 
-// swissScores adds the byes, the points that they give, and the scores of the opponents.
+// swissScores adds the byes, the points that they give, and the scores of the opponents. A match that neither player
+// began, and a bye, count against a dummy.
 func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
-	points := league.DefaultScoring().Win
+	points, most := league.DefaultScoring().Win, league.DefaultScoring().Win*l.result.State.Round/2
 	for _, r := range l.result.Players {
 		s := row(r.PlayerID)
 		byes := l.result.State.Round - s.Played
 		s.Byes, s.Buchholz, s.SonnebornBerger = &byes, new(int), new(float64)
 		s.Points += byes * points
 	}
+	for _, r := range l.result.Players {
+		s := row(r.PlayerID)
+		*s.Buchholz = *s.Byes * min(s.Points, most)
+		*s.SonnebornBerger = float64(*s.Buchholz)
+	}
 	for _, m := range l.result.Matches {
 		for _, pair := range [][2]string{{m.PlayerA, m.PlayerB}, {m.PlayerB, m.PlayerA}} {
-			s, opponent := row(pair[0]), row(pair[1])
-			*s.Buchholz += opponent.Points
+			s, score := row(pair[0]), row(pair[1]).Points
+			if m.Status == league.StatusTechnicalLoss && m.ChoiceA == "" && m.ChoiceB == "" {
+				score = min(score, s.Points)
+			}
+			*s.Buchholz += score
 			switch {
 			case m.Winner == pair[0]:
-				*s.SonnebornBerger += float64(opponent.Points)
+				*s.SonnebornBerger += float64(score)
 			case m.Status == league.StatusDraw:
-				*s.SonnebornBerger += float64(opponent.Points) / 2
+				*s.SonnebornBerger += float64(score) / 2
 			}
 		}
 	}

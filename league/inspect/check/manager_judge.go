@@ -31,7 +31,7 @@ func (x *managerExam) standings(round int) map[string]members {
 		if m.verdict.Winner != rules.NoSide {
 			played.Winner = index(m.verdict.WinnerOf(m.players))
 		}
-		_ = table.Record(played) // both are players of the table
+		_ = table.Record(m.round, played) // both are players of the table
 	}
 	rows := map[string]members{}
 	for i, p := range x.players {
