@@ -56,6 +56,83 @@ func TestChoiceOfReferees(t *testing.T) {
 	assert.Equal(t, []string{"REF01", "REF02"}, decide.ChooseReferees(s, 1), "one player can lie")
 }
 
+// Two players that agree to lie must not choose their referee.
+func TestDenialsPutNoRefereeThatRelaysSignaturesBelowOneThatProvesNothing(t *testing.T) {
+	for name, tt := range map[string]struct {
+		denied, suspended []string
+		want              string // the referee of the match that is announced for REF01
+	}{
+		"the other relays too":              {[]string{"REF01"}, []string{"REF03"}, "REF02"},
+		"the other proves nothing":          {[]string{"REF01"}, []string{"REF02"}, "REF01"},
+		"the other is denied as well":       {[]string{"REF01", "REF03"}, []string{"REF02"}, "REF01"},
+		"one of the two others relays":      {[]string{"REF01"}, nil, "REF01"},
+		"of those two the other is denied":  {[]string{"REF01", "REF03"}, nil, "REF02"},
+		"a denied one that proves nothing ": {[]string{"REF03"}, []string{"REF02"}, "REF01"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := signed(t)
+			for _, id := range tt.denied {
+				s.Agents[id].DeniedBy = []string{"P01", "P02"}
+			}
+			for _, id := range tt.suspended {
+				apply(t, s, &journal.AgentSuspended{AgentID: id, Reason: "slept"})
+			}
+			s.Rounds[0].Referees = []string{"REF01", "REF01"}
+			assert.Equal(t, tt.want, decide.NextReferee(s, "REF01", 0, func(string) bool { return false }))
+		})
+	}
+	s := signed(t)
+	apply(t, s, &journal.AgentSuspended{AgentID: "REF02", Reason: "slept"})
+	s.Agents["REF01"].DeniedBy = []string{"P01", "P02"}
+	assert.Contains(t, decide.ChooseReferees(s, 2), "REF01")
+}
+
+func TestDiscardedAttempt(t *testing.T) {
+	assigned := &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"}
+	second := &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF02"}
+	for name, tt := range map[string]struct {
+		before  []journal.Data
+		number  int
+		referee string
+		third   string // the third-party referee
+		asks    bool
+	}{
+		"a new attempt":                      {[]journal.Data{assigned}, 1, "REF01", "", true},
+		"one that was declined before":       {[]journal.Data{assigned, &journal.MatchDeclined{Attempt: attempt(1), RefereeID: "REF01"}}, 1, "REF01", "", true},
+		"one that was accepted before":       {[]journal.Data{assigned, &journal.MatchAccepted{Attempt: attempt(1), RefereeID: "REF01"}}, 1, "REF01", "", false},
+		"an attempt of a third-party agent":  {[]journal.Data{assigned}, 1, "REF01", "REF01", true},
+		"after one of our referees":          {[]journal.Data{assigned, second}, 2, "REF02", "REF02", true},
+		"after one of a third-party referee": {[]journal.Data{assigned, second}, 2, "REF02", "REF01", false},
+	} {
+		s := started(t, append([]journal.Data{announced()}, tt.before...)...)
+		asks := decide.AsksInvited(s.Match(first()), attempt(tt.number), tt.referee, func(id string) bool { return id == tt.third })
+		assert.Equal(t, tt.asks, asks, name)
+	}
+	alone := []journal.Data{announced(), &journal.AgentSuspended{AgentID: "REF02", Reason: "slept"}, assigned}
+	for name, tt := range map[string]struct {
+		before  []journal.Data
+		invited []string
+		want    string
+	}{
+		"nobody":                               {[]journal.Data{announced(), assigned}, nil, ""},
+		"both":                                 {[]journal.Data{announced(), assigned}, []string{"P01", "P02"}, "it declined the match after it had invited P01 and P02"},
+		"one, and another referee is there":    {[]journal.Data{announced(), assigned}, []string{"P01"}, "it declined the match after it had invited P01"},
+		"one, who could lie, of the only one":  {alone, []string{"P01"}, ""},
+		"both of the only referee of a league": {alone, []string{"P01", "P02"}, "it declined the match after it had invited P01 and P02"},
+	} {
+		s := started(t, tt.before...)
+		lost := decide.Discarded(s, attempt(1), "REF01", tt.invited)
+		if tt.want == "" {
+			assert.Nil(t, lost, name)
+			continue
+		}
+		require.NotNil(t, lost, name)
+		assert.Equal(t, []string{journal.CauseDiscarded, tt.want}, []string{lost.Cause, lost.Reason}, name)
+		apply(t, s, lost)
+		assert.Empty(t, decide.Holder(s, first()), name)
+	}
+}
+
 func TestNextReferee(t *testing.T) {
 	failed := func(ids ...string) func(string) bool {
 		return func(id string) bool { return slices.Contains(ids, id) }

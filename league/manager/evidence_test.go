@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -45,6 +46,127 @@ func TestPlayerDeniesALossOfWhichItKnowsNothing(t *testing.T) {
 		assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED_BY_A_PLAYER"))
 		assert.Contains(t, notedRules(w, folder), audit.RuleDispute)
 	})
+}
+
+// A player refuses the invitation and denies that it was asked. The transcript has its answer, so that the denial
+// does not count; without one it is a dispute.
+func TestDenialThatTheTranscriptContradictsDoesNotCount(t *testing.T) {
+	for name, kept := range map[string]bool{"a transcript": true, "no transcript": false} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			log := w.CaptureLog()
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signed)
+			if kept {
+				w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+			} else {
+				w.Referee("REF01")
+			}
+			w.Player("P01")
+			w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.EditAnswer("accept", false)),
+				leaguetest.On(protocol.Ping.Name, leaguetest.EditAnswer("asked", false)))
+			state := finish(x)
+			match := state.Rounds[0].Matches[0]
+			assert.Equal(t, []string{league.StatusTechnicalLoss, "P01"}, []string{match.Report.Status, *match.Report.WinnerPlayerID})
+			denied := []string{"P02"}
+			if kept {
+				assert.Equal(t, [][]string{denied, nil, nil}, [][]string{match.Refuted, match.Disputed, state.Agents["REF01"].DeniedBy})
+			} else {
+				assert.Equal(t, [][]string{nil, denied, denied}, [][]string{match.Refuted, match.Disputed, state.Agents["REF01"].DeniedBy})
+			}
+			assert.Equal(t, map[bool]int{true: 1}[kept], strings.Count(log.Text(), "RESULT_DENIED_AGAINST_THE_TRANSCRIPT"))
+			assert.Contains(t, notedRules(w, x.Folder), audit.RuleDispute)
+		})
+	}
+}
+
+// A third-party referee invents choices and a number. Both players are asked, although the report shows everything.
+func TestBothPlayersAreAskedAboutAnInventedResult(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signed)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		mustReport(w, w.WinReport("REF01"))
+		state := finish(x)
+		assert.Equal(t, journal.GradeRecomputed, x.Manager.Results()[0].Grade)
+		assert.Equal(t, []string{"P01", "P02"}, state.Rounds[0].Matches[0].Disputed)
+		assert.Equal(t, []string{"1 result of referee REF01 is disputed by players that know nothing of the match: P01, P02."},
+			x.Manager.Evidence())
+	})
+}
+
+// A proven result needs no word of the players; a player without a key is asked once.
+func TestOnlyPlayersWithoutASignatureAreAsked(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 3, 1, signed)
+		w.Referee("REF01")
+		w.Player("P01")
+		w.Player("P02")
+		w.Player("P03", leaguetest.WithoutKey)
+		state := finish(x)
+		grades := map[string]int{}
+		for _, r := range x.Manager.Results() {
+			grades[r.Grade]++
+		}
+		assert.Equal(t, map[string]int{journal.GradeProven: 1, journal.GradeRecomputed: 2}, grades)
+		asked := map[string]int{}
+		for _, call := range w.Calls(protocol.Ping.Name) {
+			if leaguetest.Decode[protocol.ToolRequest](call.Message).MatchID != "" {
+				asked[call.To]++
+			}
+		}
+		assert.Equal(t, map[string]int{"p03": 2}, asked)
+		for _, m := range state.Matches() {
+			assert.Empty(t, m.Disputed)
+		}
+	})
+}
+
+// A referee invites the players before it answers the assignment, and declines the match when it knows the result.
+// Another referee gets the match; the only one loses it.
+func TestRefereeThatInvitedPlayersCannotDeclineTheMatch(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		others  int
+		decline leaguetest.Reply
+		want    []string // status and referee of the result
+	}{
+		{"busy", 1, leaguetest.AnswerWithStatus(protocol.StatusBusy), []string{"REF02"}},
+		{"rejected", 1, leaguetest.AnswerWithStatus(protocol.StatusRejected), []string{"REF02"}},
+		{"an error", 1, leaguetest.RefuseWith(protocol.ErrInvalidMatchState), []string{"REF02"}},
+		{"the only referee", 0, leaguetest.AnswerWithStatus(protocol.StatusBusy), []string{"REF01"}},
+	} {
+		leaguetest.RunInMemory(t, tt.name, func(t *testing.T, w *leaguetest.World) {
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1+tt.others)
+			w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+				q := leaguetest.Decode[protocol.MatchAssignment](c.Message)
+				for i, side := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
+					invitation := &protocol.GameInvitation{
+						Envelope: protocol.NewStamp("referee:REF01", w.Clock).Envelope(protocol.TypeGameInvitation, q.ConversationID),
+						LeagueID: q.LeagueID, RoundID: q.RoundID, MatchID: q.MatchID, GameType: q.GameType, Attempt: q.Attempt,
+						RoleInMatch: []string{protocol.RolePlayerA, protocol.RolePlayerB}[i], OpponentID: []string{"P02", "P01"}[i],
+					}
+					invitation.AuthToken = side.AccessToken
+					_, err := protocol.Invite.Call(c.Context, w.Untrusted, protocol.Peer{Endpoint: side.Endpoint}, invitation)
+					assert.NoError(t, err)
+				}
+				return tt.decline(c)
+			}))
+			if tt.others > 0 {
+				w.Referee("REF02")
+			}
+			w.Players(2)
+			state := finish(x)
+			match := state.Rounds[0].Matches[0]
+			require.Len(t, match.LostAttempts, 1)
+			assert.Equal(t, []any{"REF01", journal.CauseDiscarded}, []any{match.LostAttempts[0].RefereeID, match.LostAttempts[0].Cause})
+			assert.Equal(t, tt.want, []string{match.Report.RefereeID})
+			assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
+			assert.Zero(t, state.Agents["REF01"].Failures)
+			if tt.others == 0 {
+				assert.Equal(t, "its referee did not show its result", match.Report.Reason)
+			}
+		})
+	}
 }
 
 // A manager that is killed before the player answers asks it again, and records each denial once.
