@@ -3,6 +3,7 @@ package audit
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -134,6 +135,7 @@ func (a *auditor) checkHistory(h *playerHistory, folder string) {
 		for i := range h.Matches {
 			a.checkPlayedMatch(h, i)
 		}
+		a.noteUnknownMatches(h)
 	case a.chain.stopped:
 	case a.state.Started != nil:
 		a.find(RuleHistory, h.at(1), "%s does not take part in league %s", folder, a.id)
@@ -189,6 +191,52 @@ func (a *auditor) checkPlayedMatch(h *playerHistory, i int) {
 			continue
 		}
 		a.find(RuleHistory, at, "%s of %s: %v", got.MatchID, player, diff)
+	}
+}
+
+// noteUnknownMatches notes the recorded matches of a player of which nothing reached it by a history that somebody
+// kept: neither a question nor a result. Its referee may have invented them.
+func (a *auditor) noteUnknownMatches(h *playerHistory) {
+	if a.options.Histories == "" {
+		return // the player may still write the history
+	}
+	known := map[league.Attempt]bool{} // number 0 stands for any attempt
+	last := 0                          // the last round of which the history knows
+	add := func(matchID string, attempt int, reached bool) {
+		id, _ := league.ParseMatchID(matchID)
+		last = max(last, id.Round)
+		if reached {
+			known[league.Attempt{MatchID: id, Number: attempt}], known[league.Attempt{MatchID: id}] = true, true
+		}
+	}
+	for i := range h.Matches {
+		add(h.Matches[i].MatchID, h.Matches[i].Attempt, !h.Matches[i].FromStandings)
+	}
+	for i := range h.Decisions {
+		add(h.Decisions[i].MatchID, h.Decisions[i].Attempt, true)
+	}
+	for i := range h.Heads {
+		if last = max(last, h.Heads[i].Head.Round); h.Heads[i].Head.Round == 0 { // the end of the league
+			last = a.state.Round
+		}
+	}
+	unknown := map[string][]string{} // matches by referee
+	for id, m := range a.state.MatchesOf(1, min(last, a.state.Round)) {
+		_, playerA, playerB, _ := a.state.Find(id)
+		if m.Report == nil || m.Report.Number == 0 || h.PlayerID != playerA && h.PlayerID != playerB {
+			continue
+		}
+		at, referee := m.Report.Attempt, a.state.Agents[m.Report.RefereeID]
+		if referee == nil || !referee.ShowsAccessTokens() { // it may name no attempt
+			at.Number = 0
+		}
+		if !known[at] {
+			unknown[m.Report.RefereeID] = append(unknown[m.Report.RefereeID], id.String())
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(unknown), league.CompareIDs) {
+		a.note(RuleHistory, h.at(1), "the history of %s knows nothing of %s, which %s reported", h.PlayerID,
+			listedIDs(unknown[id]), clip(id))
 	}
 }
 
