@@ -70,7 +70,8 @@ func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeI
 		return c, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
 	case ok && fact.Reopened() && fact.LastAttempt(refereeID) > 0 && !fact.IsAssignedTo(refereeID):
 		return c, annulled(fact, id)
-	case !ok || id.Round != q.RoundID && q.RoundID != 0 || !fact.IsAssignedTo(refereeID):
+	case !ok || id.Round != q.RoundID && q.RoundID != 0 || !fact.IsAssignedTo(refereeID) ||
+		fact.LostBy(attemptOf(q, id, fact, refereeID).Number) == journal.CauseDiscarded: // it has declined the match
 		return c, protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
 	}
 	c.ids, c.Late = [2]string{idA, idB}, fact.Report != nil

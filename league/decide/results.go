@@ -69,9 +69,9 @@ type doubts struct {
 }
 
 func (d *doubts) add(s *journal.State, matchID string, m *journal.Match) {
-	switch doubt := Doubt(m); {
-	case doubt == "":
-	case doubt == NotShown:
+	switch doubt := Doubt(m); doubt {
+	case "":
+	case NotShown:
 		d.unshown++
 	default:
 		d.stated++

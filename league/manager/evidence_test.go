@@ -162,6 +162,9 @@ func TestRefereeThatInvitedPlayersCannotDeclineTheMatch(t *testing.T) {
 			assert.Equal(t, tt.want, []string{match.Report.RefereeID})
 			assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
 			assert.Zero(t, state.Agents["REF01"].Failures)
+			_, err := w.Report(w.WinReport("REF01"))
+			leaguetest.AssertRefused(t, err, protocol.ErrMatchNotFound, 5002)
+			assert.Empty(t, match.Disputed, "a report of that attempt is no dispute")
 			if tt.others == 0 {
 				assert.Equal(t, "its referee did not show its result", match.Report.Reason)
 			}
