@@ -337,7 +337,14 @@ func (r *leagueRecord) told(e *journal.Event) string {
 		return fmt.Sprintf("the league began with %s and %s", protocol.Counted(len(d.Players), "player"),
 			protocol.Counted(len(d.Referees), "referee"))
 	case *journal.RoundAnnounced:
-		return fmt.Sprintf("round %d began", d.RoundID)
+		text := fmt.Sprintf("round %d began", d.RoundID)
+		if d.RepeatedPairs > 0 {
+			text += "; too few players are left: " + protocol.Counted(d.RepeatedPairs, "pair") + " met before"
+		}
+		if d.RepeatedByes > 0 {
+			text += "; a player gets a second bye"
+		}
+		return text
 	case *journal.MatchAssigned:
 		return fmt.Sprintf("%s attempt %d: %s", d.MatchID, d.Number, d.RefereeID)
 	case *journal.MatchReported:

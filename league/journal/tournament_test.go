@@ -174,6 +174,25 @@ func TestImpossibleAnnouncementIsRejected(t *testing.T) {
 	require.ErrorContains(t, l.try(&journal.RoundAnnounced{RoundID: 1, Pairings: [][2]string{{"P01", "P02"}}, Referees: []string{"REF01"}}), "round-robin")
 }
 
+func TestRoundCountsWhatItRepeats(t *testing.T) {
+	l := startTournament(t, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 9}, 5)
+	l.play()
+	for _, id := range []string{"P01", "P02", "P03"} {
+		l.apply(&journal.Decided{Command: protocol.CommandWithdraw, Decision: journal.Decision{By: "A. Smith", Reason: "so"}, AgentID: id})
+	}
+	repeated := 0
+	for l.HasRound(l.Round + 1) {
+		d, _ := l.announcement()
+		require.Equal(t, [][2]string{{"P04", "P05"}}, [][2]string{{min(d.Pairings[0][0], d.Pairings[0][1]), max(d.Pairings[0][0], d.Pairings[0][1])}})
+		repeated += d.RepeatedPairs
+		d.RepeatedPairs++
+		require.ErrorContains(t, l.try(d), "pairs that have met")
+		l.play()
+	}
+	assert.Equal(t, 3, l.Round)
+	assert.Equal(t, 1, repeated, "once they meet for the first time")
+}
+
 func TestImpossibleTournamentIsRejected(t *testing.T) {
 	for want, d := range map[string]*journal.Created{
 		"not known":   created(1, &journal.Tournament{Algorithm: "swiss-v9"}),
