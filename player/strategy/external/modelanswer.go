@@ -23,7 +23,8 @@ func chosen(answer string, options []string) (string, error) {
 		answer = after // the reasoning is not the choice
 	}
 	if named, ok := choiceInJSON(answer); ok {
-		if i := slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(o, strings.TrimSpace(named)) }); i >= 0 {
+		meant := strings.TrimSpace(optionFor(named, options))
+		if i := slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(o, meant) }); i >= 0 {
 			return options[i], nil
 		}
 		if only := optionsIn(named, options); len(only) == 1 && !isNumber(named) { // "cell 4"
@@ -88,11 +89,7 @@ func textOf(value jsontext.Value) (text string, ok bool) {
 	case '"':
 		return text, json.Unmarshal(value, &text, jsontext.AllowInvalidUTF8(true)) == nil
 	case '0':
-		text = string(value)
-		if whole, fraction, _ := strings.Cut(text, "."); strings.Trim(fraction, "0") == "" {
-			text = whole // 4.0
-		}
-		return text, true
+		return string(value), true
 	}
 	return "", false
 }
