@@ -232,6 +232,9 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	if err != nil {
 		return nil, asUsage(err)
 	}
+	if files.Dir() != "" {
+		o.Config = store.Folder(files.Dir()).ConfigDigests(o.LeagueID)
+	}
 	in, p := r.League, r.League.Participants
 	if in.Status != config.StatusActive {
 		return nil, fmt.Errorf("league %s cannot be played: its status in %s is %q; set it to %q", o.LeagueID, in.Path(),

@@ -143,6 +143,9 @@ func (l *Loader) Path(f File) string {
 	return filepath.Join(l.dir, "config", filepath.FromSlash(f.name()))
 }
 
+// Dir is the data folder; "" if all values are built in.
+func (l *Loader) Dir() string { return l.dir }
+
 // Unknown returns the members without effect of the files that were read, each with its file
 // and the closest name: a misspelt member must not stay unnoticed.
 func (l *Loader) Unknown() []string {

@@ -86,7 +86,7 @@ var kinds = [...]kind{
 	{"agent_suspended", &AgentSuspended{}, StaleAgents, nil},
 	{"agent_failed", &AgentFailed{}, StaleSchedule, []string{"reason"}},
 	{"agent_shutdown", &AgentShutdown{}, StaleAgents, nil},
-	{"started", &Started{}, StaleAgents | StaleStandings | StaleRounds | StaleSchedule, nil},
+	{"started", &Started{}, StaleAgents | StaleStandings | StaleRounds | StaleSchedule, []string{"config"}},
 	{"round_announced", &RoundAnnounced{}, StaleStandings | StaleSchedule, nil},
 	{"match_assigned", &MatchAssigned{}, StaleSchedule, nil},
 	{"match_accepted", &MatchAccepted{}, 0, nil},

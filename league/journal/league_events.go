@@ -127,6 +127,10 @@ type Started struct {
 	// Keys are the public keys of the participants that have one, by their ids. A league
 	// that does not sign has none.
 	Keys map[string]string `json:"keys,omitzero"`
+
+	// Config are the digests of the files below config that the manager could read, by their paths there
+	// (store.Folder.ConfigDigests). The public form of the event lacks them.
+	Config map[string]string `json:"config,omitzero"`
 }
 
 // maxMatches is the largest number of matches of a league. It limits the time that a journal

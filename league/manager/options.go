@@ -27,7 +27,10 @@ type Options struct {
 	// tournament. The manager sets SchemaVersion, ManagerKey and the size of the roster.
 	journal.Created
 
-	Games  rules.Registry // with the GameType
+	Games rules.Registry // with the GameType
+
+	Config map[string]string // the digests of the files below config, for journal.Started
+
 	Roster *decide.Roster // the agents that may register; nil: any
 
 	// CheckEndpoint refuses an endpoint that the carrier of its scheme does not call: its host does not exist,

@@ -283,7 +283,7 @@ func (m *Manager) fixParticipants() error {
 		}
 	}
 	started := &journal.Started{
-		Players: m.state.IDs(true), Referees: m.state.IDs(false), Keys: m.state.PublicKeys(),
+		Players: m.state.IDs(true), Referees: m.state.IDs(false), Keys: m.state.PublicKeys(), Config: m.options.Config,
 	}
 	if m.state.Created.Tournament == nil {
 		started.Algorithm = pairing.RoundRobinFor(m.options.sidesAlike(), m.drawLot())

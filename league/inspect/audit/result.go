@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -23,6 +24,33 @@ func (a *auditor) noteTokenless() {
 			a.note(RuleOneResult, a.inJournal(1).of(id),
 				"the league is lenient: results in the name of %s need no token, so that anybody may have sent them", clip(id))
 		}
+	}
+}
+
+// noteConfig notes the files below config that are not those of the start. The operator may change them: the journal has
+// the rules of the league, and each other configuration.
+func (a *auditor) noteConfig() {
+	if a.state.Started == nil {
+		return
+	}
+	then, now := a.state.Started.Config, a.dir.ConfigDigests(a.id)
+	all := maps.Clone(now)
+	if all == nil {
+		all = map[string]string{}
+	}
+	maps.Copy(all, then)
+	for name := range all {
+		what := "has been changed"
+		switch {
+		case then[name] == now[name]:
+			continue
+		case then[name] == "":
+			what = "has been added"
+		case now[name] == "":
+			what = "is missing"
+		}
+		a.note(RuleConfig, Location{File: "config/" + name}, "this file %s since the league started (line %d of the journal)",
+			what, a.started)
 	}
 }
 

@@ -30,6 +30,7 @@ const (
 	// the grade of a result follows from what its report shows, and is one that the league records
 	RuleEvidence    = "evidence"
 	RuleKeys        = "keys"        // the keys are those that the auditor or a player knows
+	RuleConfig      = "config"      // the files below config are those of the start
 	RuleSchema      = "schema"      // files are readable
 	RuleAbandoned   = "abandoned"   // attempts that were given up after the referee had committed to its nonce
 	RuleDoubt       = "doubt"       // no result rests on a rejected report
@@ -41,7 +42,7 @@ const (
 // checks are the checks of files against the journal that was read before, in their order.
 func (a *auditor) checks() []func() {
 	return []func(){
-		a.checkSignedHead, a.checkKeys, a.noteTokenless, a.checkMatches, a.checkAttempts, a.checkHistories,
+		a.checkSignedHead, a.checkKeys, a.noteConfig, a.noteTokenless, a.checkMatches, a.checkAttempts, a.checkHistories,
 		a.checkPinnedHead, a.noteUnsigned, a.noteStated, a.noteNonconforming,
 	}
 }

@@ -1,0 +1,42 @@
+package store
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"io/fs"
+	"path/filepath"
+	"strings"
+
+	"evenodd/league/store/openfile"
+)
+
+// The bounds of what ConfigDigests reads.
+const (
+	maxConfig      = 4 << 20 // bytes of a file
+	maxConfigFiles = 100
+)
+
+// ConfigDigests returns hex SHA-256 of each file below config, by its path there with slashes, without the files of other
+// leagues. Files that are hidden, too large or no regular files have none; nil if there are no files.
+func (f Folder) ConfigDigests(leagueID string) (digests map[string]string) {
+	root := f.path("config")
+	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		name, outside := filepath.Rel(root, path)
+		if err != nil || outside != nil || e.IsDir() || strings.HasPrefix(e.Name(), ".") || len(digests) >= maxConfigFiles {
+			return nil // what cannot be read has no digest
+		}
+		name = filepath.ToSlash(name)
+		if strings.HasPrefix(name, "leagues/") && name != "leagues/"+leagueID+".json" {
+			return nil
+		}
+		if text, err := openfile.Read(path, maxConfig); err == nil {
+			if digests == nil {
+				digests = map[string]string{}
+			}
+			sum := sha256.Sum256(text)
+			digests[name] = hex.EncodeToString(sum[:])
+		}
+		return nil
+	})
+	return digests
+}
