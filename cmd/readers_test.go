@@ -7,6 +7,7 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -42,6 +43,24 @@ func mustSimulate(t *testing.T, args ...string) string {
 	dir := t.TempDir()
 	mustPrint(t, append([]string{"simulate", "--seed", "7", "--quiet", "--data", dir}, args...)...)
 	return dir
+}
+
+func TestAuditNotesSettingsThatHaveChangedSinceTheStart(t *testing.T) {
+	dir := t.TempDir()
+	mustPrint(t, "init", dir)
+	mustPrint(t, "simulate", "--players", "2", "--quiet", "--data", dir)
+	const clean = "audited 1 match of league " + defaultLeague + ": no findings"
+	assert.Equal(t, clean+"\n", mustPrint(t, "audit", dir))
+	games, system, added := filepath.Join(dir, "config", "games", "games_registry.json"), filepath.Join(dir, "config", "system.json"),
+		filepath.Join(dir, "config", "added.json")
+	writeFile(t, strings.Replace(readFile(t, system), `"move_timeout_sec": 30`, `"move_timeout_sec": 29`, 1), system)
+	require.NoError(t, os.Remove(games))
+	writeFile(t, "{}", added)
+	audited := mustPrint(t, "audit", dir)
+	assert.Contains(t, audited, "config/system.json: note: config: this file has been changed since the league started (line ")
+	assert.Contains(t, audited, "config/games/games_registry.json: note: config: this file is missing since the league started (line ")
+	assert.Contains(t, audited, "config/added.json: note: config: this file has been added since the league started (line ")
+	assert.Contains(t, audited, clean+", 3 notes\n")
 }
 
 func TestAuditNamesEachFinding(t *testing.T) {

@@ -39,6 +39,9 @@ import (
 
 const mutationSeed = 1
 
+// configFile is the file below config. No random change is made in it: any is a note.
+const configFile = "system.json"
+
 // undetected are the members that affect no decision, each with the reason. The audit need
 // not find a change of them. They are named as file (part): path, with * for indexes.
 var undetected = []struct{ members, reason string }{
@@ -49,13 +52,15 @@ var undetected = []struct{ members, reason string }{
 	{`^(match|attempt)\.json: lifecycle\.states\.\*\.at$`, "the times of the states; the messages have their own"},
 	{`^history\.json: matches`, "an older entry, as after a crash: history.json derives from history.jsonl, which counts"},
 	{`^history\.jsonl.*: line duplicated$`, "the same line says the same again"},
+	{`^history\.jsonl: (entropy|draw_commitment) removed$`, "a player that learns a result from the manager has none; its decision has it, signed"},
 	{`^history\.jsonl \(head\): line removed$`, "a player may miss a message; every later head covers the earlier ones"},
 }
 
 // TestEachMutationOfADataFolderIsFound changes one member or one line of one file at a
 // time, as an attacker could, also with the hashes of the journal computed again. The audit
 // finds each change, unless the member is in the list of those that affect no decision. A
-// change is found if the audit has a finding; where a crash can leave the same, a note.
+// change is found if the audit has a finding; where a crash or the operator can leave the same, a note. So is a member
+// that is added.
 func TestEachMutationOfADataFolderIsFound(t *testing.T) {
 	t.Parallel()
 	leagues := mutationLeagues(t)
@@ -98,6 +103,56 @@ func TestEachMutationOfADataFolderIsFound(t *testing.T) {
 	for _, member := range slices.Sorted(maps.Keys(missed)) {
 		assert.Fail(t, "a change is not found", "%d of %s, for example %s", missed[member], member, where[member])
 	}
+	leagues[0].addMembers(t)
+}
+
+// addMembers adds a member that no program writes to each kind of object in each kind of file. The short version tries
+// a tenth of them.
+func (l *mutationLeague) addMembers(t *testing.T) {
+	t.Helper()
+	number := 0
+	for _, kind := range append(slices.Clone(l.kinds), configFile) {
+		path := l.files[kind][0]
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		lines, tried := bytes.SplitAfter(bytes.TrimSpace(text), []byte("\n")), map[string]bool{}
+		if !strings.HasSuffix(kind, ".jsonl") {
+			lines = [][]byte{text}
+		}
+		for i, line := range lines {
+			root := parse(jsontext.NewDecoder(bytes.NewReader(line)))
+			whole := jsonNode{kind: '[', values: []jsonNode{root}}
+			for _, p := range whole.places(nil) {
+				node, member := &p.parent.values[p.index], kind+partOf(kind, line)+": "+pattern(p.path)
+				if number++; node.kind != '{' || tried[member] || !leaguetest.All() && number%10 != 0 && kind != configFile {
+					continue
+				}
+				tried[member] = true
+				names, values := node.names, node.values
+				node.names = append([]string{"colour"}, names...)
+				node.values = append([]jsonNode{{kind: '"', raw: []byte(`"red"`)}}, values...)
+				changed := slices.Clone(lines)
+				changed[i] = append(whole.values[0].append(nil), '\n')
+				node.names, node.values = names, values
+				if kind == "match.json" || kind == "attempt.json" {
+					member = kind + partOfMatch(line, changed[i]) + strings.TrimPrefix(member, kind)
+				}
+				m := &mutation{member: member, path: path, line: i + 1, changed: map[string][]byte{path: bytes.Join(changed, nil)}}
+				found, noted := l.finds(t, m)
+				assert.True(t, found || noted || affectsNothing(member), "an added member is not found: %s:%d: %s", path, i+1, member)
+			}
+		}
+	}
+}
+
+// affectsNothing tells whether a member is one of undetected.
+func affectsNothing(member string) bool {
+	for _, u := range undetected {
+		if regexp.MustCompile(u.members).MatchString(member) {
+			return true
+		}
+	}
+	return false
 }
 
 // A mutationLeague is the folder of a finished league.
@@ -123,6 +178,9 @@ func mutationLeagues(t *testing.T) (leagues []*mutationLeague) {
 	} {
 		o.LeagueID, o.Games, o.Transport, o.Concurrency, o.Log, o.Sign = "cup", games, simulation.Wire, 1, zerolog.Nop(), true
 		dir := string(leaguetest.TempFolder(t))
+		require.NoError(t, os.Mkdir(filepath.Join(dir, "config"), 0o700))
+		require.NoError(t, os.WriteFile(filepath.Join(dir, "config", configFile), []byte(`{"schema_version":"1.0.0","logs":{"max_files":3}}`), 0o600))
+		o.Config = store.Folder(dir).ConfigDigests(o.LeagueID)
 		synctest.Test(t, func(t *testing.T) {
 			l := playStored(t, o, dir)
 			require.Empty(t, l.report.Leagues[0].Findings)
@@ -147,8 +205,11 @@ var (
 func newMutationLeague(t *testing.T, dir string) *mutationLeague {
 	t.Helper()
 	l := &mutationLeague{dir: dir, files: map[string][]string{}}
-	require.NoError(t, filepath.WalkDir(filepath.Join(dir, "data"), func(path string, e fs.DirEntry, err error) error {
+	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
+			if e != nil && slices.Contains([]string{"private", "logs", "archive"}, e.Name()) {
+				return fs.SkipDir
+			}
 			return err
 		}
 		kind := e.Name()
@@ -163,7 +224,7 @@ func newMutationLeague(t *testing.T, dir string) *mutationLeague {
 		l.files[kind] = append(l.files[kind], path)
 		return nil
 	}))
-	l.kinds = slices.Sorted(maps.Keys(l.files))
+	l.kinds = slices.DeleteFunc(slices.Sorted(maps.Keys(l.files)), func(kind string) bool { return kind == configFile })
 	l.clean = map[string]bool{}
 	found, notes := l.audit(t)
 	require.Empty(t, found)
@@ -268,7 +329,7 @@ func partOfMatch(before, after []byte) string {
 	}
 	for _, doc := range []*store.Match{was, is} {
 		doc.Transcript = doc.Transcript[:min(doc.Digested, len(doc.Transcript))]
-		doc.Lifecycle.States = doc.Lifecycle.States[:len(doc.Lifecycle.States)-1]
+		doc.Lifecycle.States = doc.Lifecycle.States[:max(len(doc.Lifecycle.States)-1, 0)]
 	}
 	if reflect.DeepEqual(was, is) {
 		return " (after the result)"

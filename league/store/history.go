@@ -50,10 +50,14 @@ type HistoryHeader struct {
 func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error) {
 	h = &History{Matches: []HistoryMatch{}}
 	index := map[string]int{}
-	damage, torn, err := readLines(path, &h.HistoryHeader, func(number int, text []byte) error {
+	unknown, damage, torn, err := readLines(path, &h.HistoryHeader, func(number int, text []byte) error {
 		var l historyLine
-		if err := json.Unmarshal(text, &l); err != nil {
+		unknown, err := readLine(text, &l)
+		if err != nil {
 			return err
+		}
+		if unknown != nil {
+			h.Unknown = append(h.Unknown, &LineError{number, unknown})
 		}
 		m := &l.HistoryMatch
 		switch {
@@ -71,6 +75,8 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 		if i, known := index[m.MatchID]; known {
 			if old := &h.Matches[i]; m.Attempt == old.Attempt {
 				m.DrawCommitment, m.Entropy = cmp.Or(m.DrawCommitment, old.DrawCommitment), cmp.Or(m.Entropy, old.Entropy)
+			} else {
+				h.Earlier = append(h.Earlier, EarlierMatch{*old, lines[i]})
 			}
 			h.Matches[i], lines[i] = *m, number
 			return nil
@@ -87,7 +93,7 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 	case h.SchemaVersion == "":
 		return nil, nil, torn, &fs.PathError{Op: "read", Path: path, Err: fs.ErrNotExist}
 	}
-	h.Stats = StatsOf(h.Matches)
+	h.Stats, h.Unknown = StatsOf(h.Matches), append(unknown, h.Unknown...)
 	return h, lines, torn, nil
 }
 
@@ -97,6 +103,12 @@ type historyLine struct {
 	Decision *Decision             `json:"decision"`
 	Head     *SignedHead           `json:"head"`
 	Model    *protocol.ModelTotals `json:"model"`
+}
+
+// An EarlierMatch is an entry that one of a later attempt at the match has replaced.
+type EarlierMatch struct {
+	HistoryMatch
+	Line int // from 2
 }
 
 // A HistoryDecision is the line of a decision, which the player writes before it answers
@@ -302,7 +314,7 @@ func checkHistory(f *os.File, header *HistoryHeader, size int64) (int64, error) 
 		return 0, err
 	}
 	var there HistoryHeader
-	if err := readHeader(first, &there); err != nil || there.LeagueID != header.LeagueID {
+	if _, err := readHeader(first, &there); err != nil || there.LeagueID != header.LeagueID {
 		return 0, errors.Join(err, ErrOtherLeague)
 	}
 	return int64(whole), nil

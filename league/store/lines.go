@@ -23,16 +23,20 @@ func (e *LineError) Unwrap() error { return e.Err }
 type stamped interface{ Stamp() Header }
 
 // readLines reads a file of sealed lines. Its first line is a header, in which any error is that of
-// the file; add takes each other one. Damage are the lines that cannot be used, and torn is the
-// number of bytes of an incomplete last one.
-func readLines(path string, header stamped, add appendfile.Visit) (damage []*LineError, torn int, err error) {
+// the file; add takes each other one. Unknown has the first line if it has a member that this program does not know.
+// Damage are the lines that cannot be used, and torn is the number of bytes of an incomplete last one.
+func readLines(path string, header stamped, add appendfile.Visit) (unknown, damage []*LineError, torn int, err error) {
 	file, err := Open(path)
 	if err != nil {
-		return nil, 0, err
+		return nil, nil, 0, err
 	}
 	_, torn, err = appendfile.Lines(file, func(number int, text []byte) error {
 		if number == 1 {
-			return readHeader(text, header)
+			u, err := readHeader(text, header)
+			if u != nil {
+				unknown = append(unknown, &LineError{1, u})
+			}
+			return err
 		}
 		err := appendfile.CheckSeal(number, text)
 		if err == nil {
@@ -46,20 +50,29 @@ func readLines(path string, header stamped, add appendfile.Visit) (damage []*Lin
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}
-	return damage, torn, errors.Join(err, file.Close())
+	return unknown, damage, torn, errors.Join(err, file.Close())
 }
 
-// readHeader reads the first line of a file.
-func readHeader(text []byte, header stamped) error {
-	err := appendfile.CheckSeal(1, text)
+// readHeader reads the first line of a file. Unknown names a member that this program does not know; nil for none.
+func readHeader(text []byte, header stamped) (unknown, err error) {
+	err = appendfile.CheckSeal(1, text)
 	if err == nil {
-		err = json.Unmarshal(text, header)
+		unknown, err = readLine(text, header)
 	}
 	if err == nil {
 		err = CheckSchema(header.Stamp().SchemaVersion)
 	}
 	if err != nil {
-		return &LineError{1, err}
+		return nil, &LineError{1, err}
 	}
-	return nil
+	return unknown, nil
+}
+
+// readLine reads a sealed line. Unknown names a member that this program does not know; nil for none.
+func readLine(text []byte, value any) (unknown, err error) {
+	text = appendfile.Unsealed(text)
+	if err = json.Unmarshal(text, value, json.RejectUnknownMembers(true)); errors.Is(err, json.ErrUnknownName) {
+		return err, json.Unmarshal(text, value) // the same members again, and the others
+	}
+	return nil, err
 }

@@ -58,6 +58,7 @@ type LoggedMatches struct {
 	Header  LogHeader // zero if the log is empty
 	Matches []*LoggedMatch
 	Damage  []*LineError // lines that have no attempt, or another result of one
+	Unknown []*LineError // lines with members that this program does not know
 	Torn    int          // bytes of an incomplete last line
 	index   map[string]*LoggedMatch
 }
@@ -74,7 +75,9 @@ func logKey(matchID string, attempt int) string { return fmt.Sprintf("%s-a%d", m
 func ReadMatchLog(path string) (*LoggedMatches, error) {
 	l := &LoggedMatches{index: map[string]*LoggedMatch{}}
 	var err error
-	l.Damage, l.Torn, err = readLines(path, &l.Header, l.add)
+	var unknown []*LineError
+	unknown, l.Damage, l.Torn, err = readLines(path, &l.Header, l.add)
+	l.Unknown = append(unknown, l.Unknown...)
 	return l, err
 }
 
@@ -85,8 +88,12 @@ var ErrContradiction = errors.New("another result or nonce here than")
 // no result: the last one counts.
 func (l *LoggedMatches) add(number int, text []byte) error {
 	next := logLine{Match: new(Match)}
-	if err := json.Unmarshal(text, &next); err != nil {
+	unknown, err := readLine(text, &next)
+	if err != nil {
 		return err
+	}
+	if unknown != nil {
+		l.Unknown = append(l.Unknown, &LineError{number, unknown})
 	}
 	key := logKey(next.MatchID, next.Attempt)
 	known := l.index[key]
@@ -98,7 +105,6 @@ func (l *LoggedMatches) add(number int, text []byte) error {
 		l.Matches, l.index[key] = append(l.Matches, known), known
 		return nil
 	}
-	var err error
 	if known.Contradicts(next.Match) {
 		err = fmt.Errorf("attempt %d at %s has %w in line %d", next.Attempt, next.MatchID, ErrContradiction, known.Line)
 	}

@@ -95,6 +95,10 @@ func TestNotes(t *testing.T) {
 		}, []position{{audit.RuleHistory, historyP01, `"attempt":2`}}},
 		{"standings with an unknown member", 3, edited(standingsFile, `"rank": 2`, `"colour": "red", "rank": 2`),
 			[]position{{audit.RuleSchema, standingsFile, `"colour"`}}},
+		{"settings since the start", 3, func(w *savedLeague) {
+			w.write("config/system.json", "{}")
+			w.write("config/leagues/other.json", "{}") // of another league
+		}, []position{{audit.RuleConfig, "config/system.json", ""}}},
 		{"an agent that is informed twice", 3, func(w *savedLeague) {
 			w.insertAfter("agent_informed", "P01", `"type":"agent_informed","data":{"agent_id":"P01"}`)
 		}, []position{{audit.RuleEvent, journalFile, ""}}},

@@ -115,6 +115,11 @@ func (a *auditor) compareDecision(x *store.HistoryDecision, m *scheduledMatch, p
 		a.find(RuleHistory, at, "%s decided as %s in %s, which it plays on the other side", player,
 			orNone(x.Decision.RoleInMatch), x.MatchID)
 	}
+	for _, name := range names(x.Decision.EntropyCommitments) {
+		if !slices.Contains(m.players[:], name) {
+			a.find(RuleHistory, at, "%s decided with a commitment of %s, which does not play %s", player, quoted(&name), x.MatchID)
+		}
+	}
 	r, line := reportOf(m.Match, x.Attempt)
 	if r == nil || side < 0 || x.Attempt == 0 || x.Decision.RefereeID != r.RefereeID {
 		return

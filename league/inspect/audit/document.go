@@ -133,6 +133,13 @@ func checkHeader[T stamped](a *auditor, d *document[T], rule string, at Location
 	}
 }
 
+// noteUnknown notes lines of a file with members that this program does not know.
+func (a *auditor) noteUnknown(at Location, lines []*store.LineError) {
+	for _, line := range lines {
+		a.note(RuleSchema, at.at(line.Line), "%s: another program wrote it, or somebody added it", Reason(line.Err))
+	}
+}
+
 // relative returns a path as findings name it.
 func relative(dir store.Folder, path string) string {
 	if r, err := filepath.Rel(string(dir), path); err == nil && filepath.IsLocal(r) {

@@ -112,7 +112,7 @@ func (a *auditor) compareHistories(d document[store.History], h *playerHistory) 
 	}
 	checkHeader(a, &d, RuleHistory, at)
 	want := *h.History
-	want.Header, want.Decisions, want.Heads, want.Model = d.value.Header, nil, nil, nil
+	want.Header, want.Decisions, want.Heads, want.Model, want.Earlier, want.Unknown = d.value.Header, nil, nil, nil, nil, nil
 	if diffs := differences(d.value, &want); len(diffs) > 0 {
 		a.note(RuleHistory, at.at(d.line(diffs[0].member)), "%s is %s; by %s, which counts, it is %s", name(diffs[0].member),
 			diffs[0].got, h.file, diffs[0].want)
@@ -128,12 +128,16 @@ func (a *auditor) checkHistory(h *playerHistory, folder string) {
 		a.find(RuleHistory, h.at(1), "%s is called %s, but registered as %s", folder, quoted(&h.DisplayName),
 			quoted(&agent.DisplayName))
 	}
+	a.noteUnknown(h.at(0), h.Unknown)
 	_, takesPart := a.state.PlayerIndex(folder)
 	switch {
 	case takesPart:
 		a.checkSigned(h)
 		for i := range h.Matches {
-			a.checkPlayedMatch(h, i)
+			a.checkPlayedMatch(h, &h.Matches[i], h.lines[i], true)
+		}
+		for i := range h.Earlier {
+			a.checkPlayedMatch(h, &h.Earlier[i].HistoryMatch, h.Earlier[i].Line, false)
 		}
 		a.noteUnknownMatches(h)
 	case a.chain.stopped:
@@ -150,10 +154,11 @@ func (a *auditor) named(matchID string) *scheduledMatch {
 	return a.scheduled(id)
 }
 
-// checkPlayedMatch compares one match of a history with the journal.
-func (a *auditor) checkPlayedMatch(h *playerHistory, i int) {
-	player, got, m := h.PlayerID, &h.Matches[i], a.named(h.Matches[i].MatchID)
-	at := h.at(h.lines[i]).in(got.MatchID)
+// checkPlayedMatch compares one entry of a history with the journal. Last tells that it is the last one of its match;
+// a result of an earlier one that does not count is usual.
+func (a *auditor) checkPlayedMatch(h *playerHistory, got *store.HistoryMatch, line int, last bool) {
+	player, m := h.PlayerID, a.named(got.MatchID)
+	at := h.at(line).in(got.MatchID)
 	switch id, _ := league.ParseMatchID(got.MatchID); {
 	case m == nil && (a.chain.stopped || a.toCome(id)):
 		return // its round was announced after the journal was read
@@ -171,13 +176,17 @@ func (a *auditor) checkPlayedMatch(h *playerHistory, i int) {
 	switch {
 	case m.Report == nil && report == nil:
 		return // its report is still to come
+	case report == nil && !last && got.Attempt == 0:
+		return // it was inferred, and the player has learned more since
 	case report == nil && m.Forfeited == nil && m.Ruled == nil && len(a.lostHeads) == 0 &&
 		!slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Number == got.Attempt }):
 		a.find(RuleHistory, at, "%s has attempt %d at %s, which was never assigned", player, got.Attempt, got.MatchID)
 		return
 	case report == nil || m.LostBy(got.Attempt) == journal.CauseRejected:
-		a.note(RuleHistory, at, "%s was told a result of attempt %d at %s; the one that counts is not of this attempt", player,
-			got.Attempt, got.MatchID)
+		if last {
+			a.note(RuleHistory, at, "%s was told a result of attempt %d at %s; the one that counts is not of this attempt", player,
+				got.Attempt, got.MatchID)
+		}
 		return
 	}
 	if got.ReportedChoice != "" {

@@ -82,6 +82,14 @@ func TestAuditReadsTheLogOfAReferee(t *testing.T) {
 			audit.RuleOneResult, "", logFile},
 		{"another result in a second record", edited(logFile, `"drawn_number":(\d+)`, `"drawn_number":1$1`),
 			audit.RuleOneResult, "", logFile},
+		{"an unknown member", edited(logFile, `"round_id":2`, `"colour":"red","round_id":2`), "", audit.RuleSchema, logFile},
+		{"an unknown member of the header", edited(logFile, `"league_id":"cup"`, `"colour":"red","league_id":"cup"`), "", audit.RuleSchema, logFile},
+		{"another code of a refusal", func(w *savedLeague) {
+			w.write("data/matches/cup/R1M1-a2.json", strings.NewReplacer(`"attempt": 1`, `"attempt": 2`, "conv-r1m1-a1", "conv-r1m1-a2",
+				"ACKNOWLEDGED", "DISPUTED", `"transcript":`, `"refusal": {"error_code": "E004", "error_name": "INVALID_FIELD_TYPE", "detail": "no"}, "transcript":`).
+				Replace(w.read(r1m1)))
+			w.insertAfter("match_accepted", "R1M1", `"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
+		}, audit.RuleMatchFile, "", "data/matches/cup/R1M1-a2.json"},
 		{"a damaged line", edited(logFile, `"round_id":2`, `"round_id":`), audit.RuleSchema, "", logFile},
 		{"a wrong checksum in the last line", func(w *savedLeague) {
 			text := w.read(logFile)
@@ -145,6 +153,10 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 		}, nil, nil},
 		{"a line with another number", edited(historyP01, `"drawn_number":\d+`, `"drawn_number":11`),
 			[]position{{audit.RuleHistory, historyP01, `"drawn_number":11`}}, []position{{audit.RuleHistory, documentP01, ""}}},
+		{"a line with an unknown member", edited(historyP01, `"drawn_number":`, `"colour":"red","drawn_number":`),
+			nil, []position{{audit.RuleSchema, historyP01, `"colour"`}}},
+		{"an unknown member of the first line", edited(historyP01, `"display_name":`, `"colour":"red","display_name":`),
+			nil, []position{{audit.RuleSchema, historyP01, `"colour"`}}},
 		{"a line with a choice that the player did not make", func(w *savedLeague) {
 			w.edit(historyP01, `"my_choice":"even"`, `"my_choice":"even","reported_choice":"odd"`)
 		}, nil, []position{{audit.RuleHistory, documentP01, ""}, {audit.RuleHistory, historyP01, `"reported_choice"`}}},

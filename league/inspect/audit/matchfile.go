@@ -184,9 +184,12 @@ func (a *auditor) checkForm(f *matchFile) {
 	if d.WrittenBy != store.WrittenByReferee && d.WrittenBy != store.WrittenByManager {
 		f.find(a, RuleMatchFile, "/written_by", "written_by is %s; it must be referee or manager", quoted(&d.WrittenBy))
 	}
-	if d.Refusal != nil && d.Lifecycle.State != store.StateDisputed {
+	if r := d.Refusal; r != nil && d.Lifecycle.State != store.StateDisputed {
 		f.find(a, RuleMatchFile, "/refusal", "it has a refusal by the manager, but is in state %s",
 			quoted(&d.Lifecycle.State))
+	} else if r != nil && protocol.Code(r.ErrorCode).Name() != r.ErrorName {
+		f.find(a, RuleMatchFile, "/refusal/error_code", "the refusal by the manager has the code %s, which is not that of %s",
+			quoted(&r.ErrorCode), quoted(&r.ErrorName))
 	}
 	a.checkStates(f)
 }
@@ -323,6 +326,7 @@ func (a *auditor) openLog(path string) {
 		a.find(RuleSchema, at(0), "it cannot be read: %s", protocol.Clip(strings.TrimPrefix(cause(err), path+": "), 300))
 		return
 	}
+	a.noteUnknown(Location{File: file}, log.Unknown)
 	for _, damage := range log.Damage {
 		rule := RuleSchema
 		if errors.Is(damage, store.ErrContradiction) {

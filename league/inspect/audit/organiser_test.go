@@ -360,6 +360,13 @@ func TestHistoryOfAnAnnulledAttempt(t *testing.T) {
 	h.Matches[len(h.Matches)-1].OpponentChoice = "none"
 	w.setHistory(h)
 	assert.Contains(t, listed(w.audit().Findings), "R1M1 of P01: opponent_choice is \"none\"")
+
+	forged := h.Matches[len(h.Matches)-1]
+	w.remember(w.state.Match(matchID(1)).Annulled[1].Report, "P01", "P02")
+	h.Matches = slices.Insert(h.Matches, len(h.Matches)-1, forged) // its later line replaces the forged one
+	w.setHistory(h)
+	require.Len(t, w.history("P01").Earlier, 1)
+	assert.Contains(t, listed(w.audit().Findings), "R1M1 of P01: opponent_choice is \"none\"")
 }
 
 func TestRematchIsDrawnAnew(t *testing.T) {
