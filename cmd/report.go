@@ -226,9 +226,9 @@ func listCSV(r *report.Report, s *report.Sheet, list string) [][]string {
 			}
 		})
 	case "latency":
-		const columns = "method answers p50_ms p90_ms p99_ms longest_ms deadline_sec"
+		const columns = "method answers p50_ms p90_ms p99_ms longest_ms deadline_sec late late_from_ms"
 		return csvRows(columns, s.Agent.Latency, func(l record.Latency) []any {
-			return []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, l.Deadline}
+			return []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, l.Deadline, l.Late, l.LateFrom}
 		})
 	}
 	return matchesCSV(matches)

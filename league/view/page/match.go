@@ -221,12 +221,19 @@ func (l matchLine) Later() string {
 	return fmt.Sprintf("%.3f s later", *l.Waited)
 }
 
-// TroubleTitle names the kind of trouble for people.
+// TroubleTitle names the kind of trouble for people, with the time of an answer that came too late or is wrong.
 func (l matchLine) TroubleTitle() string {
-	return map[string]string{
+	title := map[string]string{
 		record.TroubleVoid: "does not count", record.TroubleNoAnswer: "no answer in time", record.TroubleUnreachable: "not reachable",
 		record.TroubleWait: "asks to wait", record.TroubleWrong: "wrong answer",
 	}[l.Trouble]
+	switch {
+	case l.Took == nil:
+		return title
+	case l.Trouble == record.TroubleNoAnswer:
+		return "no answer within " + record.Milliseconds(*l.Took*1000)
+	}
+	return title + " after " + record.Milliseconds(*l.Took*1000)
 }
 
 // course reads the transcript of the shown attempt.

@@ -74,7 +74,7 @@ func New(b *Board, o Options) (*Pages, error) {
 // parse parses templates, which call links for URLs.
 func parse(links template.FuncMap, names ...string) (*template.Template, error) {
 	return template.New("layout.html").Funcs(links).Funcs(template.FuncMap{
-		"when": when, "date": date, "text": shown, "ms": record.Milliseconds, "whole": math.Round,
+		"when": when, "date": date, "text": shown, "whole": math.Round,
 	}).ParseFS(files, names...)
 }
 

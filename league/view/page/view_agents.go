@@ -104,7 +104,7 @@ func (h *agentHealth) measure(p *record.PlayerHealth, limits protocol.Timeouts) 
 		if took.Method != protocol.ChooseParity.Name && took.Method != protocol.MakeMove.Name {
 			continue // a league asks for moves by one of the two
 		}
-		h.P50, h.P90, h.P99 = record.Milliseconds(took.P50), record.Milliseconds(took.P90), record.Milliseconds(took.P99)
+		h.P50, h.P90, h.P99 = took.Words(took.P50), took.Words(took.P90), took.Words(took.P99)
 		h.Slow = took.Deadline > 0 && took.P99 > 1000*took.Deadline/2
 	}
 	for code, n := range p.Failures {

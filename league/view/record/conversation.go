@@ -46,6 +46,7 @@ type Line struct {
 	Try         int                  `json:"try"`            // of the question, from 1; 0 for the manager
 	Tries       int                  `json:"tries,omitzero"` // of the question, if there are several
 	Says        string               `json:"says"`
+	Took        *float64             `json:"took_sec,omitzero"` // of a wrong answer; without an answer, how long the referee waited
 	Error       *store.ExchangeError `json:"error,omitzero"`
 	Trouble     string               `json:"trouble,omitzero"` // what kind of failure it is
 	Void        string               `json:"void,omitzero"`    // why the try does not count
@@ -86,8 +87,17 @@ func ConversationOf(doc *store.Match, games rules.Registry) *Conversation {
 		RefereeID: doc.RefereeID, State: doc.Lifecycle.State, PlayerA: doc.PlayerA, PlayerB: doc.PlayerB,
 		Lines: make([]Line, 0, len(doc.Transcript)+3), Omitted: doc.Omitted, Draw: recomputeDraw(doc), Result: doc.Result,
 	}
+	asked := map[string]string{} // when a question was sent, by player
 	for i := range doc.Transcript {
-		c.Lines = append(c.Lines, lineOf(doc, &doc.Transcript[i]))
+		x := &doc.Transcript[i]
+		line := lineOf(doc, x)
+		if x.Direction == store.Sent {
+			asked[x.PlayerID] = x.At
+		} else if ms, ok := tookOf(x, asked[x.PlayerID]); ok && (line.Trouble == TroubleNoAnswer || line.Trouble == TroubleWrong) {
+			seconds := ms / 1000
+			line.Took = &seconds
+		}
+		c.Lines = append(c.Lines, line)
 	}
 	if len(c.Lines) > 0 {
 		c.Lines = append(c.Lines, managerLines(doc)...)

@@ -180,7 +180,9 @@ func TestHealthJudgesAnswersAsTheRefereeDid(t *testing.T) {
 		timed         bool
 	}{
 		{"a good answer", goodReply, func(*store.Exchange) {}, "", "", "", true},
-		{"no answer", "", failed, "P01", "E001", "", false},
+		{"no connection", "", func(x *store.Exchange) { failed(x); x.Error.ErrorCode = "E009" }, "P01", "E009", "", false},
+		{"a request to wait", "", func(x *store.Exchange) { failed(x); x.Error.ErrorCode = "E022" }, "P01", "E022", "", false},
+		{"an answer with an error", "", func(x *store.Exchange) { failed(x); x.Error.ErrorCode = "E002" }, "P01", "E002", "", true},
 		{"a refusal", `{"accept":false}`, func(*store.Exchange) {}, "P01", "", "", true},
 		{"an incomplete envelope", `{"accept":true}`, func(*store.Exchange) {}, "", "", "protocol: required (and 7 more)", true},
 		{"a member that cannot be read", `{"accept":true,"player_id":7}`, func(x *store.Exchange) {
@@ -212,6 +214,36 @@ func TestHealthJudgesAnswersAsTheRefereeDid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// An answer that came too late took at least the time that the referee waited for it.
+func TestLateAnswerHasATime(t *testing.T) {
+	h := record.NewHealth()
+	late := func(x *store.Exchange) {
+		x.Message, x.Error, x.At = nil, &store.ExchangeError{ErrorCode: "E001"}, "2026-11-22T10:00:30.000Z"
+	}
+	for n := range 100 {
+		change := func(*store.Exchange) {}
+		if n >= 92 {
+			change = late
+		}
+		h.Add(asked(protocol.ChooseParity.Name, goodReply, change))
+	}
+	list := h.Player("P01").Latency(protocol.DefaultTimeouts())
+	want := record.Latency{Method: "choose_parity", Answers: 100, P50: 250, P90: 250, P99: 30000, Longest: 30000, Deadline: 30, Late: 8,
+		LateFrom: 30000}
+	assert.Equal(t, []record.Latency{want}, list)
+	assert.Equal(t, []string{"250 ms", "> 30 s", "250", "> 30000"}, []string{want.Words(want.P90), want.Words(want.P99),
+		want.Number(want.P90), want.Number(want.P99)})
+
+	c := record.ConversationOf(asked(protocol.ChooseParity.Name, "", late), rules.Registry{})
+	assert.Nil(t, c.Lines[0].Took, "a question")
+	assert.InDelta(t, 30, *c.Lines[1].Took, 0)
+	c = record.ConversationOf(asked(protocol.ChooseParity.Name, "", func(x *store.Exchange) {
+		late(x)
+		x.Timing = &protocol.Timing{Queued: time.Second, Waiting: 12 * time.Second}
+	}), rules.Registry{})
+	assert.InDelta(t, 12, *c.Lines[1].Took, 0, "as the carrier measured it")
 }
 
 // A player may refuse GAME_OVER as well, after the answer that cost it the match.

@@ -5,6 +5,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -24,8 +25,15 @@ type Health struct {
 type PlayerHealth struct {
 	Failures map[string]int // tries without an answer that counts, by error code
 
-	deviations map[string]int       // number by problem
-	took       map[string][]float64 // milliseconds of each answer, by method
+	deviations map[string]int          // number by problem
+	took       map[string][]answerTime // by method
+}
+
+// An answerTime is the time of an answer in milliseconds. If the answer came too late, or not at all, it is the time
+// that the referee waited: nobody knows more.
+type answerTime struct {
+	ms   float64
+	late bool
 }
 
 // A Fault is an answer that a player did not give, or that does not count.
@@ -45,10 +53,13 @@ type Fault struct {
 	Local   bool   `json:"-"`                       // the referee's machine is to blame: the try is void
 }
 
-// A Latency is the time that a player took for its answers to a method, in milliseconds.
+// A Latency is the time that a player took for its answers to a method, in milliseconds. An answer that did not come
+// in time counts with the time that the referee waited for it, as do answers with an error.
 type Latency struct {
 	Method   string  `json:"method"`
 	Answers  int     `json:"answers"`
+	Late     int     `json:"late,omitzero"`         // of these, that did not come in time
+	LateFrom float64 `json:"late_from_ms,omitzero"` // the shortest wait for one: times from it on are at least so long
 	P50      float64 `json:"p50_ms"`
 	P90      float64 `json:"p90_ms"`
 	P99      float64 `json:"p99_ms"`
@@ -68,7 +79,7 @@ func (h *Health) Player(id string) *PlayerHealth {
 func (h *Health) player(id string) *PlayerHealth {
 	p := h.players[id]
 	if p == nil {
-		p = &PlayerHealth{Failures: map[string]int{}, deviations: map[string]int{}, took: map[string][]float64{}}
+		p = &PlayerHealth{Failures: map[string]int{}, deviations: map[string]int{}, took: map[string][]answerTime{}}
 		h.players[id] = p
 	}
 	return p
@@ -101,8 +112,9 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 				p.deviations[problem]++
 			}
 		}
-		if took, ok := tookOf(x, asked[q]); ok && !local && (len(x.Message) > 0 || x.MessageOmitted != "") {
-			p.took[x.Method] = append(p.took[x.Method], took)
+		trouble := troubleOf(x)
+		if took, ok := tookOf(x, asked[q]); ok && !local && trouble != TroubleUnreachable && trouble != TroubleWait {
+			p.took[x.Method] = append(p.took[x.Method], answerTime{took, trouble == TroubleNoAnswer})
 		}
 	}
 	return faults
@@ -204,12 +216,31 @@ func (p *PlayerHealth) Deviations() (list []Deviation) {
 func (p *PlayerHealth) Latency(timeouts protocol.Timeouts) []Latency {
 	list := []Latency{}
 	for _, method := range slices.Sorted(maps.Keys(p.took)) {
-		took := slices.Sorted(slices.Values(p.took[method]))
-		at := func(share float64) float64 { return took[int(math.Ceil(share*float64(len(took))))-1] }
-		list = append(list, Latency{method, len(took), at(0.5), at(0.9), at(0.99), took[len(took)-1],
-			limitOf(method, timeouts)})
+		took := slices.SortedFunc(slices.Values(p.took[method]), func(a, b answerTime) int { return cmp.Compare(a.ms, b.ms) })
+		at := func(share float64) float64 { return took[int(math.Ceil(share*float64(len(took))))-1].ms }
+		l := Latency{Method: method, Answers: len(took), P50: at(0.5), P90: at(0.9), P99: at(0.99),
+			Longest: took[len(took)-1].ms, Deadline: limitOf(method, timeouts)}
+		for _, one := range slices.Backward(took) {
+			if one.late {
+				l.Late, l.LateFrom = l.Late+1, one.ms
+			}
+		}
+		list = append(list, l)
 	}
 	return list
+}
+
+// Words are one of the times for people: "> 30 s" if it is that of an answer that came too late.
+func (l Latency) Words(ms float64) string { return l.than(ms) + Milliseconds(ms) }
+
+// Number is one of the times in milliseconds, with the sign of Words.
+func (l Latency) Number(ms float64) string { return l.than(ms) + strconv.FormatFloat(ms, 'f', -1, 64) }
+
+func (l Latency) than(ms float64) string {
+	if l.Late > 0 && ms >= l.LateFrom {
+		return "> "
+	}
+	return ""
 }
 
 // limitOf is the limit of the answer to a method in seconds.

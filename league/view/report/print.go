@@ -87,9 +87,9 @@ func (s *Sheet) Write(w Writer) {
 	}
 	if len(s.Agent.Latency) > 0 {
 		w.Heading(2, "Times of the answers")
-		w.Table([]string{"Answer to", "Answers", "p50 ms", "p90 ms", "p99 ms", "Longest ms", "Limit"},
+		w.Table([]string{"Answer to", "Answers", "p50 ms", "p90 ms", "p99 ms", "Longest ms", "Late", "Limit"},
 			protocol.Each(s.Agent.Latency, func(l record.Latency) []any {
-				return []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, fmt.Sprintf("%g s", l.Deadline)}
+				return []any{l.Method, l.Answers, l.Number(l.P50), l.Number(l.P90), l.Number(l.P99), l.Number(l.Longest), l.Late, fmt.Sprintf("%g s", l.Deadline)}
 			}))
 	}
 	w.Heading(2, "History")

@@ -85,7 +85,7 @@ func TestProgramBeyondItsLimitsFails(t *testing.T) {
 func TestProgramThatCannotStartWithLimits(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "bot")
-	require.NoError(t, os.WriteFile(file, []byte("no program"), 0o700)) //nolint:gosec // executable
+	require.NoError(t, os.WriteFile(file, []byte("no program"), 0o700))
 	l := &log{}
 	tools := l.tools()
 	tools.Programs.Limits.CPU = 60

@@ -89,7 +89,7 @@ func lower[T int64 | uint64](before T, limit int64) T {
 	if uint64(before) < uint64(limit) { //nolint:gosec // not negative
 		return before
 	}
-	return T(limit) //nolint:gosec // not negative
+	return T(limit)
 }
 
 // explain adds to the end of a failed program which limit it has reached, or may have.
