@@ -1,14 +1,17 @@
 package main_test
 
 import (
+	"cmp"
 	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"os/exec"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -508,4 +511,30 @@ func TestSleepersAreFound(t *testing.T) {
 	elsewhere := parsed(t, "player/b_test.go", "package x\nimport \"testing/synctest\"\n")
 	assert.Len(t, sleepers([]source{sleeper, elsewhere}), 1)
 	assert.Empty(t, sleepers([]source{sleeper, virtual}))
+}
+
+// Names of events are short: programs and people search logs for them.
+func TestNamesOfEventsAreShort(t *testing.T) {
+	named := regexp.MustCompile(`"event_type",\s*"([A-Z][^"]+)"`)
+	form := regexp.MustCompile(`^[A-Z0-9]+(_[A-Z0-9]+){0,3}$`)
+	sentence := regexp.MustCompile(`(^|_)(A|AN|THE|IS|ARE|WAS|HAS|HAVE|CANNOT|AGAIN)(_|$)`)
+	names := 0
+	require.NoError(t, filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (d.Name() == "node_modules" || d.Name() == ".git") {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		if filepath.Ext(file) != ".go" || strings.HasSuffix(file, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(file)
+		for _, found := range named.FindAllStringSubmatch(string(text), -1) {
+			name := found[1]
+			names++
+			if len(name) > 30 || !form.MatchString(name) || sentence.MatchString(name) {
+				t.Errorf("%s: %s: an event has a name of at most four words and 30 characters, a noun and what happened to it", file, name)
+			}
+		}
+		return err
+	}))
+	require.Greater(t, names, 100)
 }

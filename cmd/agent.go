@@ -265,7 +265,7 @@ func (w *diskWatch) warn(ctx context.Context, log zerolog.Logger) {
 	for clock := protocol.SystemClock(); ; {
 		if d := w.look(); d.Low {
 			log.Warn().Str("folder", w.folder).Uint64("free_mb", d.FreeMB).Uint64("low_space_mb", d.LowSpaceMB).
-				Str("event_type", "DISK_SPACE_IS_LOW").
+				Str("event_type", "DISK_SPACE_LOW").
 				Msg("the disk of the data folder is almost full: free some space, or this agent stops when it cannot write")
 			return
 		}

@@ -251,7 +251,7 @@ func TestFloodDoesNotFillADiskOf12MB(t *testing.T) {
 		`{ `+command+`debug --pace 1s; echo "ended with $?"; } 2>&1 | grep --line-buffered -v '"level":"DEBUG"' >&2; `+
 		`touch "$CONTROL.end"; wait; rm "$DATA/filler"; exec `+command+`error`, "CONTROL="+control)
 	m.await(t, "waits for 4 players")
-	m.await(t, `"low_space_mb":100.*"event_type":"DISK_SPACE_IS_LOW"`)
+	m.await(t, `"low_space_mb":100.*"event_type":"DISK_SPACE_LOW"`)
 	flood(t, k.url)
 	_, health := fetch(t, http.MethodGet, strings.TrimSuffix(k.url, "/mcp")+"/healthz", nil)
 	assert.Contains(t, string(health), `"low":true`)

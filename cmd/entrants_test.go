@@ -176,7 +176,7 @@ func exampleBot(t *testing.T, name string) string {
 func TestExampleBotsPlayALeague(t *testing.T) {
 	t.Parallel()
 	for name, said := range map[string]string{
-		"frequency.py": `"stderr":"R1M1 against P0\d: (even|odd)".*"event_type":"THE_BOT_SAYS"`,
+		"frequency.py": `"stderr":"R1M1 against P0\d: (even|odd)".*"event_type":"BOT_OUTPUT"`,
 		"alternate.sh": `"event_type":"LISTENING"`, // it says nothing
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -187,7 +187,7 @@ func playUnderAttack(t *testing.T, role string, attack attack) {
 	}, 10*time.Second, 100*time.Millisecond)
 
 	require.Zero(t, m.awaitExit(t))
-	assert.Contains(t, m.stderr.String(), `"event_type":"THE_LEAGUE_IS_OVER"`)
+	assert.Contains(t, m.stderr.String(), `"event_type":"LEAGUE_OVER"`)
 	assert.NotRegexp(t, `"technical_losses":[1-9]`, m.stderr.String(), "no match is lost technically")
 	awaitSuccess(t, agents...)
 }

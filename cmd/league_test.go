@@ -317,7 +317,7 @@ func TestRejectedAgentPrintsTheReason(t *testing.T) {
 	t.Run("the league has started", func(t *testing.T) {
 		started := startManager(t, "--players", "2")
 		agents := []*process{started.join(t, "referee"), started.join(t, "player"), started.join(t, "player")}
-		started.await(t, `"event_type":"THE_LEAGUE_BEGINS"`)
+		started.await(t, `"event_type":"LEAGUE_STARTED"`)
 		refused(t, started.join(t, "player"), "the league has started (E019 LATE_REGISTRATION)")
 		refused(t, started.join(t, "referee"), "the league has started (E019 LATE_REGISTRATION)")
 		awaitSuccess(t, agents...)

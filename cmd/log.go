@@ -32,8 +32,7 @@ func ConfigureLogs() {
 // newLogger makes a logger that writes readable lines to a terminal, JSON to other
 // writers, and JSON to file, unless it is nil. sender returns the agent_id of each line;
 // it changes when the agent registers. w gets the lines from level on, file those from
-// fileLevel on, but no finer level than debug. The messages of an agent
-// have level debug, because they take several times the space of all other files.
+// fileLevel on, but no finer level than debug. Messages have level debug, as in 003 §10.6.3.
 func newLogger(w io.Writer, level, fileLevel string, sender func() string, file *logFile) zerolog.Logger {
 	l, _ := zerolog.ParseLevel(level) // a flag allows no other words
 	if isTerminal(w) {
@@ -147,4 +146,12 @@ func (p *progress) line(now time.Time) string {
 		text += fmt.Sprintf(", about %s left", left.Round(time.Second))
 	}
 	return text
+}
+
+// agentFileLevel is the level of the file of an agent: at the usual level of the screen, it has each message, too.
+func agentFileLevel(level string) string {
+	if level == zerolog.InfoLevel.String() {
+		return zerolog.DebugLevel.String()
+	}
+	return level
 }

@@ -2,6 +2,9 @@ package cmd_test
 
 import (
 	"encoding/json"
+	"maps"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -52,7 +55,7 @@ func (l *logLine) check(t *testing.T) {
 	assert.NotEmpty(t, l.Message, l.text)
 	assert.NotEmpty(t, l.Event, l.text)
 	switch l.Event {
-	case "MESSAGE_SENT", "MESSAGE_RECEIVED", "ANSWER_SENT", "ANSWER_RECEIVED":
+	case "MESSAGE_SENT", "MESSAGE_RECEIVED":
 		assert.Equal(t, "DEBUG", l.Level, l.text)
 		if l.Method == "ping" || l.Method == "get_match_transcript" {
 			return // tools ask without a message type (spec 003 §8.11)
@@ -87,20 +90,54 @@ func TestLogsOfAWholeLeague(t *testing.T) {
 			case l.Event == "MESSAGE_SENT":
 				types[l.MessageType]++
 				sent[message]++
-			case l.Event == "ANSWER_SENT":
-				sent[message]++
-			case l.Event == "MESSAGE_RECEIVED", l.Event == "ANSWER_RECEIVED":
+			case l.Event == "MESSAGE_RECEIVED":
 				received[message]++
 			}
 		}
 	}
+	// a broadcast is one line of its sender, without the acknowledgements
+	broadcasts := map[string]int{"ROUND_ANNOUNCEMENT": 3, "LEAGUE_STANDINGS_UPDATE": 3, "ROUND_COMPLETED": 3, "LEAGUE_COMPLETED": 1}
+	ofBroadcast := func(message string, _ int) bool {
+		name, _, _ := strings.Cut(message, " ")
+		_, one := broadcasts[strings.TrimSuffix(name, "_ACK")]
+		return one || name == "STANDINGS_UPDATE_ACK"
+	}
+	maps.DeleteFunc(sent, ofBroadcast)
+	maps.DeleteFunc(received, ofBroadcast)
 	assert.Equal(t, sent, received)
+	for messageType, n := range broadcasts {
+		assert.Equal(t, n, types[messageType], messageType)
+	}
 	for messageType, n := range map[string]int{
 		"REFEREE_REGISTER_REQUEST": 2, "LEAGUE_REGISTER_REQUEST": 4,
-		"ROUND_ANNOUNCEMENT": 3 * 4, "MATCH_ASSIGNMENT": 6, "GAME_INVITATION": 12, "CHOOSE_PARITY_CALL": 12,
-		"GAME_OVER": 12, "MATCH_RESULT_REPORT": 6, "LEAGUE_STANDINGS_UPDATE": 3 * 4,
-		"ROUND_COMPLETED": 3 * 6, "LEAGUE_COMPLETED": 6,
+		"MATCH_ASSIGNMENT": 6, "GAME_INVITATION": 12, "CHOOSE_PARITY_CALL": 12,
+		"GAME_JOIN_ACK": 12, "GAME_OVER": 12, "MATCH_RESULT_REPORT": 6,
 	} {
 		assert.Equal(t, n, types[messageType], messageType)
 	}
+}
+
+// At the usual level the file of a player shows its matches, and its screen does not.
+func TestLogOfAPlayerShowsItsMatches(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "2", "--referees", "1", "--exit-when-done")
+	m.join(t, "referee")
+	folder := t.TempDir()
+	p := m.join(t, "player", "--id", "P01", "--data", folder)
+	m.join(t, "player", "--id", "P02")
+	require.Zero(t, p.awaitExit(t), p.stderr.String())
+	assert.NotContains(t, p.stderr.String(), "MESSAGE_RECEIVED")
+	raw, err := os.ReadFile(filepath.Join(folder, "logs", "agents", "P01.log.jsonl"))
+	require.NoError(t, err)
+	text := string(raw)
+	at := 0
+	for _, next := range []string{
+		`"MESSAGE_RECEIVED","message":"received","message_type":"GAME_INVITATION"`, `"message_type":"GAME_JOIN_ACK"`, `"recipient":"referee:REF01"`,
+		`"message_type":"CHOOSE_PARITY_CALL"`, `"message_type":"CHOOSE_PARITY_RESPONSE"`, `"message_type":"GAME_OVER"`, `"message_type":"LEAGUE_COMPLETED"`,
+	} {
+		found := strings.Index(text[at:], next)
+		require.GreaterOrEqual(t, found, 0, "%s in\n%s", next, text)
+		at += found
+	}
+	assert.NotContains(t, text, "tok-")
 }

@@ -110,7 +110,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	logs := store.Folder(o.data).LeagueLogs(fileName(o.LeagueID, protocol.ManagerSender))
 	file := newLogFile(o.data, logs, "league", protocol.ManagerSender, system.Logs, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	log := newLogger(s.err, o.logLevel, o.logLevel, func() string { return protocol.ManagerSender }, file)
+	log := newLogger(s.err, o.logLevel, agentFileLevel(o.logLevel), func() string { return protocol.ManagerSender }, file)
 	rules, err := o.complete(files, &o.Options)
 	if err != nil {
 		return err

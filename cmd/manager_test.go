@@ -124,7 +124,7 @@ func TestLowDiskSpaceIsReported(t *testing.T) {
 		assert.Empty(t, log.String())
 		assert.Equal(t, map[string]any{"status": "warning", "disk": diskHealth{FreeMB: 99, LowSpaceMB: 100, Low: true}}, look(100*megabyte-1))
 		<-done
-		assert.Equal(t, 1, strings.Count(log.String(), "DISK_SPACE_IS_LOW"))
+		assert.Equal(t, 1, strings.Count(log.String(), "DISK_SPACE_LOW"))
 		assert.Equal(t, "ok", look(110 * megabyte)["status"])
 		unknown.Store(true)
 		assert.Equal(t, map[string]any{"status": "ok"}, look(0), "unknown is not low")

@@ -54,7 +54,7 @@ func TestDecisionsOfAnOrganiserOutliveTheManagerProcess(t *testing.T) {
 	for range 3 {
 		m.join(t, "player", "--data", data)
 	}
-	m.await(t, `"event_type":"THE_LEAGUE_BEGINS"`)
+	m.await(t, `"event_type":"LEAGUE_STARTED"`)
 	assert.Equal(t, true, m.health(t)["paused"])
 	leagueError(t, m.organise(t, "pause"), 4005, "E008", "INVALID_MATCH_STATE")
 	m.organise(t, "resume")

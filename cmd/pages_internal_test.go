@@ -129,7 +129,7 @@ func TestStrategiesPageShowsTheSources(t *testing.T) {
 	}
 }
 
-// simulated is the part of the JSON of a simulation that the figures of docs/lessons.md are about.
+// simulated is the part of the JSON of a simulation that the figures of docs/detailed-report.md are about.
 type simulated struct {
 	Matches   int
 	Standings []struct {
@@ -169,10 +169,10 @@ func (s *simulated) of(strategy string) (played, losses int, points float64) {
 	return played, losses, points / float64(played)
 }
 
-// The figures of docs/lessons.md about simulations are those that its commands give.
-func TestFiguresOfTheLessonsAreThoseOfTheirCommands(t *testing.T) {
+// The figures of docs/detailed-report.md about simulations are those that its commands give.
+func TestFiguresOfTheReportAreThoseOfTheirCommands(t *testing.T) {
 	t.Parallel()
-	text := readFile(t, "../docs/lessons.md")
+	text := readFile(t, "../docs/detailed-report.md")
 	page := strings.Join(strings.Fields(text), " ")
 	commands := map[string]string{}
 	simulations := regexp.MustCompile("(?m)^\\| \\[(\\d+)\\] \\| `evenodd (simulate [^`]+)`")
@@ -207,4 +207,17 @@ func TestFiguresOfTheLessonsAreThoseOfTheirCommands(t *testing.T) {
 	hands := simulatedBy(t, commands["11"])
 	best := hands.Standings[0]
 	says("`%s` beats `%s` in %d of %d matches", best.Strategy, hands.Standings[1].Strategy, best.Wins, best.Played)
+}
+
+// The report of 003 §6.5.1 has the parts that the specification asks for.
+func TestDetailedReportHasItsParts(t *testing.T) {
+	page, at := readFile(t, "../docs/detailed-report.md"), 0
+	for _, part := range []string{
+		"# Detailed report\n", "## Architecture and implementation\n", "## Difficulties and their solutions\n",
+		"## Chosen strategies and reasons\n", "## Development and testing\n", "## Conclusions\n", "## Recommendations for improvement\n",
+	} {
+		found := strings.Index(page[at:], part)
+		require.GreaterOrEqual(t, found, 0, part)
+		at += found
+	}
 }

@@ -180,7 +180,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 	}
 	p := &participant{agentOptions: o, streams: s, role: role, listener: l, lowMB: system.Disk.LowSpaceMB,
 		file: openAgentLog(o.data, role, role+"-"+membership.Slug(o.Name), system.Logs, s.err)}
-	o.Log = newLogger(s.err, o.logLevel, o.logLevel, p.sender, p.file)
+	o.Log = newLogger(s.err, o.logLevel, agentFileLevel(o.logLevel), p.sender, p.file)
 	if o.several {
 		o.Log = o.Log.With().Str("display_name", o.Name).Logger()
 	}
@@ -330,5 +330,5 @@ func (p *participant) reportAway(away bool, err error) {
 			Str("event_type", "MANAGER_AWAY").Msg("the manager does not answer; waiting for it")
 		return
 	}
-	p.Log.Info().Str("manager", p.Manager).Str("event_type", "THE_MANAGER_IS_BACK").Msg("the manager answers again")
+	p.Log.Info().Str("manager", p.Manager).Str("event_type", "MANAGER_BACK").Msg("the manager answers again")
 }

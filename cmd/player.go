@@ -158,7 +158,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	err = process.run(ctx, p, config, func() (string, any) { return "state", p.Record().State },
 		func(mux *transport.Mux) mcp.Options { return playerMCP(mux, o.Name, o.program, access, p.Token) })
 	if failed := p.Close(); failed != nil {
-		o.Log.Error().Err(failed).Str("event_type", "THE_HISTORY_IS_NOT_COMPLETE_ON_DISK").
+		o.Log.Error().Err(failed).Str("event_type", "HISTORY_INCOMPLETE").
 			Msg("the history on disk is incomplete")
 	}
 	r.Record, r.account = p.Record(), external.Account(decide)

@@ -253,7 +253,7 @@ func (m *manager) admin(t *testing.T) string {
 // awaitPings waits until so many agents have answered the manager's pings.
 func (m *manager) awaitPings(t *testing.T, n int) {
 	t.Helper()
-	m.await(t, `(?s)`+strings.Repeat(`"event_type":"AGENT_ANSWERED_ITS_FIRST_PING".*`, n))
+	m.await(t, `(?s)`+strings.Repeat(`"event_type":"AGENT_REACHED".*`, n))
 }
 
 // join runs a player or a referee at a free port in the manager's league.

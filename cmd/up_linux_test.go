@@ -28,7 +28,7 @@ func (p *process) watchAll(t *testing.T) (all []handle) {
 		t.Cleanup(func() { _ = unix.Close(fd) })
 		all = append(all, handle(fd))
 	}
-	p.await(t, `"event_type":"THE_LEAGUE_BEGINS"`)
+	p.await(t, `"event_type":"LEAGUE_STARTED"`)
 	return all
 }
 

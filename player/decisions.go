@@ -125,7 +125,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	v.Fallback = &m.fallback
 	choice, err := p.options.Strategy.Choose(ctx, v)
 	if err != nil {
-		p.options.Log.Error().Err(err).Str("match_id", m.id).Str("event_type", "THE_STRATEGY_CANNOT_DECIDE").
+		p.options.Log.Error().Err(err).Str("match_id", m.id).Str("event_type", "STRATEGY_FAILED").
 			Msg("the strategy cannot decide")
 		return decision{}, undecided(err)
 	}

@@ -65,7 +65,7 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 		d.path, d.stale = path, true
 		return h.Matches, h.Decisions
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
-		log.Error().Err(err).Str("event_type", "THE_HISTORY_CANNOT_BE_USED").Msg("the history file cannot be used")
+		log.Error().Err(err).Str("event_type", "HISTORY_UNUSABLE").Msg("the history file cannot be used")
 	}
 	for _, name := range []string{path, store.HistoryLines(path)} {
 		if !exists(name) {

@@ -257,7 +257,7 @@ func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError)
 	p.options.Log.Warn().Str("message_type", q.MessageType).Str("conversation_id", q.ConversationID).
 		Str("match_id", q.MatchID).Str("error_code", q.ErrorCode).Str("error", q.ErrorDescription).
 		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).
-		Str("event_type", "THE_REFEREE_REPORTS_AN_ERROR").Msg("the referee reports an error")
+		Str("event_type", "GAME_ERROR").Msg("the referee reports an error")
 	return p.ack(q.MatchID, 0), nil
 }
 

@@ -290,7 +290,7 @@ func (p *Player) storeHead(round int, head, signature string) {
 	}
 	if !p.options.Heads.Verify(m.ManagerKey, signature, m.LeagueID, head) {
 		p.options.Log.Error().Int("round_id", round).Str("journal_head", head).Str("manager_key", m.ManagerKey).
-			Str("event_type", "JOURNAL_HEAD_SIGNATURE_INVALID").Msg("the signature of the journal's head is not the manager's")
+			Str("event_type", "HEAD_SIGNATURE_INVALID").Msg("the signature of the journal's head is not the manager's")
 		return
 	}
 	p.head = head

@@ -363,10 +363,10 @@ func TestSignedHeadsAreStored(t *testing.T) {
 		first, second := strings.Repeat("1", 64), strings.Repeat("2", 64)
 		tell(1, first, key.SignHead(leaguetest.LeagueID, first))
 		tell(1, first, key.SignHead(leaguetest.LeagueID, first))
-		assert.NotContains(t, log.Text(), "JOURNAL_HEAD_SIGNATURE_INVALID")
+		assert.NotContains(t, log.Text(), "HEAD_SIGNATURE_INVALID")
 		tell(2, second, key.SignHead(leaguetest.LeagueID, first))
 		tell(2, second, "")
-		assert.Equal(t, 2, strings.Count(log.Text(), "JOURNAL_HEAD_SIGNATURE_INVALID"))
+		assert.Equal(t, 2, strings.Count(log.Text(), "HEAD_SIGNATURE_INVALID"))
 		h := leaguetest.ReadHistory(t, folder, "P01")
 		assert.Equal(t, []store.HistoryHead{{Line: 2, Head: store.SignedHead{
 			Round: 1, JournalHead: first, JournalHeadSignature: key.SignHead(leaguetest.LeagueID, first), ManagerKey: key.Public(),

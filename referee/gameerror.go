@@ -24,7 +24,7 @@ func (m *match) sendGameError(s *matchSide, f failure) (delivered context.Contex
 	r, notice := m.referee, m.gameError(s, &f)
 	r.options.Log.Warn().Str("conversation_id", m.conversation).Str("player_id", notice.PlayerID).
 		Str("error_code", string(f.fault.Code)).Str("detail", f.fault.Detail).Int("retry", f.retries).
-		Bool("retryable", f.again).Str("event_type", "A_PLAYER_FAILED").Msg("a player failed")
+		Bool("retryable", f.again).Str("event_type", "GAME_ERROR").Msg("a player failed")
 	send := notify(m, s, &protocol.NotifyGameError, s.window.Try, notice, protocol.NotifyGameError.Timeout)
 	m.pending.Add(1)
 	delivered, cancel := context.WithCancel(r.life)
@@ -33,7 +33,7 @@ func (m *match) sendGameError(s *matchSide, f failure) (delivered context.Contex
 		defer cancel()
 		if err := send(); err != nil {
 			r.options.Log.Debug().Err(err).Str("conversation_id", m.conversation).Str("player_id", notice.PlayerID).
-				Str("event_type", "GAME_ERROR_WAS_NOT_ACKNOWLEDGED").Msg("GAME_ERROR was not acknowledged")
+				Str("event_type", "GAME_ERROR_UNACKNOWLEDGED").Msg("GAME_ERROR was not acknowledged")
 		}
 	})
 	return delivered

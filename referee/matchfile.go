@@ -91,7 +91,7 @@ func (m *match) logged(doc *store.Match, log *store.MatchLog, err error, consequ
 	if err != nil {
 		m.referee.options.Log.Error().Err(err).Str("conversation_id", m.conversation).
 			Str("file", m.referee.options.Folder.MatchLog(doc.LeagueID, doc.RefereeID)).
-			Str("event_type", "A_MATCHS_FILE_CANNOT_BE_WRITTEN").Msg("cannot write a match file: " + consequence)
+			Str("event_type", "MATCH_FILE_UNWRITTEN").Msg("cannot write a match file: " + consequence)
 		return
 	}
 	m.recorded = recordedOf(doc)

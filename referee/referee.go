@@ -169,7 +169,7 @@ func (r *Referee) archive(old *store.OldMatches, leagueID string) {
 	into, err := old.Archive(leagueID, r.options.Clock.Timestamp())
 	switch {
 	case err != nil:
-		r.options.Log.Error().Err(err).Str("league_id", leagueID).Str("event_type", "OLD_MATCH_FILES_NOT_MOVED").
+		r.options.Log.Error().Err(err).Str("league_id", leagueID).Str("event_type", "OLD_FILES_NOT_MOVED").
 			Msg("cannot move the match files of an older league: they may be taken for those of this one")
 	case into != "":
 		r.options.Log.Warn().Str("league_id", leagueID).Str("folder", into).
@@ -316,7 +316,7 @@ func (r *Referee) warn(playerID, what string) {
 	}
 	if first {
 		r.options.Log.Warn().Str("player_id", playerID).Str("problem", what).
-			Str("event_type", "A_PLAYERS_REPLIES_DO_NOT_CONFORM").Msg("a player's replies do not conform")
+			Str("event_type", "REPLIES_NONCONFORMING").Msg("a player's replies do not conform")
 	}
 }
 

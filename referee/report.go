@@ -21,7 +21,7 @@ func (m *match) sendGameOver(side rules.Side) {
 	limit := protocol.Seconds(m.assignment.Timeouts.GameOver)
 	if err := notify(m, s, &protocol.NotifyMatchResult, 1, notice, limit)(); err != nil {
 		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).
-			Str("event_type", "GAME_OVER_WAS_NOT_ACKNOWLEDGED").Msg("GAME_OVER was not acknowledged")
+			Str("event_type", "GAME_OVER_UNACKNOWLEDGED").Msg("GAME_OVER was not acknowledged")
 	}
 }
 
@@ -60,7 +60,7 @@ func (m *match) deliver() {
 		return err
 	}, func(err error, wait time.Duration) {
 		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).
-			Str("event_type", "CANNOT_REPORT_YET_TRYING_AGAIN").Msg("cannot report yet, trying again")
+			Str("event_type", "REPORT_RETRY").Msg("cannot report yet, trying again")
 	})
 	refusal := protocol.AsError(err)
 	switch {
@@ -69,7 +69,7 @@ func (m *match) deliver() {
 	case ctx.Err() != nil: // another process may report it later
 		m.fileEnding()
 	default:
-		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("event_type", "THE_MANAGER_REFUSES_THE_REPORT").
+		o.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("event_type", "REPORT_REFUSED").
 			Msg("the manager refuses the report")
 		if refusal != nil && refusal.Remote {
 			m.fileReply(refusal)

@@ -106,7 +106,7 @@ func (r *Referee) checkpoint() {
 
 func (r *Referee) logCheckpoint(err error) {
 	if err != nil {
-		r.options.Log.Error().Err(err).Str("event_type", "A_MATCHS_FILE_CANNOT_BE_WRITTEN").
+		r.options.Log.Error().Err(err).Str("event_type", "MATCH_FILE_UNWRITTEN").
 			Msg("cannot make the match files durable: the log keeps their matches, and the next checkpoint writes " +
 				"them again")
 	}

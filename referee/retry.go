@@ -146,7 +146,7 @@ func (m *match) waitAsAsked(s *matchSide, fault *protocol.Error) (again bool) {
 	bounded := max(min(pause, left), 0)
 	o.Log.Info().Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).Str("message_type", w.request).
 		Str("detail", fault.Detail).Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", bounded).Str("event_type",
-		"A_PLAYER_ASKS_TO_WAIT").Msg("a player asks the referee to wait")
+		"PLAYER_RATE_LIMIT").Msg("a player asks the referee to wait")
 	w.waited += pause
 	return o.Clock.Sleep(m.referee.life, bounded) == nil && pause < left
 }

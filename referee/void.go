@@ -136,7 +136,7 @@ func (r *Referee) registerAgain() {
 		r.mu.Unlock()
 		err := r.Register(r.life)
 		if err != nil && r.life.Err() == nil {
-			r.options.Log.Error().Err(err).Str("event_type", "ABANDONED_MATCHES_NOT_REQUESTED").
+			r.options.Log.Error().Err(err).Str("event_type", "MATCHES_NOT_REQUESTED").
 				Msg("cannot ask the manager to assign the given-up matches again: it will do so when their time is over")
 		}
 		r.mu.Lock()

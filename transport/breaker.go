@@ -102,12 +102,12 @@ func (b *Breaker) note(endpoint string, h health, err error) {
 	case h == good && known:
 		delete(b.circuits, endpoint)
 		if !c.until.IsZero() {
-			b.log.Info().Str("endpoint", endpoint).Str("event_type", "THE_ENDPOINT_ANSWERS_AGAIN").Msg("the endpoint answers again")
+			b.log.Info().Str("endpoint", endpoint).Str("event_type", "BREAKER_CLOSED").Msg("the endpoint answers again")
 		}
 	case h == bad && (known || len(b.circuits) < maxCircuits):
 		if c.failures++; c.failures == maxFailures {
 			b.log.Warn().Str("endpoint", endpoint).Err(err).Dur("delay_ms", openFor).
-				Str("event_type", "THE_ENDPOINT_KEEPS_FAILING_NOTICES_TO_IT_ARE_HELD_BACK").Msg("the endpoint keeps failing: notices to it are held back")
+				Str("event_type", "BREAKER_OPEN").Msg("the endpoint keeps failing: notices to it are held back")
 		}
 		if c.failures >= maxFailures {
 			c.until = time.Now().Add(openFor)

@@ -139,7 +139,7 @@ func (m *Mux) encoded(method string, id jsontext.Value, call func() (any, error)
 	}
 	encoded, err = withEncoded(result, func(text jsontext.Value) ([]byte, error) { return ResultBody(text, id), nil })
 	if err != nil {
-		m.log.Error().Str("method", method).Err(err).Str("event_type", "A_RESULT_CANNOT_BE_ENCODED").Msg("a result cannot be encoded")
+		m.log.Error().Str("method", method).Err(err).Str("event_type", "RESULT_UNENCODABLE").Msg("a result cannot be encoded")
 		return result, nil, err
 	}
 	return result, encoded, nil

@@ -125,7 +125,7 @@ func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []b
 func (m *Mux) contain(method string, err *error) {
 	if v := recover(); v != nil {
 		m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).
-			Str("event_type", "A_HANDLER_PANICKED").Msg("a handler panicked")
+			Str("event_type", "HANDLER_PANIC").Msg("a handler panicked")
 		*err = &Error{Code: CodeInternal, Message: "Internal error"}
 	}
 }
@@ -133,7 +133,8 @@ func (m *Mux) contain(method string, err *error) {
 // run calls the handler.
 func (m *Mux) run(ctx context.Context, r route, method, bearer string, params any) (any, error) {
 	if e := m.log.Debug(); e.Enabled() {
-		describe(e, params).Str("method", method).Str("event_type", "MESSAGE_RECEIVED").Msg("received")
+		describe(e, params).Func(party("sender", params)).Str("method", method).
+			Str("event_type", "MESSAGE_RECEIVED").Msg("received")
 	}
 	if !m.Open() {
 		return nil, closedGate()
@@ -144,10 +145,20 @@ func (m *Mux) run(ctx context.Context, r route, method, bearer string, params an
 	}
 	if e := m.log.Debug(); e.Enabled() {
 		if err != nil {
-			describe(e, params).Str("method", method).Err(err).Str("event_type", "ANSWERED_WITH_AN_ERROR").Msg("answered with an error")
+			describe(e, params).Func(party("recipient", params)).Str("method", method).Err(err).Str("event_type", "ERROR_SENT").Msg("answered with an error")
 		} else {
-			describe(e, result).Str("method", method).Str("event_type", "ANSWER_SENT").Msg("answered")
+			describe(e, result).Func(party("recipient", params)).Str("method", method).
+				Str("event_type", "MESSAGE_SENT").Msg("answered")
 		}
 	}
 	return result, err
+}
+
+// party adds the sender of a request under a name, if it names one.
+func party(name string, request any) func(e *zerolog.Event) {
+	return func(e *zerolog.Event) {
+		if v, ok := request.(interface{ From() string }); ok && v.From() != "" {
+			e.Str(name, v.From())
+		}
+	}
 }

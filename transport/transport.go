@@ -278,8 +278,8 @@ func FromMilliseconds(ms float64) time.Duration {
 	return time.Duration(math.Round(ms * float64(time.Millisecond)))
 }
 
-// Logged is next with a debug line for every call and every result. It is next itself
-// when log is not at debug level.
+// Logged is next with a debug line for every message that it sends or receives, and one for a broadcast. It is next
+// itself when log is not at debug level.
 func Logged(next Caller, log zerolog.Logger) Caller {
 	if log.GetLevel() > zerolog.DebugLevel {
 		return next
@@ -293,13 +293,22 @@ type logged struct {
 }
 
 func (l *logged) Call(ctx context.Context, r Request) (any, *Timing, error) {
-	describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("endpoint", r.Endpoint).
-		Str("event_type", "MESSAGE_SENT").Msg("sent")
+	broadcast, many := r.Params.(interface{ FirstCall() bool })
+	switch {
+	case !many:
+		describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("recipient", r.Endpoint).
+			Str("event_type", "MESSAGE_SENT").Msg("sent")
+	case broadcast.FirstCall():
+		describe(l.log.Debug(), r.Params).Str("method", r.Method).Str("recipient", "all").
+			Str("event_type", "MESSAGE_SENT").Msg("sent to all receivers")
+	}
 	start := time.Now()
 	result, timing, err := l.next.Call(ctx, r)
-	about, event, text := result, "ANSWER_RECEIVED", "received the answer"
+	about, event, text := result, "MESSAGE_RECEIVED", "received the answer"
 	if err != nil {
 		about, event, text = r.Params, "CALL_FAILED", "failed"
+	} else if many { // the acknowledgements of a broadcast are no lines
+		return result, timing, nil
 	}
 	describe(l.log.Debug(), about).Str("method", r.Method).Str("endpoint", r.Endpoint).Dur("took_ms", time.Since(start)).
 		Err(err).Str("event_type", event).Msg(text)

@@ -43,7 +43,7 @@ func (m *Manager) judgeAll() error {
 		}
 		state, reason := m.state.Lifecycle(m.state.Agents[a.id])
 		m.log.Warn().Str("id", a.id).Str("state", state).Str("reason", reason).
-			Str("event_type", "AN_AGENT_GETS_NOTHING_TO_DO_ANY_MORE").Msg("an agent gets nothing to do any more")
+			Str("event_type", "AGENT_INACTIVE").Msg("an agent gets nothing to do any more")
 	}
 	return nil
 }
@@ -69,7 +69,7 @@ func (m *Manager) revive(ctx context.Context, of []*agent, failed failures) (bac
 		}
 		back = append(back, a)
 		if revival := decide.Revival(m.state, a.id); revival != nil && m.record(revival) == nil {
-			m.log.Info().Str("id", a.id).Str("event_type", "AN_AGENT_IS_BACK").Msg("an agent is back")
+			m.log.Info().Str("id", a.id).Str("event_type", "AGENT_BACK").Msg("an agent is back")
 		}
 	}
 	return back
@@ -95,6 +95,6 @@ func (m *Manager) failed(id league.MatchID, referee *agent, reason string) {
 	event := decide.RefereeFailure(m.state, id, referee.id, reason)
 	if event != nil && m.record(event) == nil {
 		m.log.Warn().Stringer("match_id", id).Str("referee_id", referee.id).Str("reason", reason).
-			Str("event_type", "A_REFEREE_FAILED").Msg("a referee failed")
+			Str("event_type", "REFEREE_FAILED").Msg("a referee failed")
 	}
 }

@@ -125,7 +125,7 @@ func send[Q any](ctx context.Context, m *Manager, method *protocol.Method[Q, pro
 	if omitted, ok := m.unheard.Take(m.clock.Now()); ok {
 		m.log.Warn().Err(err).Str("conversation_id", message.Conversation()).
 			Str("message_type", message.Type()).Str("id", a.id).Int("omitted_before", omitted).
-			Str("event_type", "A_BROADCAST_WAS_NOT_ACKNOWLEDGED").
+			Str("event_type", "BROADCAST_UNACKNOWLEDGED").
 			Msg("a broadcast was not acknowledged")
 	}
 	return err

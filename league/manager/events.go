@@ -129,7 +129,7 @@ func (o *Options) signHead(head string) string {
 // player compares it with its own decisions. All results would cost each player the time to read those of the
 // others. Referees are told none, because they accept only short messages. M.mu is held.
 func (m *Manager) tellResults(b *broadcast[protocol.RoundCompleted], round int) {
-	if !m.state.Created.Signs() {
+	if !m.state.Created.Signs() || m.state.Created.Plain() {
 		return
 	}
 	b.special = make(map[*agent]*protocol.Broadcast[protocol.RoundCompleted], len(m.players))
@@ -144,7 +144,7 @@ func (m *Manager) tellResults(b *broadcast[protocol.RoundCompleted], round int) 
 			MatchID: id.String(), Attempt: r.Number, Status: r.Status, Winner: r.WinnerPlayerID,
 			DrawnNumber: r.DrawnNumber, Choices: r.Choices,
 		}}
-		own := protocol.Many(&told)
+		own := b.message.Variant(&told)
 		b.special[m.players[p.A]], b.special[m.players[p.B]] = own, own
 	}
 }

@@ -43,7 +43,7 @@ func TestPlayerDeniesALossOfWhichItKnowsNothing(t *testing.T) {
 		assert.Equal(t, []string{"P02"}, state.Rounds[0].Matches[0].Disputed, "the winner is not asked")
 		assert.Equal(t, []string{"P02"}, state.Agents["REF01"].DeniedBy)
 		assert.Zero(t, state.Agents["REF01"].Failures)
-		assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED_BY_A_PLAYER"))
+		assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED"))
 		assert.Contains(t, notedRules(w, folder), audit.RuleDispute)
 	})
 }
@@ -190,7 +190,7 @@ func TestPlayerIsAskedAfterARestartOfTheManager(t *testing.T) {
 			w.WaitUntil(10 * leaguetest.Second)
 			state, _ := w.FoldJournal(folder)
 			assert.Equal(t, []string{"P02"}, state.Rounds[0].Matches[0].Disputed)
-			assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED_BY_A_PLAYER"))
+			assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_DENIED"))
 			x.Kill()
 		})
 	}
@@ -339,7 +339,7 @@ func TestReportWithoutTokenFromElsewhereTakesNoMatch(t *testing.T) {
 			}
 			w.WaitUntil(100 * leaguetest.Second)
 			assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
-			assert.NotContains(t, log.Text(), "REFEREE_SENDS_NO_TOKEN")
+			assert.NotContains(t, log.Text(), "REFEREE_WITHOUT_TOKEN")
 			if test.reports {
 				mustReport(w, w.WinReport("REF01"))
 			}
@@ -396,7 +396,7 @@ func TestReportWithoutTokenTakesNoMatchFromAnother(t *testing.T) {
 			}
 			w.WaitUntil(2 * leaguetest.Second)
 			assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
-			assert.NotContains(t, log.Text(), "REFEREE_SENDS_NO_TOKEN")
+			assert.NotContains(t, log.Text(), "REFEREE_WITHOUT_TOKEN")
 			mustReport(w, w.WinReport("REF01"))
 			w.Finish()
 			assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)

@@ -196,7 +196,7 @@ func (m *Manager) offerMatch(ctx context.Context, c *conduct) outcome {
 	}
 	if err != nil {
 		m.log.Warn().Func(c.about).Err(err).Str("event_type",
-			"THE_MATCH_COULD_NOT_BE_HANDED_OVER").Msg("the match could not be handed over")
+			"ASSIGNMENT_FAILED").Msg("the match could not be handed over")
 		switch e := protocol.AsError(err); {
 		case protocol.Local(err):
 			return offerNotSent
@@ -242,7 +242,7 @@ func (m *Manager) answerOf(c *conduct, at league.Attempt, ack *protocol.MatchAss
 	defer m.mu.Unlock()
 	if ack.Status != protocol.StatusAccepted {
 		withReason(m.log.Info().Func(c.about), ack.Reason).Str("status", ack.Status).Str("event_type",
-			"THE_REFEREE_DOES_NOT_TAKE_THE_MATCH").
+			"ASSIGNMENT_DECLINED").
 			Msg("the referee does not take the match")
 		if event := decide.Decline(c.fact, at, c.referee.id, ack); event != nil {
 			_ = m.record(event) // an error ends the manager
@@ -341,7 +341,7 @@ func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) out
 		}
 		left := time.Until(c.end)
 		if left <= 0 {
-			m.log.Warn().Func(c.about).Str("event_type", "NO_REPORT_IN_TIME_ANOTHER_ATTEMPT").
+			m.log.Warn().Func(c.about).Str("event_type", "REPORT_TIMEOUT").
 				Msg("no report in time: another attempt")
 			return m.outOfTime(c)
 		}

@@ -91,11 +91,11 @@ func (m *Manager) denied(ctx context.Context, p *agent, r *journal.MatchReported
 	}
 	if answered {
 		m.log.Warn().Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).Str("player_id", p.id).
-			Str("event_type", "RESULT_DENIED_AGAINST_THE_TRANSCRIPT").
+			Str("event_type", "DENIAL_CONTRADICTED").
 			Msg("a player denies the result, but the transcript has its answer: the denial does not count")
 		return
 	}
 	m.log.Warn().Stringer("match_id", r.MatchID).Int("attempt", r.Number).Str("referee_id",
 		r.RefereeID).Str("player_id", p.id).Str("status", r.Status).
-		Str("event_type", "RESULT_DENIED_BY_A_PLAYER").Msg("a player denies the result: nothing of this attempt reached it")
+		Str("event_type", "RESULT_DENIED").Msg("a player denies the result: nothing of this attempt reached it")
 }

@@ -223,7 +223,7 @@ func (m *Manager) readmit(ctx context.Context, a *decide.Applicant, known *agent
 		return nil, err
 	}
 	m.log.Info().Str("id", known.id).Str("endpoint", a.Endpoint).Str("event_type",
-		"AN_AGENT_IS_BACK").Msg("an agent is back")
+		"AGENT_BACK").Msg("an agent is back")
 	close(*known.expectReturn()) // its matches are handed over again
 	known.refusals.Store(0)
 	m.tellLate(known)

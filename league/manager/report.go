@@ -221,7 +221,7 @@ func (m *Manager) warnAbout(r *journal.MatchReported) {
 		silent := silence{r.RefereeID, c.Name}
 		if m.silences[silent]++; m.silences[silent] == silentAfter {
 			m.log.Warn().Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).Str("player_id", c.Name).
-				Str("reason", protocol.Clip(r.Reason, protocol.MaxReason)).Str("event_type", "REFEREE_MAY_NOT_REACH_PLAYER").
+				Str("reason", protocol.Clip(r.Reason, protocol.MaxReason)).Str("event_type", "PLAYER_OUT_OF_REACH").
 				Msg("this referee names the same player as loser without a move for the third time: it may not reach it; its reason " +
 					"and the log of the player tell more")
 		}
@@ -346,7 +346,7 @@ func (m *Manager) recordLostAttempt(x *match) bool {
 		return false
 	}
 	m.log.Warn().Stringer("match_id", x.id).Str("referee_id", r.RefereeID).Str("status", r.Status).
-		Str("event_type", "MATCH_RECORDED_WITHOUT_A_REPORT").
+		Str("event_type", "MATCH_WITHOUT_REPORT").
 		Msg("no other referee available: the match ends without a report that counts")
 	m.completeMatch(x, r)
 	return true
@@ -380,7 +380,7 @@ func (m *Manager) mayLackToken(id string) bool {
 // loseTokenless takes a match from a referee that sends no token. M.mu is held.
 func (m *Manager) loseTokenless(x *match, id string) {
 	if !m.state.Agents[id].Tokenless {
-		m.log.Warn().Str("referee_id", id).Str("event_type", "REFEREE_SENDS_NO_TOKEN").Msg(journal.NoToken(id))
+		m.log.Warn().Str("referee_id", id).Str("event_type", "REFEREE_WITHOUT_TOKEN").Msg(journal.NoToken(id))
 	}
 	m.loseAttempt(x, &journal.AttemptLost{
 		Attempt: x.attempt(x.fact.LastAttempt(id)), RefereeID: id, Cause: journal.CauseNoToken, Reason: "it sends no token",

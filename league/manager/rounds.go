@@ -244,7 +244,7 @@ func (m *Manager) announcement(ctx context.Context, receivers int,
 	for i, x := range matches {
 		own := q
 		own.Matches = all[i : i+1 : i+1]
-		both := protocol.Many(&own)
+		both := b.message.Variant(&own)
 		b.special[x.a], b.special[x.b] = both, both
 	}
 	return b

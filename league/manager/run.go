@@ -141,7 +141,7 @@ func (m *Manager) complete(ctx context.Context, last roundEnd) (*protocol.League
 	m.writeMatches(completed.TotalRounds, completed.TotalRounds, false)
 	m.files.write()
 	m.log.Info().Str("champion", completed.Champion.PlayerID).Int("points", completed.Champion.Points).
-		Str("event_type", "THE_LEAGUE_IS_OVER").Msg("the league is over")
+		Str("event_type", "LEAGUE_OVER").Msg("the league is over")
 	if m.options.Over != nil {
 		m.options.Over(completed)
 	}

@@ -101,7 +101,7 @@ func (m *Manager) pinged(a *agent, pong *protocol.Pong, err error, warned *bool,
 		}
 		m.applicants.Forget(a.id)
 		m.log.Info().Str("id", a.id).Func(m.logSilent).Str("event_type",
-			"AGENT_ANSWERED_ITS_FIRST_PING").Msg("agent answered its first ping")
+			"AGENT_REACHED").Msg("agent answered its first ping")
 		m.startIfComplete()
 		return true
 	}
@@ -298,7 +298,7 @@ func (m *Manager) fixParticipants() error {
 	}
 	m.log.Info().Int("players", len(started.Players)).Int("referees", len(started.Referees)).
 		Int("rounds", m.state.TotalRounds()).Int("matches", m.state.TotalMatches()).Str("event_type",
-		"THE_LEAGUE_BEGINS").Msg("the league begins")
+		"LEAGUE_STARTED").Msg("the league begins")
 	return nil
 }
 

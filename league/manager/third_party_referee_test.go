@@ -303,10 +303,10 @@ func TestRefereeThatMayNotReachAPlayerIsNamed(t *testing.T) {
 			q.Result.Details = &protocol.ResultDetails{DrawnNumber: new(0), Choices: league.PerPlayer[*string]{}, Reason: "P02 failed to join"}
 			mustReport(w, q)
 			w.WaitUntil(w.Now() + leaguetest.Second)
-			assert.Equal(t, max(0, round-2) > 0, strings.Contains(log.Text(), "REFEREE_MAY_NOT_REACH_PLAYER"), "round %d", round)
+			assert.Equal(t, max(0, round-2) > 0, strings.Contains(log.Text(), "PLAYER_OUT_OF_REACH"), "round %d", round)
 		}
 		finish(x)
-		assert.Equal(t, 1, strings.Count(log.Text(), "REFEREE_MAY_NOT_REACH_PLAYER"))
+		assert.Equal(t, 1, strings.Count(log.Text(), "PLAYER_OUT_OF_REACH"))
 		assert.Equal(t, []string{
 			"4 results rest on the word of referee REF01 alone.",
 			`R1M1: its referee says: "P02 failed to join"; R2M1: its referee says: "P02 failed to join"; ` +

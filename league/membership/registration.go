@@ -123,7 +123,7 @@ func (a *Agent) apply(ctx context.Context, request Apply, joined func(*Membershi
 			last = reason
 		}
 		a.options.Log.WithLevel(level).Err(err).Dur("wait_ms", wait).Str("event_type",
-			"CANNOT_REGISTER_YET_TRYING_AGAIN").Msg("cannot register yet, trying again")
+			"REGISTRATION_RETRY").Msg("cannot register yet, trying again")
 	})
 }
 
@@ -238,7 +238,7 @@ func (a *Agent) tellUnreached(reason string, told map[string]bool) {
 	}
 	told[cause] = true
 	a.options.Log.Warn().Str("reason", reason).Str("endpoint", a.options.Endpoint).
-		Str("event_type", "MANAGER_CANNOT_CALL").Msg("the manager cannot call this agent")
+		Str("event_type", "AGENT_OUT_OF_REACH").Msg("the manager cannot call this agent")
 	if a.options.Unreached != nil {
 		a.options.Unreached(reason)
 	}

@@ -61,6 +61,9 @@ func (e *Envelope) envelope() *Envelope { return e }
 // Conversation returns the id that all messages of an exchange share.
 func (e *Envelope) Conversation() string { return e.ConversationID }
 
+// From returns the sender as it names itself.
+func (e *Envelope) From() string { return e.Sender }
+
 // Type returns the message type.
 func (e *Envelope) Type() string { return e.MessageType }
 

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -240,12 +241,20 @@ func MethodFor(params any) (method string, ok bool) {
 type Broadcast[Q any] struct {
 	message *Q
 	encode  func() ([]byte, error)
+	called  *atomic.Bool // shared by its variants
 }
 
 // Many returns a broadcast of a message, which must not change afterwards.
 func Many[Q any](q *Q) *Broadcast[Q] {
 	q = Plain(q)
-	return &Broadcast[Q]{q, sync.OnceValues(func() ([]byte, error) { return json.Marshal(q) })}
+	return &Broadcast[Q]{q, sync.OnceValues(func() ([]byte, error) { return json.Marshal(q) }), new(atomic.Bool)}
+}
+
+// Variant returns the broadcast for receivers that get another message.
+func (b *Broadcast[Q]) Variant(q *Q) *Broadcast[Q] {
+	variant := Many(q)
+	variant.called = b.called
+	return variant
 }
 
 // Message returns the message.
@@ -253,6 +262,9 @@ func (b *Broadcast[Q]) Message() *Q { return b.message }
 
 // Encoded returns the JSON of the message. The first call encodes it.
 func (b *Broadcast[Q]) Encoded() ([]byte, error) { return b.encode() }
+
+// FirstCall tells whether this is the first call of it and its variants: a log has one line for all of them.
+func (b *Broadcast[Q]) FirstCall() bool { return !b.called.Swap(true) }
 
 // Conversation returns the conversation id of the message.
 func (b *Broadcast[Q]) Conversation() string {

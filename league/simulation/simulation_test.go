@@ -228,7 +228,7 @@ var moments = []struct {
 		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 4, text: "REGISTERED", pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"when the last has registered", func(o *simulation.Options, cancel func()) {
-		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: "THE_LEAGUE_BEGINS", pull: cancel})).Level(zerolog.InfoLevel)
+		o.Log = zerolog.New(zerolog.SyncWriter(&trigger{after: 1, text: "LEAGUE_STARTED", pull: cancel})).Level(zerolog.InfoLevel)
 	}},
 	{"after the first result", atResult(1)},
 	{"in the middle", atResult(14)},

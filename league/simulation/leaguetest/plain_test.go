@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -82,7 +83,9 @@ func TestPlainMessagesHaveTheMembersOfChapterFourAlone(t *testing.T) {
 		"auth_token": "", "matches[].referee_auth": protocol.TypeRoundAnnouncement,
 	}
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.StartManager(0, 1, func(o *manager.Options) { o.Members = protocol.MembersPlain })
+		w.StartManager(0, 1, func(o *manager.Options) {
+			o.Members, o.Signatures = protocol.MembersPlain, journal.SignaturesOptional
+		})
 		w.Referee("REF01")
 		wrong := leaguetest.FirstN(1, leaguetest.EditAnswer("parity_choice", "Even"), leaguetest.Normally)
 		for _, id := range []string{"P01", "P02", "P03", "P04"} {

@@ -254,7 +254,7 @@ func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
 
 // failed logs the error of a page or a fragment.
 func (p *Pages) failed(name string, err error) {
-	p.options.Log.Warn().Err(err).Str("page", name).Str("event_type", "PAGE_CANNOT_BE_SHOWN").
+	p.options.Log.Warn().Err(err).Str("page", name).Str("event_type", "PAGE_NOT_SHOWN").
 		Msg("a page cannot be shown")
 }
 

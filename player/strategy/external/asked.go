@@ -60,7 +60,7 @@ type asker struct {
 }
 
 func newAsker(t Tools) (*asker, error) {
-	base, err := newTimely(t, Asked, "the MCP server", "MCP_SERVER_HAS_CHOSEN", "MCP_SERVER_DID_NOT_CHOOSE", modelTimeout)
+	base, err := newTimely(t, Asked, "the MCP server", "MCP_SERVER_CHOICE", "MCP_SERVER_FAILED", modelTimeout)
 	if err != nil {
 		return nil, err
 	}

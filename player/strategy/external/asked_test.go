@@ -85,7 +85,7 @@ func TestServerChooses(t *testing.T) {
 			choice, account, log := ask(t, chooser(tt.answer, anything, tt.others...), stateless, MCP{})
 			assert.Equal(t, "odd", choice, tt.name)
 			assert.Equal(t, "mcp: 1 question, 0 answered by the fallback strategy even", account, tt.name)
-			assert.Contains(t, log, `"event_type":"MCP_SERVER_HAS_CHOSEN"`)
+			assert.Contains(t, log, `"event_type":"MCP_SERVER_CHOICE"`)
 		}
 	}
 }
@@ -124,7 +124,7 @@ func TestFallbackChoosesForAServerThatFails(t *testing.T) {
 	}
 	choice, _, log := askAt(t, MCP{URL: "http://127.0.0.1:1/mcp"})
 	assert.Equal(t, "even", choice, "no server")
-	assert.Contains(t, log, "MCP_SERVER_DID_NOT_CHOOSE")
+	assert.Contains(t, log, "MCP_SERVER_FAILED")
 }
 
 // TestMain of this package makes this binary an MCP server if the variable is set.
@@ -303,7 +303,7 @@ func TestFallbackChoosesAtTheDeadline(t *testing.T) {
 		assert.Equal(t, 24*time.Second, time.Since(began), "the answer must arrive before the referee's deadline")
 		assert.Empty(t, h.Pending())
 		assert.Equal(t, "mcp-host: 1 question, 1 answered by the fallback strategy even", h.Account())
-		assert.Contains(t, l.String(), `"event_type":"HOST_DID_NOT_CHOOSE_IN_TIME"`)
+		assert.Contains(t, l.String(), `"event_type":"HOST_TIMEOUT"`)
 	})
 }
 

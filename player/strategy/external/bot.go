@@ -102,7 +102,7 @@ func (b *bot) start() (err error) {
 	if err == nil {
 		b.starts++
 		b.log.Debug().Int("pid", b.running.child.cmd.Process.Pid).Bool("isolated", b.running.child.isolated).
-			Str("event_type", "THE_BOT_IS_STARTED").Msg("started the bot")
+			Str("event_type", "BOT_STARTED").Msg("started the bot")
 	}
 	return err
 }
@@ -143,7 +143,7 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 		if reason != "" {
 			e.Str("reason", reason)
 		}
-	}).Str("event_type", "THE_BOT_HAS_CHOSEN").Msg("the bot has chosen")
+	}).Str("event_type", "BOT_CHOICE").Msg("the bot has chosen")
 	return choice, nil
 }
 
@@ -246,7 +246,7 @@ func (b *bot) Close() {
 			b.running = nil
 		}
 		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).
-			Str("event_type", "THE_BOT_HAS_ENDED").Msg("stopped the bot")
+			Str("event_type", "BOT_ENDED").Msg("stopped the bot")
 		b.turn <- struct{}{}
 	})
 }

@@ -41,7 +41,7 @@ type pendingChoice struct {
 }
 
 func newHost(t Tools) (*Host, error) {
-	base, err := newTimely(t, HostName, "the MCP host", "HOST_HAS_CHOSEN", "HOST_DID_NOT_CHOOSE_IN_TIME", hostTimeout)
+	base, err := newTimely(t, HostName, "the MCP host", "HOST_CHOICE", "HOST_TIMEOUT", hostTimeout)
 	return &Host{timely: base, changed: make(chan struct{})}, err
 }
 

@@ -93,7 +93,7 @@ func (p *process) readErrors(stderr io.Reader) {
 		p.mu.Lock()
 		p.last = strings.ToValidUTF8(text, "�")
 		p.mu.Unlock()
-		p.output.log(zerolog.InfoLevel, "stderr", text, "THE_BOT_SAYS", "the bot says")
+		p.output.log(zerolog.InfoLevel, "stderr", text, "BOT_OUTPUT", "the bot says")
 	}
 }
 

@@ -68,7 +68,7 @@ func (s *server) startRound(ctx context.Context, q *dialect.Request, at membersh
 	}
 	if failed > 0 { // one line for all: any caller may announce
 		s.warn().Int("matches", failed).Err(failure).
-			Str("event_type", "ANNOUNCED_MATCHES_NOT_STARTED").Msg("matches of an announced round cannot be started")
+			Str("event_type", "MATCHES_NOT_STARTED").Msg("matches of an announced round cannot be started")
 	}
 	if q.ID == nil {
 		return answer, true
