@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -226,9 +227,9 @@ func playerMCP(mux *transport.Mux, name, version string, access *hostAccess, own
 	}
 }
 
-// The specification calls steps of an agent tools. The agents take these
-// steps themselves. The tools show their state, and change nothing; they are no methods of the
-// protocol.
+// The specification calls steps of an agent tools (003 §5.4.1, §5.5.1). The agents take these
+// steps themselves. The tools show their state, and change nothing. They can be called by MCP, and as the
+// documents call tools: see mountSteps.
 
 // stepArguments are the arguments of these tools; each uses some of them.
 type stepArguments struct {
@@ -261,9 +262,9 @@ type matchStep struct {
 	Reported     *bool                     `json:"reported,omitzero"`
 }
 
-// refereeStepTools are the tools of a referee's steps. Each needs the credential of its manager.
+// refereeStepTools are the tools of a referee's steps. Each needs its own token, or the credential of its manager.
 func refereeStepTools(r *referee.Referee) []mcp.Tool {
-	const needs = " It needs the credential of the referee's manager."
+	const needs = " It needs the referee's own token, or the credential of its manager."
 	step := func(name, title, about string, show func(p *referee.Progress, s *matchStep)) mcp.Tool {
 		input := objectSchema(properties{"match_id": properties{"type": "string"}}, "match_id")
 		return stepTool(name, title, about+needs, input,
@@ -327,4 +328,21 @@ func scheduleTool(m *manager.Manager) mcp.Tool {
 			}
 			return decide.CreateSchedule(of.Created, algorithm, a.Players, a.Offset) // without the manager's lock
 		})
+}
+
+// mountSteps makes the tools of steps methods of JSON-RPC, with the credential in the header or in auth_token. By them
+// tools/call works without a version header, as the documents write it: see dialect.Request.
+func mountSteps(mux *transport.Mux, tools ...mcp.Tool) {
+	for _, t := range tools {
+		decode := func(raw []byte) (any, error) { return append(jsontext.Value{}, raw...), nil }
+		mux.Handle(t.Name, decode, func(ctx context.Context, bearer string, params any) (any, error) {
+			raw, _ := params.(jsontext.Value)
+			given := protocol.ParseObject(raw)
+			if given == nil {
+				given = protocol.Object{}
+			}
+			token := given.Text("auth_token")
+			return t.Call(ctx, cmp.Or(bearer, token), given.Append(nil))
+		})
+	}
 }

@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"net/http"
@@ -121,9 +122,9 @@ func TestOnlyTheHostTokenOpensTheToolsOfTheHost(t *testing.T) {
 	p.endByInterrupt(t)
 }
 
-// The steps of an agent that the specification calls tools are MCP tools, with a credential. They
-// are no methods of the protocol: a league call of their names is -32601.
-func TestStepsOfAgentsAreToolsAndNoMethods(t *testing.T) {
+// The steps of an agent that the specification calls tools are MCP tools, with a credential, and can be called as the
+// documents call tools: by tools/call without the header of a version, and by JSON-RPC method, with the agent's token.
+func TestStepsOfAgentsAreTools(t *testing.T) {
 	t.Parallel()
 	m := startManager(t, "--players", "2", "--league-id", "cup")
 	data := filepath.Join(t.TempDir(), "SHARED")
@@ -146,7 +147,12 @@ func TestStepsOfAgentsAreToolsAndNoMethods(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tt.tool + `","arguments":` + tt.arguments + `}}`,
 		} {
 			_, answer := post(t, tt.url, body)
-			assert.Contains(t, string(answer), `"error":{"code":-32601`, body)
+			assert.Contains(t, string(answer), "AUTH_TOKEN_MISSING", body)
+			own := strings.Replace(body, tt.arguments, strings.Replace(tt.arguments, "{", `{"auth_token":"`+tokens[0]+`",`, 1), 1)
+			_, answer = post(t, tt.url, strings.Replace(own, ",}", "}", 1))
+			want := map[string]string{"create_schedule": "R1M1", "register_to_league": "ACCEPTED"}[tt.tool]
+			assert.Contains(t, string(answer), cmp.Or(want, "MATCH_NOT_FOUND"), body)
+			assert.NotContains(t, string(answer), tokens[0])
 		}
 	}
 	var registered struct {

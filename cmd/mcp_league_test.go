@@ -188,10 +188,10 @@ func TestToolsOfTheStepsOfAMatchShowItsState(t *testing.T) {
 		for tool := range map[string]bool{"collect_choices": true, "draw_number": true, "finalize_match": true, "register_to_league": true} {
 			_, err := call("", tool, `{"match_id":"R1M1"}`)
 			require.ErrorContains(t, err, "E011", tool)
-			for _, other := range []string{"tok-p01-wrong", refereeToken} {
-				_, err = call(other, tool, `{"match_id":"R1M1"}`)
-				require.ErrorContains(t, err, "E012", "%s: only the manager's credential opens it", tool)
-			}
+			_, err = call("tok-p01-wrong", tool, `{"match_id":"R1M1"}`)
+			require.ErrorContains(t, err, "E012", tool)
+			_, err = call(refereeToken, tool, `{"match_id":"R1M1"}`)
+			require.NoError(t, err, "%s: its own token opens it", tool)
 		}
 		_, err = call(ofManager(), "finalize_match", `{"match_id":"R9M9"}`)
 		require.ErrorContains(t, err, "E006")

@@ -17,6 +17,7 @@ import (
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/referee"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
@@ -235,6 +236,9 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 	})...)
 	mux := transport.NewMux(p.Log)
 	a.Mount(mux)
+	if r, conducts := a.(*referee.Referee); conducts {
+		mountSteps(mux, refereeStepTools(r)...)
+	}
 	c.MCP = mcp.NewServer(describe(mux))
 	subject := strings.TrimPrefix(p.Endpoint, protocol.NATSEndpoint(""))
 	stop, err := p.serve(&p.address, p.listener, subject, mux, a.Stamp, c)

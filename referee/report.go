@@ -119,10 +119,10 @@ type Progress struct {
 	Reported   bool     // the manager has acknowledged the report
 }
 
-// Progress returns how far a match is, to a caller with the credential of the referee's manager.
+// Progress returns how far a match is, to a caller with the referee's own token or its manager's credential.
 // The error is E011 or E012 without it, and E006 for a match that the referee does not know.
 func (r *Referee) Progress(bearer, matchID string) (*Progress, error) {
-	if err := r.CheckCredential(bearer); err != nil {
+	if err := r.CheckOwner(bearer, bearer); err != nil {
 		return nil, err
 	}
 	m, err := r.match(matchID)
@@ -159,7 +159,7 @@ type Registration struct {
 // Registration returns the registration that the referee has, to a caller with the credential of
 // its manager. The error is E011 or E012 without it.
 func (r *Referee) Registration(bearer string) (*Registration, error) {
-	if err := r.CheckCredential(bearer); err != nil {
+	if err := r.CheckOwner(bearer, bearer); err != nil {
 		return nil, err
 	}
 	m := r.Membership()

@@ -49,7 +49,10 @@ var traitsOf = map[string]traits{
 
 // The Methods, and the names of the tools for debugging and control.
 var methods, tools = func() (all []Method, tools map[string]bool) {
-	tools = map[string]bool{}
+	tools = map[string]bool{ // first the steps of agents, which are tools in the documents (003 §5.4.1, §5.5.1)
+		"register_to_league": true, "collect_choices": true, "draw_number": true, "finalize_match": true,
+		"create_schedule": true,
+	}
 	for _, row := range protocol.Methods() {
 		if row.Request == "" {
 			tools[row.Name] = true
