@@ -81,6 +81,8 @@ type Played struct {
 	// Technical tells that the match ended because a player failed: with a Winner the other
 	// player failed, with None both did. None without Technical is a draw.
 	Technical bool
+	// Copy tells that the players have played the same match before: see record.Results.
+	Copy bool
 	// Forfeit tells that the match is Technical and neither player made a move in it.
 	Forfeit bool
 }

@@ -24,6 +24,7 @@ type MatchRecord struct {
 	Number    int    // 0 when none was drawn
 	ChoiceA   string // "" when none was made
 	ChoiceB   string
+	Moves     uint64 // as journal.Outcome has them
 	Reason    string
 	Faults    league.PerPlayer[string] // the failures by which players lost technically
 	Fallbacks league.PerPlayer[int]    // as in league.Result
@@ -160,7 +161,7 @@ func Results(s *journal.State) []MatchRecord {
 		records = append(records, MatchRecord{
 			MatchID: id.String(), RoundID: id.Round, PlayerA: players[0], PlayerB: players[1], RefereeID: r.RefereeID,
 			Status: r.Status, Grade: r.Grade, Winner: protocol.ValueOf(r.WinnerPlayerID),
-			Number: protocol.ValueOf(r.DrawnNumber), ChoiceA: moves[0], ChoiceB: moves[1], Reason: r.Reason,
+			Number: protocol.ValueOf(r.DrawnNumber), ChoiceA: moves[0], ChoiceB: moves[1], Moves: m.Moves, Reason: r.Reason,
 			Faults: r.Faults, Fallbacks: r.Fallbacks,
 		})
 	}

@@ -66,6 +66,9 @@ func (l *testLeague) playResult(o league.Result) {
 func (l *testLeague) report(id league.MatchID, attempt int, referee string, o league.Result) {
 	l.t.Helper()
 	r := &journal.MatchReported{Attempt: league.Attempt{MatchID: id, Number: attempt}, RefereeID: referee, Result: o}
+	for _, c := range o.Choices {
+		r.Evidence.Moves = append(r.Evidence.Moves, protocol.PlayerMove{PlayerID: c.Name, Move: protocol.ValueOf(c.Value)})
+	}
 	r.Score = l.score(r)
 	l.apply(r)
 }

@@ -14,8 +14,9 @@ type condensedMatch struct {
 	whole      *Match        // nil if the other members describe the match
 	result     *sharedResult // of all matches that ended so
 	reportedAt string
-	referee    int32 // in Started.Referees
-	event      int32 // that reported the result
+	moves      uint64 // as Outcome has them
+	referee    int32  // in Started.Referees
+	event      int32  // that reported the result
 }
 
 // A sharedResult is a result of player A and player B, without technical failures. A league has few
@@ -72,7 +73,7 @@ func (s *State) condense(id league.MatchID, m *Match) condensedMatch {
 		s.results[shared] = known
 	}
 	//nolint:gosec // a journal has fewer events, and a league fewer referees
-	return condensedMatch{nil, known, m.ReportedAt, int32(referee), int32(m.Event)}
+	return condensedMatch{nil, known, m.ReportedAt, m.Moves, int32(referee), int32(m.Event)}
 }
 
 // share returns the shared form of a result; false if it has none.
@@ -112,7 +113,7 @@ func (s *State) expand(id league.MatchID, c *condensedMatch) *Match {
 	idA, idB, _ := s.players(id)
 	r := c.result.between([2]string{idA, idB})
 	r.Attempt, r.RefereeID = league.Attempt{MatchID: id, Number: 1}, s.Started.Referees[c.referee]
-	return &Match{Outcome: Outcome{Report: r, Event: int(c.event), ReportedAt: c.reportedAt},
+	return &Match{Outcome: Outcome{Report: r, Event: int(c.event), ReportedAt: c.reportedAt, Moves: c.moves},
 		Attempts: []Attempt{{Number: 1, Referee: r.RefereeID, Accepted: true, Round: id.Round}}}
 }
 

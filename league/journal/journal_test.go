@@ -154,7 +154,7 @@ func withoutDraws(m *journal.Match) journal.Match {
 	}
 	if m.Report != nil {
 		report := *m.Report
-		report.Draw = nil
+		report.Draw, report.Evidence = nil, protocol.Evidence{}
 		c.Report = &report
 	}
 	return c
@@ -227,4 +227,21 @@ func TestCondensedMatchLacksOnlyTheDraw(t *testing.T) {
 		assert.Equal(rt, records, l.RoundRecords())
 		assert.Equal(rt, results, l.Recorded)
 	})
+}
+
+// Statistics recognise copies of a match after its moves are gone.
+func TestCondensedMatchKeepsTheNumberOfItsMoves(t *testing.T) {
+	l := newTestLeague(t, 0, 0)
+	id := l.announce()
+	attempt := league.Attempt{MatchID: id, Number: 1}
+	l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
+	l.apply(&journal.MatchAccepted{Attempt: attempt, RefereeID: "REF01"})
+	one, other := "1", "2"
+	l.report(id, 1, "REF01", league.Result{Status: league.StatusDraw, Choices: league.Both("P01", &one, "P02", &other)})
+	l.complete()
+	moves := l.Match(id).Moves
+	assert.NotZero(t, moves)
+	l.Condense(1)
+	require.Empty(t, l.Match(id).Report.Evidence.Moves, "the match is condensed")
+	assert.Equal(t, moves, l.Match(id).Moves)
 }

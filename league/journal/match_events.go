@@ -3,6 +3,7 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"slices"
 
 	"evenodd/league"
@@ -129,7 +130,7 @@ func (s *State) addResult(m *Match, d *MatchReported) error {
 		s.cancelRematch(d.MatchID, m)
 		s.Revised++
 	}
-	m.Report, m.Event = d, s.Events+1
+	m.Report, m.Event, m.Moves = d, s.Events+1, hashOf(d.Evidence.Moves)
 	s.Recorded++
 	s.countFallbacks(d, 1)
 	if d.Grade == GradeStated {
@@ -137,6 +138,18 @@ func (s *State) addResult(m *Match, d *MatchReported) error {
 	}
 	s.follow(d.MatchID, result)
 	return nil
+}
+
+// hashOf is a number of the moves of a match, which equal moves share; 0 without moves.
+func hashOf(moves []protocol.PlayerMove) uint64 {
+	if len(moves) == 0 {
+		return 0
+	}
+	hash := fnv.New64a()
+	for i := range moves {
+		_, _ = fmt.Fprintf(hash, "%s %q ", moves[i].PlayerID, moves[i].Move) // never fails
+	}
+	return hash.Sum64() | 1
 }
 
 // countFallbacks counts the fallbacks in a result; -1 takes them back.

@@ -3,6 +3,7 @@ package pairing
 import (
 	"fmt"
 	"math"
+	"slices"
 
 	"evenodd/league"
 )
@@ -46,6 +47,8 @@ func (s sequential) Round(round int, played [][]league.Played, absent []int) []P
 type Comparison struct {
 	players int
 	scores  [][]int // by double leg and player: 2 for a win, 1 for a draw; void after a technical loss
+
+	copied [][]bool // by double leg and player: all of its matches are copies
 }
 
 const void = -1
@@ -55,14 +58,15 @@ const void = -1
 func Compare(players int, played [][]league.Played) *Comparison {
 	c, rounds := &Comparison{players: players}, 2*RoundRobin{players: players}.ring()
 	for ; len(played) >= rounds; played = played[rounds:] {
-		scores := make([]int, players)
+		scores, copied := make([]int, players), slices.Repeat([]bool{true}, players)
 		for _, results := range played[:rounds] {
 			for _, r := range results {
+				copied[r.A], copied[r.B] = copied[r.A] && r.Copy, copied[r.B] && r.Copy
 				addScore(scores, r.A, r.Outcome(r.A))
 				addScore(scores, r.B, r.Outcome(r.B))
 			}
 		}
-		c.scores = append(c.scores, scores)
+		c.scores, c.copied = append(c.scores, scores), append(c.copied, copied)
 	}
 	return c
 }
@@ -88,16 +92,19 @@ func (c *Comparison) Threshold() float64 { return perRival * float64(c.players-1
 
 // A Duel counts the double legs by the score of a player against that of another.
 type Duel struct {
-	Ahead  int `json:"ahead"`  // more points than the other
-	Behind int `json:"behind"` // fewer points
-	Level  int `json:"level"`  // as many points
-	Void   int `json:"void"`   // with a technical loss of one of the two
+	Ahead  int `json:"ahead"`           // more points than the other
+	Behind int `json:"behind"`          // fewer points
+	Level  int `json:"level"`           // as many points
+	Void   int `json:"void"`            // with a technical loss of one of the two
+	Copies int `json:"copies,omitzero"` // in which all matches of the two are copies of earlier ones
 }
 
 // Duel compares two players.
 func (c *Comparison) Duel(player, other int) (d Duel) {
-	for _, scores := range c.scores {
+	for i, scores := range c.scores {
 		switch p, q := scores[player], scores[other]; {
+		case c.copied[i][player] && c.copied[i][other]:
+			d.Copies++
 		case p == void || q == void:
 			d.Void++
 		case p > q:

@@ -71,10 +71,11 @@ func (l *League) strategies() map[string]string {
 // and less for fewer; callers keep the value while there is no new event. Leagues of equal ids
 // and results have equal statistics, wherever they are computed.
 func (r *Results) Statistics() *stats.Analysis {
-	players, matches, stated := r.rated()
+	players, matches, left := r.rated()
 	s := stats.Analyse(players, matches, r.options())
 	s.Round()
-	s.Stated, s.Matches, s.Sentence = stated, s.Matches+stated, s.Sentence+unrated(stated)
+	s.Stated, s.Copies = left.stated, left.copies
+	s.Matches, s.Sentence = s.Matches+left.stated+left.copies, s.Sentence+left.sentence()
 	if c := r.Comparison(); c != nil {
 		s.Sentence = c.Sentence()
 	}
@@ -87,8 +88,8 @@ func (r *Results) Sentence() string {
 	if c := r.Comparison(); c != nil {
 		return c.Sentence()
 	}
-	players, matches, stated := r.rated()
-	return stats.Sentence(players, matches, r.options()) + unrated(stated)
+	players, matches, left := r.rated()
+	return stats.Sentence(players, matches, r.options()) + left.sentence()
 }
 
 func (r *Results) options() stats.Options {
@@ -98,19 +99,101 @@ func (r *Results) options() stats.Options {
 	return stats.Options{Seed: seed.Sum64(), SidesAlike: r.SidesAlike, PairedByResults: r.Format != "" || r.Until > 0}
 }
 
-// unrated tells how many results no rating uses; "" for none.
-func unrated(n int) string {
-	if n > 0 {
-		return " Not rated: " + protocol.Counted(n, "result") + " on the word of a referee alone."
-	}
-	return ""
+// An unrated counts the results that no rating uses.
+type unrated struct {
+	stated int // on the word of a referee alone
+	copies int // of matches that the players have played before
+	pairs  []string
 }
 
-// rated are the players whose results count, in order of ids, and the rated matches between them.
-// Stated is the number of the others between them, which no rating uses, because they rest on the
-// word of a referee.
-func (r *Results) rated() (players []league.Standing, matches []league.Played, stated int) {
-	return r.played(func(m *decide.MatchRecord) bool { return m.Grade != journal.GradeStated })
+// sentence tells how many results no rating uses; "" for none.
+func (u *unrated) sentence() (text string) {
+	if u.stated > 0 {
+		text = " Not rated: " + protocol.Counted(u.stated, "result") + " on the word of a referee alone."
+	}
+	if u.copies > 0 {
+		text += fmt.Sprintf(" Counted once: the matches of %s are copies of each other, with the same sides and moves (%d).",
+			strings.Join(upTo(u.pairs, 3), "; "), u.copies)
+	}
+	return text
+}
+
+// upTo are so many texts, with the number of the others.
+func upTo(texts []string, most int) []string {
+	if n := len(texts); n > most {
+		return append(slices.Clone(texts[:most-1]), fmt.Sprintf("%d further pairs", n-most+1))
+	}
+	return texts
+}
+
+// rated are the players whose results count, in order of ids, the rated matches between them, and the
+// others.
+func (r *Results) rated() (players []league.Standing, matches []league.Played, left unrated) {
+	copies, pairs := r.copies()
+	left.pairs = pairs
+	players, matches, _ = r.played(func(m *decide.MatchRecord) bool {
+		switch {
+		case m.Grade == journal.GradeStated:
+			left.stated++
+		case copies[m.MatchID]:
+			left.copies++
+		default:
+			return true
+		}
+		return false
+	})
+	return players, matches, left
+}
+
+// How many matches of a pair repeat others at least, if they are called copies: in a game of one turn players
+// without a plan choose the same now and then.
+const leastCopies, leastCopiesOfOneTurn = 2, 4
+
+// copies are the matches, by id, that repeat an earlier one of the same players, and the pairs of these players. Two
+// programs without chance play the same match again and again in a game without chance. The matches of a pair are copies
+// if all of them on the same sides have the same moves, and no number was drawn.
+func (r *Results) copies() (copies map[string]bool, pairs []string) {
+	type same struct {
+		a, b, winner, choiceA, choiceB string
+		moves                          uint64
+	}
+	type meetings struct {
+		first   map[string]same // by player A
+		repeats []string
+		least   int
+		differ  bool
+	}
+	of, order := map[[2]string]*meetings{}, [][2]string{}
+	for i := range r.Matches {
+		m := &r.Matches[i]
+		key := [2]string{min(m.PlayerA, m.PlayerB), max(m.PlayerA, m.PlayerB)}
+		if of[key] == nil {
+			of[key], order = &meetings{first: map[string]same{}, least: leastCopies}, append(order, key)
+		}
+		met, now := of[key], same{m.PlayerA, m.PlayerB, m.Winner, m.ChoiceA, m.ChoiceB, m.Moves}
+		if m.Moves == 0 {
+			met.least = leastCopiesOfOneTurn
+		}
+		first, again := met.first[m.PlayerA]
+		switch {
+		case m.Number != 0 || m.Status == league.StatusTechnicalLoss || m.Grade == journal.GradeStated || again && first != now:
+			met.differ = true
+		case again:
+			met.repeats = append(met.repeats, m.MatchID)
+		default:
+			met.first[m.PlayerA] = now
+		}
+	}
+	copies = map[string]bool{}
+	for _, key := range order {
+		if met := of[key]; !met.differ && len(met.repeats) >= met.least {
+			pairs = append(pairs, key[0]+" and "+key[1])
+			for _, id := range met.repeats {
+				copies[id] = true
+			}
+		}
+	}
+	return copies, pairs
 }
 
 // played are the players whose results count, in order of ids, and the matches between them that are
@@ -200,12 +283,15 @@ func (l *League) Meetings(last int, wanted func(player, opponent string) bool) m
 // A Comparison tells what stopped a league that ends when one player is shown to be better than
 // every other, and which players it could not tell apart.
 type Comparison struct {
-	StoppedBy string         `json:"stopped_by"` // StoppedBySignificance or StoppedByLegs; "" for a league that goes on
+	StoppedBy string         `json:"stopped_by"` // StoppedBySignificance …; "" for a league that goes on
 	Legs      int            `json:"legs"`       // the complete ones
 	MostLegs  int            `json:"most_legs"`
 	Best      string         `json:"best_player_id,omitzero"` // better than every other; "" for none
 	Threshold float64        `json:"threshold"`               // the evidence from which on a player is better
 	Pairs     []ComparedPair `json:"pairs"`
+
+	copied []string // the pairs whose matches are copies
+	ahead  string   // of StoppedByCopies
 }
 
 // A ComparedPair compares two players by their double legs.
@@ -221,6 +307,7 @@ type ComparedPair struct {
 const (
 	StoppedBySignificance = "significance"
 	StoppedByLegs         = "legs"
+	StoppedByCopies       = "copies" // one player was ahead, but only in copies of matches that it had played before
 )
 
 // Comparison compares the players, if the league ends when one is shown to be the best; else nil.
@@ -228,22 +315,34 @@ func (r *Results) Comparison() *Comparison {
 	if r.Until == 0 {
 		return nil
 	}
-	var in []int // the rounds of the matches
-	players, matches, _ := r.played(func(m *decide.MatchRecord) bool { in = append(in, m.RoundID); return true })
-	var rounds [][]league.Played
+	var in []int       // the rounds of the matches
+	var repeats []bool // whether they are copies
+	copies, copied := r.copies()
+	players, matches, _ := r.played(func(m *decide.MatchRecord) bool {
+		in, repeats = append(in, m.RoundID), append(repeats, copies[m.MatchID])
+		return true
+	})
+	var rounds, asPlayed [][]league.Played
 	for i, m := range matches {
 		if i == 0 || in[i] != in[i-1] {
-			rounds = append(rounds, nil)
+			rounds, asPlayed = append(rounds, nil), append(asPlayed, nil)
 		}
 		last := len(rounds) - 1
+		asPlayed[last] = append(asPlayed[last], m)
+		m.Copy = repeats[i]
 		rounds[last] = append(rounds[last], m)
 	}
 	of := pairing.Compare(len(players), rounds)
-	c := &Comparison{Legs: of.Legs(), MostLegs: r.Until, Threshold: of.Threshold(), Pairs: []ComparedPair{}}
-	if best := of.Best(); best != league.None {
+	c := &Comparison{Legs: of.Legs(), MostLegs: r.Until, Threshold: of.Threshold(), Pairs: []ComparedPair{}, copied: copied}
+	switch best := of.Best(); {
+	case best != league.None:
 		c.StoppedBy, c.Best = StoppedBySignificance, players[best].PlayerID
-	} else if c.Legs >= c.MostLegs {
+	case c.Legs >= c.MostLegs:
 		c.StoppedBy = StoppedByLegs
+	default:
+		if ahead := pairing.Compare(len(players), asPlayed).Best(); ahead != league.None {
+			c.StoppedBy, c.ahead = StoppedByCopies, players[ahead].PlayerID
+		}
 	}
 	for i := range players {
 		for j := i + 1; j < len(players); j++ {
@@ -267,17 +366,21 @@ func (c *Comparison) Sentence() string {
 	case StoppedBySignificance:
 		text = fmt.Sprintf("Stopped after %d of at most %d legs: %s is shown to be better than every other player.", c.Legs,
 			c.MostLegs, c.Best)
+	case StoppedByCopies:
+		text = fmt.Sprintf("Stopped after %d of at most %d legs: %s was ahead, but no player is shown to be better than every other.",
+			c.Legs, c.MostLegs, c.ahead)
 	case StoppedByLegs:
 		text = fmt.Sprintf("Stopped after all %d legs: no player is shown to be better than every other.", c.Legs)
 	}
 	const most = 6
 	level := protocol.Select(c.Pairs, func(p ComparedPair) bool { return p.Better == "" })
 	pairs := protocol.Each(level, func(p ComparedPair) string { return p.PlayerID + " and " + p.OpponentID })
-	if n := len(pairs); n > most {
-		pairs = append(pairs[:most-1], fmt.Sprintf("%d further pairs", n-most+1))
-	}
 	if len(pairs) > 0 {
-		text += " Not told apart: " + strings.Join(pairs, "; ") + "."
+		text += " Not told apart: " + strings.Join(upTo(pairs, most), "; ") + "."
+	}
+	if len(c.copied) > 0 {
+		text += " The matches of " + strings.Join(upTo(c.copied, most), "; ") +
+			" are copies of each other, with the same sides and moves, and count once."
 	}
 	return text
 }

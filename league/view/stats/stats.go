@@ -55,6 +55,7 @@ type Analysis struct {
 
 	Matches int  `json:"matches"`          // all results that count
 	Stated  int  `json:"stated,omitzero"`  // not rated: their result rests on the word of a referee
+	Copies  int  `json:"copies,omitzero"`  // not rated: the players have played the same match before
 	Played  int  `json:"played"`           // the others without technical losses
 	Used    int  `json:"used"`             // matches behind ratings and test: Played, or MaxMatches if Played is larger
 	Sampled bool `json:"sampled,omitzero"` // Used is a sample
