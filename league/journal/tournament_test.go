@@ -2,6 +2,7 @@ package journal_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -191,6 +192,39 @@ func TestRoundCountsWhatItRepeats(t *testing.T) {
 	}
 	assert.Equal(t, 3, l.Round)
 	assert.Equal(t, 1, repeated, "once they meet for the first time")
+}
+
+func TestPlayersAreAbsentOnceTheirPartIsOver(t *testing.T) {
+	by := journal.Decision{By: "A. Smith", Reason: "so"}
+	for _, tt := range []struct {
+		name   string
+		event  func(annuls bool) journal.Data
+		absent bool
+	}{
+		{"withdrawn", func(annuls bool) journal.Data {
+			return &journal.Decided{Command: protocol.CommandWithdraw, Decision: by, AgentID: "P02", Annulled: annuls}
+		}, true},
+		{"shut down", func(bool) journal.Data { return &journal.AgentShutdown{AgentID: "P02", Reason: "so"} }, true},
+		{"suspended by the organiser", func(bool) journal.Data {
+			return &journal.Decided{Command: protocol.CommandSuspend, Decision: by, AgentID: "P02"}
+		}, false},
+		{"suspended", func(bool) journal.Data { return &journal.AgentSuspended{AgentID: "P02", Reason: "so"} }, false},
+	} {
+		for format, tournament := range map[string]*journal.Tournament{
+			"Swiss": {Algorithm: pairing.Swiss}, "knockout": {Algorithm: pairing.Knockout}, "round-robin": nil,
+		} {
+			t.Run(tt.name+", "+format, func(t *testing.T) {
+				l := startTournament(t, tournament, 4)
+				known := l.Pairings(1)
+				l.apply(tt.event(tournament == nil))
+				paired := slices.ContainsFunc(l.Pairings(1), func(p pairing.Pairing) bool { return p.A == 1 || p.B == 1 })
+				assert.Equal(t, tt.absent && tournament != nil, !paired)
+				if tournament == nil {
+					assert.Equal(t, known, l.Pairings(1))
+				}
+			})
+		}
+	}
 }
 
 func TestImpossibleTournamentIsRejected(t *testing.T) {
