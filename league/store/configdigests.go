@@ -21,11 +21,13 @@ const (
 func (f Folder) ConfigDigests(leagueID string) (digests map[string]string) {
 	root := f.path("config")
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		name, outside := filepath.Rel(root, path)
-		if err != nil || outside != nil || e.IsDir() || strings.HasPrefix(e.Name(), ".") || len(digests) >= maxConfigFiles {
-			return nil // what cannot be read has no digest
+		if err != nil {
+			return fs.SkipDir // what cannot be read has no digest
 		}
-		name = filepath.ToSlash(name)
+		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || len(digests) >= maxConfigFiles {
+			return nil
+		}
+		name := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
 		if strings.HasPrefix(name, "leagues/") && name != "leagues/"+leagueID+".json" {
 			return nil
 		}
