@@ -105,10 +105,18 @@ func Acceptance(fact *journal.Match, at league.Attempt, refereeID string,
 // AsksInvited tells whether players can say that an attempt which its referee declines has reached them. They
 // remember one of a third-party referee, which may name no attempt, for all attempts at the match; and a referee that
 // accepted the attempt before may have invited them then.
-func AsksInvited(fact *journal.Match, at league.Attempt, refereeID string, thirdParty func(refereeID string) bool) bool {
+func AsksInvited(fact *journal.Match, at league.Attempt, refereeID string,
+	thirdParty func(refereeID string) bool) bool {
 	assigned := fact.Attempt(at.Number, refereeID)
-	return assigned != nil && !assigned.Accepted && fact.Report == nil && !fact.IsLost(at.Number) &&
-		!slices.ContainsFunc(fact.Attempts[:at.Number-1], func(earlier journal.Attempt) bool { return thirdParty(earlier.Referee) })
+	if assigned == nil || assigned.Accepted || fact.Report != nil || fact.IsLost(at.Number) {
+		return false
+	}
+	for _, earlier := range fact.Attempts[:at.Number-1] {
+		if thirdParty(earlier.Referee) {
+			return false
+		}
+	}
+	return true
 }
 
 // Discarded decides about an attempt that its referee declines although it had invited these players: the referee could
