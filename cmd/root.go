@@ -171,9 +171,7 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 			if err := resolve(c.Name(), c.Flags()); err != nil {
 				return err
 			}
-			for _, member := range data.loader.Unknown() {
-				s.note(unknownSetting, member)
-			}
+			data.loader.OnUnknown(func(member string) { s.note(unknownSetting, member) })
 			return nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 )
@@ -12,6 +13,34 @@ import (
 type Games struct {
 	Header
 	Games []Game `json:"games"`
+
+	// Registry is the form of spec 003 §3.8.3, an object by game type, in place of Games. It is nil after reading.
+	Registry map[string]Game `json:"game_registry,omitzero" rule:"registry"`
+}
+
+// registry checks the form of spec 003 §3.8.3.
+func registry(r *report, member string, value any) {
+	games, ok := value.(map[string]any)
+	if !ok || len(games) == 0 {
+		r.add(member, "must be an object with a member for each game", value)
+		return
+	}
+	for _, gameType := range slices.Sorted(maps.Keys(games)) {
+		at := member + "." + gameType
+		entry, isObject := games[gameType].(map[string]any)
+		if isObject && entry["game_type"] == nil {
+			entry = maps.Clone(entry)
+			entry["game_type"] = gameType
+		}
+		switch {
+		case !isObject:
+			r.add(at, "must be an object", games[gameType])
+		case entry["game_type"] != gameType:
+			r.add(at+".game_type", "must be the name of the member, "+strconv.Quote(gameType), entry["game_type"])
+		default:
+			r.object(reflect.TypeFor[Game](), at, entry)
+		}
+	}
 }
 
 // A Game is the entry of one game. ValidChoices lists the
@@ -40,6 +69,18 @@ func (g *Games) assume(known Known) {
 }
 
 func (g *Games) complete(r *report, known Known) {
+	if g.Registry != nil {
+		if g.head().given["games"] != nil {
+			r.refuse("game_registry", "and games name the games twice: keep one of them")
+		}
+		g.Games = nil
+		for _, gameType := range slices.Sorted(maps.Keys(g.Registry)) {
+			game := g.Registry[gameType]
+			game.GameType = gameType
+			g.Games = append(g.Games, game)
+		}
+		g.Registry = nil
+	}
 	for i := range g.Games {
 		one := &g.Games[i]
 		if slices.ContainsFunc(g.Games[:i], func(other Game) bool { return other.GameType == one.GameType }) {

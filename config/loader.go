@@ -47,8 +47,9 @@ type Loader struct {
 	dir   string
 	known Known
 
-	mu    sync.Mutex
-	files map[string]loaded // by name
+	mu        sync.Mutex
+	files     map[string]loaded   // by name
+	onUnknown func(member string) // nil for none
 }
 
 // loaded is a file, or the error of reading it.
@@ -146,20 +147,25 @@ func (l *Loader) Path(f File) string {
 // Dir is the data folder; "" if all values are built in.
 func (l *Loader) Dir() string { return l.dir }
 
-// Unknown returns the members without effect of the files that were read, each with its file
-// and the closest name: a misspelt member must not stay unnoticed.
-func (l *Loader) Unknown() []string {
+// OnUnknown has f called with each member without effect of the files that were read, and of those that will be: with
+// its file and the closest name. A misspelt member must not stay unnoticed.
+func (l *Loader) OnUnknown(f func(member string)) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	var found []string
+	l.onUnknown = f
 	for _, name := range slices.Sorted(maps.Keys(l.files)) {
-		if one := l.files[name]; one.err == nil {
-			for _, member := range one.file.head().unknown {
-				found = append(found, one.file.head().path+": "+member)
-			}
-		}
+		l.reportUnknown(l.files[name])
 	}
-	return found
+}
+
+// reportUnknown calls onUnknown for a file. L.mu is held.
+func (l *Loader) reportUnknown(one loaded) {
+	if one.err != nil || l.onUnknown == nil {
+		return
+	}
+	for _, member := range one.file.head().unknown {
+		l.onUnknown(one.file.head().path + ": " + member)
+	}
 }
 
 // load reads a file into f, once.
@@ -171,6 +177,7 @@ func load[F File](l *Loader, f F) (none F, err error) {
 	if !present {
 		one = loaded{f, l.read(f)}
 		l.files[name] = one
+		l.reportUnknown(one)
 	}
 	if one.err != nil {
 		return none, one.err

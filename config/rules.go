@@ -223,6 +223,7 @@ func rules(known Known, leagueID string) map[string]check {
 		"own_id":      text(fmt.Sprintf("%q, like the file's name", leagueID), func(s string) bool { return s == leagueID }),
 		"referee_id":  idOf("REF01", league.ParseRefereeID),
 		"player_id":   idOf("P01", league.ParsePlayerID),
+		"registry":    registry,
 		"game":        oneOf(known.gameTypes()...),
 		"games":       someOf(known.gameTypes()),
 		"tiebreakers": someOf(known.Tiebreakers),
