@@ -189,6 +189,7 @@ func (p *Player) Mount(mux protocol.Mux) {
 	protocol.NotifyLeagueCompleted.Handle(mux, p.Stamp(), fromManager(p, p.leagueCompleted))
 	protocol.GetPlayerState.Handle(mux, p.Stamp(), p.getState)
 	protocol.Ping.Handle(mux, p.Stamp(), p.ping)
+	protocol.HandleLeagueError(mux, p.Stamp(), p.LeagueError)
 	mux.Fallback(protocol.MethodFor)
 }
 

@@ -101,6 +101,7 @@ func (r *Referee) Mount(mux protocol.Mux) {
 	protocol.GetMatchState.Handle(mux, r.Stamp(), r.getMatchState)
 	protocol.GetMatchTranscript.Handle(mux, r.Stamp(), r.getMatchTranscript)
 	protocol.Ping.Handle(mux, r.Stamp(), r.ping)
+	protocol.HandleLeagueError(mux, r.Stamp(), r.LeagueError)
 	mux.Fallback(protocol.MethodFor)
 }
 

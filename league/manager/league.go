@@ -205,6 +205,7 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)
 	protocol.OrganiseLeague.Handle(mux, m.stamp, m.organiseLeague)
 	protocol.Ping.Handle(mux, m.stamp, m.pong)
+	protocol.HandleLeagueError(mux, m.stamp, m.leagueError)
 	mux.Fallback(protocol.MethodFor)
 }
 

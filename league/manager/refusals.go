@@ -156,3 +156,13 @@ func (l *refusalLog) unread(ctx context.Context, method string, err error) {
 	}
 	l.write(ctx, method, "", err)
 }
+
+// leagueError logs a LEAGUE_ERROR of an agent. That of anybody else deserves no line.
+func (m *Manager) leagueError(_ context.Context, _ string, e *protocol.LeagueError) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if a, _, err := m.owner(e.AuthToken); err == nil && a.queries.allow() == nil {
+		m.log.Warn().Str("conversation_id", e.ConversationID).Str("message_type", protocol.TypeLeagueError).
+			Str("id", a.id).Str("error", e.InWords()).Str("event_type", "LEAGUE_ERROR").Msg("an agent reports an error")
+	}
+}

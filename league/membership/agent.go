@@ -56,6 +56,7 @@ type Agent struct {
 	identities *identityStore
 	stamp      *protocol.Stamp
 	done       chan struct{}
+	errors     protocol.LineQuota // of the log lines about LEAGUE_ERROR
 }
 
 // NewAgent returns an agent of a role, and sets the defaults of its options. It reads
@@ -85,6 +86,18 @@ func (a *Agent) ID() string {
 
 // Stamp returns the stamp of the agent's messages.
 func (a *Agent) Stamp() *protocol.Stamp { return a.stamp }
+
+// LeagueError logs a LEAGUE_ERROR of the manager. That of anybody else deserves no line.
+func (a *Agent) LeagueError(ctx context.Context, bearer string, e *protocol.LeagueError) {
+	if a.CheckManager(ctx, bearer) != nil {
+		return
+	}
+	if omitted, ok := a.errors.Take(a.options.Clock.Now()); ok { // a third-party manager shows no credential
+		a.options.Log.Warn().Str("conversation_id", e.ConversationID).Str("message_type", protocol.TypeLeagueError).
+			Str("error", e.InWords()).Int("omitted_before", omitted).Str("event_type", "LEAGUE_ERROR").
+			Msg("the manager reports an error")
+	}
+}
 
 // Done returns a channel that is closed when the league is over.
 func (a *Agent) Done() <-chan struct{} { return a.done }

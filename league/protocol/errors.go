@@ -104,7 +104,7 @@ func (c Code) Retryable() bool {
 
 // An Error is the error of a call between two agents: an error of the catalogue, or one
 // of JSON-RPC itself with an empty Code. It is sent as a JSON-RPC error whose data is a
-// complete LEAGUE_ERROR.
+// message: see messageOf.
 type Error struct {
 	Code Code // of the catalogue; "" for none
 	// the JSON-RPC code; 0 for an error message in place of a result whose code is not of the catalogue
@@ -113,7 +113,7 @@ type Error struct {
 	Context map[string]any // details that help to correct the call; never a token
 	Remote  bool           // the other side returned this error
 
-	message *LeagueError // the message of an error that is about to be sent
+	message any // of an error that is about to be sent: see toSend
 	cause   error
 }
 
@@ -171,9 +171,48 @@ func (e *Error) RPCError() (code int, message string, data any) {
 	return e.RPC, message, e.message
 }
 
-// toSend returns a copy of e with its LEAGUE_ERROR, as the response to a request. The
+// A plainError has the members of LEAGUE_ERROR without message_type.
+type plainError struct {
+	Protocol            string         `json:"protocol"`
+	Sender              string         `json:"sender"`
+	Timestamp           string         `json:"timestamp"`
+	ConversationID      string         `json:"conversation_id"`
+	ErrorCode           string         `json:"error_code"`
+	ErrorName           string         `json:"error_name"`
+	ErrorDescription    string         `json:"error_description"`
+	OriginalMessageType string         `json:"original_message_type,omitzero"`
+	Context             map[string]any `json:"context,omitzero"`
+	Retryable           *bool          `json:"retryable,omitzero"`
+}
+
+// messageOf returns the message of an error: LEAGUE_ERROR if the manager sends it, GAME_ERROR if an agent does in a
+// match, "" for none, and else a message without a type.
+func (e *Error) messageOf(stamp *Stamp, request *Envelope, matchID string) any {
+	name, retryable := e.Code.Name(), e.Code.Retryable()
+	envelope := stamp.Envelope("", cmp.Or(request.ConversationID, "conv-error"))
+	switch {
+	case envelope.Sender == ManagerSender:
+		envelope.MessageType = TypeLeagueError
+		return Plain(&LeagueError{
+			Envelope: envelope, ErrorCode: string(e.Code), ErrorName: name, ErrorDescription: name,
+			OriginalMessageType: request.MessageType, Context: e.Context, Retryable: &retryable,
+		})
+	case matchID != "":
+		envelope.MessageType = TypeGameError
+		id := AgentOf(envelope.Sender)
+		return Plain(&GameError{
+			Envelope: envelope, MatchID: matchID, PlayerID: id, ErrorCode: string(e.Code), ErrorName: name,
+			ErrorDescription: name, AffectedPlayer: id, ActionRequired: request.MessageType, Context: e.Context,
+			Retryable: &retryable,
+		})
+	}
+	return &plainError{envelope.Protocol, envelope.Sender, envelope.Timestamp, envelope.ConversationID,
+		string(e.Code), name, name, request.MessageType, e.Context, &retryable}
+}
+
+// toSend returns a copy of e with its message, as the response to a request of a match, "" for none. The
 // copy is a remote error, because some carriers pass it to the caller unchanged.
-func (e *Error) toSend(stamp *Stamp, request *Envelope, code int) *Error {
+func (e *Error) toSend(stamp *Stamp, request *Envelope, matchID string, code int) *Error {
 	out := *e
 	out.RPC, out.Remote = code, true
 	if out.Code == "" {
@@ -187,15 +226,7 @@ func (e *Error) toSend(stamp *Stamp, request *Envelope, code int) *Error {
 	if request.MessageType != "" {
 		out.Context["action"] = request.MessageType
 	}
-	out.message = Plain(&LeagueError{
-		Envelope:            stamp.Envelope(TypeLeagueError, cmp.Or(request.ConversationID, "conv-error")),
-		ErrorCode:           string(e.Code),
-		ErrorName:           e.Code.Name(),
-		ErrorDescription:    e.Code.Name(),
-		OriginalMessageType: request.MessageType,
-		Context:             out.Context,
-		Retryable:           new(e.Code.Retryable()),
-	})
+	out.message = out.messageOf(stamp, request, matchID)
 	return &out
 }
 
@@ -376,11 +407,11 @@ func Local(err error) bool {
 
 // TooFast returns the error for a caller over its rate limit, whose request was not read.
 func TooFast(stamp *Stamp, wait time.Duration) error {
-	return RateLimited(wait).toSend(stamp, &Envelope{}, catalogue[ErrRateLimited].rpc)
+	return RateLimited(wait).toSend(stamp, &Envelope{}, "", catalogue[ErrRateLimited].rpc)
 }
 
 // TooLarge returns the error for a request of more than limit bytes, which was not read.
 func TooLarge(stamp *Stamp, limit int64) error {
 	return Fault(ErrMessageTooLarge, "a request has at most %d bytes", limit).
-		toSend(stamp, &Envelope{}, catalogue[ErrMessageTooLarge].rpc)
+		toSend(stamp, &Envelope{}, "", catalogue[ErrMessageTooLarge].rpc)
 }

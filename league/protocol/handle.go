@@ -16,34 +16,35 @@ import (
 // A broken request has fields that break a rule, or cannot be decoded.
 type broken struct {
 	envelope *Envelope
+	matchID  string // of a message of a match; "" for none
 	err      error
 }
 
 // Handle registers h for all names of the method. H receives a request that was
 // decoded only if it is valid. Handle
-// fills in the envelope of the result, and converts an error of h to a LEAGUE_ERROR of
+// fills in the envelope of the result, and converts an error of h to an error message of
 // the agent that the stamp belongs to.
 func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context, bearer string, q *Q) (*R, error)) {
 	decode := func(raw []byte) (any, error) { return m.decodeParams(raw, stamp) }
-	refuse := func(ctx context.Context, err error, asked *Envelope) error {
+	refuse := func(ctx context.Context, err error, asked *Envelope, matchID string) error {
 		if e, ok := errors.AsType[*Error](err); ok && stamp.refused != nil {
 			stamp.refused(ctx, m.Name, asked, e)
 		}
-		return m.refuse(err, stamp, asked)
+		return m.refuse(err, stamp, asked, matchID)
 	}
 	handle := func(ctx context.Context, bearer string, params any) (any, error) {
 		if b, is := params.(broken); is {
-			return nil, refuse(ctx, b.err, b.envelope)
+			return nil, refuse(ctx, b.err, b.envelope, b.matchID)
 		}
 		q, ok := requestOf[Q](m.Request, params)
 		if !ok {
 			err := Fault(ErrInvalidFieldType, "the params are not a %s", m.Request)
-			return nil, refuse(ctx, err, &Envelope{MessageType: m.Request})
+			return nil, refuse(ctx, err, &Envelope{MessageType: m.Request}, "")
 		}
 		asked := EnvelopeOf(q)
 		r, failed := h(ctx, bearer, q)
 		if failed != nil {
-			return nil, refuse(ctx, failed, asked)
+			return nil, refuse(ctx, failed, asked, matchOf(q))
 		}
 		conversation := asked.ConversationID
 		if conversation == "" { // the request of a tool has no envelope
@@ -76,9 +77,9 @@ func (m *Method[Q, R]) decodeParams(raw []byte, stamp *Stamp) (any, error) {
 	}
 	if err != nil {
 		if jsontext.Value(raw).IsValid() { // Handle returns the error, because a carrier may decode twice
-			return broken{peek(raw), err}, nil
+			return broken{peek(raw), m.peekMatch(raw), err}, nil
 		}
-		return nil, m.refuse(err, stamp, peek(raw))
+		return nil, m.refuse(err, stamp, peek(raw), "")
 	}
 	return q, nil
 }
@@ -88,7 +89,7 @@ func EnvelopeOf(v any) *Envelope { return v.(message).envelope() }
 
 // refuse returns the error to send, with this method's JSON-RPC code. For an error that is
 // not an *Error the caller receives an internal error without details.
-func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
+func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope, matchID string) error {
 	e, ok := errors.AsType[*Error](err)
 	if !ok {
 		return &Error{RPC: RPCInternal, Detail: "Internal error", Remote: true, cause: err}
@@ -98,7 +99,36 @@ func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope) error {
 		named.MessageType = cmp.Or(m.Request, m.Name)
 		asked = &named
 	}
-	return e.toSend(stamp, asked, cmp.Or(m.codes[e.Code], e.RPC))
+	return e.toSend(stamp, asked, matchID, cmp.Or(m.codes[e.Code], e.RPC))
+}
+
+// An ofMatch is a message that a referee sends to a player.
+type ofMatch interface{ inMatch() string }
+
+func (q *GameInvitation) inMatch() string   { return q.MatchID }
+func (q *ChooseParityCall) inMatch() string { return q.MatchID }
+func (q *GameMoveCall) inMatch() string     { return q.MatchID }
+func (q *GameOver) inMatch() string         { return q.MatchID }
+func (q *GameError) inMatch() string        { return q.MatchID }
+
+// matchOf is the match of a message that a referee sends to a player; "" for other messages.
+func matchOf(q any) string {
+	if m, ok := q.(ofMatch); ok && short(m.inMatch(), maxEchoed) {
+		return m.inMatch()
+	}
+	return ""
+}
+
+// maxEchoed is the longest match id that an error message repeats.
+const maxEchoed = 64
+
+// peekMatch is matchOf for a message that cannot be decoded.
+func (m *Method[Q, R]) peekMatch(raw []byte) string {
+	id := ParseObject(raw).Text("match_id")
+	if _, game := any(new(Q)).(ofMatch); !game || !short(id, maxEchoed) {
+		return ""
+	}
+	return id
 }
 
 // requestOf returns the request in what a carrier passed. A value of the same process is not validated:

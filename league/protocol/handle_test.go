@@ -283,10 +283,15 @@ func TestErrorOfAHandlerIsSent(t *testing.T) {
 		return err
 	}
 	t.Run("of the catalogue", func(t *testing.T) {
-		e, l := refusal(t, answer(t, protocol.Fault(protocol.ErrNotAuthorized, "not yours").Coded(99)))
+		var e *protocol.Error
+		require.ErrorAs(t, answer(t, protocol.Fault(protocol.ErrNotAuthorized, "not yours").Coded(99)), &e)
 		assert.Equal(t, protocol.ErrNotAuthorized, e.Code)
 		assert.Equal(t, 99, e.RPC)
-		assert.Equal(t, "player:P01", l.Sender)
+		_, _, data := e.RPCError()
+		text, err := json.Marshal(data)
+		require.NoError(t, err)
+		assert.Contains(t, string(text), `"sender":"player:P01"`)
+		assert.NotContains(t, string(text), `,"message_type":`, "only the manager sends LEAGUE_ERROR")
 	})
 	for name, failure := range map[string]error{
 		"anything else":   errors.New("the disk is full"),

@@ -230,6 +230,9 @@ func MethodFor(params any) (method string, ok bool) {
 	case interface{ Type() string }:
 		messageType = p.Type()
 	}
+	if messageType == TypeLeagueError {
+		return TypeLeagueError, true
+	}
 	row, ok := methodOfType[messageType]
 	if !ok {
 		return "", false

@@ -20,6 +20,7 @@ func TestMessageTypeNamesTheMethod(t *testing.T) {
 		methods[m.Request] = m.Name
 	}
 	assert.Equal(t, "notify_match_result", methods["GAME_OVER"])
+	methods[protocol.TypeLeagueError] = protocol.TypeLeagueError // a notice of which the table has no row
 	for messageType, sample := range samples() {
 		for how, params := range map[string]any{
 			"encoded":  []byte(sampleJSON(t, messageType)),

@@ -199,7 +199,7 @@ func TestRejectionHasTheFormOfTheRequest(t *testing.T) {
 
 	inTool := read(t, []byte(contentOf(t, ask(t, a, "/mcp", call("tools/call", `{"name":"choose_parity","arguments":`+other+`}`)), true)))
 	assert.Equal(t, "E006", inTool["error_code"])
-	assert.Equal(t, "LEAGUE_ERROR", inTool["message_type"])
+	assert.Equal(t, "GAME_ERROR", inTool["message_type"])
 
 	bare := ask(t, a, "/mcp", other)
 	assert.Equal(t, "MATCH_NOT_FOUND", bare["error"])
