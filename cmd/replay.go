@@ -180,6 +180,19 @@ func boardLine(row []record.Cell) string {
 	return strings.TrimRight("   "+line.String(), " ")
 }
 
+// addRemarks adds what there is to say about a message, indented.
+func addRemarks(text *printout, u *record.Line, indent string) {
+	if u.Mark != "" {
+		text.line("%s? This move %s.", indent, u.Mark)
+	}
+	if u.WrongToken {
+		text.line("%sIts auth_token is not that of the question.", indent)
+	}
+	if u.Void != "" {
+		text.line("%sThis try does not count: %s.", indent, u.Void)
+	}
+}
+
 func addLines(text *printout, r *record.Conversation) {
 	switch {
 	case len(r.Lines) == 0 && r.RefereeID == "":
@@ -206,15 +219,7 @@ func addLines(text *printout, r *record.Conversation) {
 				explained[e.ErrorCode] = true
 			}
 		}
-		if u.Mark != "" {
-			text.line("%s? This move %s.", below, u.Mark)
-		}
-		if u.WrongToken {
-			text.line("%sIts auth_token is not that of the question.", below)
-		}
-		if u.Void != "" {
-			text.line("%sThis try does not count: %s.", below, u.Void)
-		}
+		addRemarks(text, u, below)
 	}
 	if r.Omitted > 0 && len(r.Lines) > 0 {
 		text.line("(%d more exchanges are not in the file)", r.Omitted)
