@@ -95,7 +95,9 @@ func mcpTools(mux *transport.Mux, admin bool) []mcp.Tool {
 	for _, t := range protocol.Tools() {
 		// A referee shows transcripts to its manager, and a manager to the organiser.
 		forAdmin := protocol.NeedsAdminToken(t.Name) || ofManager && t.Name == protocol.GetMatchTranscript.Name
-		if !mux.Handles(t.Name) || forAdmin && !admin {
+		// Players send GAME_ERROR to their manager by the protocol alone.
+		byPlayer := ofManager && t.Name == protocol.NotifyGameError.Name
+		if !mux.Handles(t.Name) || forAdmin && !admin || byPlayer {
 			continue
 		}
 		tool := mcp.Tool{Name: t.Name, Title: t.Title(), Description: t.About, ReadOnly: t.ReadOnly,

@@ -212,6 +212,7 @@ func (p *Player) trySave(when moment) {
 // Close saves the history, durably, with the totals of a language model. It waits for a write in progress. An error
 // means that the last matches are not in the file.
 func (p *Player) Close() error {
+	p.telling.Wait()
 	if counted, ok := p.options.Strategy.(interface{ Totals() strategy.Totals }); ok {
 		if m := counted.Totals().Model; m != nil && m.Requests > 0 {
 			p.mu.Lock()

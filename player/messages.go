@@ -90,6 +90,10 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.asked.add(q.MatchID, cmp.Or(q.Attempt, protocol.ConversationAttempt(q.MatchID, q.ConversationID)))
+	if q.OpponentID == id {
+		p.misnamed(ctx, &q.Envelope, q.MatchID, protocol.Fault(protocol.ErrInvalidFieldType,
+			"opponent_id is %s, which is this player itself", id))
+	}
 	m := p.current[q.MatchID]
 	if m == nil && len(p.current) >= maxOpenMatches {
 		return nil, protocol.Fault(protocol.ErrRateLimited, "in %d matches already", maxOpenMatches)

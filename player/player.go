@@ -95,6 +95,9 @@ type Player struct {
 	totals    *protocol.PlayerStats              // of a returning player in the whole league; nil if unknown
 	completed *protocol.LeagueCompleted
 
+	wasMisnamed bool           // see misnamed
+	telling     sync.WaitGroup // of the goroutine that tells the manager
+
 	signed  map[questionKey]*store.HistoryDecision // of the current round; see forgetDecisions
 	started string                                 // of the last signed decision on disk; "" for none
 	head    string                                 // of the journal, the last that was stored

@@ -125,6 +125,10 @@ func (p *Player) matchOf(ctx context.Context, q question) (*match, error) {
 	if err := m.checkReferee(q.envelope); err != nil {
 		return nil, err
 	}
+	if member != nil && q.playerID != "" && q.playerID != member.AgentID {
+		p.misnamed(ctx, q.envelope, q.matchID, protocol.Fault(protocol.ErrPlayerNotRegistered,
+			"player_id is %s, and this player is %s", protocol.Clip(q.playerID, 50), member.AgentID))
+	}
 	if member != nil && !member.Strict() {
 		m.calledAs = q.playerID
 	}

@@ -197,7 +197,9 @@ type agent struct {
 	notices   chan []notice                 // broadcasts to the agent, in order
 	slots     chan struct{}                 // matches that a referee conducts now
 	asked     int                           // the last round whose transcripts the referee was asked for
-	obstacle  string                        // what the pings to the agent met before it answered, for people
+	// it has said that a referee takes it for another player; guarded by Manager.mu
+	complained bool
+	obstacle   string // what the pings to the agent met before it answered, for people
 }
 
 // A proof is an agent's token and the values that derive from it.

@@ -200,6 +200,7 @@ func (m *Manager) Mount(mux protocol.Mux) {
 	protocol.RegisterPlayer.Handle(mux, m.stamp, m.registerPlayer)
 	protocol.ReportMatchResult.Handle(mux, m.stamp, m.reportMatchResult)
 	protocol.Query.Handle(mux, m.stamp, m.query)
+	protocol.NotifyGameError.Handle(mux, m.stamp, m.playerError)
 	protocol.GetStandings.Handle(mux, m.stamp, m.getStandings)
 	protocol.GetMatchTranscript.Handle(mux, m.stamp, m.getMatchTranscript)
 	protocol.StartLeague.Handle(mux, m.stamp, m.startLeague)

@@ -1,6 +1,7 @@
 package leaguetest
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -52,6 +53,9 @@ type ScriptedReferee struct {
 	Attempt      int
 	NoCommitment bool // sends no draw commitment
 
+	Opponent string // in the invitation; "" for P02
+	AskedAs  string // the player_id in questions; "" for that of the player
+
 	Signature protocol.SignatureRequest // of its questions
 	Flipped   bool                      // GAME_OVER says that the player chose odd
 	Failed    bool                      // GAME_OVER says that the player lost technically, without a choice
@@ -101,14 +105,14 @@ func (c *ScriptedReferee) Invite() (*protocol.GameJoinAck, error) {
 	id, _ := league.ParseMatchID(c.MatchID)
 	return protocol.Invite.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameInvitation{
 		Envelope: c.envelope(protocol.TypeGameInvitation), LeagueID: LeagueID, RoundID: id.Round, MatchID: c.MatchID,
-		GameType: evenodd.Type, RoleInMatch: protocol.RolePlayerA, OpponentID: "P02", Attempt: c.Attempt,
+		GameType: evenodd.Type, RoleInMatch: protocol.RolePlayerA, OpponentID: cmp.Or(c.Opponent, "P02"), Attempt: c.Attempt,
 		DrawCommitment: c.Commitment(),
 	})
 }
 
 func (c *ScriptedReferee) Choose() (*protocol.ChooseParityResponse, error) {
 	return protocol.ChooseParity.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.ChooseParityCall{
-		Envelope: c.envelope(protocol.TypeChooseParityCall), MatchID: c.MatchID, PlayerID: c.To.ID, GameType: evenodd.Type,
+		Envelope: c.envelope(protocol.TypeChooseParityCall), MatchID: c.MatchID, PlayerID: cmp.Or(c.AskedAs, c.To.ID), GameType: evenodd.Type,
 		Context: protocol.ChoiceContext{OpponentID: "P02", RoundID: 1}, Deadline: c.World.Clock.Timestamp(),
 		SignatureRequest: c.Signature,
 	})
@@ -121,7 +125,7 @@ func (c *ScriptedReferee) Move(deadline string, options ...string) (*protocol.Ga
 // MoveIn is Move in a game.
 func (c *ScriptedReferee) MoveIn(game, deadline string, options ...string) (*protocol.GameMoveResponse, error) {
 	return protocol.MakeMove.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameMoveCall{
-		Envelope: c.envelope(protocol.TypeGameMoveCall), MatchID: c.MatchID, PlayerID: c.To.ID, GameType: game,
+		Envelope: c.envelope(protocol.TypeGameMoveCall), MatchID: c.MatchID, PlayerID: cmp.Or(c.AskedAs, c.To.ID), GameType: game,
 		MoveRequest: protocol.MoveRequest{MoveType: "pick", ValidOptions: options}, Deadline: deadline,
 		SignatureRequest: c.Signature,
 	})
