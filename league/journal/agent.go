@@ -40,6 +40,9 @@ type Agent struct {
 	DeniedBy  []string // the players that deny a result of this referee, each once
 	Tokenless bool     // a referee that reports without a token, to a league that demands one
 
+	// AcknowledgesAll tells that a referee which did not report a match answers every request in the same way.
+	AcknowledgesAll bool
+
 	RoundFailures   int  // of a referee in this round
 	ReportedInRound bool // a referee has reported a result in this round
 }
@@ -76,12 +79,16 @@ func (s *State) lifecycle(a *Agent) (state, reason string) {
 		return LifecycleShutdown, "it knows that the league is over"
 	case a.Held != nil:
 		return LifecycleSuspended, "was suspended by " + a.Held.By
+	case a.SuspendReason != "" && a.AcknowledgesAll:
+		return LifecycleSuspended, a.SuspendReason + "; " + AcknowledgesAll(a.AgentID)
 	case a.SuspendReason != "":
 		return LifecycleSuspended, a.SuspendReason
 	case s.Started == nil:
 		return LifecycleRegistered, a.ReturnReason
 	case a.Tokenless:
 		return LifecycleActive, NoToken(a.AgentID)
+	case a.AcknowledgesAll:
+		return LifecycleActive, AcknowledgesAll(a.AgentID)
 	case len(a.DeniedBy) > 0:
 		return LifecycleActive, "players deny its results: " + strings.Join(a.DeniedBy, ", ")
 	}
@@ -92,6 +99,11 @@ func (s *State) lifecycle(a *Agent) (state, reason string) {
 func NoToken(refereeID string) string {
 	return refereeID +
 		" sends no token; this league began with auth: strict: begin it again with auth: lenient and --new-league"
+}
+
+// AcknowledgesAll tells that a referee answers every request in the same way.
+func AcknowledgesAll(refereeID string) string {
+	return refereeID + " acknowledges every request; it may not know how a match starts"
 }
 
 // LastChoice tells whether a referee is one that gets matches only while no other is free: two players deny its

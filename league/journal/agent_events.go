@@ -188,7 +188,8 @@ func (d *AgentSuspended) apply(s *State, _ string) error {
 type AgentFailed struct {
 	AgentID string `json:"agent_id"`
 	league.Attempt
-	Reason string `json:"reason,omitzero"`
+	Reason          string `json:"reason,omitzero"`
+	AcknowledgesAll bool   `json:"acknowledges_all,omitzero"` // it answers every request in the same way
 }
 
 func (d *AgentFailed) apply(s *State, _ string) error {
@@ -204,6 +205,7 @@ func (d *AgentFailed) apply(s *State, _ string) error {
 	}
 	a.Failed = true
 	s.Agents[d.AgentID].RoundFailures++
+	s.Agents[d.AgentID].AcknowledgesAll = d.AcknowledgesAll
 	return nil
 }
 

@@ -84,7 +84,7 @@ var kinds = [...]kind{
 	{"agent_returned", &AgentReturned{}, StaleAgents | StaleSchedule, []string{"endpoint"}},
 	{"agent_confirmed", &AgentConfirmed{}, 0, nil},
 	{"agent_suspended", &AgentSuspended{}, StaleAgents, nil},
-	{"agent_failed", &AgentFailed{}, StaleSchedule, []string{"reason"}},
+	{"agent_failed", &AgentFailed{}, StaleAgents | StaleSchedule, []string{"reason"}},
 	{"agent_shutdown", &AgentShutdown{}, StaleAgents, nil},
 	{"started", &Started{}, StaleAgents | StaleStandings | StaleRounds | StaleSchedule, []string{"config"}},
 	{"round_announced", &RoundAnnounced{}, StaleStandings | StaleSchedule, nil},

@@ -112,6 +112,7 @@ func (d *MatchReported) apply(s *State, at string) error {
 	}
 	m.ReportedAt = InSeconds(at)
 	s.Agents[d.RefereeID].ReportedInRound = true
+	s.Agents[d.RefereeID].AcknowledgesAll = false
 	s.Agents[idA].countMatch(&d.Result)
 	s.Agents[idB].countMatch(&d.Result)
 	return nil

@@ -41,7 +41,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"agent_returned":       "agent_id generation reason referee_auth public_key",
 		"agent_confirmed":      "agent_id generation",
 		"agent_suspended":      "agent_id reason",
-		"agent_failed":         "agent_id match_id attempt",
+		"agent_failed":         "agent_id match_id attempt acknowledges_all",
 		"agent_shutdown":       "agent_id reason",
 		"started":              "algorithm players referees keys",
 		"round_announced":      "round_id pairings referees repeated_pairs repeated_byes",

@@ -7,6 +7,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/decide"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
 
@@ -88,11 +89,15 @@ func (m *Manager) present(of []*agent) []*agent {
 	return slices.DeleteFunc(slices.Clone(of), func(a *agent) bool { return m.state.Agents[a.id].Inactive() })
 }
 
-// failed records that a referee failed with a match.
-func (m *Manager) failed(id league.MatchID, referee *agent, reason string) {
+// failed records that a referee failed with a match. Obliging tells that it acknowledges every request.
+func (m *Manager) failed(id league.MatchID, referee *agent, reason string, obliging bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	event := decide.RefereeFailure(m.state, id, referee.id, reason)
+	if event != nil && obliging {
+		event.AcknowledgesAll = true
+		reason = journal.AcknowledgesAll(referee.id)
+	}
 	if event != nil && m.record(event) == nil {
 		m.log.Warn().Stringer("match_id", id).Str("referee_id", referee.id).Str("reason", reason).
 			Str("event_type", "REFEREE_FAILED").Msg("a referee failed")

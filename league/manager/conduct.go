@@ -32,7 +32,7 @@ func (m *Manager) conduct(stop, work context.Context, c *conduct) {
 			break
 		}
 		if failure := result.failure(c.id.String()); failure != "" {
-			m.failed(c.id, c.referee, failure)
+			m.failed(c.id, c.referee, failure, c.obliging && result == reportLate)
 		}
 		c.dismiss(result)
 		if result == offerDeclined || result == offerNotSent {
@@ -53,6 +53,7 @@ type conduct struct {
 	offers   int       // the referees that gave the match back
 	restarts int       // how often referees began an attempt again
 	fresh    bool      // the next offer needs a new attempt, because the last one was given up
+	obliging bool      // the referee acknowledges every request: it may not know how a match starts
 	mayHold  bool      // the referee may hold the attempt from an earlier offer
 	end      time.Time // the referee must have reported before
 

@@ -249,6 +249,7 @@ func (m *Manager) answerOf(c *conduct, at league.Attempt, ack *protocol.MatchAss
 		}
 		return offerDeclined
 	}
+	c.obliging = ack.Reason == protocol.AcknowledgesAll
 	event, restarted := decide.Acceptance(c.fact, at, c.referee.id, ack)
 	switch {
 	case restarted:

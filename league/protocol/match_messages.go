@@ -158,6 +158,9 @@ type MatchAssignmentAck struct {
 	Reason         string `json:"reason,omitzero" rule:"upto=500"`
 }
 
+// AcknowledgesAll is the reason in the acceptance of a match by a referee that answers every request in the same way.
+const AcknowledgesAll = "it acknowledges every request"
+
 // GameInvitation is GAME_INVITATION (spec 003 §4.4.1).
 type GameInvitation struct {
 	Envelope

@@ -91,6 +91,14 @@ func byReferee(row MethodRow) MethodRow {
 	return row
 }
 
+// alsoToManager completes a row of a method by which a player tells its manager of a match, too.
+func alsoToManager(row MethodRow, about string) MethodRow {
+	row.From += ", player"
+	row.To += ", manager"
+	row.About += about
+	return row
+}
+
 // The method table.
 var (
 	RegisterReferee = newMethod[RefereeRegisterRequest, RefereeRegisterResponse](MethodRow{
@@ -125,9 +133,10 @@ var (
 		Name: "notify_match_result", ThirdParty: []string{"receive_game_over"}, Request: TypeGameOver,
 		Result: "GAME_OVER_ACK", Timeout: 5 * time.Second, From: "referee, manager", To: "player", codes: matchCodes,
 		About: "Tells a player the result of its match. Only the referee of the match may call it, and the manager if the opponent forfeits."})
-	NotifyGameError = newMethod[GameError, Ack](byReferee(MethodRow{
+	NotifyGameError = newMethod[GameError, Ack](alsoToManager(byReferee(MethodRow{
 		Name: "notify_game_error", Request: TypeGameError, Result: "GAME_ERROR_ACK",
-		About: "Tells a player what was wrong with its answer, before the referee asks again."}))
+		About: "Tells a player what was wrong with its answer, before the referee asks again."}),
+		" A player calls it at its manager, if a referee takes it for another player."))
 	ReportMatchResult = newMethod[MatchResultReport, Ack](MethodRow{
 		Name: "report_match_result", Request: TypeMatchResultReport, Result: "MATCH_RESULT_ACK",
 		From: "referee", To: "manager", codes: reportCodes,

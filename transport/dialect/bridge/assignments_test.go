@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/netip"
 	"strings"
@@ -35,6 +36,42 @@ func assigned(t *testing.T, p *Bridge, post transport.Post, assignment string) p
 	require.NoError(t, err)
 	require.Equal(t, 200, status, "%s", answer)
 	return protocol.ParseObject(answer).Object("result")
+}
+
+// A referee that answers a ping as it answers the start of a match has shown no form. The manager learns that.
+func TestRefereeThatAcknowledgesEverythingHasLearnedNoForm(t *testing.T) {
+	const other = "any other answer"
+	for name, test := range map[string]struct {
+		answers map[string]string // to a method
+		obliges bool
+	}{
+		"one body for all":                  {map[string]string{other: `{"status":"ok"}`}, true},
+		"one result for all":                {map[string]string{other: `{"jsonrpc":"2.0","id":7,"result":{"status":"ok"}}`}, true},
+		"ping is an error":                  {map[string]string{"ping": notFound, other: `{"status":"ok"}`}, false},
+		"ping has another answer":           {map[string]string{"ping": `{"status":"alive"}`, other: `{"status":"ok"}`}, false},
+		"the answer says what it is about":  {map[string]string{other: `{"status":"ok","match_id":"R1M1"}`}, false},
+		"only another method is understood": {map[string]string{"start_match": notFound, "ping": notFound, other: `{"status":"ok"}`}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log bytes.Buffer
+			p := newTestPeers(zerolog.New(&log))
+			post := func(_ context.Context, _ string, _ map[string]string, body []byte) (transport.Posted, error) {
+				answer, ok := test.answers[protocol.ParseObject(body).Text("method")]
+				if !ok {
+					answer = test.answers[other]
+				}
+				return transport.Posted{Status: 200, Body: []byte(answer)}, nil
+			}
+			_, _, err := p.call(t.Context(), theReferee, "", "ping", asking("ping", "{}"), post)
+			require.NoError(t, err)
+			for attempt := range 2 { // the second one is in the next form
+				ack := assigned(t, p, post, strings.Replace(theAssignment, `"attempt":1`, fmt.Sprintf(`"attempt":%d`, attempt+1), 1))
+				assert.Equal(t, "ACCEPTED", ack.Text("status"))
+				assert.Equal(t, test.obliges, ack.Text("reason") == protocol.AcknowledgesAll)
+			}
+			assert.Equal(t, !test.obliges, strings.Contains(log.String(), "FORM_LEARNED"), log.String())
+		})
+	}
 }
 
 func assignmentOf(matchID, a, b string) string {

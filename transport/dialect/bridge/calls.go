@@ -28,6 +28,7 @@ type call struct {
 	match      *assignedMatch  // nil unless the call assigns a match to a third-party referee
 	assignment protocol.Object // of that match
 	numbered   bool            // the sender in asked is league_manager:LM01
+	obliging   bool            // the agent acknowledges every request
 }
 
 func (b *Bridge) newCall(q *transport.Request, body []byte, post transport.Post) *call {
@@ -46,6 +47,9 @@ func (c *call) make(ctx context.Context) (reply, error) {
 	switch {
 	case c.method == nil || !c.readable:
 		p, err := c.post(ctx, c.Endpoint, nil, c.body)
+		if err == nil && c.Request.Method == protocol.Ping.Name {
+			c.pinged(p.Body)
+		}
 		return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, arrived: p.Body}, err
 	case c.method.Name == protocol.StartMatch.Name:
 		return c.assignMatch(ctx)
@@ -128,7 +132,45 @@ func (c *call) attempt(ctx context.Context, f dialect.Form) (reply, error) {
 		r.Body = failure.Body(c.asked.ID)
 		return reply{Reply: r, form: f, unsent: true, excerpt: unsent}, nil
 	}
-	return c.read(f, p.Status, p.Body), nil
+	r := c.read(f, p.Status, p.Body)
+	if c.match != nil && r.Verdict == dialect.Understood && c.obliges(p.Body) {
+		c.obliging = true
+		r.Message.SetText("reason", protocol.AcknowledgesAll)
+		r.Body = transport.ResultBody(r.Message.Append(nil), c.asked.ID)
+	}
+	return r, nil
+}
+
+// obliges tells whether the agent has answered a ping as it has answered the start of a match. Then it may acknowledge
+// every request, and the answer does not show that it understood this one.
+func (c *call) obliges(answer []byte) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	pong := c.find(c.Endpoint).pong
+	return pong != "" && pong == bare(answer)
+}
+
+// pinged remembers the answer to a ping that does not say that it is one.
+func (c *call) pinged(answer []byte) {
+	pong := bare(answer)
+	const longest = 1 << 10
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if pong != "" && len(pong) <= longest || c.find(c.Endpoint).pong != "" {
+		c.remember(c.Endpoint).pong = pong
+	}
+}
+
+// bare is an answer without its id, if it says nothing about the request; else "".
+func bare(answer []byte) string {
+	o := protocol.ParseObject(answer)
+	if o == nil || o.Get("error") != nil || bytes.Contains(answer, []byte(`"message_type"`)) ||
+		bytes.Contains(answer, []byte(`"match_id"`)) {
+		return ""
+	}
+	o.Drop("id")
+	o.Drop("jsonrpc")
+	return string(o.Append(nil))
 }
 
 // message is the message of the call in a form.

@@ -28,6 +28,7 @@ type peer struct {
 
 	opening  chan struct{}       // holds a value while a call reads or changes server and noServer
 	server   *dialect.ToolServer // that it is; nil if that is not known
+	pong     string              // how it answers a ping, if the answer is not a PONG; guarded by Bridge.mu
 	listed   []string            // the tools that it lists; guarded by Bridge.mu
 	noServer time.Time           // when it was none; zero for never
 	lastID   atomic.Int64        // of a request to the server
@@ -237,7 +238,7 @@ func (c *call) learn(f dialect.Form, rejected []dialect.Form) {
 		}
 	}
 	*at.route(c.method.Name) = known
-	if !isSpecForm && !*logged {
+	if !isSpecForm && !*logged && !c.obliging {
 		*logged = true
 		c.options.Log.Info().Str("endpoint", c.Endpoint).Str("method", c.method.Name).Stringer("form", f).
 			Str("event_type", "FORM_LEARNED").Msg("learned the form that a third-party agent understands")
