@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -89,12 +88,13 @@ func (m *Manager) present(of []*agent) []*agent {
 	return slices.DeleteFunc(slices.Clone(of), func(a *agent) bool { return m.state.Agents[a.id].Inactive() })
 }
 
-// failed records that a referee failed with a match. Obliging tells that it acknowledges every request.
-func (m *Manager) failed(id league.MatchID, referee *agent, reason string, obliging bool) {
+// failed records that the referee failed with the match.
+func (m *Manager) failed(c *conduct, result outcome, reason string) {
+	id, referee := c.id, c.referee
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	event := decide.RefereeFailure(m.state, id, referee.id, reason)
-	if event != nil && obliging {
+	if event != nil && c.obliging && result == reportLate {
 		event.AcknowledgesAll = true
 		reason = journal.AcknowledgesAll(referee.id)
 	}

@@ -32,7 +32,7 @@ func (m *Manager) conduct(stop, work context.Context, c *conduct) {
 			break
 		}
 		if failure := result.failure(c.id.String()); failure != "" {
-			m.failed(c.id, c.referee, failure, c.obliging && result == reportLate)
+			m.failed(c, result, failure)
 		}
 		c.dismiss(result)
 		if result == offerDeclined || result == offerNotSent {

@@ -47,7 +47,7 @@ func (c *call) make(ctx context.Context) (reply, error) {
 	switch {
 	case c.method == nil || !c.readable:
 		p, err := c.post(ctx, c.Endpoint, nil, c.body)
-		if err == nil && c.Request.Method == protocol.Ping.Name {
+		if err == nil && c.Method == protocol.Ping.Name {
 			c.pinged(p.Body)
 		}
 		return reply{Reply: dialect.Reply{Status: p.Status, Body: p.Body}, arrived: p.Body}, err
