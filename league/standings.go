@@ -49,7 +49,7 @@ func (t *Table) headToHead(group []int) []float64 {
 	gained := make([]float64, len(t.rows))
 	for player, games := range t.games {
 		for _, g := range games {
-			if group[g.opponent] == group[player] && !(t.swiss != nil && g.forfeit) {
+			if group[g.opponent] == group[player] && (t.swiss == nil || !g.forfeit) {
 				gained[player] += float64(t.scoring.For(g.outcome))
 			}
 		}

@@ -131,7 +131,7 @@ func upTo(texts []string, most int) []string {
 func (r *Results) rated() (players []league.Standing, matches []league.Played, left unrated) {
 	copies, pairs := r.copies()
 	left.pairs = pairs
-	players, matches, _ = r.played(func(m *decide.MatchRecord) bool {
+	players, matches = r.played(func(m *decide.MatchRecord) bool {
 		switch {
 		case m.Grade == journal.GradeStated:
 			left.stated++
@@ -197,9 +197,8 @@ func (r *Results) copies() (copies map[string]bool, pairs []string) {
 }
 
 // played are the players whose results count, in order of ids, and the matches between them that are
-// wanted; left is the number of the others between them.
-func (r *Results) played(wanted func(*decide.MatchRecord) bool) (players []league.Standing, matches []league.Played,
-	left int) {
+// wanted.
+func (r *Results) played(wanted func(*decide.MatchRecord) bool) (players []league.Standing, matches []league.Played) {
 	players = slices.DeleteFunc(slices.Clone(r.Players), func(p league.Standing) bool { return p.Annulled })
 	slices.SortFunc(players, func(a, b league.Standing) int { return league.CompareIDs(a.PlayerID, b.PlayerID) })
 	index := map[string]int{"": league.None}
@@ -211,16 +210,12 @@ func (r *Results) played(wanted func(*decide.MatchRecord) bool) (players []leagu
 		m := &r.Matches[i]
 		a, knowsA := index[m.PlayerA]
 		b, knowsB := index[m.PlayerB]
-		switch {
-		case !knowsA || !knowsB:
-		case !wanted(m):
-			left++
-		default:
+		if knowsA && knowsB && wanted(m) {
 			matches = append(matches, league.Played{A: a, B: b, Winner: index[m.Winner],
 				Technical: m.Status == league.StatusTechnicalLoss})
 		}
 	}
-	return players, matches, left
+	return players, matches
 }
 
 // A Pair sums the results of a player against an opponent.
@@ -233,7 +228,7 @@ type Pair struct {
 // HeadToHead sums all results by player and opponent, in order of ids. Each pair that has met is
 // there twice, once for each of the two.
 func (r *Results) HeadToHead() []Pair {
-	players, matches, _ := r.played(func(*decide.MatchRecord) bool { return true })
+	players, matches := r.played(func(*decide.MatchRecord) bool { return true })
 	sums := map[[2]int]*Pair{}
 	for _, m := range matches {
 		for _, key := range [][2]int{{m.A, m.B}, {m.B, m.A}} {
@@ -318,7 +313,7 @@ func (r *Results) Comparison() *Comparison {
 	var in []int       // the rounds of the matches
 	var repeats []bool // whether they are copies
 	copies, copied := r.copies()
-	players, matches, _ := r.played(func(m *decide.MatchRecord) bool {
+	players, matches := r.played(func(m *decide.MatchRecord) bool {
 		in, repeats = append(in, m.RoundID), append(repeats, copies[m.MatchID])
 		return true
 	})

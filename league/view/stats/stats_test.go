@@ -426,3 +426,9 @@ func countWins(players int, matches []league.Played) []int {
 	}
 	return wins
 }
+
+// docs/statistics.md names this prior: ten more matches between equal players, five won by each side.
+func TestAdvantageOfASideBeginsWithFiveWinsOfEachSide(t *testing.T) {
+	matches := []league.Played{{A: 0, B: 1, Winner: 0}, {A: 1, B: 0, Winner: 1}}
+	assert.InDelta(t, 400*math.Log10(7.0/5), analyse(2, matches, stats.Options{Seed: 7}).Sides.Advantage, 0.1)
+}
