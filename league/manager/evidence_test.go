@@ -72,7 +72,7 @@ func TestDenialThatTheTranscriptContradictsDoesNotCount(t *testing.T) {
 			} else {
 				assert.Equal(t, [][]string{nil, denied, denied}, [][]string{match.Refuted, match.Disputed, state.Agents["REF01"].DeniedBy})
 			}
-			assert.Equal(t, map[bool]int{true: 1}[kept], strings.Count(log.Text(), "RESULT_DENIED_AGAINST_THE_TRANSCRIPT"))
+			assert.Equal(t, map[bool]int{true: 1}[kept], strings.Count(log.Text(), "DENIAL_CONTRADICTED"))
 			assert.Contains(t, notedRules(w, x.Folder), audit.RuleDispute)
 		})
 	}
