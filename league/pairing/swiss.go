@@ -45,7 +45,7 @@ type swiss struct {
 
 // atOnce is the number of players that are paired at once. More cost more time: the matching takes the
 // third power of their number.
-const atOnce = 64
+const atOnce = 100
 
 // MaxSwissRounds is the largest number of rounds of a Swiss tournament: ⌈n/2⌉.
 func MaxSwissRounds(players int) int { return players - players/2 }
