@@ -119,6 +119,8 @@ func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 			Status: league.StatusWin, WinnerPlayerID: &winner, Choices: league.Both("P01", &two, "P02", &four),
 			Reason: "P01 has three X in a row: 0, 1, 2",
 		}, w.GameOver("p02").GameResult, "the choices are the last moves; there is no number")
+		assert.NotZero(t, record.Moves, "a number of the moves")
+		record.Moves = 0
 		assert.Equal(t, decide.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
 			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
