@@ -140,38 +140,49 @@ func chooseAll(candidates []candidate, needs []need) []int {
 	return chosen
 }
 
-// meetings count, by player and candidate, the matches of a player with a referee; nil if there is one candidate.
-type meetings [][]int
+// meetings count the matches of players with referees.
+type meetings struct {
+	counts [][]int // by player and candidate
+	least  []int   // by player: the least of its counts
+}
 
-// meetingsOf counts the announced matches that were not forfeited.
-func meetingsOf(s *journal.State, candidates []candidate) meetings {
+// meetingsOf counts the announced matches that were not forfeited; nil if there is one candidate.
+func meetingsOf(s *journal.State, candidates []candidate) *meetings {
 	if len(candidates) < 2 {
 		return nil
 	}
-	m := make(meetings, len(s.Started.Players))
-	for player := range m {
-		m[player] = make([]int, len(candidates))
-		for i := range candidates {
-			m[player][i] = s.Meetings(player, candidates[i].AgentID)
+	players := len(s.Started.Players)
+	m := &meetings{make([][]int, players), make([]int, players)}
+	counts := make([]int, players*len(candidates))
+	for player := range players {
+		m.counts[player], counts = counts[:len(candidates)], counts[len(candidates):]
+	}
+	for i := range candidates {
+		for player, n := range s.Meetings(candidates[i].AgentID) {
+			m.counts[player][i] = int(n)
 		}
+	}
+	for player := range players {
+		m.least[player] = slices.Min(m.counts[player])
 	}
 	return m
 }
 
 // cost is what a choice costs: more, the more often a player has met a referee beyond the one that it met least.
-func (m meetings) cost(of need, candidate int) (sum int) {
+func (m *meetings) cost(of need, candidate int) (sum int) {
 	for _, player := range of.players {
-		beyond := m[player][candidate] - slices.Min(m[player])
+		beyond := m.counts[player][candidate] - m.least[player]
 		sum += beyond * beyond
 	}
 	return sum
 }
 
-func (m meetings) count(needs []need, chosen []int) {
+func (m *meetings) count(needs []need, chosen []int) {
 	for i := range needs {
 		if m != nil && !needs[i].nothing {
 			for _, player := range needs[i].players {
-				m[player][chosen[i]]++
+				m.counts[player][chosen[i]]++
+				m.least[player] = slices.Min(m.counts[player])
 			}
 		}
 	}
@@ -180,7 +191,7 @@ func (m meetings) count(needs []need, chosen []int) {
 // alternate exchanges the choices of a round between its matches, so that players meet the referees as evenly as
 // possible. The load of each referee stays. First it moves all choices by as many matches as lower the cost most, then
 // it exchanges them in pairs. The matches of a player on NATS, and forfeited ones, keep their referees.
-func (m meetings) alternate(needs []need, chosen []int) {
+func (m *meetings) alternate(needs []need, chosen []int) {
 	if m == nil {
 		return
 	}
@@ -190,7 +201,7 @@ func (m meetings) alternate(needs []need, chosen []int) {
 			free = append(free, i)
 		}
 	}
-	referees := len(m[0])
+	referees := len(m.counts[0])
 	before, least := slices.Clone(chosen), math.MaxInt
 	for by := range min(referees, len(free)) {
 		sum := 0
@@ -204,24 +215,32 @@ func (m meetings) alternate(needs []need, chosen []int) {
 			}
 		}
 	}
+	matches := make([][]int, referees) // the free ones of each referee, in order
+	for _, match := range free {
+		matches[chosen[match]] = append(matches[chosen[match]], match)
+	}
 	for again := true; again; {
 		again = false
 		for one := range referees {
 			for other := range one {
-				again = m.exchange(needs, chosen, free, one, other) || again
+				again = m.exchange(needs, matches, one, other) || again
 			}
+		}
+	}
+	for referee, of := range matches {
+		for _, match := range of {
+			chosen[match] = referee
 		}
 	}
 }
 
-// exchange exchanges two referees in as many pairs of matches as lower the cost, and tells whether there was one.
-func (m meetings) exchange(needs []need, chosen, free []int, one, other int) (changed bool) {
+// exchange exchanges as many matches of two referees as lower the cost, and tells whether there was one.
+func (m *meetings) exchange(needs []need, matches [][]int, one, other int) (changed bool) {
 	type move struct{ match, gain int }
-	moves := func(from, to int) (list []move) {
-		for _, i := range free {
-			if chosen[i] == from {
-				list = append(list, move{i, m.cost(needs[i], from) - m.cost(needs[i], to)})
-			}
+	moves := func(from, to int) []move {
+		list := make([]move, len(matches[from]))
+		for i, match := range matches[from] {
+			list[i] = move{match, m.cost(needs[match], from) - m.cost(needs[match], to)}
 		}
 		slices.SortStableFunc(list, func(a, b move) int { return cmp.Compare(b.gain, a.gain) })
 		return list
@@ -231,7 +250,17 @@ func (m meetings) exchange(needs []need, chosen, free []int, one, other int) (ch
 		if a[i].gain+b[i].gain <= 0 {
 			break
 		}
-		chosen[a[i].match], chosen[b[i].match], changed = other, one, true
+		a[i], b[i], changed = b[i], a[i], true
+	}
+	if changed {
+		for i := range a {
+			matches[one][i] = a[i].match
+		}
+		for i := range b {
+			matches[other][i] = b[i].match
+		}
+		slices.Sort(matches[one])
+		slices.Sort(matches[other])
 	}
 	return changed
 }

@@ -154,13 +154,9 @@ func (s *State) Opponent(round, player int) (opponent, number int, ok bool) {
 	return 0, 0, false
 }
 
-// Meetings is the number of matches of a player, by index, that were announced for a referee and not forfeited.
-func (s *State) Meetings(player int, refereeID string) int {
-	if counts := s.meetings[refereeID]; counts != nil {
-		return int(counts[player])
-	}
-	return 0
-}
+// Meetings are the matches of each player, by index, that were announced for a referee and not forfeited; nil for
+// none. The caller must not change them.
+func (s *State) Meetings(refereeID string) []int32 { return s.meetings[refereeID] }
 
 // countMeeting counts a match that is announced for a referee; -1 takes it back.
 func (s *State) countMeeting(refereeID string, p pairing.Pairing, times int32) {
