@@ -94,6 +94,35 @@ func TestBothPlayersAreAskedAboutAnInventedResult(t *testing.T) {
 	})
 }
 
+// A third-party referee invents a transcript with answers of both players as well. It proves no more than its report.
+func TestInventedTranscriptContradictsNoDenial(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signed)
+		doc := &store.Match{LeagueID: leaguetest.LeagueID, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01",
+			WrittenBy: store.WrittenByReferee, Result: &store.MatchResult{}, Digested: 2}
+		for _, id := range []string{"P01", "P02"} {
+			doc.Transcript = append(doc.Transcript, store.Exchange{Direction: store.Received, PlayerID: id,
+				Method: protocol.Invite.Name, Try: 1, Message: jsontext.Value(`{"accept":true}`)})
+		}
+		a := leaguetest.NewAgent("REF01", nil)
+		a.Script = leaguetest.Script{
+			protocol.Ping.Name:       leaguetest.AnswerWith(map[string]string{"message_type": "PONG", "status": "ok"}),
+			protocol.StartMatch.Name: w.AcceptMatch,
+			protocol.GetMatchTranscript.Name: leaguetest.AnswerWith(map[string]any{
+				"message_type": "MATCH_TRANSCRIPT", "match_id": "R1M1", "attempt": 1, "match": doc}),
+		}
+		w.Open(a, w.ScriptMux(a.Script))
+		mustApplyReferee(w, w.RefereeApplication("REF01"))
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		report := w.WinReport("REF01")
+		report.TranscriptDigest = doc.Digest()
+		mustReport(w, report)
+		match := finish(x).Rounds[0].Matches[0]
+		assert.Equal(t, [][]string{{"P01", "P02"}, nil}, [][]string{match.Disputed, match.Refuted})
+	})
+}
+
 // A proven result needs no word of the players; a player without a key is asked once.
 func TestOnlyPlayersWithoutASignatureAreAsked(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {

@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 )
@@ -75,12 +76,15 @@ func (m *Manager) pingAbout(ctx context.Context, p *agent, at league.Attempt) (*
 	return pong, err
 }
 
-// denied records that a player denies a result, which stays. The denial does not count if the transcript has
-// an answer of the player: its digest was reported before the player was asked.
+// denied records that a player denies a result, which stays. The denial does not count if a referee that relays
+// signatures has an answer of the player in its transcript, whose digest it reported before the player was asked. The
+// transcript of any other referee proves no more than its report.
 func (m *Manager) denied(ctx context.Context, p *agent, r *journal.MatchReported) {
+	m.mu.Lock()
+	referee, relays := m.agents[r.RefereeID], decide.Relays(m.state, r.RefereeID)
+	m.mu.Unlock()
 	answered := false
-	if r.TranscriptDigest != "" {
-		referee := locked(m, func() *agent { return m.agents[r.RefereeID] })
+	if r.TranscriptDigest != "" && relays {
 		doc, err := m.askForTranscript(ctx, referee, r.MatchID.String(), r.Number)
 		answered = err == nil && doc.Digest() == r.TranscriptDigest && doc.HasAnswer(p.id)
 	}
