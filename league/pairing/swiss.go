@@ -337,8 +337,12 @@ type window struct {
 	units []unit      // of the criteria before the choice of opponents
 
 	partners map[int]int     // of the open players, so that the cost is least; nil if not known
+	regarded int             // the last score group whose criteria the cost of the partners has
 	tight    map[[2]int]bool // the pairs that can cost least, with the lower index first
 }
+
+// general is the number of criteria that come before those of the score groups, of which each has two.
+const general = 4
 
 // A unit is the place of a criterion in a weight.
 type unit struct {
@@ -368,8 +372,12 @@ func (w *window) pairGroup(group []int) {
 	}
 }
 
-// check forgets the partners if other ones can cost less: they did not regard the sides of this group.
+// check forgets the partners if other ones can cost less: they did not regard the sides of this group, nor the
+// criteria of groups that were too far below.
 func (w *window) check(group []int) {
+	if w.regarded < w.lastRegarded() {
+		w.partners = nil
+	}
 	for _, p := range group {
 		if w.partners != nil && w.conflict(p, w.partners[p]) > 0 {
 			w.partners = nil
@@ -411,6 +419,9 @@ func (w *window) measure(group int) {
 	}
 }
 
+// lastRegarded is the last score group whose criteria the cost of a pair has.
+func (w *window) lastRegarded() int { return w.first + (len(w.units)-general)/2 - 1 }
+
 // maxWord is the largest value of a word of the cost of all pairs. It leaves space for the duals of cheapest.
 const maxWord = 1 << 48
 
@@ -436,8 +447,8 @@ func (w *window) cost(p, q int) (sum weight) {
 		add(3, int64(w.group[q]-group))
 	}
 	if group != w.group[q] {
-		add(4+2*(group-w.first), 1)
-		add(5+2*(group-w.first), w.difference(p, q))
+		add(general+2*(group-w.first), 1)
+		add(general+2*(group-w.first)+1, w.difference(p, q))
 	}
 	if group == w.first {
 		unit := int64(len(w.open) + w.size + 1) // more than any place
@@ -503,6 +514,7 @@ func (w *window) choice(p int) int {
 		return cost
 	})
 	w.partners, w.tight = make(map[int]int, len(partners)), map[[2]int]bool{}
+	w.regarded = w.lastRegarded()
 	for u, v := range partners {
 		x := w.open[u]
 		w.partners[x] = w.open[v]
