@@ -319,13 +319,16 @@ func (s *stdio) accept(line []byte, tooLong bool) []byte {
 	if s.batches && bytes.HasPrefix(line, []byte("[")) {
 		var batch []jsontext.Value
 		if jsonv2.Unmarshal(line, &batch) == nil && len(batch) > 0 {
-			for _, one := range batch {
-				if _, _, refused := examine(one); refused != nil {
+			for i, one := range batch {
+				message, _, refused := examine(one)
+				if refused != nil {
 					s.refuse(refused)
 					return nil
 				}
+				batch[i] = message
 			}
-			return append(bytes.TrimSpace(line), '\n')
+			line, _ = jsonv2.Marshal(batch, jsontext.AllowInvalidUTF8(true)) // values that were decoded
+			return append(line, '\n')
 		}
 	}
 	if tooLong {

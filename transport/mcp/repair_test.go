@@ -99,6 +99,8 @@ func TestServerOfStreamsReadsBatchesOfOldRevisions(t *testing.T) {
 	s := startSession(t, strings.Replace(initialize, "2025-06-18", "2025-03-26", 1))
 	assert.JSONEq(t, `[{"jsonrpc":"2.0","id":1,"result":{}},{"jsonrpc":"2.0","id":2,"result":{}}]`,
 		s.ask(`[{"jsonrpc":"2.0","id":1,"method":"ping"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`))
+	assert.Equal(t, `[{"jsonrpc":"2.0","id":1.5,"result":{}},{"jsonrpc":"2.0","id":9007199254740993,"result":{}}]`,
+		s.ask(`[{"jsonrpc":"2.0","id":1.5,"method":"ping"},{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}]`))
 	assert.Contains(t, s.ask(`[{"jsonrpc":"2.0","id":1,"method":"ping"},5]`), `"code":-32600`)
 	assert.Contains(t, s.ask(`[]`), `"code":-32600`)
 }
