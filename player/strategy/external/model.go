@@ -149,7 +149,7 @@ func (m *model) converse(ctx context.Context, v *strategy.View) (string, error) 
 		return "", refused
 	}
 	m.log.Debug().Str("error", protocol.Clip(m.withoutKey(refused.Error()), maxLogged)).Str("match_id", v.MatchID).
-		Str("event_type", "MODEL_RETRY").Msg("asking the language model again for a legal choice")
+		Str("event_type", "MODEL_CORRECTION").Msg("asking the language model again for a legal choice")
 	answer, err = m.ask(ctx, append(messages,
 		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: protocol.Clip(answer, maxAnswer)},
 		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: promptAgain(refused, v.Options)}))
@@ -190,7 +190,7 @@ func (m *model) ask(ctx context.Context, messages []openai.ChatCompletionMessage
 			return "", err
 		}
 		m.log.Debug().Str("error", protocol.Clip(m.withoutKey(err.Error()), maxLogged)).
-			Str("event_type", "MODEL_CORRECTION").Msg("retrying the call of the language model")
+			Str("event_type", "MODEL_RETRY").Msg("retrying the call of the language model")
 	}
 }
 
