@@ -55,8 +55,8 @@ func (o *simulateOptions) contradictions(created *journal.Created) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return asUsage(errors.Join(append(problems,
-		errors.New("--resume continues a league with its own settings: leave these out, or start another league with --new-league"))...))
+	return asUsage(errors.Join(append(problems, errors.New("--resume continues a league with its own settings: leave these "+
+		"out, give the values with which it began, or start another league with --new-league"))...))
 }
 
 // origin says where a setting comes from, unless it is on the command line.
