@@ -198,7 +198,7 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	mux := transport.NewMux(p.log)
 	mux.Gate(p.lead.holds)
 	m.Mount(mux)
-	mountSteps(mux, scheduleTool(m))
+	mountSteps(mux, m.Stamp(), scheduleTool(m))
 	seal := headPrinter(s, m.Seal)
 	defer func() { // when no more requests arrive
 		seal()

@@ -334,7 +334,7 @@ func scheduleTool(m *manager.Manager) mcp.Tool {
 
 // mountSteps makes the tools of steps methods of JSON-RPC, with the credential in the header or in auth_token. By them
 // tools/call works without a version header, as the documents write it: see dialect.Request.
-func mountSteps(mux *transport.Mux, tools ...mcp.Tool) {
+func mountSteps(mux *transport.Mux, stamp *protocol.Stamp, tools ...mcp.Tool) {
 	for _, t := range tools {
 		decode := func(raw []byte) (any, error) { return append(jsontext.Value{}, raw...), nil }
 		mux.Handle(t.Name, decode, func(ctx context.Context, bearer string, params any) (any, error) {
@@ -344,7 +344,12 @@ func mountSteps(mux *transport.Mux, tools ...mcp.Tool) {
 				given = protocol.Object{}
 			}
 			token := given.Text("auth_token")
-			return t.Call(ctx, cmp.Or(bearer, token), given.Append(nil))
+			result, err := t.Call(ctx, cmp.Or(bearer, token), given.Append(nil))
+			if err != nil {
+				asked := protocol.Envelope{ConversationID: given.Text("conversation_id")}
+				return nil, protocol.Refusal(t.Name, err, stamp, asked)
+			}
+			return result, nil
 		})
 	}
 }

@@ -147,7 +147,7 @@ func TestStepsOfAgentsAreTools(t *testing.T) {
 			`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"` + tt.tool + `","arguments":` + tt.arguments + `}}`,
 		} {
 			_, answer := post(t, tt.url, body)
-			assert.Contains(t, string(answer), "AUTH_TOKEN_MISSING", body)
+			assert.Regexp(t, `"error_code\\*":\\*"E011\\*".*"detail\\*":\\*"auth_token is required`, string(answer), body)
 			own := strings.Replace(body, tt.arguments, strings.Replace(tt.arguments, "{", `{"auth_token":"`+tokens[0]+`",`, 1), 1)
 			_, answer = post(t, tt.url, strings.Replace(own, ",}", "}", 1))
 			want := map[string]string{"create_schedule": "R1M1", "register_to_league": "ACCEPTED"}[tt.tool]

@@ -237,7 +237,7 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 	mux := transport.NewMux(p.Log)
 	a.Mount(mux)
 	if r, conducts := a.(*referee.Referee); conducts {
-		mountSteps(mux, refereeStepTools(r)...)
+		mountSteps(mux, r.Stamp(), refereeStepTools(r)...)
 	}
 	c.MCP = mcp.NewServer(describe(mux))
 	subject := strings.TrimPrefix(p.Endpoint, protocol.NATSEndpoint(""))

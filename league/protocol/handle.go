@@ -102,6 +102,17 @@ func (m *Method[Q, R]) refuse(err error, stamp *Stamp, asked *Envelope, matchID 
 	return e.toSend(stamp, asked, matchID, cmp.Or(m.codes[e.Code], e.RPC))
 }
 
+// Refusal returns the error to send for a tool that is no method of the protocol, with the message of an error as any
+// method has it. Asked is the envelope of its arguments.
+func Refusal(tool string, err error, stamp *Stamp, asked Envelope) error {
+	e, ok := errors.AsType[*Error](err)
+	if !ok {
+		return &Error{RPC: RPCInternal, Detail: "Internal error", Remote: true, cause: err}
+	}
+	asked.MessageType = tool
+	return e.toSend(stamp, &asked, "", e.RPC)
+}
+
 // An ofMatch is a message that a referee sends to a player.
 type ofMatch interface{ inMatch() string }
 
