@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -33,6 +34,14 @@ func TestDifferencesOfTheSpecificationAreDecided(t *testing.T) {
 	path := func(path string) string {
 		path = strings.TrimPrefix(filepath.ToSlash(path), "/")
 		return "`" + strings.NewReplacer("LEAGUE", "<league_id>", "AGENT", "<agent_id>").Replace(path) + "`"
+	}
+	inLog := func(component, rest string) string { // the members of a line of a log
+		const line = `{"message_type":"","conversation_id":"","message":"","event_type":"","agent_id":"","level":"","timestamp":"","x":1}`
+		names := protocol.Each(protocol.ParseObject(arranged([]byte(line), component)), func(m league.Member[jsontext.Value]) string {
+			return "`" + m.Name + "`"
+		})
+		require.Equal(t, rest, names[len(names)-1])
+		return strings.Join(names[:6], ", ") + ", and " + strings.Join(names[6:8], ", ")
 	}
 	for question, parts := range map[string][]any{
 		"how a match starts":               {protocol.StartMatch.Name, protocol.StartMatch.Request, "`" + protocol.StartMatch.Aliases[1] + "`"},
@@ -60,7 +69,7 @@ func TestDifferencesOfTheSpecificationAreDecided(t *testing.T) {
 		"state of a player":           {"WAITING_FOR_ROUND", "SHUTDOWN"},
 		"numbers of matches":          {"R1M1, R1M2, R2M1"},
 		"E005":                        {"`" + protocol.ErrPlayerNotRegistered.Name() + "`", string(protocol.ErrTimeout), string(protocol.ErrConnection)},
-		"members of log lines":        {"`timestamp`, `level`, `agent_id`, `event_type`, `message`"},
+		"members of log lines":        {inLog(protocol.RolePlayer, "`data`"), inLog(protocol.ManagerSender, "`details`"), "are in `data`", "in `details`"},
 		"scope of the circuit":        {"for each endpoint", "60 s after 5 failures"},
 	} {
 		_, row, found := strings.Cut(section, "\n| "+question)
