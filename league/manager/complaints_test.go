@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -56,10 +57,13 @@ func TestRefereeThatAcknowledgesEverythingIsNamed(t *testing.T) {
 			return leaguetest.Encode(ack), err
 		})
 		w.Players(2)
-		lifecycle := func() (reason string) {
-			state := x.Manager.State()
-			_, reason = state.Lifecycle(state.Agents["REF01"])
-			return reason
+		lifecycle := func() string {
+			reason, err := x.Manager.Read(t.Context(), w.Token("REF01"), func(v *decide.View) (any, error) {
+				_, reason := v.State.Lifecycle(v.State.Agents["REF01"])
+				return reason, nil
+			})
+			require.NoError(t, err)
+			return reason.(string)
 		}
 		w.WaitUntil(10 * leaguetest.Second)
 		assert.Empty(t, lifecycle())
