@@ -106,10 +106,11 @@ var commands = map[string]command{
 			a := s.Agents[d.AgentID]
 			a.Held, a.SuspendReason, a.ShutdownReason, a.ReturnReason = nil, "", "", "was readmitted by "+d.By
 			a.Failures, a.FailuresAtReturn, a.RoundFailures, a.LastFault = 0, 0, 0, ""
+			s.rejoin(a)
 		},
 		done:  "%s readmitted",
 		next:  ofAgent("It plays from the next round on.", "It gets matches again."),
-		stale: StaleAgents,
+		stale: StaleAgents | StaleSchedule,
 	},
 	protocol.CommandWithdraw: {
 		of: protocol.OfAgent, check: checkWithdrawal, apply: withdraw,
@@ -120,7 +121,7 @@ var commands = map[string]command{
 			}
 			return ofAgent("It forfeits its remaining matches.", "It gets no match any more.")(s, d)
 		},
-		stale: StaleAgents | StaleStandings,
+		stale: StaleAgents | StaleStandings | StaleSchedule,
 	},
 	protocol.CommandRematch: {
 		of: protocol.OfMatch, check: checkRematch,

@@ -85,7 +85,7 @@ var kinds = [...]kind{
 	{"agent_confirmed", &AgentConfirmed{}, 0, nil},
 	{"agent_suspended", &AgentSuspended{}, StaleAgents, nil},
 	{"agent_failed", &AgentFailed{}, StaleAgents | StaleSchedule, []string{"reason"}},
-	{"agent_shutdown", &AgentShutdown{}, StaleAgents, nil},
+	{"agent_shutdown", &AgentShutdown{}, StaleAgents | StaleStandings | StaleSchedule, nil},
 	{"started", &Started{}, StaleAgents | StaleStandings | StaleRounds | StaleSchedule, []string{"config"}},
 	{"round_announced", &RoundAnnounced{}, StaleStandings | StaleSchedule, nil},
 	{"match_assigned", &MatchAssigned{}, StaleSchedule, nil},

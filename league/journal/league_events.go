@@ -183,7 +183,7 @@ func (d *Started) apply(s *State, _ string) error {
 	if err != nil {
 		return err
 	}
-	s.Started, s.pairer, s.Table, s.absent = d, pairer, standings, make([]int, len(d.Players))
+	s.Started, s.pairer, s.Table, s.absent = d, pairer, standings, make(pairing.Absences, len(d.Players))
 	for i, id := range d.Players {
 		s.playerIndexes[id] = i
 	}

@@ -39,7 +39,7 @@ type State struct {
 
 	pairer        pairing.Pairer    // of no rounds before the start
 	played        [][]league.Played // of the completed rounds; nil in a round-robin
-	absent        []int             // by player: the first round without it; 0 for a player that is there
+	absent        pairing.Absences  // of rounds of a Swiss system and knockout
 	upcoming      upcoming
 	playerIndexes map[string]int // of players in pairings and in the table, by id
 	// by referee and player: the matches of the player that were announced for the referee and not forfeited

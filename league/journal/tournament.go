@@ -255,11 +255,15 @@ func (s *State) repeated(pairings []pairing.Pairing, byes []int) (pairs, again i
 	return pairs, again
 }
 
-// leave records that the part of a player in the league is over: it is in no later round of a Swiss system or
-// knockout.
-func (s *State) leave(a *Agent) {
-	if player, ok := s.playerIndexes[a.AgentID]; ok && s.absent[player] == 0 {
-		s.absent[player] = s.Round + 1
+// leave records that a player is in no later round of a Swiss system or knockout, unless it is readmitted.
+func (s *State) leave(a *Agent) { s.setAbsent(a, true) }
+
+// rejoin records that a player is in the later rounds again. In a knockout it may have lost its match by then.
+func (s *State) rejoin(a *Agent) { s.setAbsent(a, false) }
+
+func (s *State) setAbsent(a *Agent, absent bool) {
+	if player, ok := s.playerIndexes[a.AgentID]; ok {
+		s.absent.Set(player, s.Round+1, absent)
 		s.upcoming = upcoming{}
 	}
 }
@@ -297,7 +301,7 @@ func (s *State) paidByes(pairings []pairing.Pairing) []int {
 		return nil
 	}
 	return slices.DeleteFunc(pairing.Byes(len(s.Started.Players), pairings), func(player int) bool {
-		return s.absent[player] > 0
+		return s.absent.Has(player, s.Round+1)
 	})
 }
 

@@ -227,6 +227,24 @@ func TestPlayersAreAbsentOnceTheirPartIsOver(t *testing.T) {
 	}
 }
 
+// A player that is readmitted after its shutdown is paired from the next round on. A round that it missed is no bye.
+func TestReadmittedPlayersArePairedAgain(t *testing.T) {
+	readmitted := &journal.Decided{Command: protocol.CommandReadmit, Decision: journal.Decision{By: "A. Smith", Reason: "so"}, AgentID: "P02"}
+	for missed := range 2 {
+		l := startTournament(t, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 2}, 4)
+		l.apply(&journal.AgentShutdown{AgentID: "P02", Reason: "so"})
+		if missed > 0 {
+			l.play()
+		}
+		l.apply(readmitted)
+		pairings := l.Pairings(missed + 1)
+		assert.Len(t, pairings, 2)
+		assert.Empty(t, pairing.Byes(4, pairings))
+		i := slices.IndexFunc(l.Standings(), func(r league.Standing) bool { return r.PlayerID == "P02" })
+		assert.Equal(t, []int{0, 0}, []int{l.Standings()[i].Points, *l.Standings()[i].Byes})
+	}
+}
+
 func TestImpossibleTournamentIsRejected(t *testing.T) {
 	for want, d := range map[string]*journal.Created{
 		"not known":   created(1, &journal.Tournament{Algorithm: "swiss-v9"}),

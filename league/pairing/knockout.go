@@ -55,7 +55,7 @@ func (k knockout) Matches() int {
 
 // Round returns the pairings of a round in the order of the bracket; the match for third
 // place follows the final.
-func (k knockout) Round(round int, played [][]league.Played, absent []int) []Pairing {
+func (k knockout) Round(round int, played [][]league.Played, absent Absences) []Pairing {
 	if round < 1 || round > k.Rounds() || len(played) < round-1 {
 		return nil
 	}
@@ -71,7 +71,7 @@ func (k knockout) Round(round int, played [][]league.Played, absent []int) []Pai
 // after a double loss both are third. After a double loss in the final there is no
 // champion: both finalists have rank 1. Ranks ignores results from the first round on
 // that does not fit the bracket.
-func (k knockout) Ranks(played [][]league.Played, absent []int) []int {
+func (k knockout) Ranks(played [][]league.Played, absent Absences) []int {
 	b, _ := k.after(played, absent)
 	above := make([]int, b.champion()+1) // the number of players on higher levels
 	for _, level := range b.level {
@@ -87,7 +87,7 @@ func (k knockout) Ranks(played [][]league.Played, absent []int) []int {
 }
 
 // after returns the bracket after rounds; that before the first one which does not fit, if one does not.
-func (k knockout) after(played [][]league.Played, absent []int) (b *bracket, fits bool) {
+func (k knockout) after(played [][]league.Played, absent Absences) (b *bracket, fits bool) {
 	b = k.bracket(absent)
 	for _, results := range played {
 		if !b.record(results) {
@@ -98,7 +98,7 @@ func (k knockout) after(played [][]league.Played, absent []int) (b *bracket, fit
 }
 
 // bracket returns the bracket before the first round.
-func (k knockout) bracket(absent []int) *bracket {
+func (k knockout) bracket(absent Absences) *bracket {
 	b := &bracket{stages: k.stages, absent: absent, level: make([]int, len(k.seeds)), seed: make([]int, len(k.seeds))}
 	for seed, p := range k.seeds {
 		b.level[p], b.seed[p] = b.champion(), seed
@@ -128,7 +128,7 @@ func (k knockout) bracket(absent []int) *bracket {
 }
 
 // Bracket implements Ranker.
-func (k knockout) Bracket(played [][]league.Played, absent []int) [][]Slot {
+func (k knockout) Bracket(played [][]league.Played, absent Absences) [][]Slot {
 	b, _ := k.after(played, absent)
 	b.number()
 	return b.slots
@@ -137,7 +137,7 @@ func (k knockout) Bracket(played [][]league.Played, absent []int) [][]Slot {
 // A bracket is the state of a knockout between two rounds.
 type bracket struct {
 	stages int
-	absent []int // see Pairer
+	absent Absences
 	seed   []int // by player, from 0
 
 	stage int   // the current one, from 1
@@ -233,7 +233,7 @@ func (b *bracket) startThird() {
 }
 
 // left tells whether a player is absent in the next round.
-func (b *bracket) left(player int) bool { return isAbsent(b.absent, player, b.round+1) }
+func (b *bracket) left(player int) bool { return b.absent.Has(player, b.round+1) }
 
 func (b *bracket) tie(p, q, position int, third bool) tie {
 	if b.seed[p] > b.seed[q] {

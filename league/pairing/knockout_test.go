@@ -158,27 +158,28 @@ func TestRanksDuringAKnockout(t *testing.T) {
 	assert.Equal(t, want[1], ranks(t, p, [][]league.Played{played[0], played[0], played[1]}), "a round that does not fit is ignored")
 }
 
-// Absent players are listed with the first round without them.
 func TestOpponentOfAnAbsentPlayerAdvances(t *testing.T) {
 	draw := script(map[pairing.Pairing]int{{A: 0, B: 3}: league.None})
 	for _, tt := range []struct {
 		name    string
 		players int
-		absent  []int
+		absent  pairing.Absences
 		end     judge
 		want    [][]pairing.Pairing
 		ranks   []int
 	}{
-		{"before the first round", 4, []int{1, 0, 0, 0}, lowerWins, [][]pairing.Pairing{{{1, 2}}, {{1, 3}}}, []int{4, 1, 3, 2}},
-		{"after the first round", 4, []int{2, 0, 0, 0}, lowerWins, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{2, 3}}}, []int{2, 1, 3, 4}},
-		{"during a round", 4, []int{0, 3, 0, 0}, lowerWins, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{0, 1}, {2, 3}}}, []int{1, 2, 3, 4}},
-		{"instead of a replay", 4, []int{2, 0, 0, 0}, draw, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{1, 3}}}, []int{4, 1, 3, 2}},
-		{"both players of a match", 4, []int{1, 0, 0, 1}, lowerWins, [][]pairing.Pairing{{{1, 2}}}, []int{3, 1, 2, 3}},
-		{"a player that waits for its opponent", 3, []int{2, 0, 0}, lowerWins, [][]pairing.Pairing{{{1, 2}}}, []int{2, 1, 3}},
-		{"a player for third place", 4, []int{0, 0, 2, 0}, lowerWins, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{0, 1}}}, []int{1, 2, 4, 3}},
-		{"both finalists", 4, []int{2, 2, 0, 0}, lowerWins, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{2, 3}}}, []int{1, 1, 3, 4}},
-		{"all but one", 5, []int{1, 1, 0, 1, 1}, lowerWins, [][]pairing.Pairing{}, []int{2, 2, 1, 2, 2}},
-		{"all", 4, []int{1, 1, 1, 1}, lowerWins, [][]pairing.Pairing{}, []int{1, 1, 1, 1}},
+		{"before the first round", 4, pairing.Absences{{1}, nil, nil, nil}, lowerWins, [][]pairing.Pairing{{{1, 2}}, {{1, 3}}}, []int{4, 1, 3, 2}},
+		{"after the first round", 4, pairing.Absences{{2}, nil, nil, nil}, lowerWins, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{2, 3}}}, []int{2, 1, 3, 4}},
+		{"during a round", 4, pairing.Absences{nil, {3}, nil, nil}, lowerWins, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{0, 1}, {2, 3}}}, []int{1, 2, 3, 4}},
+		{"instead of a replay", 4, pairing.Absences{{2}, nil, nil, nil}, draw, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{1, 3}}}, []int{4, 1, 3, 2}},
+		{"both players of a match", 4, pairing.Absences{{1}, nil, nil, {1}}, lowerWins, [][]pairing.Pairing{{{1, 2}}}, []int{3, 1, 2, 3}},
+		{"a player that waits for its opponent", 3, pairing.Absences{{2}, nil, nil}, lowerWins, [][]pairing.Pairing{{{1, 2}}}, []int{2, 1, 3}},
+		{"a player for third place", 4, pairing.Absences{nil, nil, {2}, nil}, lowerWins, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{0, 1}}}, []int{1, 2, 4, 3}},
+		{"both finalists", 4, pairing.Absences{{2}, {2}, nil, nil}, lowerWins, [][]pairing.Pairing{{{0, 3}, {1, 2}}, {{2, 3}}}, []int{1, 1, 3, 4}},
+		{"again for third place", 4, pairing.Absences{{1, 2}, nil, nil, nil}, lowerWins,
+			[][]pairing.Pairing{{{1, 2}}, {{1, 3}, {0, 2}}}, []int{3, 1, 4, 2}},
+		{"all but one", 5, pairing.Absences{{1}, {1}, nil, {1}, {1}}, lowerWins, [][]pairing.Pairing{}, []int{2, 2, 1, 2, 2}},
+		{"all", 4, pairing.Absences{{1}, {1}, {1}, {1}}, lowerWins, [][]pairing.Pairing{}, []int{1, 1, 1, 1}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPairer(t, pairing.Format{Name: pairing.Knockout, Players: tt.players})

@@ -35,11 +35,8 @@ type Pairer interface {
 	// needs. Where rounds depend on results, a tournament ends when fewer than two
 	// players are left.
 	//
-	// Absent are the players that are not paired any more: by player, the first round without it, and
-	// 0 for a player that is there. Nil means that all are there.
-	//
 	// Round neither keeps nor changes its arguments.
-	Round(round int, played [][]league.Played, absent []int) []Pairing
+	Round(round int, played [][]league.Played, absent Absences) []Pairing
 }
 
 // A Ranker is a Pairer whose format itself ranks the players: a knockout.
@@ -48,10 +45,10 @@ type Ranker interface {
 	// Rank 1 is best. Players on one level share the rank of the first of them (1, 2,
 	// 3, 4, 5, 5, 5, 5), so that there is always a rank 1. The caller orders players
 	// of the same rank.
-	Ranks(played [][]league.Played, absent []int) []int
+	Ranks(played [][]league.Played, absent Absences) []int
 	// Bracket returns the places of each stage, from top to bottom. The place for third place
 	// follows the final. Matches include those of the round after the played ones.
-	Bracket(played [][]league.Played, absent []int) [][]Slot
+	Bracket(played [][]league.Played, absent Absences) [][]Slot
 }
 
 // A Slot is a place in the bracket of a knockout, where two players meet. A bye has no matches and a
@@ -130,9 +127,29 @@ func New(f Format) (Pairer, error) {
 	}
 }
 
-// isAbsent tells whether a player is absent in a round; see Pairer.
-func isAbsent(absent []int, player, round int) bool {
-	return len(absent) > 0 && absent[player] > 0 && absent[player] <= round
+// Absences are the rounds in which players are not paired, by player: the first round without it, the first one with
+// it again, and so on, in ascending order. Nil means that all players are always there.
+type Absences [][]int
+
+// Has tells whether a player is absent in a round.
+func (a Absences) Has(player, round int) bool {
+	if len(a) == 0 {
+		return false
+	}
+	changes, _ := slices.BinarySearch(a[player], round+1)
+	return changes%2 == 1
+}
+
+// Set makes a player absent from a round on, or has it take part again. The round is not before those of earlier calls.
+func (a Absences) Set(player, round int, absent bool) {
+	changes := a[player]
+	switch last := len(changes) - 1; {
+	case absent == a.Has(player, round):
+	case last >= 0 && changes[last] == round:
+		a[player] = changes[:last]
+	default:
+		a[player] = append(changes, round)
+	}
 }
 
 // Byes returns the players without a match in a round, in ascending order.
@@ -235,7 +252,7 @@ func (r RoundRobin) Matches() int { return r.Rounds() * (r.players / 2) }
 
 // Round returns the pairings of a round. They do not depend on results: played may
 // be nil.
-func (r RoundRobin) Round(round int, _ [][]league.Played, _ []int) []Pairing {
+func (r RoundRobin) Round(round int, _ [][]league.Played, _ Absences) []Pairing {
 	if round < 1 || round > r.Rounds() {
 		return nil
 	}

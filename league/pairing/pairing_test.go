@@ -178,3 +178,20 @@ func TestSeedsChangeNothingButThePlayers(t *testing.T) {
 		}
 	})
 }
+
+func TestAbsences(t *testing.T) {
+	assert.False(t, pairing.Absences(nil).Has(0, 1))
+	absent := make(pairing.Absences, 2)
+	absent.Set(1, 3, false)
+	absent.Set(1, 3, true)
+	absent.Set(1, 4, true)
+	absent.Set(1, 5, false)
+	absent.Set(1, 7, true)
+	absent.Set(1, 7, false)
+	absent.Set(1, 9, true)
+	assert.Equal(t, pairing.Absences{nil, {3, 5, 9}}, absent)
+	for round, want := range []bool{false, false, false, true, true, false, false, false, false, true, true} {
+		assert.Equal(t, want, absent.Has(1, round), "round %d", round)
+		assert.False(t, absent.Has(0, round))
+	}
+}

@@ -25,10 +25,10 @@ func newSequential(algorithm string, players, legs int) (sequential, error) {
 
 // Round returns the pairings of the round robin, of absent players too, who forfeit their matches. It returns
 // nil after the double leg that decides, and if fewer than two players are left.
-func (s sequential) Round(round int, played [][]league.Played, absent []int) []Pairing {
+func (s sequential) Round(round int, played [][]league.Played, absent Absences) []Pairing {
 	left := 0
 	for p := range s.players {
-		if !isAbsent(absent, p, round) {
+		if !absent.Has(p, round) {
 			left++
 		}
 	}

@@ -82,7 +82,7 @@ func TestRoundRobinEndsWhenOnePlayerIsTheBest(t *testing.T) {
 
 func TestSequentialLeagueEndsWithoutTwoPlayers(t *testing.T) {
 	p := newPairer(t, pairing.Format{Name: pairing.Sequential, Players: 3, Legs: 2})
-	assert.NotNil(t, p.Round(1, nil, []int{1, 0, 0}), "absent players forfeit")
-	assert.NotNil(t, p.Round(1, nil, []int{1, 2, 0}))
-	assert.Nil(t, p.Round(1, nil, []int{1, 1, 0}))
+	assert.NotNil(t, p.Round(1, nil, pairing.Absences{{1}, nil, nil}), "absent players forfeit")
+	assert.NotNil(t, p.Round(1, nil, pairing.Absences{{1}, {2}, nil}))
+	assert.Nil(t, p.Round(1, nil, pairing.Absences{{1}, {1}, nil}))
 }

@@ -69,17 +69,17 @@ func (s swiss) Matches() int { return s.rounds * (len(s.seeds) / 2) }
 
 // Round returns the pairings of a round, those of the best players first. It returns nil if fewer
 // than two players are left, and if the results are not those of a Swiss tournament.
-func (s swiss) Round(round int, played [][]league.Played, absent []int) []Pairing {
+func (s swiss) Round(round int, played [][]league.Played, absent Absences) []Pairing {
 	if round < 1 || round > s.rounds || len(played) < round-1 {
 		return nil
 	}
 	entrants := make([]entrant, len(s.seeds))
 	for i, results := range played[:round-1] {
-		if !s.record(entrants, results, func(p int) bool { return isAbsent(absent, p, i+1) }) {
+		if !s.record(entrants, results, func(p int) bool { return absent.Has(p, i+1) }) {
 			return nil
 		}
 	}
-	ranked := slices.DeleteFunc(slices.Clone(s.seeds), func(p int) bool { return isAbsent(absent, p, round) })
+	ranked := slices.DeleteFunc(slices.Clone(s.seeds), func(p int) bool { return absent.Has(p, round) })
 	if len(ranked) < 2 {
 		return nil
 	}

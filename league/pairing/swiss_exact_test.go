@@ -21,7 +21,7 @@ import (
 type exactSwiss struct {
 	players int
 	points  league.MatchPoints
-	absent  []int
+	absent  pairing.Absences
 
 	score, balance []int
 	last           []int // 1 for A, -1 for B
@@ -30,7 +30,7 @@ type exactSwiss struct {
 }
 
 func newExactSwiss(players int, points league.MatchPoints) *exactSwiss {
-	s := &exactSwiss{players: players, points: points, absent: make([]int, players), score: make([]int, players),
+	s := &exactSwiss{players: players, points: points, absent: make(pairing.Absences, players), score: make([]int, players),
 		balance: make([]int, players), last: make([]int, players), byes: make([]int, players), met: make([][]int, players)}
 	for p := range players {
 		s.met[p] = make([]int, players)
@@ -41,7 +41,7 @@ func newExactSwiss(players int, points league.MatchPoints) *exactSwiss {
 // present are the players of a round, best first.
 func (s *exactSwiss) present(round int) (ranked []int) {
 	for p := range s.players {
-		if s.absent[p] == 0 || s.absent[p] > round {
+		if !s.absent.Has(p, round) {
 			ranked = append(ranked, p)
 		}
 	}
@@ -234,8 +234,8 @@ func checkExactly(t *testing.T, seed uint64) {
 	var played [][]league.Played
 	for round := 1; round <= p.Rounds(); round++ {
 		for player := range players {
-			if s.absent[player] == 0 && rng.Float64() < leave && round > 1 {
-				s.absent[player] = round
+			if !s.absent.Has(player, round) && rng.Float64() < leave && round > 1 {
+				s.absent.Set(player, round, true)
 			}
 		}
 		ranked := s.present(round)

@@ -155,7 +155,7 @@ func TestSwissWithoutLegalPairingRepeatsTheFewestMatches(t *testing.T) {
 		assert.NotEqual(t, min(pair.A, pair.B) < 4, max(pair.A, pair.B) < 4, "%v", round)
 	}
 	// Without 6, two of the first four have to meet again, or 4 and 5: no pairing has fewer.
-	absent := []int{0, 0, 0, 0, 0, 0, 4}
+	absent := pairing.Absences{6: {4}}
 	again := 0
 	round = p.Round(4, played, absent)
 	require.Len(t, round, 3)
@@ -165,8 +165,8 @@ func TestSwissWithoutLegalPairingRepeatsTheFewestMatches(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 1, again, "%v", round)
-	assert.Len(t, p.Round(4, played, []int{1, 1, 1, 1, 0, 1, 0}), 1, "two players are left")
-	assert.Nil(t, p.Round(4, played, []int{1, 1, 1, 1, 0, 1, 4}), "one player is left")
+	assert.Len(t, p.Round(4, played, pairing.Absences{{1}, {1}, {1}, {1}, nil, {1}, nil}), 1, "two players are left")
+	assert.Nil(t, p.Round(4, played, pairing.Absences{{1}, {1}, {1}, {1}, nil, {1}, {4}}), "one player is left")
 }
 
 // In both positions the pairing by numbers of pairs alone gave the leader an opponent with far fewer points, although
