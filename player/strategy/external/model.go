@@ -96,7 +96,7 @@ func newModel(t Tools) (*model, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c := openai.DefaultConfig(t.LLM.Key)
-	c.BaseURL, c.HTTPClient = t.LLM.URL, bounded{m.http}
+	c.BaseURL, c.HTTPClient = t.LLM.URL, bounded{m.http, m.withoutKey}
 	m.client = openai.NewClientWithConfig(c)
 	return m, nil
 }
@@ -271,7 +271,15 @@ func (e *refusedError) wantsKey() bool {
 
 // bounded is an HTTP client that limits the size of a response, and returns an error for any response
 // that is not one of the API. The library does neither.
-type bounded struct{ client *http.Client }
+type bounded struct {
+	client  *http.Client
+	conceal func(text string) string // removes the key, before a text is cut: a part of the key would stay
+}
+
+// quote returns at most maxSaid bytes of an error of the API.
+func (b bounded) quote(said string) string {
+	return protocol.Clip(b.conceal(strings.TrimSpace(said)), maxSaid)
+}
 
 // Do sends a request.
 func (b bounded) Do(r *http.Request) (*http.Response, error) {
@@ -283,7 +291,7 @@ func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	e := &refusedError{status: reply.StatusCode, host: r.URL.Host, after: retryPause}
 	if reply.StatusCode != http.StatusOK {
 		text, _ := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
-		e.said = saidIn(text)
+		e.said = b.quote(cmp.Or(errorIn(text), string(text))) // the API's own error, or the text
 		if s, err := strconv.Atoi(reply.Header.Get("Retry-After")); err == nil && s >= 0 {
 			e.after = time.Duration(min(s, 3600)) * time.Second
 		}
@@ -293,7 +301,7 @@ func (b bounded) Do(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	if e.said = errorIn(text); e.said != "" {
+	if e.said = b.quote(errorIn(text)); e.said != "" {
 		return nil, e
 	}
 	reply.Body = io.NopCloser(bytes.NewReader(text))
@@ -305,11 +313,6 @@ const pageInstead = "an HTML page, not the API: is the URL right?"
 
 // maxSaid is how much of an error of the API is quoted, in bytes.
 const maxSaid = 200
-
-// saidIn returns what a refusal says: the API's own error, or the text.
-func saidIn(body []byte) string {
-	return cmp.Or(errorIn(body), protocol.Clip(strings.TrimSpace(string(body)), maxSaid))
-}
 
 // errorIn returns the error of a response of the API, in the forms that servers have; "" for none.
 func errorIn(body []byte) string {
@@ -340,7 +343,7 @@ func errorIn(body []byte) string {
 			text = string(value)
 		}
 		if text = strings.TrimSpace(text); text != "" {
-			return protocol.Clip(text, maxSaid)
+			return text
 		}
 	}
 	return ""

@@ -318,6 +318,7 @@ func TestTryQuotesTheErrorOfTheAPI(t *testing.T) {
 	}{
 		{"a wrong key", key, 401, `{"error":{"message":"Incorrect API key provided: ` + key + `"}}`,
 			`HTTP 401 Unauthorized: Incorrect API key provided: (the key)`},
+		{"a wrong key at the end of the quotation", key, 401, strings.Repeat("x", 195) + key, strings.Repeat("x", 195) + "(the …"},
 		{"no key", "", 401, `{"error":{"message":"You did not provide an API key."}}`,
 			`HTTP 401 Unauthorized: You did not provide an API key.: no key is set: set MY_KEY`},
 		{"no key, no words", "", 403, ``, `HTTP 403 Forbidden: no key is set: set MY_KEY`},
