@@ -98,8 +98,8 @@ func endsInTime(ctx context.Context, ended <-chan struct{}, begun *atomic.Pointe
 		return true
 	case <-ctx.Done():
 	}
-	patience := time.Second
-	if c := begun.Load(); c != nil && slices.Contains(strings.Fields("manager referee player simulate up mcp serve check"), c.Name()) {
+	patience, withAgents := time.Second, strings.Fields("manager referee player simulate up mcp serve check")
+	if c := begun.Load(); c != nil && slices.Contains(withAgents, c.Name()) {
 		patience = 2 * upPatience
 	}
 	select {

@@ -157,7 +157,7 @@ func (l *refusalLog) unread(ctx context.Context, method string, err error) {
 	l.write(ctx, method, "", err)
 }
 
-// leagueError logs a LEAGUE_ERROR of an agent. That of anybody else deserves no line.
+// leagueError logs a LEAGUE_ERROR of an agent. That of any other sender is not logged.
 func (m *Manager) leagueError(_ context.Context, _ string, e *protocol.LeagueError) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -87,7 +87,7 @@ func (a *Agent) ID() string {
 // Stamp returns the stamp of the agent's messages.
 func (a *Agent) Stamp() *protocol.Stamp { return a.stamp }
 
-// LeagueError logs a LEAGUE_ERROR of the manager. That of anybody else deserves no line.
+// LeagueError logs a LEAGUE_ERROR of the manager. That of any other sender is not logged.
 func (a *Agent) LeagueError(ctx context.Context, bearer string, e *protocol.LeagueError) {
 	if a.CheckManager(ctx, bearer) != nil {
 		return

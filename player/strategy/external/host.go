@@ -92,7 +92,7 @@ func (h *Host) Pending() []Question {
 	return questions
 }
 
-// End says why no more questions come, such as "the league is over", and wakes who waits.
+// End says why no more questions come, such as "the league is over", and ends all calls of Wait.
 func (h *Host) End(why string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
