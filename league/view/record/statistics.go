@@ -151,7 +151,7 @@ const leastCopies, leastCopiesOfOneTurn = 2, 4
 
 // copies are the matches, by id, that repeat an earlier one of the same players, and the pairs of these players. Two
 // programs without chance play the same match again and again in a game without chance. The matches of a pair are copies
-// if all of them on the same sides have the same moves, and no number was drawn.
+// if all of them on the same sides have the same moves, and no number was drawn. Technical losses are none of them.
 func (r *Results) copies() (copies map[string]bool, pairs []string) {
 	type same struct {
 		a, b, winner, choiceA, choiceB string
@@ -166,6 +166,9 @@ func (r *Results) copies() (copies map[string]bool, pairs []string) {
 	of, order := map[[2]string]*meetings{}, [][2]string{}
 	for i := range r.Matches {
 		m := &r.Matches[i]
+		if m.Status == league.StatusTechnicalLoss {
+			continue // it does not show what the players choose
+		}
 		key := [2]string{min(m.PlayerA, m.PlayerB), max(m.PlayerA, m.PlayerB)}
 		if of[key] == nil {
 			of[key], order = &meetings{first: map[string]same{}, least: leastCopies}, append(order, key)
@@ -176,7 +179,7 @@ func (r *Results) copies() (copies map[string]bool, pairs []string) {
 		}
 		first, again := met.first[m.PlayerA]
 		switch {
-		case m.Number != 0 || m.Status == league.StatusTechnicalLoss || m.Grade == journal.GradeStated || again && first != now:
+		case m.Number != 0 || m.Grade == journal.GradeStated || again && first != now:
 			met.differ = true
 		case again:
 			met.repeats = append(met.repeats, m.MatchID)
