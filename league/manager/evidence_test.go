@@ -3,6 +3,7 @@ package manager_test
 import (
 	"context"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/go-json-experiment/json"
@@ -17,6 +18,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/rules/tictactoe"
 )
 
 // statedReport is the report that P01 wins R1M1, with a status and without moves.
@@ -528,5 +530,30 @@ func TestMalformedReportsLoseTheMatch(t *testing.T) {
 		_, err := w.Report(unproven)
 		require.ErrorContains(t, err, "has a result already")
 		assert.Contains(t, x.CloseAudited().Rounds[0].Matches[0].Disputed, "REF01")
+	})
+}
+
+// A plain report has no status: the missing choice of the loser shows a technical loss, also if it had moved before.
+func TestPlainLossAfterAMoveHasNoFinding(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.Game = tictactoe.Game{}
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *manager.Options) { o.Members = protocol.MembersPlain })
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+		w.Player("P01")
+		var moves atomic.Int32
+		w.Player("P02", leaguetest.On(protocol.MakeMove.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			if moves.Add(1) == 1 {
+				return c.OwnAnswer()
+			}
+			return nil, protocol.Fault(protocol.ErrInvalidMatchState, "no more moves")
+		}))
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		r := x.Manager.Results()[0]
+		assert.Equal(t, []string{league.StatusTechnicalLoss, "P01"}, []string{r.Status, r.Winner})
+		assert.Empty(t, auditOf(w, x.Folder).Findings)
+		doc, err := store.Read[store.Match](x.Folder.Match(leaguetest.LeagueID, "R1M1"))
+		require.NoError(t, err)
+		assert.Equal(t, store.WrittenByReferee, doc.WrittenBy)
 	})
 }

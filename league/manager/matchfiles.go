@@ -59,7 +59,7 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path st
 		}
 		doc, err := store.Read[store.Match](path)
 		switch {
-		case err != nil && !damaged, err == nil && (!decided || r != nil && isFileOf(doc, r)):
+		case err != nil && !damaged, err == nil && (!decided || r != nil && m.isFileOf(doc, r)):
 			return nil // the audit finds other errors
 		case err == nil && doc.WrittenBy == store.WrittenByReferee:
 			if err = folder.KeepAttempt(doc); err != nil {
@@ -73,7 +73,7 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path st
 		return nil
 	}
 	own := folder.Attempt(m.options.LeagueID, name, r.Number)
-	if doc, err := store.Read[store.Match](own); err == nil && isFileOf(doc, r) {
+	if doc, err := store.Read[store.Match](own); err == nil && m.isFileOf(doc, r) {
 		if m.acknowledge(doc) {
 			m.files.written(own, store.WriteMatch(own, doc))
 		}
@@ -83,10 +83,14 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path st
 	return write
 }
 
-// isFileOf tells whether a file has a result.
-func isFileOf(doc *store.Match, r *journal.MatchReported) bool {
-	return doc.Attempt == r.Number && doc.RefereeID == r.RefereeID &&
-		reflect.DeepEqual(doc.Result, &store.MatchResult{Result: r.Result, Score: r.Score})
+// isFileOf tells whether a file has a result. A plain report lacks reason, faults and fallbacks, which the file of
+// its referee has.
+func (m *Manager) isFileOf(doc *store.Match, r *journal.MatchReported) bool {
+	want := &store.MatchResult{Result: r.Result, Score: r.Score}
+	if got := doc.Result; got != nil && m.options.Plain() {
+		want.Reason, want.Faults, want.Fallbacks = got.Reason, got.Faults, got.Fallbacks
+	}
+	return doc.Attempt == r.Number && doc.RefereeID == r.RefereeID && reflect.DeepEqual(doc.Result, want)
 }
 
 // acknowledge changes the file of a result that counts although the manager refused its report: a double
@@ -238,7 +242,7 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 	}
 	now := locked(m, func() *journal.MatchReported { return m.state.Match(r.MatchID).Report })
 	counts := now != nil && now.Attempt == r.Attempt
-	if counts && isFileOf(doc, now) && (m.acknowledge(doc) || doc.Lifecycle.State == store.StateAcknowledged) {
+	if counts && m.isFileOf(doc, now) && (m.acknowledge(doc) || doc.Lifecycle.State == store.StateAcknowledged) {
 		m.writeMatchFile(doc, store.WriteMatch)
 		return nil
 	}

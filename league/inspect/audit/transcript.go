@@ -331,6 +331,10 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 		used, _ = t.doc.Draw.Entropies.Get(s.id)
 	}
 	hidden := used == "" && s.entropy == (protocol.Secret{}).Hex()
+	last := s.last
+	if lost && t.plain() { // the missing choice shows the loss: see referee
+		last = ""
+	}
 	for _, said := range []struct {
 		rule, what string
 		member     jsontext.Pointer
@@ -339,8 +343,8 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 	}{
 		{RuleTranscript, "error code", "/result/faults/" + player, orNone(fault), orNone(s.fault),
 			lost && failed && fault != s.fault},
-		{RuleTranscript, "choice", "/result/choices/" + player, orNone(protocol.ValueOf(choice)), orNone(s.last),
-			(choice != nil) != (s.last != "") || protocol.ValueOf(choice) != s.last},
+		{RuleTranscript, "choice", "/result/choices/" + player, orNone(protocol.ValueOf(choice)), orNone(last),
+			(choice != nil) != (last != "") || protocol.ValueOf(choice) != last},
 		{RuleTranscript, "number of fallbacks", "/result/fallbacks/" + player, strconv.Itoa(fallbacks),
 			strconv.Itoa(s.fallbacks), fallbacks != s.fallbacks},
 		{RuleCommitment, "entropy commitment", "/" + member + "/entropy_commitment", orNone(commitment),
