@@ -27,7 +27,9 @@ func TestPromptOfEachGame(t *testing.T) {
 		if flag.Lookup("update").Value.String() == "true" {
 			require.NoError(t, os.WriteFile(file, []byte(stdout), 0o644))
 		}
-		assert.Equal(t, readText(t, file), stdout, "run 'go test ./cmd -run TestPromptOfEachGame -update' and read the change")
+		want, err := os.ReadFile(file)
+		require.NoError(t, err, "run 'go test ./cmd -run TestPromptOfEachGame -update' for a new game, and read the file")
+		assert.Equal(t, string(want), stdout, "run 'go test ./cmd -run TestPromptOfEachGame -update' and read the change")
 	}
 }
 
