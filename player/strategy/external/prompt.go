@@ -245,23 +245,27 @@ func ExamplePrompt(game rules.Game) string {
 	v := strategy.View{GameType: game.Info().Type, MatchID: "R2M1", RoundID: 2, PlayerID: me, OpponentID: opponent,
 		Memory: strategy.NewMemory, Role: protocol.RolePlayerA}
 	position := game.Start()
-	for turn := 0; turn < 4 && turn < game.MaxTurns()-1; turn++ {
+	asked, known := position, 0 // the last position in which the player is to move, and the moves before it
+	for turn := 0; turn < 4 && turn < game.MaxTurns()-1 && len(position.ToMove()) > 0; turn++ {
 		var moves [2]string
 		for _, side := range position.ToMove() {
 			options := position.Ask(side).Options
 			moves[side] = options[(3*turn+1)%len(options)]
 			v.Moves = append(v.Moves, protocol.PlayerMove{PlayerID: []string{me, opponent}[side], Move: moves[side]})
 		}
-		position = position.Play(moves)
+		if position = position.Play(moves); slices.Contains(position.ToMove(), rules.SideA) {
+			asked, known = position, len(v.Moves)
+		}
 	}
-	q := position.Ask(rules.SideA)
+	q := asked.Ask(rules.SideA)
+	v.Moves = v.Moves[:known]
 	v.MoveType, v.Options, v.Context = q.MoveType, q.Options, q.Context
 	choices := game.Start().Ask(game.Start().ToMove()[0]).Options
 	v.Recent = func(int) []protocol.PlayedMatch {
 		m := protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P03", Result: "WIN", MyChoice: choices[0],
 			OpponentChoice: choices[len(choices)-1]}
 		if numbered, ok := game.(rules.Numbered); ok {
-			for n := 1; m.DrawnNumber == 0; n++ {
+			for n, most := numbered.Numbers(); n <= most && m.DrawnNumber == 0; n++ {
 				if numbered.JudgeNumber([2]string{m.MyChoice, m.OpponentChoice}, n).Winner == rules.SideA {
 					m.DrawnNumber = n
 				}

@@ -161,3 +161,19 @@ func TestBoardOfAPrompt(t *testing.T) {
 	assert.Contains(t, text, "The board; your mark is X:\n   ·   ·")
 	assert.Contains(t, text, "\n   1   2   3   4   5   6   7\nThe moves so far: you column ")
 }
+
+// lost is a game in which side A never wins, whatever number is drawn.
+type lost struct{ evenodd.Game }
+
+func (lost) JudgeNumber([2]string, int) rules.Verdict { return rules.Verdict{Winner: rules.SideB} }
+
+// short is a game of which a match ends after the first turn, although it may have more.
+type short struct{ rules.Game }
+
+func (short) MaxTurns() int { return 9 }
+
+// A game that somebody adds has an example, too: the command must neither hang nor panic.
+func TestExamplePromptOfUnusualGames(t *testing.T) {
+	assert.NotContains(t, ExamplePrompt(lost{}), "the number was")
+	assert.Contains(t, ExamplePrompt(short{evenodd.Game{}}), `Choose "even" or "odd".`)
+}
