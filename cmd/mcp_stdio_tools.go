@@ -55,7 +55,7 @@ func argumentsSchema(p properties, required ...string) map[string]any {
 
 // queryTools returns a tool for each query.
 func (d *desktop) queryTools() []mcp.Tool {
-	round := properties{"description": "the round, or all (default: the current round)",
+	round := properties{"description": "the round, or all (default: all)",
 		"type": []string{"integer", "string"}, "minimum": 1, "pattern": "^all$"}
 	return []mcp.Tool{
 		queryTool[protocol.StandingsData](d, "standings", "standings", mcp.Tool{
