@@ -201,20 +201,8 @@ func (m *meetings) alternate(needs []need, chosen []int) {
 			free = append(free, i)
 		}
 	}
+	m.shift(needs, free, chosen)
 	referees := len(m.counts[0])
-	before, least := slices.Clone(chosen), math.MaxInt
-	for by := range min(referees, len(free)) {
-		sum := 0
-		for i, match := range free {
-			sum += m.cost(needs[match], before[free[(i+by)%len(free)]])
-		}
-		if sum < least {
-			least = sum
-			for i, match := range free {
-				chosen[match] = before[free[(i+by)%len(free)]]
-			}
-		}
-	}
 	matches := make([][]int, referees) // the free ones of each referee, in order
 	for _, match := range free {
 		matches[chosen[match]] = append(matches[chosen[match]], match)
@@ -230,6 +218,23 @@ func (m *meetings) alternate(needs []need, chosen []int) {
 	for referee, of := range matches {
 		for _, match := range of {
 			chosen[match] = referee
+		}
+	}
+}
+
+// shift moves the choices of the free matches by as many matches as lower the cost most.
+func (m *meetings) shift(needs []need, free, chosen []int) {
+	before, least := slices.Clone(chosen), math.MaxInt
+	for by := range min(len(m.counts[0]), len(free)) {
+		sum := 0
+		for i, match := range free {
+			sum += m.cost(needs[match], before[free[(i+by)%len(free)]])
+		}
+		if sum < least {
+			least = sum
+			for i, match := range free {
+				chosen[match] = before[free[(i+by)%len(free)]]
+			}
 		}
 	}
 }
