@@ -120,16 +120,22 @@ func AsksInvited(fact *journal.Match, at league.Attempt, refereeID string,
 }
 
 // Discarded decides about an attempt that its referee declines although it had invited these players: the referee could
-// have seen the result and discarded it. Nil if it keeps the attempt: one player alone could lie, so that its word
-// only counts while another referee can conduct the match.
-func Discarded(s *journal.State, at league.Attempt, refereeID string, invited []string) *journal.AttemptLost {
-	if len(invited) == 0 || len(invited) == 1 && !hasOther(s, at.MatchID, refereeID) {
-		return nil
+// have seen the result and discarded it. It keeps the attempt, without an event, if one player alone says so and no
+// other referee can conduct the match: that player could lie. An error, other than a status that declines, may be a
+// defect: without another referee the first one gives an event that makes Discarded take the second one as a decline.
+func Discarded(s *journal.State, at league.Attempt, refereeID string, invited []string,
+	fault *protocol.Error) (lost *journal.AttemptLost, erred *journal.MatchDeclined) {
+	alone := !hasOther(s, at.MatchID, refereeID)
+	if len(invited) == 0 || len(invited) == 1 && alone {
+		return nil, nil
+	}
+	if fault != nil && alone && !s.Match(at.MatchID).Attempt(at.Number, refereeID).Erred {
+		return nil, &journal.MatchDeclined{Attempt: at, RefereeID: refereeID, Reason: reasonOf(fault.Error()), Error: true}
 	}
 	return &journal.AttemptLost{
 		Attempt: at, RefereeID: refereeID, Cause: journal.CauseDiscarded,
 		Reason: "it declined the match after it had invited " + strings.Join(invited, " and "),
-	}
+	}, nil
 }
 
 // Decline decides about a MATCH_ASSIGNMENT_ACK with which a referee does not accept an
@@ -140,7 +146,11 @@ func Decline(fact *journal.Match, at league.Attempt, refereeID string,
 	if assigned := fact.Attempt(at.Number, refereeID); assigned.Accepted || assigned.Declined {
 		return nil
 	}
+	return &journal.MatchDeclined{Attempt: at, RefereeID: refereeID, Reason: reasonOf(ack.Reason)}
+}
+
+// reasonOf is a reason that a referee gives, as the journal records it.
+func reasonOf(text string) string {
 	const longest = 200
-	reason := strings.ToValidUTF8(ack.Reason[:min(len(ack.Reason), longest)], "")
-	return &journal.MatchDeclined{Attempt: at, RefereeID: refereeID, Reason: protocol.WithoutTokens(reason)}
+	return protocol.WithoutTokens(strings.ToValidUTF8(text[:min(len(text), longest)], ""))
 }

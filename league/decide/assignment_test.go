@@ -109,20 +109,36 @@ func TestDiscardedAttempt(t *testing.T) {
 		assert.Equal(t, tt.asks, asks, name)
 	}
 	alone := []journal.Data{announced(), &journal.AgentSuspended{AgentID: "REF02", Reason: "slept"}, assigned}
+	broken, both := protocol.Fault(protocol.ErrInvalidMatchState, "it broke"), "it declined the match after it had invited P01 and P02"
+	declined := &journal.MatchDeclined{Attempt: attempt(1), RefereeID: "REF01"}
+	erred := &journal.MatchDeclined{Attempt: attempt(1), RefereeID: "REF01", Error: true}
 	for name, tt := range map[string]struct {
 		before  []journal.Data
 		invited []string
+		fault   *protocol.Error
 		want    string
 	}{
-		"nobody":                               {[]journal.Data{announced(), assigned}, nil, ""},
-		"both":                                 {[]journal.Data{announced(), assigned}, []string{"P01", "P02"}, "it declined the match after it had invited P01 and P02"},
-		"one, and another referee is there":    {[]journal.Data{announced(), assigned}, []string{"P01"}, "it declined the match after it had invited P01"},
-		"one, who could lie, of the only one":  {alone, []string{"P01"}, ""},
-		"both of the only referee of a league": {alone, []string{"P01", "P02"}, "it declined the match after it had invited P01 and P02"},
+		"nobody":                               {[]journal.Data{announced(), assigned}, nil, broken, ""},
+		"both":                                 {[]journal.Data{announced(), assigned}, []string{"P01", "P02"}, nil, both},
+		"one, and another referee is there":    {[]journal.Data{announced(), assigned}, []string{"P01"}, nil, "it declined the match after it had invited P01"},
+		"one, who could lie, of the only one":  {alone, []string{"P01"}, nil, ""},
+		"both of the only referee of a league": {alone, []string{"P01", "P02"}, nil, both},
+		"an error, and another is there":       {[]journal.Data{announced(), assigned}, []string{"P01", "P02"}, broken, both},
+		"a second error of the only referee":   {append(alone[:3:3], erred), []string{"P01", "P02"}, broken, both},
+		"an error that only one player knows":  {alone, []string{"P01"}, broken, ""},
+		"an error after a decline":             {append(alone[:3:3], declined), []string{"P01", "P02"}, broken, "ERRED"},
+		"an error of the only referee":         {alone, []string{"P01", "P02"}, broken, "ERRED"},
 	} {
 		s := started(t, tt.before...)
-		lost := decide.Discarded(s, attempt(1), "REF01", tt.invited)
-		if tt.want == "" {
+		lost, once := decide.Discarded(s, attempt(1), "REF01", tt.invited, tt.fault)
+		if tt.want == "ERRED" {
+			assert.Equal(t, &journal.MatchDeclined{Attempt: attempt(1), RefereeID: "REF01", Reason: broken.Error(), Error: true}, once, name)
+			apply(t, s, once)
+			assert.True(t, s.Match(first()).Attempts[0].Erred, name)
+		} else {
+			assert.Nil(t, once, name)
+		}
+		if tt.want == "" || once != nil {
 			assert.Nil(t, lost, name)
 			continue
 		}

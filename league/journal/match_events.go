@@ -58,11 +58,18 @@ type MatchDeclined struct {
 	league.Attempt
 	RefereeID string `json:"referee_id"`
 	Reason    string `json:"reason,omitzero"`
+	// Error tells that it answered with an error although it had invited players, and no other referee could conduct
+	// the match. It keeps the attempt, and gets the offer once more.
+	Error bool `json:"error,omitzero"`
 }
 
 func (d *MatchDeclined) apply(s *State, _ string) error {
 	a, err := s.attempt(d.Attempt, d.RefereeID)
-	if err == nil {
+	switch {
+	case err != nil:
+	case d.Error:
+		a.Erred = true
+	default:
 		a.Declined = true
 	}
 	return err

@@ -47,7 +47,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"round_announced":      "round_id pairings referees repeated_pairs repeated_byes",
 		"match_assigned":       "match_id attempt referee_id",
 		"match_accepted":       "match_id attempt referee_id draw_commitment",
-		"match_declined":       "match_id attempt referee_id",
+		"match_declined":       "match_id attempt referee_id error",
 		"match_reported":       "match_id attempt referee_id " + result + " grade score draw signatures moves transcript_digest",
 		"match_forfeited":      "match_id players " + result + " score",
 		"match_disputed":       "match_id attempt referee_id " + result,

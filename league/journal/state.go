@@ -82,6 +82,7 @@ type Attempt struct {
 	Commitment string // to the draw; "" before the referee accepted, and if it gives none
 	Accepted   bool   // the referee conducts the match
 	Declined   bool   // the referee does not conduct the match
+	Erred      bool   // the referee answered with an error after it had invited players; see MatchDeclined.Error
 	Failed     bool   // the referee failed
 	Round      int    // the last announced one when the attempt was assigned
 	Event      int    // that accepted it; 0 for none

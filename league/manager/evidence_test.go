@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
@@ -152,6 +153,59 @@ func TestOnlyPlayersWithoutASignatureAreAsked(t *testing.T) {
 	})
 }
 
+// invitingThen has REF01 invite P01 and P02 before it answers the assignment.
+func invitingThen(w *leaguetest.World, answer leaguetest.Reply) leaguetest.Reply {
+	return func(c *leaguetest.Call) (jsontext.Value, error) {
+		q := leaguetest.Decode[protocol.MatchAssignment](c.Message)
+		for i, side := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
+			invitation := &protocol.GameInvitation{
+				Envelope: protocol.NewStamp("referee:REF01", w.Clock).Envelope(protocol.TypeGameInvitation, q.ConversationID),
+				LeagueID: q.LeagueID, RoundID: q.RoundID, MatchID: q.MatchID, GameType: q.GameType, Attempt: q.Attempt,
+				RoleInMatch: []string{protocol.RolePlayerA, protocol.RolePlayerB}[i], OpponentID: []string{"P02", "P01"}[i],
+			}
+			invitation.AuthToken = side.AccessToken
+			_, err := protocol.Invite.Call(c.Context, w.Untrusted, protocol.Peer{Endpoint: side.Endpoint}, invitation)
+			assert.NoError(w.T, err)
+		}
+		return answer(c)
+	}
+}
+
+// The only referee answers with an error after it has invited the players: that may be a defect. It gets the offer
+// once more, also from another manager, and loses the match with the second error.
+func TestOnlyRefereeGetsTheMatchAgainAfterAnError(t *testing.T) {
+	broken := leaguetest.RefuseWith(protocol.ErrInvalidMatchState)
+	for _, tt := range []struct {
+		name     string
+		restarts bool
+		then     leaguetest.Reply
+		offers   int
+		lost     int
+	}{
+		{"a second error", false, broken, 2, 1},
+		{"a second error, of another manager", true, broken, 2, 1},
+		{"it conducts the match then", false, leaguetest.Normally, 2, 0},
+		{"it declines then", false, leaguetest.AnswerWithStatus(protocol.StatusBusy), 2, 1},
+	} {
+		leaguetest.RunInMemory(t, tt.name, func(t *testing.T, w *leaguetest.World) {
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+			w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FirstN(1, invitingThen(w, broken), tt.then)))
+			w.Players(2)
+			if tt.restarts {
+				w.WaitUntil(leaguetest.Second)
+				require.Len(t, w.Calls(protocol.StartMatch.Name), 1)
+				x.Kill()
+				x = w.StartManagerIn(x.Folder, 2, 1)
+			}
+			match := finish(x).Rounds[0].Matches[0]
+			assert.Len(t, w.Calls(protocol.StartMatch.Name), tt.offers)
+			assert.Len(t, match.LostAttempts, tt.lost)
+			assert.Equal(t, tt.lost == 1, match.Report.Reason == decide.NotShown, match.Report.Reason)
+			assert.True(t, match.Attempts[0].Erred)
+		})
+	}
+}
+
 // A referee invites the players before it answers the assignment, and declines the match when it knows the result.
 // Another referee gets the match; the only one loses it.
 func TestRefereeThatInvitedPlayersCannotDeclineTheMatch(t *testing.T) {
@@ -168,20 +222,7 @@ func TestRefereeThatInvitedPlayersCannotDeclineTheMatch(t *testing.T) {
 	} {
 		leaguetest.RunInMemory(t, tt.name, func(t *testing.T, w *leaguetest.World) {
 			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1+tt.others)
-			w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
-				q := leaguetest.Decode[protocol.MatchAssignment](c.Message)
-				for i, side := range []protocol.AssignedPlayer{q.PlayerA, q.PlayerB} {
-					invitation := &protocol.GameInvitation{
-						Envelope: protocol.NewStamp("referee:REF01", w.Clock).Envelope(protocol.TypeGameInvitation, q.ConversationID),
-						LeagueID: q.LeagueID, RoundID: q.RoundID, MatchID: q.MatchID, GameType: q.GameType, Attempt: q.Attempt,
-						RoleInMatch: []string{protocol.RolePlayerA, protocol.RolePlayerB}[i], OpponentID: []string{"P02", "P01"}[i],
-					}
-					invitation.AuthToken = side.AccessToken
-					_, err := protocol.Invite.Call(c.Context, w.Untrusted, protocol.Peer{Endpoint: side.Endpoint}, invitation)
-					assert.NoError(t, err)
-				}
-				return tt.decline(c)
-			}))
+			w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, invitingThen(w, tt.decline)))
 			if tt.others > 0 {
 				w.Referee("REF02")
 			}

@@ -201,21 +201,22 @@ func (m *Manager) offerMatch(ctx context.Context, c *conduct) outcome {
 		case protocol.Local(err):
 			return offerNotSent
 		case e != nil && (e.Remote || !e.Code.Retryable()):
-			return m.discarded(ctx, c, at)
+			return m.discarded(ctx, c, at, e)
 		}
 		return offerUnanswered
 	}
 	if ack.Status != protocol.StatusAccepted {
-		if lost := m.discarded(ctx, c, at); lost != offerDeclined {
+		if lost := m.discarded(ctx, c, at, nil); lost != offerDeclined {
 			return lost
 		}
 	}
 	return m.answerOf(c, at, ack)
 }
 
-// discarded asks the players of a match that its referee declines whether they were invited, and takes the attempt
-// from the referee if they were: offerDiscarded, else offerDeclined.
-func (m *Manager) discarded(ctx context.Context, c *conduct, at league.Attempt) outcome {
+// discarded asks the players of a match that its referee declines, or answers with an error (fault), whether they were
+// invited, and takes the attempt from the referee if they were (see decide.Discarded): offerDiscarded, else
+// offerDeclined.
+func (m *Manager) discarded(ctx context.Context, c *conduct, at league.Attempt, fault *protocol.Error) outcome {
 	if !locked(m, func() bool { return decide.AsksInvited(c.fact, at, c.referee.id, m.thirdParty) }) {
 		return offerDeclined
 	}
@@ -228,12 +229,17 @@ func (m *Manager) discarded(ctx context.Context, c *conduct, at league.Attempt) 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lost := decide.Discarded(m.state, at, c.referee.id, invited)
-	if lost == nil || c.fact.Report != nil {
+	lost, erred := decide.Discarded(m.state, at, c.referee.id, invited, fault)
+	switch {
+	case c.fact.Report != nil:
 		return offerDeclined
+	case lost != nil:
+		m.loseAttempt(c.match, lost)
+		return offerDiscarded
+	case erred != nil:
+		_ = m.record(erred) // an error ends the manager
 	}
-	m.loseAttempt(c.match, lost)
-	return offerDiscarded
+	return offerDeclined
 }
 
 // answerOf records the answer of a referee to an offer.
