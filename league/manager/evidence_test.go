@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -79,6 +80,28 @@ func TestDenialThatTheTranscriptContradictsDoesNotCount(t *testing.T) {
 			assert.Contains(t, notedRules(w, x.Folder), audit.RuleDispute)
 		})
 	}
+}
+
+// A referee that relays signatures does not deliver its transcript. The manager asks once for both players that deny
+// the result, and no longer than a ping takes.
+func TestSilentTranscriptHoldsTheRoundForTwoSeconds(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signed)
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t), leaguetest.On(protocol.GetMatchTranscript.Name, leaguetest.Silent))
+		for _, id := range []string{"P01", "P02"} {
+			w.Player(id, leaguetest.WithoutKey, leaguetest.On(protocol.Ping.Name, leaguetest.EditAnswer("asked", false)))
+		}
+		x.Finish()
+		at := map[string]time.Time{} // of the last event of each kind
+		events, _, _, err := x.Manager.Events(1)
+		require.NoError(t, err)
+		for _, e := range events {
+			at[journal.Kind(e.Data)], err = time.Parse(time.RFC3339Nano, e.At)
+			require.NoError(t, err)
+		}
+		assert.Equal(t, 2*leaguetest.Second, at["result_denied"].Sub(at["match_reported"]).Truncate(100*time.Millisecond))
+		assert.Equal(t, []string{"P01", "P02"}, x.CloseAudited().Rounds[0].Matches[0].Disputed)
+	})
 }
 
 // A third-party referee invents choices and a number. Both players are asked, although the report shows everything.

@@ -9,6 +9,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // askPlayers asks the players of a match whether an invitation or a question of the attempt reached
@@ -28,10 +29,18 @@ func (m *Manager) askPlayers(ctx context.Context, x *match) {
 	if len(asked) == 0 {
 		return
 	}
+	var denying []*agent
 	for i, reached := range m.reached(ctx, asked, r.Attempt) {
 		if reached != nil && !*reached {
-			m.denied(ctx, asked[i], r)
+			denying = append(denying, asked[i])
 		}
+	}
+	if len(denying) == 0 {
+		return
+	}
+	doc := m.transcriptAgainst(ctx, r)
+	for _, p := range denying {
+		m.denied(p, r, doc != nil && doc.HasAnswer(p.id))
 	}
 }
 
@@ -76,18 +85,28 @@ func (m *Manager) pingAbout(ctx context.Context, p *agent, at league.Attempt) (*
 	return pong, err
 }
 
-// denied records that a player denies a result, which stays. The denial does not count if a referee that relays
-// signatures has an answer of the player in its transcript, whose digest it reported before the player was asked. The
-// transcript of any other referee proves no more than its report.
-func (m *Manager) denied(ctx context.Context, p *agent, r *journal.MatchReported) {
+// transcriptAgainst is the transcript that can contradict a denial of a result: a referee that relays signatures
+// reported its digest before the players were asked. Nil if the referee does not deliver it in the time of a ping, for
+// which the round waits, and for any other referee, whose transcript proves no more than its report.
+func (m *Manager) transcriptAgainst(ctx context.Context, r *journal.MatchReported) *store.Match {
 	m.mu.Lock()
 	referee, relays := m.agents[r.RefereeID], decide.Relays(m.state, r.RefereeID)
 	m.mu.Unlock()
-	answered := false
-	if r.TranscriptDigest != "" && relays {
-		doc, err := m.askForTranscript(ctx, referee, r.MatchID.String(), r.Number)
-		answered = err == nil && doc.Digest() == r.TranscriptDigest && doc.HasAnswer(p.id)
+	if r.TranscriptDigest == "" || !relays {
+		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
+	defer cancel()
+	doc, err := m.askForTranscript(ctx, referee, r.MatchID.String(), r.Number)
+	if err != nil || doc.Digest() != r.TranscriptDigest {
+		return nil
+	}
+	return doc
+}
+
+// denied records that a player denies a result, which stays. Answered tells that the transcript has an answer of the
+// player, so that its denial does not count.
+func (m *Manager) denied(p *agent, r *journal.MatchReported, answered bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.record(&journal.ResultDenied{Attempt: r.Attempt, PlayerID: p.id, Answered: answered}) != nil {
