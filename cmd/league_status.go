@@ -76,7 +76,7 @@ func (r *leagueRecord) status() *leagueStatus {
 		case r.Started == nil && !a.Answered:
 			one.Reason = cmp.Or(r.obstacles[a.AgentID], one.Reason)
 			s.Awaited = append(s.Awaited, one)
-		case a.Inactive() || a.Failures > 0 || a.LastChoice() || a.KeyChanged > 0:
+		case a.Inactive() || a.Failures > 0 || decide.LastChoice(r.State, a) || a.KeyChanged > 0:
 			s.Agents = append(s.Agents, one)
 		}
 	}
@@ -117,7 +117,8 @@ func (r *leagueRecord) attention() [][]any {
 		add(row.TechnicalLosses, "technical loss", "")
 		add(a.Failures, "failure", " in a row")
 		add(row.Fallbacks, "move", " by chance")
-		if len(needs) > 0 || len(r.Agents) <= most || !a.Answered || a.Inactive() || a.LastChoice() || a.KeyChanged > 0 {
+		if len(needs) > 0 || len(r.Agents) <= most || !a.Answered || a.Inactive() || decide.LastChoice(r.State, a) ||
+			a.KeyChanged > 0 {
 			rows = append(rows, []any{a.DisplayName, a.AgentID, r.StateInWords(a), strings.Join(needs, ", ")})
 		}
 	}

@@ -29,13 +29,13 @@ func Holder(s *journal.State, id league.MatchID) string {
 // goes through the referees in turn, from the announced one plus the number of offers,
 // without those that are suspended or have failed with this match. A referee that the
 // players would refuse (see Unannounced) gets the match only if there is no other, and so does one
-// that is the last choice (lastChoice). If players deny the results of the announced
+// that is the last choice (LastChoice). If players deny the results of the announced
 // one, it keeps the match unless another is free.
 func NextReferee(s *journal.State, announced string, offers int, failed func(id string) bool) (chosen string) {
 	const unannounced, last, none = 1, 2, 4
 	referees, least := s.Started.Referees, none
 	first := slices.Index(referees, announced) + offers
-	keeps := !s.Agents[announced].Tokenless && lastChoice(s, s.Agents[announced])
+	keeps := !s.Agents[announced].Tokenless && LastChoice(s, s.Agents[announced])
 	for i := range referees {
 		id := referees[(first+i)%len(referees)]
 		if s.Agents[id].Inactive() || failed(id) {
@@ -45,7 +45,7 @@ func NextReferee(s *journal.State, announced string, offers int, failed func(id 
 		if s.Agents[announced].ShowsAccessTokens() && !s.Agents[id].ShowsAccessTokens() { // its players would refuse it
 			against += unannounced
 		}
-		if lastChoice(s, s.Agents[id]) || keeps && offers == 0 && id != announced && full(s, id) {
+		if LastChoice(s, s.Agents[id]) || keeps && offers == 0 && id != announced && full(s, id) {
 			against += last
 		}
 		if against < least {

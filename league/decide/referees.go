@@ -13,7 +13,7 @@ import (
 type candidate struct {
 	*journal.Agent
 
-	last     bool // it gets matches only while no other is free; see lastChoice
+	last     bool // it gets matches only while no other is free; see LastChoice
 	assigned int  // matches of the whole league
 	load     int  // matches of this round
 }
@@ -55,13 +55,15 @@ func RematchReferee(s *journal.State, id league.MatchID) string {
 	return cmp.Or(NextReferee(s, before, 1, unable), before)
 }
 
-// lastChoice tells whether a referee gets matches only while no other is free (journal.Agent.LastChoice). The
-// denials of players put no referee that relays signatures below one that proves nothing: two players that agree to lie
-// would choose their referee.
-func lastChoice(s *journal.State, a *journal.Agent) bool {
-	return a.LastChoice() && (a.Tokenless || !Relays(s, a.AgentID) ||
+// LastChoice tells whether an agent is a referee that gets matches only while no other is free: it sends no token to a
+// league that demands one, or two players deny its results. The denials put no referee that relays signatures below one
+// that proves nothing: two players that agree to lie would choose their referee.
+func LastChoice(s *journal.State, a *journal.Agent) bool {
+	denied := func(a *journal.Agent) bool { return len(a.DeniedBy) > 1 }
+	return a.Tokenless || denied(a) && (!Relays(s, a.AgentID) ||
 		!slices.ContainsFunc(s.Started.Referees, func(id string) bool {
-			return !Relays(s, id) && !s.Agents[id].LastChoice() && !s.Agents[id].Inactive()
+			other := s.Agents[id]
+			return !Relays(s, id) && !other.Tokenless && !denied(other) && !other.Inactive()
 		}))
 }
 
@@ -69,7 +71,7 @@ func lastChoice(s *journal.State, a *journal.Agent) bool {
 func candidatesOf(s *journal.State, absent func(*journal.Agent) bool) (candidates []candidate) {
 	for _, id := range s.Started.Referees {
 		if a := s.Agents[id]; !absent(a) {
-			candidates = append(candidates, candidate{Agent: a, last: lastChoice(s, a), assigned: a.Assigned})
+			candidates = append(candidates, candidate{Agent: a, last: LastChoice(s, a), assigned: a.Assigned})
 		}
 	}
 	return candidates

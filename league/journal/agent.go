@@ -106,10 +106,6 @@ func AcknowledgesAll(refereeID string) string {
 	return refereeID + " acknowledges every request; it may not know how a match starts"
 }
 
-// LastChoice tells whether a referee is one that gets matches only while no other is free: two players deny its
-// results, or it sends no token to a league that demands one. Package decide knows the exception.
-func (a *Agent) LastChoice() bool { return a.Tokenless || len(a.DeniedBy) > 1 }
-
 // Inactive tells whether an agent is suspended, shut down or withdrawn. An inactive agent
 // gets nothing to do, and an inactive player forfeits its matches of rounds that begin.
 func (a *Agent) Inactive() bool { return a.SuspendReason != "" || a.Out() }
