@@ -45,6 +45,11 @@ func TestEventsChangeResources(t *testing.T) {
 		{&journal.MatchDisputed{Attempt: league.Attempt{MatchID: first}}, "matches/R1M1"},
 		{&journal.RoundCompleted{}, "schedule"},
 		{&journal.LeagueCompleted{}, ""},
+		{&journal.Decided{Command: protocol.CommandPause}, ""},
+		{&journal.Decided{Command: protocol.CommandReadmit, AgentID: "P01"}, "standings schedule"},
+		{&journal.Decided{Command: protocol.CommandWithdraw, AgentID: "P01"}, "standings schedule"},
+		{&journal.Decided{Command: protocol.CommandRematch, MatchID: first}, "schedule matches/R1M1"},
+		{&journal.Decided{Command: journal.CommandReopen, MatchID: first}, "standings schedule matches/R1M1"},
 	} {
 		want := []string{"league://cup/journal"}
 		for _, name := range strings.Fields(tt.want) {

@@ -47,6 +47,8 @@ type command struct {
 	done  string                            // what was decided, without author and reason; %s is the agent or the match
 	next  func(s *State, d *Decided) string // what happens next, one sentence
 	stale Stale
+
+	changesResults bool // results that counted, so that the records of players change
 }
 
 // commands are the commands by their names. A new one also needs a row in
@@ -108,9 +110,10 @@ var commands = map[string]command{
 			a.Failures, a.FailuresAtReturn, a.RoundFailures, a.LastFault = 0, 0, 0, ""
 			s.rejoin(a)
 		},
-		done:  "%s readmitted",
-		next:  ofAgent("It plays from the next round on.", "It gets matches again."),
-		stale: StaleAgents | StaleSchedule,
+		done: "%s readmitted",
+		next: ofAgent("It plays from the next round on.", "It gets matches again."),
+		// A player that is back in a knockout ranks by its place in the bracket again.
+		stale: StaleAgents | StaleStandings | StaleSchedule,
 	},
 	protocol.CommandWithdraw: {
 		of: protocol.OfAgent, check: checkWithdrawal, apply: withdraw,
@@ -121,7 +124,7 @@ var commands = map[string]command{
 			}
 			return ofAgent("It forfeits its remaining matches.", "It gets no match any more.")(s, d)
 		},
-		stale: StaleAgents | StaleStandings | StaleSchedule,
+		stale: StaleAgents | StaleStandings | StaleSchedule, changesResults: true,
 	},
 	protocol.CommandRematch: {
 		of: protocol.OfMatch, check: checkRematch,
@@ -130,8 +133,9 @@ var commands = map[string]command{
 			m.RematchOrdered = at
 			s.Rematches = append(s.Rematches, d.MatchID)
 		},
-		done: "a rematch of %s ordered",
-		next: afterRematch,
+		done:  "a rematch of %s ordered",
+		next:  afterRematch,
+		stale: StaleSchedule | StaleMatch, // the table changes with CommandReopen
 	},
 	CommandReopen: {
 		of: protocol.OfMatch, check: checkReopening,
@@ -142,15 +146,18 @@ var commands = map[string]command{
 		},
 		done:  "the result of %s annulled for the rematch ordered",
 		next:  always("The rematch begins."),
-		stale: StaleResult,
+		stale: StaleResult, changesResults: true,
 	},
 	protocol.CommandRule: {
 		of: protocol.OfMatch, check: checkRuling, apply: rule,
 		done:  "%s ruled",
 		next:  always("The table has the new result. It stands until another decision."),
-		stale: StaleResult,
+		stale: StaleResult, changesResults: true,
 	},
 }
+
+// ChangesResults tells whether a decision can change results that counted, and with them the records of players.
+func (d *Decided) ChangesResults() bool { return commands[d.Command].changesResults }
 
 func always(text string) func(*State, *Decided) string {
 	return func(*State, *Decided) string { return text }

@@ -245,6 +245,20 @@ func TestReadmittedPlayersArePairedAgain(t *testing.T) {
 	}
 }
 
+// A player that wins its first match of a knockout leaves, so that it ranks lower, and is readmitted before the next round.
+func TestReadmissionInAKnockoutChangesTheStandings(t *testing.T) {
+	l := startTournament(t, &journal.Tournament{Algorithm: pairing.Knockout}, 4)
+	l.play()
+	first := l.Standings()[0].PlayerID
+	l.apply(&journal.AgentShutdown{AgentID: first, Reason: "so"})
+	require.NotEqual(t, first, l.Standings()[0].PlayerID)
+	readmitted := &journal.Decided{Command: protocol.CommandReadmit, Decision: journal.Decision{By: "A. Smith", Reason: "so"}, AgentID: first}
+	l.apply(readmitted)
+	assert.Equal(t, first, l.Standings()[0].PlayerID)
+	assert.NotZero(t, journal.StaleBy(readmitted)&journal.StaleStandings)
+	assert.False(t, readmitted.ChangesResults())
+}
+
 func TestImpossibleTournamentIsRejected(t *testing.T) {
 	for want, d := range map[string]*journal.Created{
 		"not known":   created(1, &journal.Tournament{Algorithm: "swiss-v9"}),

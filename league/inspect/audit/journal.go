@@ -194,7 +194,7 @@ func (a *auditor) remember(e *journal.Event, here Location) {
 		}
 	case *journal.Decided:
 		a.note(RuleDecision, here, "%s", d.About())
-		if journal.StaleBy(d)&journal.StaleStandings != 0 {
+		if d.ChangesResults() {
 			a.changed++
 			a.addRecords()
 		}

@@ -343,11 +343,18 @@ func TestWrongInferenceFromChangedStandingsIsNoted(t *testing.T) {
 	w := decidedLeague(t)
 	infer(w)
 	assert.Contains(t, w.notes(), "the player inferred it from standings that an organiser has changed")
-	w = newSavedLeague(t, 3)
-	infer(w)
-	findings := w.audit().Findings
-	require.Len(t, findings, 1, listed(findings))
-	assert.Equal(t, audit.RuleHistory, findings[0].Rule)
+	for name, decided := range map[string]bool{"no decision": false, "a readmission, which changes no result": true} {
+		w = newSavedLeague(t, 3)
+		if decided {
+			for _, command := range []string{"readmit", "suspend"} { // the last one comes first
+				w.insertAfter("match_reported", "R1M1",
+					`"type":"decided","data":{"command":"`+command+`","by":"A. Smith","agent_id":"P02"}`)
+			}
+		}
+		infer(w)
+		findings := w.audit().Findings
+		assert.True(t, slices.ContainsFunc(findings, func(f audit.Finding) bool { return f.Rule == audit.RuleHistory }), name)
+	}
 }
 
 func TestHistoryOfAnAnnulledAttempt(t *testing.T) {
