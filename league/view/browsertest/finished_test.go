@@ -177,7 +177,9 @@ func TestReportOpensFromDiskWithTheNumbersOfItsJSON(t *testing.T) {
 	})`))
 	assert.LessOrEqual(t, get[int](p, `Math.round(document.getElementById('details').getBoundingClientRect().top)`), 3*int(desktop.height), "three screens before the details")
 	assert.Contains(t, get[string](p, `document.title`), "Even/Odd League. Champion: ")
-	p.do(chromedp.Click(chromedp.CSS(`nav a[href="#matches"]`)), chromedp.Focus(chromedp.CSS("#only")), chromedp.KeyEvent(kb.ArrowDown))
+	p.do(chromedp.Click(chromedp.CSS(`nav a[href="#matches"]`)))
+	p.await(`document.getElementById('only').checkVisibility()`) // the script opens the matches after the click
+	p.do(chromedp.Focus(chromedp.CSS("#only")), chromedp.KeyEvent(kb.ArrowDown))
 	p.await(`document.querySelectorAll('li[data-match][hidden]').length == 3`) // the player of the first option has 3 of 6 matches
 	p.do(chromedp.Click(chromedp.CSS(`[data-line="P01"]`)))
 	p.await(`document.getElementById('line-P01').hasAttribute('hidden')`)
