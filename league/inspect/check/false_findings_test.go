@@ -275,27 +275,6 @@ func TestSlowToolServerIsNotAccusedOfSilence(t *testing.T) {
 	})
 }
 
-// A finding about a time says for how long the kit waited, and an agent that was waited for less than the time of the
-// protocol has no finding.
-func TestFindingAboutSilenceSaysTheTimeOfTheWait(t *testing.T) {
-	inVirtualTime(t, func(n *network) {
-		m := newModel(n)
-		asked := 0
-		m.call = func(messageType string, _ object) (object, *refusal, bool) {
-			if asked++; messageType == "CHOOSE_PARITY_CALL" && asked < 20 {
-				m.think(31 * time.Second)
-			}
-			return nil, nil, false
-		}
-		r := alone(n, m)
-		found := verdicts(r, check.Fail)
-		assert.Equal(n, "no answer within 30s", found["P-CHO-04"])
-		for id, detail := range found {
-			assert.NotContains(n, detail, "no answer within 1s", id)
-		}
-	})
-}
-
 // JSON-RPC demands the id null in the answer to a request that is invalid.
 func TestNullIDOfAnInvalidRequestIsNoFinding(t *testing.T) {
 	inVirtualTime(t, func(n *network) {
