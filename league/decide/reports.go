@@ -92,7 +92,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 		doubtedLoss(fact) == nil
 	v.Result = r
 	switch {
-	case c.fault != nil && fact.Report != nil && fact.Report.Reason != NotShown:
+	case c.fault != nil && fact.Report != nil && fact.Report.Reason != journal.NotShown:
 		v.Err = fault // nothing of the report can be trusted
 	case fact.Report != nil && fact.Report.RefereeID == refereeID && (same(fact.Report, r) || repeatsMisdrawn(fact, r)):
 		v.Repeated = true
@@ -324,10 +324,6 @@ func (p *Reports) withoutNumber(s *journal.State, r *journal.MatchReported) *jou
 	return &rest
 }
 
-// NotShown is the reason of a draw that the manager records for a match whose referee lost its
-// attempt.
-const NotShown = "its referee did not show its result"
-
 // ResultOfLostAttempt is the result of a match that no other referee can conduct, by its last lost
 // attempt: the double technical loss that it reported, its result without an impossible number, or a draw
 // without choices. Nil if the match has a result, or no attempt is lost but those of referees that send no token.
@@ -358,7 +354,7 @@ func (p *Reports) ResultOf(s *journal.State, lost *journal.AttemptLost) (*journa
 	_, idA, idB, _ := s.Find(lost.MatchID)
 	r := &journal.MatchReported{Attempt: lost.Attempt, RefereeID: lost.RefereeID, Grade: journal.GradeStated,
 		Result: league.Result{
-			Status: league.StatusDraw, Choices: league.Both[*string](idA, nil, idB, nil), Reason: NotShown,
+			Status: league.StatusDraw, Choices: league.Both[*string](idA, nil, idB, nil), Reason: journal.NotShown,
 		}}
 	score, err := s.Score(r)
 	r.Score = score[:]

@@ -172,11 +172,11 @@ func TestResultWithoutAnImpossibleNumber(t *testing.T) {
 		"a negative number":             {drew(-2, new("P01"), "even", "odd"), nil, "WIN P01 its referee drew -2; the game draws 1 to 10"},
 		"zero":                          {drew(0, new("P01"), "even", "odd"), nil, "WIN P01 its referee drew 0; the game draws 1 to 10"},
 		"a draw":                        {drew(57, nil, "odd", "odd"), nil, "DRAW  its referee drew 57; the game draws 1 to 10"},
-		"another winner":                {drew(57, new("P01"), "even", "odd"), nil, "DRAW  " + decide.NotShown},
-		"no winner":                     {drew(57, nil, "even", "odd"), nil, "DRAW  " + decide.NotShown},
-		"an illegal choice":             {drew(57, new("P02"), "EVEN", "odd"), nil, "DRAW  " + decide.NotShown},
-		"a missing choice":              {drew(57, new("P02"), "", "odd"), nil, "DRAW  " + decide.NotShown},
-		"a referee that gave a promise": {drew(57, new("P02"), "even", "odd"), []journal.Data{accepted}, "DRAW  " + decide.NotShown},
+		"another winner":                {drew(57, new("P01"), "even", "odd"), nil, "DRAW  " + journal.NotShown},
+		"no winner":                     {drew(57, nil, "even", "odd"), nil, "DRAW  " + journal.NotShown},
+		"an illegal choice":             {drew(57, new("P02"), "EVEN", "odd"), nil, "DRAW  " + journal.NotShown},
+		"a missing choice":              {drew(57, new("P02"), "", "odd"), nil, "DRAW  " + journal.NotShown},
+		"a referee that gave a promise": {drew(57, new("P02"), "even", "odd"), []journal.Data{accepted}, "DRAW  " + journal.NotShown},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := started(t, append([]journal.Data{announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"}}, tt.before...)...)
@@ -188,9 +188,9 @@ func TestResultWithoutAnImpossibleNumber(t *testing.T) {
 			assert.Equal(t, tt.want, r.Status+" "+protocol.ValueOf(r.WinnerPlayerID)+" "+r.Reason)
 			assert.Equal(t, []any{(*int)(nil), journal.GradeStated}, []any{r.DrawnNumber, r.Grade})
 			apply(t, s, r)
-			assert.Equal(t, r.Reason, decide.Doubt(s.Match(first())))
+			assert.Equal(t, r.Reason, s.Match(first()).Doubt())
 			again := judge(s, report(tt.change), "REF01", decide.NotPinged)
-			assert.Equal(t, r.Reason != decide.NotShown, again.Repeated)
+			assert.Equal(t, r.Reason != journal.NotShown, again.Repeated)
 		})
 	}
 }

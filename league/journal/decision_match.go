@@ -181,9 +181,7 @@ func (s *State) annul(m *Match, by Made) {
 	s.countFallbacks(m.Report, -1)
 	s.Recorded--
 	s.Revised++
-	if r := m.Report; r.Grade == GradeStated {
-		s.Stated[r.RefereeID]--
-	}
+	s.undoubt(m)
 	m.Annulled = append(m.Annulled, AnnulledOutcome{m.Outcome, by, len(m.Attempts)})
 	m.Outcome = Outcome{}
 }

@@ -25,10 +25,12 @@ type decidedLeague struct {
 	forfeit map[league.MatchID]bool
 	annuls  map[string]bool
 	left    map[string]int // the announced rounds when a player was withdrawn
+	denied  map[league.MatchID][]string
 }
 
 func newDecidedLeague(t *rapid.T) *decidedLeague {
-	l := &decidedLeague{State: journal.NewState(), t: t, results: map[league.MatchID]*journal.MatchReported{}, forfeit: map[league.MatchID]bool{}, annuls: map[string]bool{}, left: map[string]int{}}
+	l := &decidedLeague{State: journal.NewState(), t: t, results: map[league.MatchID]*journal.MatchReported{}, forfeit: map[league.MatchID]bool{}, annuls: map[string]bool{}, left: map[string]int{},
+		denied: map[league.MatchID][]string{}}
 	format := rapid.SampledFrom([]*journal.Tournament{nil, nil, {Algorithm: pairing.Swiss, Rounds: 3}, {Algorithm: pairing.Knockout}}).Draw(t, "format")
 	begins := created(1, format)
 	started := &journal.Started{Referees: []string{"REF01", "REF02"}}
@@ -73,7 +75,7 @@ func snapshot(t require.TestingT, s *journal.State) string {
 	}
 	raw, err := json.Marshal(map[string]any{
 		"events": s.Events, "agents": s.Agents, "dropped": s.Dropped, "matches": matches, "recorded": s.Recorded, "completed": s.Completed,
-		"paused": s.Paused, "rematches": s.Rematches, "standings": s.Standings(), "round": s.Round, "open": s.Open(), "next": s.Pairings(s.Round + 1),
+		"paused": s.Paused, "rematches": s.Rematches, "standings": s.Standings(), "round": s.Round, "open": s.Open(), "next": s.Pairings(s.Round + 1), "doubts": s.Doubts,
 	})
 	require.NoError(t, err)
 	return string(raw)
@@ -97,6 +99,13 @@ func (l *decidedLeague) outcome(id league.MatchID) (d journal.MatchReported) {
 		d.WinnerPlayerID = new(rapid.SampledFrom([]string{idA, idB}).Draw(l.t, "winner"))
 	}
 	d.Choices = league.Both(idA, (*string)(nil), idB, (*string)(nil))
+	if rapid.Bool().Draw(l.t, "chosen") {
+		d.Choices = league.Both(idA, new("even"), idB, new("odd"))
+	}
+	d.Reason = rapid.SampledFrom([]string{"", "so"}).Draw(l.t, "its reason")
+	if d.Status != league.StatusTechnicalLoss {
+		d.Grade = rapid.SampledFrom([]string{journal.GradeProven, journal.GradeStated}).Draw(l.t, "grade")
+	}
 	if ok {
 		score, err := l.Score(&d)
 		require.NoError(l.t, err)
@@ -108,7 +117,7 @@ func (l *decidedLeague) outcome(id league.MatchID) (d journal.MatchReported) {
 // decide tries a decision, which may be one that is refused.
 func (l *decidedLeague) decide() {
 	by := journal.Decision{By: "A. Smith", Reason: rapid.SampledFrom([]string{"", "so"}).Draw(l.t, "reason")}
-	switch rapid.IntRange(0, 8).Draw(l.t, "decision") {
+	switch rapid.IntRange(0, 11).Draw(l.t, "decision") {
 	case 0:
 		l.try(&journal.Decided{Command: protocol.CommandPause, Decision: by})
 	case 1:
@@ -134,6 +143,17 @@ func (l *decidedLeague) decide() {
 		if l.try(&journal.Decided{Command: protocol.CommandRule, Decision: by, MatchID: id, Winner: winner}) {
 			r := *l.Match(id).Report
 			l.results[id], l.forfeit[id] = &r, false
+			delete(l.denied, id)
+		}
+	case 9, 10, 11: // of a player, not of an organiser
+		id, attempt := l.anyMatch(), 1
+		m, idA, idB, ok := l.Find(id)
+		if ok && m.Report != nil {
+			attempt = m.Report.Number
+		}
+		player := rapid.SampledFrom([]string{idA, idB}).Draw(l.t, "denies")
+		if l.try(&journal.ResultDenied{Attempt: league.Attempt{MatchID: id, Number: attempt}, PlayerID: player}) && !slices.Contains(l.denied[id], player) {
+			l.denied[id] = append(l.denied[id], player)
 		}
 	}
 }
@@ -169,6 +189,7 @@ func (l *decidedLeague) advance() {
 			l.play(id)
 		} else if l.try(&journal.Decided{Command: journal.CommandReopen, Decision: order.Decision, MatchID: id}) {
 			l.results[id] = nil
+			delete(l.denied, id)
 			l.try(&journal.RoundCompleted{RoundID: l.Round, Summary: l.Summary(l.Round)})
 		}
 	case l.HasRound(l.Round + 1):
@@ -186,7 +207,7 @@ func (l *decidedLeague) play(id league.MatchID) {
 	r := l.outcome(id)
 	inactive := l.InactivePlayers(idA, idB)
 	if len(inactive) > 0 {
-		r.Status, r.WinnerPlayerID = league.StatusTechnicalLoss, journal.ForfeitWinner(idA, idB, inactive)
+		r.Status, r.Grade, r.WinnerPlayerID = league.StatusTechnicalLoss, "", journal.ForfeitWinner(idA, idB, inactive)
 		score, _ := l.Score(&r)
 		r.Score = score[:]
 		l.must(&journal.MatchForfeited{MatchID: id, Players: inactive, Result: r.Result, Score: r.Score})
@@ -198,6 +219,10 @@ func (l *decidedLeague) play(id league.MatchID) {
 			require.False(l.t, l.try(&old), "an attempt from before the rematch has no result any more")
 		}
 		l.must(&journal.MatchAssigned{Attempt: r.Attempt, RefereeID: r.RefereeID})
+		if r.Grade == journal.GradeStated && rapid.Bool().Draw(l.t, "lost") {
+			l.must(&journal.AttemptLost{Attempt: r.Attempt, RefereeID: r.RefereeID, Cause: journal.CauseRejected, Reason: "so"})
+			r.Reason = rapid.SampledFrom([]string{journal.NotShown, "it drew 38"}).Draw(l.t, "the manager's reason")
+		}
 		l.must(&r)
 	}
 	l.results[id], l.forfeit[id] = &r, len(inactive) > 0
@@ -237,11 +262,43 @@ func (l *decidedLeague) check() {
 	}
 	require.Equal(l.t, scratch.Ranking(nil), l.Table.Ranking(nil))
 	require.Equal(l.t, recorded, l.Recorded)
+	require.Equal(l.t, l.doubts(), l.Doubts)
 	rows := l.Standings()
 	for i, row := range rows {
 		require.Equal(l.t, l.annuls[row.PlayerID], row.Annulled)
 		require.False(l.t, i > 0 && rows[i-1].Annulled && !row.Annulled, "annulled players come last")
 	}
+}
+
+// doubts finds the doubts about the results in all matches.
+func (l *decidedLeague) doubts() map[string]*journal.Doubts {
+	all := map[string]*journal.Doubts{}
+	for id := range l.Doubts { // also those of referees whose results do not count any more
+		all[id] = &journal.Doubts{Denied: map[league.MatchID][]string{}}
+		if l.Doubts[id].Explained != nil {
+			all[id].Explained = []league.MatchID{}
+		}
+	}
+	for id, m := range l.Matches() {
+		if m.Report == nil || all[m.Report.RefereeID] == nil {
+			continue
+		}
+		d := all[m.Report.RefereeID]
+		if m.Report.Grade == journal.GradeStated {
+			d.Stated++
+		}
+		switch m.Doubt() {
+		case "", journal.OnItsWord:
+		case journal.NotShown:
+			d.NotShown++
+		default:
+			d.Explained = append(d.Explained, id)
+		}
+		if len(l.denied[id]) > 0 {
+			d.Denied[id] = l.denied[id]
+		}
+	}
+	return all
 }
 
 // straight is the same league without a decision but the withdrawals: each match got the result that counts at

@@ -141,9 +141,7 @@ func (s *State) addResult(m *Match, d *MatchReported) error {
 	m.Report, m.Event, m.Moves = d, s.Events+1, hashOf(d.Evidence.Moves)
 	s.Recorded++
 	s.countFallbacks(d, 1)
-	if d.Grade == GradeStated {
-		s.Stated[d.RefereeID]++
-	}
+	s.doubt(m)
 	s.follow(d.MatchID, result)
 	return nil
 }
@@ -260,7 +258,7 @@ func (d *ResultDenied) apply(s *State, _ string) error {
 	switch {
 	case !ok || d.PlayerID != idA && d.PlayerID != idB:
 		return fmt.Errorf("%.40s denies a result of %s, which it does not play", d.PlayerID, d.MatchID)
-	case m.Report == nil || m.Report.Attempt != d.Attempt:
+	case m.Report == nil || m.Report.Attempt != d.Attempt || d.Number == 0: // that of a forfeit or a ruling
 		return fmt.Errorf("%s denies attempt %d at %s, which has no result", d.PlayerID, d.Number, d.MatchID)
 	}
 	if d.Answered {
@@ -273,6 +271,7 @@ func (d *ResultDenied) apply(s *State, _ string) error {
 	if r := s.Agents[m.Report.RefereeID]; !slices.Contains(r.DeniedBy, d.PlayerID) {
 		r.DeniedBy = append(r.DeniedBy, d.PlayerID)
 	}
+	s.deny(m.Report, d.PlayerID)
 	return nil
 }
 

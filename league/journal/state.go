@@ -27,11 +27,11 @@ type State struct {
 
 	Started   *Started // nil before the start
 	Table     *league.Table
-	Recorded  int            // matches with a result
-	Stated    map[string]int // by referee: its results of GradeStated that count
-	Round     int            // the last announced, from 1; 0 before the first
-	Rounds    []Round        // the announced ones
-	Revised   int            // grows when a result stops to count, or that of a match that was played again counts
+	Recorded  int                // matches with a result
+	Doubts    map[string]*Doubts // by referee
+	Round     int                // the last announced, from 1; 0 before the first
+	Rounds    []Round            // the announced ones
+	Revised   int                // grows when a result stops to count, or that of a match that was played again counts
 	Completed *LeagueCompleted
 
 	Paused    *Made            // nil unless an organiser has paused the league
@@ -92,7 +92,7 @@ type Attempt struct {
 func NewState() *State {
 	return &State{Configuration: &Configuration{}, Agents: map[string]*Agent{}, Dropped: map[string]bool{},
 		pairer:        pairing.RoundRobin{},
-		playerIndexes: map[string]int{}, meetings: map[string][]int32{}, results: map[sharedResult]*sharedResult{}, Stated: map[string]int{}}
+		playerIndexes: map[string]int{}, meetings: map[string][]int32{}, results: map[sharedResult]*sharedResult{}, Doubts: map[string]*Doubts{}}
 }
 
 // Apply folds one event. An error means that the event cannot have happened; it

@@ -13,7 +13,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
@@ -223,7 +222,7 @@ func TestOnlyRefereeGetsTheMatchAgainAfterAnError(t *testing.T) {
 			match := finish(x).Rounds[0].Matches[0]
 			assert.Len(t, w.Calls(protocol.StartMatch.Name), tt.offers)
 			assert.Len(t, match.LostAttempts, tt.lost)
-			assert.Equal(t, tt.lost == 1, match.Report.Reason == decide.NotShown, match.Report.Reason)
+			assert.Equal(t, tt.lost == 1, match.Report.Reason == journal.NotShown, match.Report.Reason)
 			assert.True(t, match.Attempts[0].Erred)
 		})
 	}

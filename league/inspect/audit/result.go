@@ -56,8 +56,8 @@ func (a *auditor) noteConfig() {
 
 // noteStated notes how many results rest on the word of each referee alone.
 func (a *auditor) noteStated() {
-	for _, n := range a.state.Stated {
-		a.report.Stated += n
+	for _, d := range a.state.Doubts {
+		a.report.Stated += d.Stated
 	}
 	for _, sentence := range decide.Evidence(a.state) {
 		a.note(RuleEvidence, a.inJournal(0), "%s", strings.TrimSuffix(sentence, "."))
@@ -193,7 +193,7 @@ func (a *auditor) checkRejectedReports(m *scheduledMatch, at Location) {
 				clip(d.RefereeID))
 		case d.Cause == journal.CauseRejected && d.Report != nil && a.follows(&d, r):
 			a.note(RuleDoubt, at, "%s is recorded without its number: %s", m.id, r.Reason)
-		case r.Status == league.StatusDraw && r.Draw == nil && r.DrawnNumber == nil && r.Reason == decide.NotShown &&
+		case r.Status == league.StatusDraw && r.Draw == nil && r.DrawnNumber == nil && r.Reason == journal.NotShown &&
 			r.Result.Moves(m.players) == [2]string{}:
 			a.note(RuleDoubt, at, "%s is a draw, because no report of %s was recorded: %.200s", m.id, clip(d.RefereeID),
 				d.Reason)

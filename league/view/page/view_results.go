@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
@@ -108,7 +107,7 @@ func (m *moment) result(id league.MatchID) result {
 	if r.HasResult() {
 		r.MarkA, r.MarkB = markOf(&r.Result, r.PlayerAID), markOf(&r.Result, r.PlayerBID)
 		notes := append([]string{m.note(&r.Match)}, r.KeyMarks...)
-		if r.Doubt != decide.OnItsWord {
+		if r.Doubt != journal.OnItsWord {
 			notes = append(notes, shown(r.Doubt))
 		}
 		r.Note = strings.Join(slices.DeleteFunc(notes, func(note string) bool { return note == "" }), "; ")

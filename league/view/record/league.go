@@ -183,7 +183,7 @@ type Match struct {
 
 	Score      league.PerPlayer[int] `json:"score,omitzero"`
 	Grade      string                `json:"grade,omitzero"` // of evidence; see journal.GradeProven
-	Doubt      string                `json:"doubt,omitzero"` // see decide.Doubt
+	Doubt      string                `json:"doubt,omitzero"` // see journal.Match.Doubt
 	ReportedAt string                `json:"reported_at,omitzero"`
 
 	Forfeited []string          `json:"forfeited_by,omitzero"`
@@ -254,7 +254,7 @@ func (l *League) Row(id league.MatchID, pair pairing.Pairing) Match {
 	}
 	row.KeyMarks = l.KeyMarks(m, row.PlayerAID, row.PlayerBID)
 	row.Attempt, row.Result, row.Score, row.Grade = report.Number, report.Result, report.Score, report.Grade
-	row.ReportedAt, row.Doubt = m.ReportedAt, decide.Doubt(m)
+	row.ReportedAt, row.Doubt = m.ReportedAt, m.Doubt()
 	return row
 }
 
