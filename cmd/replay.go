@@ -186,7 +186,7 @@ func addRemarks(text *printout, u *record.Line, indent string) {
 		text.line("%s? This move %s.", indent, u.Mark)
 	}
 	if u.WrongToken {
-		text.line("%sIts auth_token is not that of the question.", indent)
+		text.line("%sIts auth_token is not that of the question, but another, as the agent token, which is for the manager alone.", indent)
 	}
 	if u.Void != "" {
 		text.line("%sThis try does not count: %s.", indent, u.Void)

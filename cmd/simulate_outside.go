@@ -100,7 +100,7 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 	}
 	for i, b := range r.Breaches {
 		if i == 0 {
-			text.line("Accepted, but not spec-compliant:")
+			text.line("Accepted, with a warning:")
 		}
 		text.line("  %s (%s): %s, %s", b.PlayerID, rows[b.PlayerID].DisplayName, b.Problem, protocol.Times(b.Count))
 	}

@@ -180,7 +180,7 @@ Technical losses:
         E004 INVALID_PARITY_CHOICE: choice must be "even" or "odd", got "\x1b[31mmaybe"
         last answer to choose_parity, after 4 failures: {"message_type":"CHOOSE_PARITY_RESPONSE","timestamp":"2026-01-02T03:04:05","match_id":"R1M1","player_id":"P01","parity_choice":"\u001b[31mmaybe"}
 To see what the player should have replied: evenodd check player `+g.url+`
-Accepted, but not spec-compliant:
+Accepted, with a warning:
   P01 (`+host+`): timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ, 4 times
   P01 (`+host+`): timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ (and 1 more), once
 `, below)

@@ -44,7 +44,8 @@ func (m *match) received(player *protocol.AssignedPlayer, e entry) {
 		if first {
 			m.referee.options.Log.Warn().Str("conversation_id", m.conversation).Str("match_id", m.matchID).
 				Str("player_id", player.PlayerID).Str("event_type", "WRONG_TOKEN").
-				Msg("the auth_token in an answer of this player is not that of the question")
+				Msg("the auth_token in an answer of this player is not that of the question, but another, as its agent token, " +
+					"which is for the manager alone")
 		}
 	}
 	m.transcript.received(player.PlayerID, e)

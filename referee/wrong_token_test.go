@@ -19,7 +19,7 @@ import (
 // belongs to the endpoint that was called. The log says so once for each match, the match file at each exchange, and the
 // report counts it. Strict replies refuse it.
 func TestWrongTokenInAnAnswerIsShown(t *testing.T) {
-	const told = "auth_token is not that of the question"
+	const told = "auth_token is not that of the question, but another, as the agent token, which is for the manager alone"
 	questions := []string{protocol.Invite.Name, protocol.ChooseParity.Name}
 	all := append(questions, protocol.NotifyMatchResult.Name)
 	for _, test := range []struct {

@@ -167,7 +167,7 @@ func deviations(doc *store.Match, x *store.Exchange) (list []string) {
 		list = append(list, problem)
 	}
 	if x.WrongToken {
-		list = append(list, "auth_token is not that of the question")
+		list = append(list, "auth_token is not that of the question, but another, as the agent token, which is for the manager alone")
 	}
 	return list
 }

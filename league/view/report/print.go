@@ -73,7 +73,7 @@ func (s *Sheet) Write(w Writer) {
 		w.Line("Matches conducted: %d, declined: %d", s.Agent.Matches, s.Agent.Declined)
 	}
 	for _, one := range s.Agent.Warnings {
-		w.Line("Accepted, but not spec-compliant: %s, %s", one.Problem, protocol.Times(one.Count))
+		w.Line("Accepted, with a warning: %s, %s", one.Problem, protocol.Times(one.Count))
 	}
 	w.Heading(2, "Faults by agent")
 	writeFaults(w, s.Faults, s.report.state, true)
