@@ -90,6 +90,7 @@ func newNode(o nodeOptions) (*node, error) {
 
 // close ends the calls and the connections.
 func (n *node) close() {
+	n.dialect.Close()
 	n.client.Close()
 	if n.conn != nil {
 		n.onNATS.Close()

@@ -38,8 +38,9 @@ type Calls interface {
 	// Call makes one call. Body is its JSON-RPC request, as
 	// transport.EncodeRequest writes it. Every POST carries the bearer credential, so
 	// that no log shows it. Post posts any body to any URL of the endpoint's host, as
-	// often as needed, one after the other. Call returns the HTTP status and the JSON-RPC
-	// response of the endpoint in our own form, or the error of a POST.
+	// often as needed, one after the other, also after Call has returned. Call returns
+	// the HTTP status and the JSON-RPC response of the endpoint in our own form, or the
+	// error of a POST.
 	Call(ctx context.Context, q *transport.Request, body []byte, post transport.Post) (transport.Posted, error)
 }
 

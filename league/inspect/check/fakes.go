@@ -66,6 +66,7 @@ func (x *exam) close() {
 	x.end()
 	for _, a := range x.agents {
 		_ = a.server.Close() // nothing to lose
+		a.dialect.Close()
 		a.serving.Wait()
 	}
 	x.conducting.Wait()

@@ -34,7 +34,10 @@ type Options struct {
 type Bridge struct {
 	options  Options
 	lines    protocol.LineQuota // of the log lines that any caller can cause
-	starting sync.Mutex         // held by the goroutine that starts waiting matches
+	life     context.Context    //nolint:containedctx // ends with Close
+	end      func()
+	late     sync.WaitGroup // the calls of sendLate
+	starting sync.Mutex     // held by the goroutine that starts waiting matches
 
 	mu          sync.Mutex    // guards the fields below; never held during a call
 	member      membership    // the zero value before the agent is in a league
@@ -48,9 +51,19 @@ type Bridge struct {
 	awaited     map[awaitedReport]string // the reports for which requests wait, with the ids of their matches
 }
 
-// New returns a bridge that knows no other agent.
+// New returns a bridge that knows no other agent. Close ends its work.
 func New(o Options) *Bridge {
-	return &Bridge{options: o, questions: map[*question]bool{}, awaited: map[awaitedReport]string{}}
+	b := &Bridge{options: o, questions: map[*question]bool{}, awaited: map[awaitedReport]string{}}
+	b.life, b.end = context.WithCancel(context.Background())
+	return b
+}
+
+// Close ends the calls that the bridge makes in the background. Other calls go on.
+func (b *Bridge) Close() {
+	b.mu.Lock()
+	b.end()
+	b.mu.Unlock()
+	b.late.Wait()
 }
 
 // Call makes one call in the form that the endpoint understands. The caller gets one

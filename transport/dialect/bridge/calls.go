@@ -100,6 +100,21 @@ func (c *call) send(ctx context.Context) (r reply, err error) {
 	return r, err
 }
 
+// lateLimit is the longest time of a call in the background.
+const lateLimit = 10 * time.Second
+
+// sendLate sends a call, which has returned, once more in the background. B.mu is held.
+func (b *Bridge) sendLate(c *call) {
+	if b.life.Err() != nil {
+		return
+	}
+	b.late.Go(func() {
+		ctx, stop := context.WithTimeout(b.life, lateLimit)
+		defer stop()
+		_, _ = c.send(ctx) // a broadcast: its failure is in the log of the search
+	})
+}
+
 // attempt sends the call in one form. A referee that is about to miss the end of ctx has
 // accepted the match: it answers when the match is over.
 func (c *call) attempt(ctx context.Context, f dialect.Form) (reply, error) {

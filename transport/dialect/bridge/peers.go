@@ -22,7 +22,7 @@ type peer struct {
 	routes              map[string]*route
 	last                *dialect.Form // the form that the agent understood last; nil for none
 	asSpecified         bool          // it understood the last question of a match in the form of the specification
-	announced           bool          // it did not know the first announcement, which was not searched
+	missed              *call         // the last announcement that it did not know before it understood anything
 	unwilling           bool          // it rejected all forms of a broadcast before it understood anything
 	logged, loggedStart bool          // the log tells that this is a third-party agent, and how it starts matches
 
@@ -181,7 +181,8 @@ func (s *search) try(ctx context.Context, f dialect.Form, first bool) (r reply, 
 // unwanted tells whether an agent that does not know the specification's name of a broadcast does not want it, so that
 // no other form is tried: it understands the questions of a match under the names of the specification, or it has
 // rejected all forms of another broadcast. While nothing is known of the agent, the search waits for the broadcast
-// after the first announcement, because a match waits for that one.
+// after the first announcement, because a match waits for that one. An agent that then understands the questions under
+// other names gets the announcement late.
 func (s *search) unwanted(r *reply) bool {
 	if !s.method.Notice || s.method.InMatch || !r.first || !r.Failure.UnknownMethod() {
 		return false
@@ -189,12 +190,15 @@ func (s *search) unwanted(r *reply) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	at := s.remember(s.Endpoint)
-	if at.asSpecified || at.last == nil && at.unwilling {
-		return true
+	if at.last != nil {
+		return at.asSpecified
 	}
-	first := s.method.Name == protocol.NotifyRound.Name && at.last == nil && !at.announced
-	at.announced = at.announced || first
-	return first
+	announcement := s.method.Name == protocol.NotifyRound.Name
+	unwanted := at.unwilling || announcement && at.missed == nil
+	if announcement && unwanted {
+		at.missed = s.call
+	}
+	return unwanted
 }
 
 // interrupt remembers the results of a search that ends with a form that is not rejected.
@@ -235,6 +239,10 @@ func (c *call) learn(f dialect.Form, rejected []dialect.Form) {
 		at.last = &f
 		if c.method.InMatch && !c.method.Notice {
 			at.asSpecified = isSpecForm
+			if at.missed != nil && !isSpecForm {
+				c.sendLate(at.missed)
+			}
+			at.missed = nil
 		}
 	}
 	*at.route(c.method.Name) = known

@@ -512,21 +512,83 @@ func TestBroadcastThatAnAgentDoesNotWantIsNotSearched(t *testing.T) {
 	}
 }
 
-// An agent with names of its own misses the first announcement alone.
+// An agent with names of its own gets the first announcement late, when it has understood a question. A manager whose
+// process has no referee asks no questions: from it the agent misses the first announcement alone.
 func TestBroadcastsAreSearchedAtAnAgentWithOtherNames(t *testing.T) {
-	p := newTestPeers(zerolog.Nop())
-	var received []string
-	s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
-		if method := asked.Text("method"); strings.HasPrefix(method, "receive_") {
-			received = append(received, method)
-			return 200, noted
-		}
-		return 200, notFound
-	}}
-	for _, method := range []string{"notify_round", "update_standings", "notify_round_completed", "notify_round"} {
-		body := asking(method, `{"message_type":"ROUND_ANNOUNCEMENT","sender":"league_manager"}`)
-		_, err := p.Call(t.Context(), &transport.Request{Endpoint: there, Method: method}, body, s.post)
-		require.NoError(t, err)
+	const round, standings, completed = "receive_round_announcement R1", "receive_standings_update R1", "receive_round_completed R1"
+	for name, test := range map[string]struct {
+		inMatch  bool
+		received []string
+	}{
+		"an agent that plays in its process": {true, []string{"receive_game_invitation R1", round, standings, completed, "receive_round_announcement R2"}},
+		"an agent of another process":        {false, []string{standings, completed, "receive_round_announcement R2"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newTestPeers(zerolog.Nop())
+			var received []string
+			s := &thirdPartyAgent{answer: func(_ string, asked protocol.Object) (int, string) {
+				method, answer := asked.Text("method"), noted
+				if !strings.HasPrefix(method, "receive_") {
+					return 200, notFound
+				}
+				if method == "receive_game_invitation" {
+					answer = joins
+				}
+				received = append(received, method+" "+asked.Object("params").Text("round_id"))
+				return 200, answer
+			}}
+			call := func(method, messageType, round string) (requests int) {
+				before := len(s.bodies)
+				body := asking(method, `{"message_type":"`+messageType+`","sender":"league_manager","round_id":"`+round+`"}`)
+				ctx, stop := context.WithCancel(t.Context())
+				_, err := p.Call(ctx, &transport.Request{Endpoint: there, Method: method}, body, s.post)
+				stop()
+				require.NoError(t, err)
+				p.late.Wait()
+				return len(s.bodies) - before
+			}
+			assert.Equal(t, 1, call("notify_round", "ROUND_ANNOUNCEMENT", "R1"), "a match waits for it")
+			if test.inMatch {
+				call("handle_game_invitation", "GAME_INVITATION", "R1")
+			}
+			call("update_standings", "LEAGUE_STANDINGS_UPDATE", "R1")
+			call("notify_round_completed", "ROUND_COMPLETED", "R1")
+			call("notify_round", "ROUND_ANNOUNCEMENT", "R2")
+			if test.inMatch {
+				assert.Equal(t, 1, call("handle_game_invitation", "GAME_INVITATION", "R2"), "the announcement is not sent again")
+				test.received = append(test.received, "receive_game_invitation R2")
+			}
+			assert.Equal(t, test.received, received)
+		})
 	}
-	assert.Equal(t, []string{"receive_standings_update", "receive_round_completed", "receive_round_announcement"}, received)
+}
+
+// The late announcement delays no question, and ends with the bridge.
+func TestLateAnnouncementIsSentInTheBackground(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newTestPeers(zerolog.Nop())
+		var ended []error
+		post := func(ctx context.Context, _ string, _ map[string]string, body []byte) (transport.Posted, error) {
+			switch asked := protocol.ParseObject(body); asked.Text("method") {
+			case "receive_round_announcement":
+				<-ctx.Done()
+				ended = append(ended, ctx.Err())
+				return transport.Posted{}, ctx.Err()
+			case "receive_game_invitation":
+				return transport.Posted{Status: 200, Body: []byte(joins)}, nil
+			}
+			return transport.Posted{Status: 200, Body: []byte(notFound)}, nil
+		}
+		for _, method := range []string{"notify_round", "handle_game_invitation"} {
+			began := time.Now()
+			q := &transport.Request{Endpoint: there, Method: method}
+			_, err := p.Call(t.Context(), q, asking(method, invitation), post)
+			require.NoError(t, err)
+			assert.Zero(t, time.Since(began), method)
+		}
+		synctest.Wait()
+		assert.Empty(t, ended)
+		p.Close()
+		assert.Equal(t, []error{context.Canceled}, ended)
+	})
 }
