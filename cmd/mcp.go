@@ -314,9 +314,10 @@ func scheduleTool(m *manager.Manager) mcp.Tool {
 	}, "players")
 	const about = "Returns the matches that the league's format makes of players, in the given order: all rounds of a " +
 		"round-robin, 400 matches at most from offset on, else the first round. It needs the token of a registered agent."
-	return stepTool("create_schedule", "Pair players", about, input,
+	const name = "create_schedule"
+	return stepTool(name, "Pair players", about, input,
 		func(ctx context.Context, bearer string, a *stepArguments) (any, error) {
-			read, err := m.Read(ctx, bearer, func(v *decide.View) (any, error) {
+			read, err := m.Read(ctx, name, bearer, func(v *decide.View) (any, error) {
 				return journal.State{Created: v.State.Created, Started: v.State.Started}, nil
 			})
 			if err != nil {

@@ -155,6 +155,8 @@ func TestStepsOfAgentsAreTools(t *testing.T) {
 			assert.NotContains(t, string(answer), tokens[0])
 		}
 	}
+	m.await(t, `"method":"create_schedule".*"error_code":"E011".*"event_type":"REQUEST_REFUSED"`)
+	assert.NotContains(t, m.stderr.String(), `"method":"MCP resource"`)
 	var registered struct {
 		Status    string
 		RefereeID string `json:"referee_id"`

@@ -23,7 +23,7 @@ func leagueResources(m *manager.Manager, leagueID string) []mcp.Resource {
 	query := func(q protocol.LeagueQuery) func(context.Context, string, string) (any, error) {
 		q.LeagueID = leagueID
 		return func(ctx context.Context, bearer, _ string) (any, error) {
-			return m.Read(ctx, bearer, func(v *decide.View) (any, error) {
+			return m.Read(ctx, manager.ReadResource, bearer, func(v *decide.View) (any, error) {
 				response, err := v.Answer(&q, "")
 				if err != nil {
 					return nil, err
@@ -33,7 +33,7 @@ func leagueResources(m *manager.Manager, leagueID string) []mcp.Resource {
 		}
 	}
 	match := func(ctx context.Context, bearer, at string) (any, error) {
-		return m.Read(ctx, bearer, func(v *decide.View) (any, error) {
+		return m.Read(ctx, manager.ReadResource, bearer, func(v *decide.View) (any, error) {
 			if x := record.MatchWithResult(v, strings.TrimPrefix(at, uri+"matches/")); x != nil {
 				return x, nil
 			}

@@ -58,7 +58,7 @@ func TestRefereeThatAcknowledgesEverythingIsNamed(t *testing.T) {
 		})
 		w.Players(2)
 		lifecycle := func() string {
-			reason, err := x.Manager.Read(t.Context(), w.Token("REF01"), func(v *decide.View) (any, error) {
+			reason, err := x.Manager.Read(t.Context(), manager.ReadResource, w.Token("REF01"), func(v *decide.View) (any, error) {
 				_, reason := v.State.Lifecycle(v.State.Agents["REF01"])
 				return reason, nil
 			})

@@ -17,11 +17,15 @@ import (
 	"evenodd/league/store"
 )
 
+// ReadResource names the read of an MCP resource.
+const ReadResource = "MCP resource"
+
 // Read returns what a function makes of the league, for a reader with a bearer
 // credential: the token of a registered agent, or the admin token. It returns when the
 // result is durable. The function must not keep the view. Without a valid credential the
-// error is E011 or E012.
-func (m *Manager) Read(ctx context.Context, bearer string, document func(*decide.View) (any, error)) (any, error) {
+// error is E011 or E012. The log names a refused request by method.
+func (m *Manager) Read(ctx context.Context, method, bearer string,
+	document func(*decide.View) (any, error)) (any, error) {
 	m.mu.Lock()
 	var err error
 	if !m.organiser.is(bearer) {
@@ -31,7 +35,7 @@ func (m *Manager) Read(ctx context.Context, bearer string, document func(*decide
 		}
 	}
 	if _, refused := errors.AsType[*protocol.Error](err); refused {
-		m.refusals.unread(ctx, "MCP resource", err)
+		m.refusals.unread(ctx, method, err)
 	}
 	var result any
 	if err == nil {
@@ -47,9 +51,9 @@ func (m *Manager) Read(ctx context.Context, bearer string, document func(*decide
 	return result, nil
 }
 
-// Authenticate checks the credential of a reader, as Read does.
+// Authenticate checks the credential of a reader of MCP resources, as Read does.
 func (m *Manager) Authenticate(ctx context.Context, bearer string) error {
-	_, err := m.Read(ctx, bearer, func(*decide.View) (any, error) { return nil, nil })
+	_, err := m.Read(ctx, ReadResource, bearer, func(*decide.View) (any, error) { return nil, nil })
 	return err
 }
 

@@ -188,7 +188,7 @@ func keepsEvents(o *manager.Options) { o.KeepEvents = true }
 // recordedMatch reads the resource of a match; nil if there is none.
 func recordedMatch(w *leaguetest.World, id string) *record.Match {
 	w.T.Helper()
-	x, err := w.Manager.Read(w.Context, w.Token("P01"), func(v *decide.View) (any, error) {
+	x, err := w.Manager.Read(w.Context, manager.ReadResource, w.Token("P01"), func(v *decide.View) (any, error) {
 		return record.MatchWithResult(v, id), nil
 	})
 	require.NoError(w.T, err)
@@ -214,7 +214,7 @@ func TestReaderNeedsACredential(t *testing.T) {
 			{"the admin token", m.AdminToken(), ""},
 		} {
 			called := false
-			_, err := m.Read(w.Context, tt.bearer, func(*decide.View) (any, error) { called = true; return nil, nil })
+			_, err := m.Read(w.Context, manager.ReadResource, tt.bearer, func(*decide.View) (any, error) { called = true; return nil, nil })
 			_, journalErr := m.ReadJournal(w.Context, tt.bearer, 1)
 			assert.Equal(t, tt.want == "", called, tt.name)
 			for _, err := range []error{err, journalErr, m.Authenticate(w.Context, tt.bearer)} {
