@@ -2,7 +2,9 @@ package cmd
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -10,6 +12,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/page"
+	"evenodd/league/view/record"
 )
 
 type serveOptions struct {
@@ -58,6 +61,9 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 	if err := o.findLeague(s, dir); err != nil {
 		return err
 	}
+	if err := readable(ctx, dir, o.leagueID); err != nil {
+		return err
+	}
 	log := newLogger(s.err, "warn", "", func() string { return "" }, nil)
 	url, stop, err := servePage(ctx, "listen", o.listen, &o.address, page.NewFolder(dir, o.leagueID), o.base, log)
 	if err != nil {
@@ -67,6 +73,17 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 	s.note("Watch league %s at %s until you interrupt this command.", o.leagueID, url)
 	<-ctx.Done()
 	return nil
+}
+
+// readable returns why the events of a league cannot be shown. A league without a journal begins later.
+func readable(ctx context.Context, dir store.Folder, leagueID string) error {
+	journal := record.NewFolder(dir, leagueID)
+	defer journal.Close()
+	err := record.NewLeague().Update(ctx, journal, nil)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
 }
 
 // findLeague finds the league to show. A league that the user names may begin later.
