@@ -139,7 +139,7 @@ func TestHostileFilesEndEachCommandInTime(t *testing.T) {
 	}
 }
 
-// A named pipe from which nobody reads is no place for a report. A pipe whose reader does not read blocks a command only
+// A named pipe without a reader is no place for a report. A pipe whose reader does not read blocks a command only
 // until the first signal.
 func TestOutputIntoANamedPipeEnds(t *testing.T) {
 	t.Parallel()

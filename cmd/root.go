@@ -91,7 +91,7 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 
 // endsInTime waits for the end of a command. It returns false if the command does not end after the first signal: the
 // process then ends without it. A command that runs agents has the time to stop them. Any other has nothing to put in
-// order, and can be in the middle of a file that takes minutes, or of a write that nobody reads.
+// order, and can be in the middle of a file that takes minutes, or of a write to a pipe whose reader does not read.
 func endsInTime(ctx context.Context, ended <-chan struct{}, begun *atomic.Pointer[cobra.Command]) bool {
 	select {
 	case <-ended:

@@ -132,7 +132,7 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	if len(m.decided) == maxDecisions {
 		m.decided = m.decided[1:]
 	}
-	if v.Context != nil && len(m.answered) < maxDecisions { // in a game of one turn nobody needs it
+	if v.Context != nil && len(m.answered) < maxDecisions { // a game of one turn does not need it
 		m.answered = append(m.answered, strategy.Answered{Options: v.Options, Context: v.Context, Choice: choice})
 	}
 	d := decision{question, choice, m.fallback}

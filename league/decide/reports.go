@@ -236,7 +236,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, referee
 }
 
 // inferStatus is the status of a report that names none. One without a number is a technical loss if
-// nobody but the winner has a choice: a player that answered did not fail.
+// no player but the winner has a choice: a player that answered did not fail.
 func inferStatus(d *protocol.ResultDetails, r *journal.MatchReported, ids [2]string) string {
 	winner, moves := protocol.ValueOf(r.WinnerPlayerID), r.Result.Moves(ids)
 	answered := false // a player that did not win

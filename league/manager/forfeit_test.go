@@ -52,8 +52,8 @@ func assertForfeitTold(w *leaguetest.World, folder store.Folder, matchID, winner
 	assert.Equal(w.T, 1, entries, "in the history")
 }
 
-// The player that is there learns by GAME_OVER of the manager that it wins a forfeited match, whoever decided that the
-// other one is absent, and whenever. Nobody is told of a match that both forfeit.
+// The player that is there learns by GAME_OVER of the manager that it wins a forfeited match, whether the manager or
+// an organiser decided that the other one is absent, and whenever. No player is told of a match that both forfeit.
 func TestForfeitedMatchHasItsGameOver(t *testing.T) {
 	for _, test := range []struct {
 		name   string

@@ -195,7 +195,7 @@ func (m *Manager) announce(ctx context.Context, players []*agent,
 }
 
 // tellForfeits tells the players that are there that they win by default, by the GAME_OVER of a match without a referee.
-// Nobody waits for it. A manager that resumes the round tells them again.
+// The round does not wait for it. A manager that resumes the round tells them again.
 func (m *Manager) tellForfeits(ctx context.Context, matches ...*match) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -164,7 +164,7 @@ type tie struct {
 // champion is the highest level.
 func (b *bracket) champion() int { return 2*b.stages + 1 }
 
-// advance starts the next stage, and skips stages in which nobody has an opponent that is there.
+// advance starts the next stage, and skips stages in which no player has an opponent that is there.
 func (b *bracket) advance() {
 	for b.decideAbsent(); len(b.open) == 0 && b.stage < b.stages; b.decideAbsent() {
 		b.startStage()

@@ -190,7 +190,7 @@ func (r *swissRound) pairAll() {
 }
 
 // pairBest pairs the best of the open players, with a look ahead at as many more as it takes for pairs without a fault.
-// It returns false, and pairs nobody, if there are no such pairs.
+// It returns false, and pairs no player, if there are no such pairs.
 func (r *swissRound) pairBest(open []int, players int) bool {
 	for size := atOnce; ; size = min(2*size, len(open)) {
 		if size > players {

@@ -28,7 +28,7 @@ func randomRound(seed uint64) *swissRound {
 	return newSwissRound(entrants, ranked)
 }
 
-// What is known from the choices of the groups above changes no choice: without it, each group has the same opponents.
+// The knowledge from the choices of the groups above changes no choice: without it, each group has the same opponents.
 func TestSwissGroupsThatAreFarBelowAreRegardedInTime(t *testing.T) {
 	for seed := range uint64(300) {
 		got, want := randomRound(seed), randomRound(seed)

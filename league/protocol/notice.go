@@ -11,7 +11,7 @@ import (
 const LeagueErrorMethod = "notify_league_error"
 
 // HandleLeagueError registers LEAGUE_ERROR as a notice, which is never answered by an error: two agents would answer
-// each other for ever. Take gets what can be read of it, and must authenticate its sender.
+// each other without end. Take gets what can be read of it, and must authenticate its sender.
 func HandleLeagueError(mux Mux, stamp *Stamp, take func(ctx context.Context, bearer string, e *LeagueError)) {
 	decode := func(raw []byte) (any, error) {
 		e := new(LeagueError)

@@ -236,7 +236,7 @@ func (a *answerWriter) Flush() {
 	}
 }
 
-// What the SDK says as text where JSON-RPC has an error.
+// Texts of the SDK where JSON-RPC has an error.
 const (
 	notHandled    = "JSON RPC not handled"
 	invalidParams = `invalid request: missing required "params"`
@@ -259,7 +259,7 @@ func (a *answerWriter) finish(e *envelope) {
 			code = jsonrpc.CodeInvalidRequest
 		}
 		switch {
-		case code != 0 && e.ID == nil: // nobody answers a notification
+		case code != 0 && e.ID == nil: // a notification has no answer
 			a.Header().Del("Content-Type")
 			a.ResponseWriter.WriteHeader(http.StatusAccepted)
 			return

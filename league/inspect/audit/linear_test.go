@@ -21,7 +21,7 @@ func withExchanges(w *savedLeague, number int) {
 	w.edit(r1m1, `(?s)"transcript": \[.*?\n  \]`, `"transcript": [`+strings.Repeat(one+",\n", number-1)+one+"\n  ]")
 }
 
-// Memory that is allocated stands for time, because it does not depend on the machine: whoever searches the whole file
+// Memory that is allocated stands for time, because it does not depend on the machine: a search of the whole file
 // for each finding allocates four times as much for twice the exchanges.
 func TestAuditIsLinearInAMatchFile(t *testing.T) {
 	allocations := func(exchanges int) float64 {

@@ -335,7 +335,7 @@ func TestWronglyTakenRegistrationIsOneFinding(t *testing.T) {
 	})
 }
 
-// What a league that stopped would have done is not known.
+// A league that stopped could still have kept its schedule.
 func TestLeagueThatStopsBreaksNoSchedule(t *testing.T) {
 	inVirtualTime(t, func(n *network) {
 		var stopped atomic.Bool

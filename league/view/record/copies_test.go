@@ -65,7 +65,7 @@ func TestMatchesThatRepeatOthersAreCopies(t *testing.T) {
 	}
 }
 
-// A league that stopped by copies says so, and names nobody the best.
+// A league that stopped by copies says so, and names no player the best.
 func TestCopiesAreNoEvidence(t *testing.T) {
 	c := played(14, func(int, *decide.MatchRecord) {}).Comparison()
 	assert.Equal(t, record.StoppedByCopies, c.StoppedBy)

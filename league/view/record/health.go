@@ -30,7 +30,7 @@ type PlayerHealth struct {
 }
 
 // An answerTime is the time of an answer in milliseconds. If the answer came too late, or not at all, it is the time
-// that the referee waited: nobody knows more.
+// that the referee waited: the transcript has no more.
 type answerTime struct {
 	ms   float64
 	late bool

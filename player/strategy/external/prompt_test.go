@@ -172,7 +172,7 @@ type short struct{ rules.Game }
 
 func (short) MaxTurns() int { return 9 }
 
-// A game that somebody adds has an example, too: the command must neither hang nor panic.
+// A game that a user adds has an example, too: the command must neither hang nor panic.
 func TestExamplePromptOfUnusualGames(t *testing.T) {
 	assert.NotContains(t, ExamplePrompt(lost{}), "the number was")
 	assert.Contains(t, ExamplePrompt(short{evenodd.Game{}}), `Choose "even" or "odd".`)
