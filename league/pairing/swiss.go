@@ -30,9 +30,11 @@ import (
 //
 // So it is for fields of up to atOnce players. In a larger field, a group of more than half as many is
 // paired by itself, player by player, with the fewest players left over; the choice for smaller ones looks
-// ahead at the atOnce best players that have no opponent. If the last ones cannot be paired without a
-// second bye, a second match or the same side, players above get other opponents, from the lowest up; all are
-// paired at once if nothing else helps.
+// ahead at the atOnce best players that have no opponent, or at the nearest that they can meet. If neither is enough,
+// each player has the first opponent that leaves one to the players before it. If the last ones cannot be paired without
+// a second bye, a second match or the same side, players above get other opponents, from the lowest up. No more than
+// atOnce players are compared by all criteria, so the fewest second byes and second matches are certain, but
+// not the fewest pairs that must both get the same side.
 //
 // Up to ⌈n/2⌉ rounds, no pair of n players need meet again, by Dirac's theorem. (Only in the last
 // round of an odd field can a player have met half of the others; the exceptions to the theorem would then
@@ -92,7 +94,7 @@ func (s swiss) Round(round int, played [][]league.Played, absent Absences) []Pai
 // An entrant is the record of a player of a Swiss tournament.
 type entrant struct {
 	score     int
-	opponents []int
+	opponents []int  // sorted in a swissRound
 	sides     []int8 // by round: 1 as A, -1 as B, 0 without a match
 	balance   int    // the sum of sides
 	last      int8   // the side of the last match
@@ -149,6 +151,9 @@ type swissRound struct {
 func newSwissRound(entrants []entrant, ranked []int) *swissRound {
 	r := &swissRound{matching: newMatching(len(entrants) + 1), entrants: entrants, bye: len(entrants), ranked: ranked,
 		group: make([]int, len(entrants)+1)}
+	for _, e := range entrants {
+		slices.Sort(e.opponents)
+	}
 	for i, p := range ranked[1:] {
 		if r.group[p] = r.group[ranked[i]]; entrants[p].score != entrants[ranked[i]].score {
 			r.group[p]++
@@ -164,47 +169,83 @@ func newSwissRound(entrants []entrant, ranked []int) *swissRound {
 // pairAll pairs all players.
 func (r *swissRound) pairAll() {
 	if len(r.ranked) <= atOnce {
-		r.pairAtOnce(r.ranked, r.ranked)
+		r.pairAtOnce(r.ranked, r.ranked, len(r.group))
 		return
 	}
+	aside := make([]bool, len(r.mate)) // players that are left for pairLast
 	for {
-		open := slices.DeleteFunc(slices.Clone(r.ranked), func(p int) bool { return r.mate[p] != none })
+		open := slices.DeleteFunc(r.single(r.ranked), func(p int) bool { return aside[p] })
 		end := r.groupEnd(open, 0)
 		switch {
-		case len(open) == 0:
-			return
 		case len(open) <= atOnce:
-			r.pairLast(open)
+			r.pairLast(r.single(r.ranked))
 			return
 		case end > atOnce/2 && r.pairLarge(open[:end]):
 		default:
 			for next := end; next <= atOnce/2; next = r.groupEnd(open, end) {
 				end = next
 			}
-			if !r.pairBest(open, end) {
-				r.pairLast(open)
-				return
+			for _, p := range r.pairBest(open, min(end, atOnce/2)) {
+				aside[p] = true
 			}
 		}
 	}
 }
 
-// pairBest pairs the best of the open players, with a look ahead at as many more as it takes for pairs without a fault.
-// It returns false, and pairs no player, if there are no such pairs.
-func (r *swissRound) pairBest(open []int, players int) bool {
-	for size := atOnce; ; size = min(2*size, len(open)) {
-		if size > players {
-			r.pairAtOnce(open[:players], open[:size])
-			if !slices.ContainsFunc(open[:players], func(p int) bool { return r.anyFault(p, r.mate[p]) }) {
-				return true
-			}
-			for _, p := range open[:size] {
-				r.mate[p] = none
-			}
+// single are the players that have no opponent.
+func (r *swissRound) single(players []int) []int {
+	return slices.DeleteFunc(slices.Clone(players), func(p int) bool { return r.mate[p] != none })
+}
+
+// pairBest pairs the best of the open players, without a fault, with a look ahead at the next ones. If these are
+// not enough, they meet the next ones of those that they can meet, without a look at the others. It returns the players
+// that cannot be paired so.
+func (r *swissRound) pairBest(open []int, players int) (left []int) {
+	best, spare := open[:players], len(r.group)
+	if last := open[atOnce-1]; last != r.ranked[len(r.ranked)-1] {
+		spare = r.group[last] // there are more of them
+	}
+	if r.pairWithout(best, open[:atOnce], spare) {
+		return nil
+	}
+	near := slices.Clone(best)
+	for _, q := range open[players:] {
+		if len(near) < atOnce && slices.ContainsFunc(best, func(p int) bool { return !r.anyFault(p, q) }) {
+			near = append(near, q)
 		}
-		if size == len(open) {
-			return false
+	}
+	if r.pairWithout(best, near[:len(near)-len(near)%2], r.group[best[players-1]]+1) {
+		return nil
+	}
+	r.legal = r.freeOf(allFaults)
+	for _, p := range best {
+		if r.mate[p] == none && !r.augment(p, open) {
+			left = append(left, p)
 		}
+	}
+	return left
+}
+
+// pairWithout pairs players at once, or returns false and pairs no player if it finds no pairs without a fault.
+func (r *swissRound) pairWithout(players, open []int, spare int) bool {
+	r.legal = r.freeOf(allFaults)
+	covered := !slices.ContainsFunc(players, func(p int) bool { return r.mate[p] == none && !r.augment(p, open) })
+	r.separate(open)
+	if !covered {
+		return false
+	}
+	r.pairAtOnce(players, open, spare)
+	if slices.ContainsFunc(players, func(p int) bool { return r.anyFault(p, r.mate[p]) }) {
+		r.separate(open)
+		return false
+	}
+	return true
+}
+
+// separate takes their opponents from players.
+func (r *swissRound) separate(players []int) {
+	for _, p := range players {
+		r.mate[p] = none
 	}
 }
 
@@ -220,24 +261,54 @@ func (r *swissRound) groupEnd(players []int, start int) int {
 // pairLast pairs the players that are left. If they cannot be paired without a fault, they get the opponents of
 // players above, from the lowest up.
 func (r *swissRound) pairLast(last []int) {
-	r.legal = func(p, q int) bool { return !r.anyFault(p, q) }
+	r.legal = r.freeOf(allFaults)
 	members := r.ranked[:0]
 	for _, p := range last {
-		for r.mate[p] == none && len(members) < len(r.ranked) {
-			if len(members) == 0 || !r.augment(p, members) {
-				members = r.lowest(2*max(len(members), len(last)/2), last)
+		for r.mate[p] == none && (len(members) == 0 || !r.augment(p, members)) {
+			if len(members) == len(r.ranked) { // the whole field cannot be paired without a fault
+				r.pairWithFaults()
+				break
+			}
+			members = r.lowest(2*max(len(members), len(last)/2), last)
+		}
+	}
+	r.improve(last)
+}
+
+// pairWithFaults pairs the players that are left, with the fewest second byes and second matches: each search is for
+// all players that it can pair with the faults that are allowed so far.
+func (r *swissRound) pairWithFaults() {
+	for allowed := range allFaults + 1 {
+		r.legal = r.freeOf(allFaults - allowed)
+		members := r.ranked
+		for _, p := range slices.Backward(r.single(r.ranked)) { // the bye first
+			if r.mate[p] == none && !r.augment(p, members) {
+				members = slices.DeleteFunc(slices.Clone(members), r.searched)
 			}
 		}
-		if r.mate[p] == none && !r.augment(p, members) { // the whole field cannot be paired without a fault
-			r.pairAgain(r.ranked)
-			return
-		}
 	}
+}
+
+// improve pairs players and their opponents again, from the lowest up, at most atOnce at once.
+func (r *swissRound) improve(players []int) {
 	again := make([]bool, len(r.mate))
-	for _, p := range last {
+	for _, p := range players {
 		again[p], again[r.mate[p]] = true, true
 	}
-	r.pairAgain(slices.DeleteFunc(slices.Clone(r.ranked), func(p int) bool { return !again[p] }))
+	for rest := r.ranked; len(rest) > 0; {
+		part := make([]bool, len(r.mate))
+		count := 0
+		for _, p := range slices.Backward(rest) {
+			if again[p] && !part[p] && count < atOnce {
+				part[p], part[r.mate[p]] = true, true
+				count += 2
+			}
+		}
+		members := slices.DeleteFunc(slices.Clone(rest), func(p int) bool { return !part[p] })
+		rest = slices.DeleteFunc(slices.Clone(rest), func(p int) bool { return !again[p] || part[p] })
+		r.separate(members)
+		r.pairAtOnce(members, members, len(r.group))
+	}
 }
 
 // lowest returns the lowest ranked players, at least size, with their opponents, and the last ones.
@@ -251,18 +322,21 @@ func (r *swissRound) lowest(size int, last []int) []int {
 	})
 }
 
-// pairAgain pairs players at once, whatever opponents they have so far.
-func (r *swissRound) pairAgain(players []int) {
-	for _, p := range players {
-		r.mate[p] = none
+func (r *swissRound) anyFault(p, q int) bool { return r.faults(p, q) != [allFaults]int64{} }
+
+// freeOf tells which pairs have none of the first faults.
+func (r *swissRound) freeOf(faults int) (legal func(p, q int) bool) {
+	return func(p, q int) bool {
+		f := r.faults(p, q)
+		return !slices.ContainsFunc(f[:faults], func(n int64) bool { return n != 0 })
 	}
-	r.pairAtOnce(players, players)
 }
 
-func (r *swissRound) anyFault(p, q int) bool { return r.faults(p, q) != [3]int64{} }
+// allFaults is the number of faults of a pair.
+const allFaults = 3
 
 // faults are what a pair should not have: a second bye, a second match, the same side that both must get.
-func (r *swissRound) faults(p, q int) (faults [3]int64) {
+func (r *swissRound) faults(p, q int) (faults [allFaults]int64) {
 	if r.group[p] > r.group[q] {
 		p, q = q, p
 	}
@@ -273,7 +347,7 @@ func (r *swissRound) faults(p, q int) (faults [3]int64) {
 		}
 		return faults
 	}
-	if slices.Contains(e.opponents, q) {
+	if _, met := slices.BinarySearch(e.opponents, q); met {
 		faults[1] = 1
 	}
 	if a, b := e.balance, r.entrants[q].balance; min(a, b) >= 2 || max(a, b) <= -2 {
@@ -309,16 +383,13 @@ func (r *swissRound) difference(p, q int) int64 {
 	return min(max(d, -d, 0), maxDifference)
 }
 
-// pairAtOnce pairs players, best first, whose opponents are among the open players. These are at most atOnce,
-// or all that are left.
-func (r *swissRound) pairAtOnce(players, open []int) {
-	w := &window{swissRound: r, open: slices.Clone(open), spare: len(r.group)}
-	if last := open[len(open)-1]; last != r.ranked[len(r.ranked)-1] {
-		w.spare = r.group[last] // there are more of them
-	}
+// pairAtOnce pairs players, best first, whose opponents are among the open players. These are at most atOnce. From the
+// score group spare on, they may also meet others.
+func (r *swissRound) pairAtOnce(players, open []int, spare int) {
+	w := &window{swissRound: r, open: slices.Clone(open), spare: spare}
 	for len(players) > 0 {
 		end := r.groupEnd(players, 0)
-		w.pairGroup(slices.DeleteFunc(slices.Clone(players[:end]), func(p int) bool { return r.mate[p] != none }))
+		w.pairGroup(r.single(players[:end]))
 		players = players[end:]
 	}
 }
@@ -532,19 +603,16 @@ func (w *window) choice(p int) int {
 func (r *swissRound) pairLarge(group []int) bool {
 	r.legal = func(p, q int) bool { return r.conflict(p, q) == 0 && !r.anyFault(p, q) }
 	r.pairInOrder(group)
-	single := func() []int {
-		return slices.DeleteFunc(slices.Clone(group), func(p int) bool { return r.mate[p] != none })
-	}
-	r.legal = func(p, q int) bool { return !r.anyFault(p, q) }
-	r.pairInOrder(single())
+	r.legal = r.freeOf(allFaults)
+	r.pairInOrder(r.single(group))
 	search := group
-	for _, p := range single() {
+	for _, p := range r.single(group) {
 		if r.mate[p] == none && !r.augment(p, search) {
 			search = slices.DeleteFunc(slices.Clone(search), r.searched)
 		}
 	}
 	r.lowerFloaters(group)
-	return len(single()) < len(group)
+	return len(r.single(group)) < len(group)
 }
 
 // pairInOrder pairs each player with its first legal opponent: the lower half from the top

@@ -45,3 +45,47 @@ func TestSwissGroupsThatAreFarBelowAreRegardedInTime(t *testing.T) {
 		assert.Equal(t, want.mate, got.mate, "seed %d", seed)
 	}
 }
+
+// bipartiteRound is a round of an odd field whose players have met all others of their half and had a bye, except one
+// of the lower half.
+func bipartiteRound(upper, lower int) *swissRound {
+	entrants, ranked := make([]entrant, upper+lower), make([]int, upper+lower)
+	for p := range entrants {
+		ranked[p] = p
+		entrants[p].score, entrants[p].hadBye = len(entrants)-p/3, p != upper+lower/2
+		for q := range entrants {
+			if q != p && (p < upper) == (q < upper) {
+				entrants[p].opponents = append(entrants[p].opponents, q)
+			}
+		}
+	}
+	return newSwissRound(entrants, ranked)
+}
+
+func TestLargeSwissFieldsHaveTheFewestRepeats(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		upper, lower int
+		repeats      int
+	}{
+		{"one legal opponent in the other half for each", 150, 151, 0},
+		{"three of the upper half are left", 152, 149, 2},
+		{"the lower half is larger by seven", 147, 154, 3},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			r := bipartiteRound(tt.upper, tt.lower)
+			r.pairAll()
+			var faults [allFaults]int64
+			for _, p := range r.ranked {
+				q := r.mate[p]
+				assert.Equal(t, p, r.mate[q], "each has one opponent")
+				if p < q {
+					for i, n := range r.faults(p, q) {
+						faults[i] += n
+					}
+				}
+			}
+			assert.Equal(t, [allFaults]int64{0, int64(tt.repeats), 0}, faults)
+		})
+	}
+}

@@ -357,6 +357,22 @@ func BenchmarkSwissRound(b *testing.B) {
 	}
 }
 
+func BenchmarkLateSwissRound(b *testing.B) {
+	const round = 150
+	p := newPairer(b, pairing.Format{Name: pairing.Swiss, Players: 400, Rounds: 200})
+	var played [][]league.Played
+	for len(played) < round-1 {
+		var results []league.Played
+		for _, pair := range p.Round(len(played)+1, played, nil) {
+			results = append(results, lowerWins(0, pair))
+		}
+		played = append(played, results)
+	}
+	for b.Loop() {
+		p.Round(round, played, nil)
+	}
+}
+
 func TestSwissSeedsReplaceTheOrderOfIndexes(t *testing.T) {
 	p := newPairer(t, pairing.Format{Name: pairing.Swiss, Players: 5, Seeds: []int{4, 2, 0, 1, 3}})
 	round := p.Round(1, nil, nil)
