@@ -57,11 +57,12 @@ func TestPythonModulePlaysFunctions(t *testing.T) {
 		"same: True\nmatch: True <pre>\nreport: <iframe True\nwrong: True\n", p.stdout.String())
 }
 
-// slowScript plays functions that fail in one round each. Asleep goes on when Fine is asked in the next round.
+// slowScript plays functions that fail in one round each. Asleep goes on when Fine is asked in the next round. The
+// other functions have time for their answers on a busy machine too: only Asleep waits for the end of the limit.
 const slowScript = `
 import evenodd, json, sys, threading
 
-woken, never = threading.Event(), threading.Event()
+woken = threading.Event()
 
 def first(question):
     return question["valid_options"][0]
@@ -69,8 +70,6 @@ def first(question):
 def asleep(question):
     if question["round_id"] == 2:
         woken.wait()
-    if question["round_id"] == 5:
-        never.wait()
     return first(question)
 
 def exits(question):
@@ -93,7 +92,7 @@ def fine(question):
         woken.set()
     return first(question)
 
-result = evenodd.league([asleep, exits, unreadable, long, prints, fine], seed=1, bot_timeout="2s", data="data", concurrency=3)
+result = evenodd.league([asleep, exits, unreadable, long, prints, fine], seed=1, bot_timeout="4s", data="data", concurrency=3)
 print(sorted((r["display_name"], r["technical_losses"]) for r in result.standings))
 print(sorted((e["player"], e["match_id"][:2], e["traceback"].splitlines()[-1].split(":")[0]) for e in result.errors))
 `
@@ -105,8 +104,36 @@ func TestPythonModuleGoesOnAfterAFunctionThatIsTooSlow(t *testing.T) {
 	mustRun(t, "new", "python-module", dir)
 	p := launch(t, dir, nil, "python3", "play.py")
 	require.Zero(t, p.awaitExit(t))
-	assert.Equal(t, `[('asleep', 2), ('exits', 1), ('fine', 0), ('long', 1), ('prints', 0), ('unreadable', 1)]
-[('asleep', 'R2', 'TimeoutError'), ('asleep', 'R5', 'TimeoutError'), ('exits', 'R1', 'SystemExit'), `+
+	assert.Equal(t, `[('asleep', 1), ('exits', 1), ('fine', 0), ('long', 1), ('prints', 0), ('unreadable', 1)]
+[('asleep', 'R2', 'TimeoutError'), ('exits', 'R1', 'SystemExit'), `+
 		`('long', 'R1', 'ValueError'), ('unreadable', 'R1', 'TypeError')]
 `, p.stdout.String())
+}
+
+// stuckScript plays a function that never returns in the last round. Its first answer has the referee's time.
+const stuckScript = `
+import evenodd, threading
+
+def stuck(question):
+    if question["round_id"] == 2:
+        threading.Event().wait()
+    return first(question)
+
+def first(question):
+    return question["valid_options"][0]
+
+result = evenodd.league([stuck, first], seed=1, legs=2, bot_timeout="2s", data="data")
+print([r["technical_losses"] for r in result.standings if r["display_name"] == "stuck"])
+print([(e["match_id"], e["traceback"].split(":")[0]) for e in result.errors if e["player"] == "stuck"])
+`
+
+func TestPythonModuleEndsTheLeagueOfAFunctionThatNeverReturns(t *testing.T) {
+	t.Parallel()
+	needTool(t, "python3")
+	dir := folderOf(t, map[string]string{"play.py": stuckScript,
+		"data/config/system.json": `{"retry_policy": {"max_retries": 0}}`})
+	mustRun(t, "new", "python-module", dir)
+	p := launch(t, dir, nil, "python3", "play.py")
+	require.Zero(t, p.awaitExit(t))
+	assert.Equal(t, "[1]\n[('R2M1', 'TimeoutError')]\n", p.stdout.String())
 }
