@@ -169,8 +169,8 @@ func TestToleratedAnswers(t *testing.T) {
 // The program needs longer than its usual limit for its first answer.
 func TestFirstAnswerHasTheRefereesTime(t *testing.T) {
 	t.Parallel()
-	const script = `read -r q; echo "$q" >&2; sleep 0.3; echo even; while read -r q; do sleep 1000; done`
-	b := openScript(t, script, 200*time.Millisecond)
+	const script = `read -r q; echo "$q" >&2; sleep 0.9; echo even; while read -r q; do sleep 1000; done`
+	b := openScript(t, script, 800*time.Millisecond)
 	question := func() (string, error) {
 		v := view("R1M1")
 		v.Within = long
@@ -181,7 +181,7 @@ func TestFirstAnswerHasTheRefereesTime(t *testing.T) {
 		require.NoError(t, err, "after start %d", starts+1)
 		assert.Equal(t, "even", choice)
 		_, err = question()
-		require.ErrorContains(t, err, "did not answer in time (--bot-timeout, 200ms); an answer is one line, and flushed")
+		require.ErrorContains(t, err, "did not answer in time (--bot-timeout, 800ms); an answer is one line, and flushed")
 	}
 	assert.Equal(t, 2, b.starts)
 	b.Close()
