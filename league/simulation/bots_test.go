@@ -46,6 +46,9 @@ func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 			o.Tools.Programs.Environ, o.Tools.Programs.Env = os.Environ(), []string{"GORACE"}
 			o.Tools.Timeout = tt.patience
 			o.Timeouts, o.RetryPolicy = protocol.DefaultTimeouts(), protocol.RetryPolicy{MaxRetries: 1}
+			if tt.name == "hangs" {
+				o.Timeouts.Move = 5 // the program that replaces it has what is left of this time
+			}
 			o.SuspendAfter, o.ShutdownAfter = journal.DefaultSuspendAfter, journal.DefaultShutdownAfter
 			var result *simulation.Result
 			noLeak(t, func() { result = run(t, o) })
