@@ -22,7 +22,7 @@ func (f Folder) ConfigDigests(leagueID string) (digests map[string]string) {
 	root := f.path("config")
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
-			return nil // a folder that cannot be read whole: the entries that were read follow
+			return nil //nolint:nilerr // a folder that cannot be read whole: the entries that were read follow
 		}
 		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || len(digests) >= maxConfigFiles {
 			return nil
