@@ -104,7 +104,8 @@ func (w *window) measure(group int) {
 // lastRegarded is the last score group whose criteria the cost of a pair has.
 func (w *window) lastRegarded() int { return w.first + (len(w.units)-general)/2 - 1 }
 
-// maxWord is the largest value of a word of the cost of all pairs. The rest is for the duals of the matching.
+// maxWord bounds the sum over all pairs of one word of their costs. The matching adds and subtracts such sums, which
+// must not overflow an int64.
 const maxWord = 1 << 48
 
 // cost is the cost of a pair of open players, without the order of halves.
