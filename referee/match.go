@@ -80,7 +80,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
 		nonce:        nonce,
-		state:        store.StateWaitingForPlayers,
+		state:        protocol.StateWaitingForPlayers,
 	}
 	if m.plain = a.Members == protocol.MembersPlain; !m.plain {
 		m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, member.AgentID, nonce)
@@ -101,7 +101,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 // run is a whole match, from invitation to report.
 func (m *match) run() {
 	defer m.forget()
-	m.transcript.enter(store.StateWaitingForPlayers)
+	m.transcript.enter(protocol.StateWaitingForPlayers)
 	both := []rules.Side{rules.SideA, rules.SideB}
 	m.ask(both, m.assignment.Timeouts.GameJoinAck, (*match).invite)
 	m.position = m.game.Start()
@@ -123,12 +123,12 @@ func (m *match) run() {
 
 // play asks for moves until the game is over or a player has lost technically.
 func (m *match) play() {
-	m.enter(store.StateCollectingChoices)
+	m.enter(protocol.StateCollectingChoices)
 	m.commitEntropies()
 	for m.turn = 1; ; m.turn++ {
 		sides := m.position.ToMove()
 		if len(sides) == 0 {
-			m.enter(store.StateDrawingNumber)
+			m.enter(protocol.StateDrawingNumber)
 			return
 		}
 		m.ask(sides, m.assignment.Timeouts.Move, (*match).askMove)

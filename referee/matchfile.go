@@ -49,10 +49,10 @@ func (m *match) document() *store.Match {
 func (m *match) advance(doc *store.Match, state string) {
 	clock := m.referee.options.Clock
 	now := clock.Now()
-	if state != store.StateFinished {
+	if state != protocol.StateFinished {
 		m.pending.Wait()
 	}
-	m.transcript.moveTo(doc, state != store.StateFinished)
+	m.transcript.moveTo(doc, state != protocol.StateFinished)
 	at := milliseconds(now)
 	doc.LastUpdated = protocol.FormatTimestamp(now)
 	doc.Lifecycle.State = state
@@ -114,7 +114,7 @@ func (m *match) fileResult(doc *store.Match) {
 		return
 	}
 	m.doc = doc
-	m.advance(doc, store.StateFinished)
+	m.advance(doc, protocol.StateFinished)
 	doc.Digested = len(doc.Transcript)
 	m.record(doc, true, "only the memory holds the result until the manager acknowledges the report")
 	if doc.Started != "" {
@@ -132,7 +132,7 @@ func (m *match) fileAbandoned() {
 	if !m.abandoned.Load() {
 		doc.Draw = nil // after a restart the referee may continue this attempt with its nonce
 	}
-	m.advance(doc, store.StateAbandoned)
+	m.advance(doc, protocol.StateAbandoned)
 	m.write(doc, "no file has the abandoned attempt")
 }
 
@@ -161,11 +161,11 @@ func (m *match) fileReply(refusal *protocol.Error) {
 		return // the file has this refusal
 	}
 	if refusal != nil {
-		m.advance(doc, store.StateDisputed)
+		m.advance(doc, protocol.StateDisputed)
 		m.write(doc, "no file has the refused result")
 		return
 	}
-	m.advance(doc, store.StateAcknowledged)
+	m.advance(doc, protocol.StateAcknowledged)
 	m.doc = nil // from now on it is read from its file
 	m.write(doc, "the manager has the result")
 }

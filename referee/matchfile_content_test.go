@@ -191,7 +191,7 @@ func TestResultIsDurableBeforeGameOver(t *testing.T) {
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Player("P01", leaguetest.On(protocol.NotifyMatchResult.Name, afterChecking(func() {
 			doc := leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1))
-			assert.Equal(t, store.StateFinished, doc.Lifecycle.State)
+			assert.Equal(t, protocol.StateFinished, doc.Lifecycle.State)
 			assert.Equal(t, finishedStates, statesOf(doc))
 			assert.NotNil(t, doc.Result)
 			assert.Equal(t, slices.Concat(joined, chosen), transcriptWith(doc, "P01"))

@@ -41,7 +41,7 @@ func TestRestartedRefereeReportsFinishedMatches(t *testing.T) {
 	}{{"after its re-registration", false}, {"and when it gets the match again", true}} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
 			folder, manager, commitment := unreported(w, 2)
-			assert.Equal(t, store.StateFinished, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Lifecycle.State)
+			assert.Equal(t, protocol.StateFinished, leaguetest.ReadMatchFile(t, folder, leaguetest.AttemptFile(1)).Lifecycle.State)
 
 			w.WaitUntil(30 * leaguetest.Second)
 			r := w.RefereeWithFiles("REF01", folder)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 	"evenodd/rules"
 )
 
@@ -159,7 +158,7 @@ func (m *match) judgeMove(side rules.Side, a *move) error {
 	}
 	if err != nil {
 		fault := protocol.Fault(a.illegal, "%v, got %.60q", err, given).With("invalid_choice",
-			protocol.Clip(given, store.MaxMessageType))
+			protocol.Clip(given, protocol.MaxMessageType))
 		if options := position.Ask(side).Options; len(options) > 0 {
 			fault = fault.With("valid_choices", options)
 		}

@@ -17,7 +17,7 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) {
 		return
 	}
 	for matchID, doc := range r.unreported(member) {
-		if doc.Lifecycle.State != store.StateFinished {
+		if doc.Lifecycle.State != protocol.StateFinished {
 			continue
 		}
 		r.options.Log.Info().Str("match_id", matchID).Int("attempt", doc.Attempt).Str("event_type", "REPORT_RESUMED").
@@ -116,8 +116,8 @@ func recovered(r *Referee, member *membership.Membership, doc *store.Match) *mat
 		referee: r, member: member, matchID: doc.MatchID, attempt: doc.Attempt,
 		players:      [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(doc.MatchID, doc.Attempt),
-		commitment:   protocol.ValueOf(doc.Draw).Commitment, state: store.StateFinished,
-		reported: doc.Lifecycle.State == store.StateAcknowledged,
+		commitment:   protocol.ValueOf(doc.Draw).Commitment, state: protocol.StateFinished,
+		reported: doc.Lifecycle.State == protocol.StateAcknowledged,
 	}
 	m.final = m.reportOf(doc)
 	if doc.Started != "" {

@@ -85,7 +85,7 @@ func (m *match) finish() bool {
 		m.mu.Unlock()
 		return false
 	}
-	m.state, m.final, m.result, m.reporting = store.StateFinished, report, result, true
+	m.state, m.final, m.result, m.reporting = protocol.StateFinished, report, result, true
 	m.mu.Unlock()
 	m.fileResult(doc)
 	return true

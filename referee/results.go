@@ -5,6 +5,7 @@ import (
 	"sync"
 
 	"evenodd/league/membership"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
 
@@ -64,7 +65,7 @@ func (r *Referee) unacknowledged(member *membership.Membership, found *store.Log
 		}
 	}
 	for matchID, doc := range newest {
-		open := doc.Lifecycle.State == store.StateFinished || doc.Lifecycle.State == store.StateDisputed
+		open := doc.Lifecycle.State == protocol.StateFinished || doc.Lifecycle.State == protocol.StateDisputed
 		if err := checkOwn(member, doc, matchID); open && err != nil {
 			r.logUnusable(err, matchID, path)
 			open = false

@@ -42,7 +42,7 @@ func newTranscript(clock *protocol.Clock, tokens ...string) *transcript {
 	t := &transcript{clock: clock, tokens: protocol.Select(tokens, func(token string) bool {
 		return token != "" && token != protocol.NoToken
 	})}
-	t.enter(store.StateAssigned)
+	t.enter(protocol.StateAssigned)
 	return t
 }
 
@@ -148,7 +148,7 @@ func (e *entry) exchange(tokens []string) store.Exchange {
 		return x
 	}
 	if m, ok := e.message.(interface{ Type() string }); ok {
-		x.MessageType = hidden(protocol.Clip(m.Type(), store.MaxMessageType), tokens)
+		x.MessageType = hidden(protocol.Clip(m.Type(), protocol.MaxMessageType), tokens)
 	}
 	var problems []string
 	code := protocol.ErrInvalidFieldType

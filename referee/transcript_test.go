@@ -119,7 +119,7 @@ func TestTranscriptIsMovedOnce(t *testing.T) {
 	assert.True(t, c.started())
 	doc := &store.Match{}
 	c.moveTo(doc, false)
-	c.enter(store.StateFinished)
+	c.enter(protocol.StateFinished)
 	c.sent("P02", protocol.Invite.Name, 1, joined(nil))
 	c.moveTo(doc, true)
 	c.sent("P02", protocol.Invite.Name, 2, joined(nil))
@@ -132,7 +132,7 @@ func TestTranscriptIsMovedOnce(t *testing.T) {
 
 func TestNilTranscriptCollectsNothing(t *testing.T) {
 	var c *transcript
-	c.enter(store.StateFinished)
+	c.enter(protocol.StateFinished)
 	assert.False(t, c.started())
 	assert.Equal(t, &store.Match{}, filed(c))
 }

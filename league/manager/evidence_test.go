@@ -348,7 +348,7 @@ func TestFileOfADoubleLossThatCountsIsNoDispute(t *testing.T) {
 			assert.Equal(t, "REF01", x.Manager.Results()[0].RefereeID)
 			require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
 			doc := leaguetest.ReadMatchFile(t, x.Folder, leaguetest.LeagueID+"/R1M1.json")
-			assert.Equal(t, []any{store.StateAcknowledged, (*store.ExchangeError)(nil)}, []any{doc.Lifecycle.State, doc.Refusal})
+			assert.Equal(t, []any{protocol.StateAcknowledged, (*store.ExchangeError)(nil)}, []any{doc.Lifecycle.State, doc.Refusal})
 			assert.NotEmpty(t, doc.Transcript)
 		})
 	}

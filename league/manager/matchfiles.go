@@ -96,12 +96,12 @@ func (m *Manager) isFileOf(doc *store.Match, r *journal.MatchReported) bool {
 // acknowledge changes the file of a result that counts although the manager refused its report: a double
 // loss (journal.CauseBothAnswer) that no other referee has contradicted. It tells whether the file is one.
 func (m *Manager) acknowledge(doc *store.Match) bool {
-	if doc.Lifecycle.State != store.StateDisputed {
+	if doc.Lifecycle.State != protocol.StateDisputed {
 		return false
 	}
 	doc.Refusal, doc.LastUpdated = nil, m.clock.Timestamp()
-	doc.Lifecycle.State = store.StateAcknowledged
-	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: store.StateAcknowledged, At: doc.LastUpdated})
+	doc.Lifecycle.State = protocol.StateAcknowledged
+	doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: protocol.StateAcknowledged, At: doc.LastUpdated})
 	return true
 }
 
@@ -140,8 +140,8 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 		RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
 		PlayerA: store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},
 		PlayerB: store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
-		Lifecycle: store.Lifecycle{State: store.StateAcknowledged,
-			States: []store.StateEntry{{State: store.StateAcknowledged, At: now}}},
+		Lifecycle: store.Lifecycle{State: protocol.StateAcknowledged,
+			States: []store.StateEntry{{State: protocol.StateAcknowledged, At: now}}},
 		Transcript: []store.Exchange{}, Draw: r.Draw,
 		Result:   &store.MatchResult{Result: r.Result, Score: r.Score},
 		Scoring:  m.options.Scoring,
@@ -242,7 +242,7 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 	}
 	now := locked(m, func() *journal.MatchReported { return m.state.Match(r.MatchID).Report })
 	counts := now != nil && now.Attempt == r.Attempt
-	if counts && m.isFileOf(doc, now) && (m.acknowledge(doc) || doc.Lifecycle.State == store.StateAcknowledged) {
+	if counts && m.isFileOf(doc, now) && (m.acknowledge(doc) || doc.Lifecycle.State == protocol.StateAcknowledged) {
 		m.writeMatchFile(doc, store.WriteMatch)
 		return nil
 	}

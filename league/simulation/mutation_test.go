@@ -27,6 +27,7 @@ import (
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -324,7 +325,7 @@ func partOfMatch(before, after []byte) string {
 	if json.Unmarshal(before, was) != nil || json.Unmarshal(after, is) != nil {
 		return ""
 	}
-	if was.Lifecycle.State == store.StateAbandoned {
+	if was.Lifecycle.State == protocol.StateAbandoned {
 		return " (abandoned attempt)"
 	}
 	for _, doc := range []*store.Match{was, is} {

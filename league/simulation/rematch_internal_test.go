@@ -93,5 +93,5 @@ func TestRefereeReadsItsLastAcknowledgement(t *testing.T) {
 	require.NoError(t, files.Close())
 	doc, err := folder.LoadMatch(benchLeague, "R1M1")
 	require.NoError(t, err)
-	assert.Equal(t, store.StateAcknowledged, doc.Lifecycle.State)
+	assert.Equal(t, protocol.StateAcknowledged, doc.Lifecycle.State)
 }

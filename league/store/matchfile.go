@@ -160,7 +160,7 @@ func (f Folder) KeepAttempt(m *Match) error {
 // manager has acknowledged, unless the match has a later attempt.
 func (f Folder) pathOf(m *Match) string {
 	path, own := f.Match(m.LeagueID, m.MatchID), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
-	if m.Lifecycle.State != StateAcknowledged {
+	if m.Lifecycle.State != protocol.StateAcknowledged {
 		return own
 	}
 	if _, err := os.Lstat(path); err != nil {
@@ -179,7 +179,7 @@ func (f Folder) restore(m *Match, always bool) error {
 	if path != own {
 		switch there, err := Read[Match](own); {
 		case errors.Is(err, fs.ErrNotExist):
-		case err == nil && there.Lifecycle.State != StateAcknowledged:
+		case err == nil && there.Lifecycle.State != protocol.StateAcknowledged:
 			_ = os.Remove(own)
 		default:
 			path = own
@@ -258,26 +258,12 @@ func (o *OldMatches) Archive(leagueID, stamp string) (string, error) {
 	}
 }
 
-// The states in a match file's lifecycle. The specification (003 §3.3) names
-// those from StateWaitingForPlayers to StateFinished.
-const (
-	StateAssigned          = "ASSIGNED" // the referee has the match, and has called no player yet
-	StateWaitingForPlayers = "WAITING_FOR_PLAYERS"
-	StateCollectingChoices = "COLLECTING_CHOICES"
-	StateDrawingNumber     = "DRAWING_NUMBER"
-	StateFinished          = "FINISHED"
-	StateAcknowledged      = "ACKNOWLEDGED" // the manager has the result
-	StateAbandoned         = "ABANDONED"    // another attempt replaced this one, or the referee stopped
-	StateDisputed          = "DISPUTED"     // the manager rejected the report
-)
-
 // The bounds of a transcript. A match of our agents has some twenty exchanges of
 // a few hundred bytes; the bounds keep a player from filling the disk.
 const (
 	MaxExchanges      = 400      // a match of 42 moves has 260 if each is refused once
 	ReservedExchanges = 4        // of MaxExchanges: GAME_OVER to both players and its acknowledgements
 	MaxMessage        = 64 << 10 // bytes of one message
-	MaxMessageType    = 60       // bytes of Exchange.MessageType; a longer type is cut
 	MaxDetail         = 1000     // bytes of ExchangeError.Detail
 	MaxAnswer         = 500      // bytes of Exchange.Answer
 )

@@ -165,7 +165,7 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 		} else {
 			l.open[key] = len(m.Transcript)
 		}
-		if m.Lifecycle.State == StateFinished { // it gets its file when the manager has replied
+		if m.Lifecycle.State == protocol.StateFinished { // it gets its file when the manager has replied
 			continue
 		}
 		err = errors.Join(err, folder.restore(m.Match, false))
@@ -176,7 +176,7 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 
 // closed tells whether the manager needs nothing more of an attempt.
 func closed(m *Match) bool {
-	return m.Lifecycle.State == StateAcknowledged || m.Lifecycle.State == StateAbandoned
+	return m.Lifecycle.State == protocol.StateAcknowledged || m.Lifecycle.State == protocol.StateAbandoned
 }
 
 // reopen opens the file for appending. L.mu is held, except while the log is made.

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/protocol"
 )
 
 // played returns an attempt in a state, with the exchanges until then.
@@ -25,7 +26,7 @@ func played(matchID string, attempt int, state string) *Match {
 		Digested:   2,
 		Transcript: []Exchange{{Method: "invite"}, {Method: "ask"}},
 	}
-	if state == StateAcknowledged {
+	if state == protocol.StateAcknowledged {
 		m.Transcript = append(m.Transcript, Exchange{Method: "tell"})
 	}
 	return m
@@ -53,12 +54,12 @@ func statesIn(t *testing.T, folder Folder) (states []string) {
 func TestCheckpointKeepsWhatIsNotAcknowledged(t *testing.T) {
 	folder := Folder(t.TempDir())
 	log, _ := openLog(t, folder)
-	for _, m := range []*Match{played("R1M1", 1, StateFinished), played("R1M2", 1, StateFinished), played("R1M3", 1, StateFinished)} {
+	for _, m := range []*Match{played("R1M1", 1, protocol.StateFinished), played("R1M2", 1, protocol.StateFinished), played("R1M3", 1, protocol.StateFinished)} {
 		require.NoError(t, log.Append(m, true))
 	}
-	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
-	require.NoError(t, log.Write(played("R1M2", 1, StateDisputed)))
-	require.NoError(t, log.Write(played("R1M4", 2, StateAbandoned)))
+	require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAcknowledged)))
+	require.NoError(t, log.Write(played("R1M2", 1, protocol.StateDisputed)))
+	require.NoError(t, log.Write(played("R1M4", 2, protocol.StateAbandoned)))
 	require.NoError(t, log.Checkpoint())
 	assert.Equal(t, []string{"R1M2-a1 DISPUTED", "R1M3-a1 FINISHED"}, statesIn(t, folder))
 	whole, err := folder.LoadMatch("cup", "R1M1")
@@ -69,7 +70,7 @@ func TestCheckpointKeepsWhatIsNotAcknowledged(t *testing.T) {
 		require.NoError(t, err)
 	}
 
-	require.NoError(t, log.Write(played("R1M2", 1, StateAcknowledged)), "the manager accepts it later")
+	require.NoError(t, log.Write(played("R1M2", 1, protocol.StateAcknowledged)), "the manager accepts it later")
 	assert.NoFileExists(t, folder.Attempt("cup", "R1M2", 1), "it has the file of the match now")
 	require.NoError(t, log.Close())
 	assert.Equal(t, []string{"R1M3-a1 FINISHED"}, statesIn(t, folder))
@@ -81,7 +82,7 @@ func TestCheckpointKeepsWhatIsNotAcknowledged(t *testing.T) {
 // A referee may give up an attempt, whose file it writes, and play it again. A checkpoint before or during its
 // second play must keep what no durable file has.
 func TestCheckpointKeepsAnAttemptThatIsPlayedAgain(t *testing.T) {
-	both := []*Match{played("R1M1", 1, StateFinished), played("R1M1", 1, StateAcknowledged)}
+	both := []*Match{played("R1M1", 1, protocol.StateFinished), played("R1M1", 1, protocol.StateAcknowledged)}
 	for name, play := range map[string][]*Match{"before": both[:1], "during": both[:1], "all": both} {
 		folder := Folder(t.TempDir())
 		log, _ := openLog(t, folder)
@@ -94,7 +95,7 @@ func TestCheckpointKeepsAnAttemptThatIsPlayedAgain(t *testing.T) {
 			}
 			return err
 		}
-		require.NoError(t, log.Write(played("R1M1", 1, StateAbandoned)))
+		require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAbandoned)))
 		if log.disk.one = again; name == "before" {
 			require.NoError(t, again(""))
 		}
@@ -112,16 +113,16 @@ func TestCheckpointKeepsAnAttemptThatIsPlayedAgain(t *testing.T) {
 // The referee may be killed between the line of an attempt and its file. Its file of an earlier state, a
 // disputed or an abandoned one, becomes that of the match.
 func TestFileOfAnEarlierStateIsReplacedAfterACrash(t *testing.T) {
-	for _, earlier := range []string{StateDisputed, StateAbandoned} {
+	for _, earlier := range []string{protocol.StateDisputed, protocol.StateAbandoned} {
 		folder := Folder(t.TempDir())
 		log, _ := openLog(t, folder)
 		require.NoError(t, log.Write(played("R1M1", 1, earlier)))
-		require.NoError(t, log.Append(played("R1M1", 1, StateAcknowledged), true))
+		require.NoError(t, log.Append(played("R1M1", 1, protocol.StateAcknowledged), true))
 		log, _ = openLog(t, folder)
 		require.NoError(t, log.Close())
 		doc, err := Read[Match](folder.Match("cup", "R1M1"))
 		require.NoError(t, err, earlier)
-		assert.Equal(t, played("R1M1", 1, StateAcknowledged), doc)
+		assert.Equal(t, played("R1M1", 1, protocol.StateAcknowledged), doc)
 		assert.NoFileExists(t, folder.Attempt("cup", "R1M1", 1))
 	}
 }
@@ -142,10 +143,10 @@ func TestCheckpointInterruptedAtAnyStep(t *testing.T) {
 		log.disk.one = func(string) error { snapshot(); return nil }
 		log.disk.slow = !all
 		for _, id := range []string{"R1M1", "R1M2"} {
-			require.NoError(t, log.Append(played(id, 1, StateFinished), true))
-			require.NoError(t, log.Write(played(id, 1, StateAcknowledged)))
+			require.NoError(t, log.Append(played(id, 1, protocol.StateFinished), true))
+			require.NoError(t, log.Write(played(id, 1, protocol.StateAcknowledged)))
 		}
-		require.NoError(t, log.Append(played("R1M3", 1, StateFinished), true))
+		require.NoError(t, log.Append(played("R1M3", 1, protocol.StateFinished), true))
 		require.NoError(t, log.Checkpoint())
 		durable := len(disks)
 		snapshot() // after the last step
@@ -161,11 +162,11 @@ func TestCheckpointInterruptedAtAnyStep(t *testing.T) {
 				require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), ".REF01.wal.jsonl.1.tmp"), []byte("{"), 0o600))
 			}
 			next, found := openLog(t, disk)
-			assert.Equal(t, StateFinished, found.Find("R1M3", 1).Lifecycle.State)
+			assert.Equal(t, protocol.StateFinished, found.Find("R1M3", 1).Lifecycle.State)
 			for _, id := range []string{"R1M1", "R1M2"} {
 				doc, err := disk.LoadMatch("cup", id)
 				require.NoError(t, err)
-				assert.Equal(t, played(id, 1, StateAcknowledged), doc, "interrupted at step %d", i)
+				assert.Equal(t, played(id, 1, protocol.StateAcknowledged), doc, "interrupted at step %d", i)
 			}
 			require.NoError(t, next.Close())
 			assert.Equal(t, []string{"R1M3-a1 FINISHED"}, statesIn(t, disk))
@@ -182,8 +183,8 @@ func TestFilesAreWrittenAgainAfterAFailedSync(t *testing.T) {
 		log.disk.all = func(*os.File) error { return broken }
 		log.disk.one = func(string) error { return broken }
 		log.disk.slow = !all
-		require.NoError(t, log.Append(played("R1M1", 1, StateFinished), true))
-		require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
+		require.NoError(t, log.Append(played("R1M1", 1, protocol.StateFinished), true))
+		require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAcknowledged)))
 		require.ErrorIs(t, log.Checkpoint(), broken)
 		assert.Equal(t, []string{"R1M1-a1 ACKNOWLEDGED"}, statesIn(t, folder))
 		require.NoError(t, os.WriteFile(folder.Match("cup", "R1M1"), nil, 0o600)) // what the disk has
@@ -192,7 +193,7 @@ func TestFilesAreWrittenAgainAfterAFailedSync(t *testing.T) {
 		require.NoError(t, log.Checkpoint())
 		doc, err := folder.LoadMatch("cup", "R1M1")
 		require.NoError(t, err)
-		assert.Equal(t, played("R1M1", 1, StateAcknowledged), doc)
+		assert.Equal(t, played("R1M1", 1, protocol.StateAcknowledged), doc)
 		assert.Empty(t, statesIn(t, folder))
 		require.NoError(t, log.Close())
 	}
@@ -202,13 +203,13 @@ func TestFilesAreWrittenAgainAfterAFailedSync(t *testing.T) {
 func TestAnnulledResultIsNotWrittenAgainInPlaceOfItsRematch(t *testing.T) {
 	folder := Folder(t.TempDir())
 	log, _ := openLog(t, folder)
-	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
+	require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAcknowledged)))
 	require.NoError(t, os.Rename(folder.Match("cup", "R1M1"), folder.Attempt("cup", "R1M1", 1)))
 	log.failed = true
 	require.NoError(t, log.Checkpoint())
 	assert.NoFileExists(t, folder.Match("cup", "R1M1"))
-	require.NoError(t, WriteMatch(folder.Match("cup", "R1M1"), played("R1M1", 2, StateAcknowledged)))
-	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)), "reported late")
+	require.NoError(t, WriteMatch(folder.Match("cup", "R1M1"), played("R1M1", 2, protocol.StateAcknowledged)))
+	require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAcknowledged)), "reported late")
 	doc, err := folder.LoadMatch("cup", "R1M1")
 	require.NoError(t, err)
 	assert.Equal(t, 2, doc.Attempt)
@@ -220,10 +221,10 @@ func TestAnnulledResultIsNotWrittenAgainInPlaceOfItsRematch(t *testing.T) {
 func TestAnnulledResultIsKeptOnce(t *testing.T) {
 	folder := Folder(t.TempDir())
 	log, _ := openLog(t, folder)
-	require.NoError(t, log.Write(played("R1M1", 1, StateAcknowledged)))
+	require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAcknowledged)))
 	read, err := folder.LoadMatch("cup", "R1M1")
 	require.NoError(t, err)
-	require.NoError(t, log.Write(played("R1M1", 2, StateAcknowledged)))
+	require.NoError(t, log.Write(played("R1M1", 2, protocol.StateAcknowledged)))
 	for _, keeper := range []string{"the referee", "the manager too"} {
 		for attempt, path := range map[int]string{1: folder.Attempt("cup", "R1M1", 1), 2: folder.Match("cup", "R1M1")} {
 			doc, err := Read[Match](path)
@@ -248,7 +249,7 @@ func TestSlowSyncOfTheWholeDiskIsReplaced(t *testing.T) {
 		log.disk.all = func(*os.File) error { whole++; time.Sleep(slowest + time.Millisecond); return nil }
 		log.disk.one = func(string) error { files++; return nil }
 		for _, id := range []string{"R1M1", "R1M2"} {
-			require.NoError(t, log.Write(played(id, 1, StateAcknowledged)))
+			require.NoError(t, log.Write(played(id, 1, protocol.StateAcknowledged)))
 			require.NoError(t, log.Checkpoint())
 		}
 		assert.Equal(t, []int{1, 2}, []int{whole, files}, "the file of the match, and that of its attempt")
@@ -260,8 +261,8 @@ func TestSlowSyncOfTheWholeDiskIsReplaced(t *testing.T) {
 func TestLogCutAfterAnyByte(t *testing.T) {
 	folder := Folder(t.TempDir())
 	log, _ := openLog(t, folder)
-	require.NoError(t, log.Append(played("R1M1", 1, StateFinished), true))
-	require.NoError(t, log.Append(played("R1M1", 1, StateAcknowledged), true))
+	require.NoError(t, log.Append(played("R1M1", 1, protocol.StateFinished), true))
+	require.NoError(t, log.Append(played("R1M1", 1, protocol.StateAcknowledged), true))
 	require.NoError(t, log.Close())
 	path := folder.MatchLog("cup", "REF01")
 	text, err := os.ReadFile(path)
@@ -273,7 +274,7 @@ func TestLogCutAfterAnyByte(t *testing.T) {
 		log, found := openLog(t, cut)
 		lines := strings.Count(string(text[:n]), "\n")
 		assert.Len(t, found.Matches, min(max(lines-1, 0), 1))
-		require.NoError(t, log.Append(played("R1M2", 1, StateFinished), true))
+		require.NoError(t, log.Append(played("R1M2", 1, protocol.StateFinished), true))
 		require.NoError(t, log.Close())
 		require.Contains(t, statesIn(t, cut), "R1M2-a1 FINISHED", "cut after byte %d", n)
 	}

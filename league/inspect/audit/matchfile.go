@@ -29,7 +29,7 @@ func (a *auditor) checkMatchFile(f *matchFile) bool {
 		}
 		return false
 	}
-	disputed := d.Lifecycle.State != store.StateFinished && slices.Contains(m.Disputed, d.RefereeID)
+	disputed := d.Lifecycle.State != protocol.StateFinished && slices.Contains(m.Disputed, d.RefereeID)
 	r := m.Report
 	if !f.final && (!f.counts() || m.LostBy(d.Attempt) == journal.CauseRejected || disputed) {
 		r = nil
@@ -56,7 +56,7 @@ func (a *auditor) checkMatchFile(f *matchFile) bool {
 	a.checkTranscript(f)
 	a.checkRefuted(f)
 	goesOn := m.Report == nil && !a.completed() && d.Attempt == len(m.Attempts)
-	if !f.final && !goesOn || f.final && d.Lifecycle.State == store.StateFinished {
+	if !f.final && !goesOn || f.final && d.Lifecycle.State == protocol.StateFinished {
 		a.noteUnacknowledged(f)
 	}
 	return true
@@ -184,7 +184,7 @@ func (a *auditor) checkForm(f *matchFile) {
 	if d.WrittenBy != store.WrittenByReferee && d.WrittenBy != store.WrittenByManager {
 		f.find(a, RuleMatchFile, "/written_by", "written_by is %s; it must be referee or manager", quoted(&d.WrittenBy))
 	}
-	if r := d.Refusal; r != nil && d.Lifecycle.State != store.StateDisputed {
+	if r := d.Refusal; r != nil && d.Lifecycle.State != protocol.StateDisputed {
 		f.find(a, RuleMatchFile, "/refusal", "it has a refusal by the manager, but is in state %s",
 			quoted(&d.Lifecycle.State))
 	} else if r != nil && protocol.Code(r.ErrorCode).Name() != r.ErrorName {
@@ -234,9 +234,9 @@ func (a *auditor) checkStates(f *matchFile) {
 		f.find(a, RuleMatchFile, "/lifecycle/states", "no match passes these states and ends so: %.200q", passed)
 	case state != passed[last]:
 		wrong = "the last of its states is " + quoted(&passed[last])
-	case f.final && state != store.StateAcknowledged && state != store.StateFinished:
+	case f.final && state != protocol.StateAcknowledged && state != protocol.StateFinished:
 		wrong = "the file of a match is written when the manager has acknowledged the result"
-	case f.final || state != store.StateAcknowledged:
+	case f.final || state != protocol.StateAcknowledged:
 	case f.logLine == 0 && f.counts() && !f.match.isAnnulled:
 		wrong = "its result counts: it belongs into the file of the match"
 	case !f.counts():
@@ -282,19 +282,19 @@ func (a *auditor) noteUnacknowledged(f *matchFile) {
 	d, m, r := f.value, f.match, f.match.Report
 	rule, what := RuleAbandoned, ""
 	switch state := d.Lifecycle.State; {
-	case state == store.StateFinished && f.counts() && a.completed():
+	case state == protocol.StateFinished && f.counts() && a.completed():
 		what = "has the result that counts; its referee stopped before the manager acknowledged it"
-	case state == store.StateFinished && f.counts():
-	case state == store.StateFinished && r != nil:
+	case state == protocol.StateFinished && f.counts():
+	case state == protocol.StateFinished && r != nil:
 		what = fmt.Sprintf("came to a result, but attempt %d by %s counts", r.Number, clip(r.RefereeID))
-	case state == store.StateFinished:
+	case state == protocol.StateFinished:
 		what = "came to a result that was never reported"
-	case state == store.StateDisputed:
+	case state == protocol.StateDisputed:
 		rule, what = RuleDispute, "came to a result that the manager rejected"
 		if d.Refusal != nil {
 			what += fmt.Sprintf(": %s %.200q", quoted(&d.Refusal.ErrorCode), d.Refusal.Detail)
 		}
-	case state == store.StateAbandoned:
+	case state == protocol.StateAbandoned:
 		what = "was given up"
 	}
 	if what != "" {

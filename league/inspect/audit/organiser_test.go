@@ -80,7 +80,7 @@ func managersDocument(id league.MatchID, idA, idB string) *store.Match {
 		GameType: evenodd.Type, WrittenBy: store.WrittenByManager, Transcript: []store.Exchange{},
 		PlayerA:   store.MatchPlayer{PlayerID: idA, DisplayName: "Player " + idA},
 		PlayerB:   store.MatchPlayer{PlayerID: idB, DisplayName: "Player " + idB},
-		Lifecycle: store.Lifecycle{State: store.StateAcknowledged, States: lifecycle(store.StateAcknowledged)},
+		Lifecycle: store.Lifecycle{State: protocol.StateAcknowledged, States: lifecycle(protocol.StateAcknowledged)},
 		Scoring:   league.MatchPoints{Win: 3, Draw: 1},
 	}
 }

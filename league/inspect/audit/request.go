@@ -155,7 +155,7 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 		s.deadline.Ask(deadline)
 	case phaseEnd:
 		s.overs++
-		if t.doc.Result == nil && t.doc.Lifecycle.State == store.StateAbandoned {
+		if t.doc.Result == nil && t.doc.Lifecycle.State == protocol.StateAbandoned {
 			t.find(e, "/message/game_result", "%s was told how %s ended, but it was given up", s.id, t.match.id)
 		}
 	case phaseNone:

@@ -152,7 +152,7 @@ func (a *auditor) checkTranscript(f *matchFile) {
 	if d.Result == nil {
 		return
 	}
-	if d.Lifecycle.State == store.StateAcknowledged && len(d.Transcript) > 0 { // before, GAME_OVER may still follow
+	if d.Lifecycle.State == protocol.StateAcknowledged && len(d.Transcript) > 0 { // before, GAME_OVER may still follow
 		t.checkEnd()
 	}
 	if d.Omitted > 0 { // the omitted exchanges may decide
@@ -189,7 +189,7 @@ func (t *transcriptCheck) walk(i int) {
 	t.checkOrder(e)
 	t.checkTokens(e)
 	if inside := e.read.Type(); len(e.Message) > 0 && e.read.err == nil && validText(inside) != validText(e.MessageType) &&
-		len(inside) <= store.MaxMessageType && !strings.Contains(inside, protocol.HiddenToken) {
+		len(inside) <= protocol.MaxMessageType && !strings.Contains(inside, protocol.HiddenToken) {
 		t.find(e, "/message_type", "message_type is %s, in the message it is %s", quoted(&e.MessageType), quoted(&inside))
 	}
 	switch e.Direction {

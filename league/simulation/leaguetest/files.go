@@ -107,7 +107,7 @@ func MatchFiles(t *testing.T, folder store.Folder) []string {
 		require.NoError(t, err)
 		require.Empty(t, log.Damage)
 		for _, m := range log.Matches {
-			if m.Lifecycle.State == store.StateFinished {
+			if m.Lifecycle.State == protocol.StateFinished {
 				names = append(names, fmt.Sprintf(LeagueID+"/%s-a%d.json", m.MatchID, m.Attempt))
 			}
 		}
@@ -139,8 +139,8 @@ func writeLog(t *testing.T, folder store.Folder, refereeID string, docs []*store
 	require.NoError(t, err)
 	for _, doc := range docs {
 		finished := *doc
-		finished.Transcript, finished.Lifecycle.State = doc.Transcript[:doc.Digested], store.StateFinished
-		end := slices.IndexFunc(doc.Lifecycle.States, func(s store.StateEntry) bool { return s.State == store.StateFinished })
+		finished.Transcript, finished.Lifecycle.State = doc.Transcript[:doc.Digested], protocol.StateFinished
+		end := slices.IndexFunc(doc.Lifecycle.States, func(s store.StateEntry) bool { return s.State == protocol.StateFinished })
 		finished.Lifecycle.States = doc.Lifecycle.States[:end+1]
 		require.NoError(t, log.Append(&finished, true))
 		if whole {

@@ -148,16 +148,16 @@ func managerLines(doc *store.Match) (lines []Line) {
 	for _, s := range doc.Lifecycle.States {
 		ask := Line{At: s.At, From: ManagerLane, To: doc.RefereeID, Method: protocol.ReportMatchResult.Name, order: math.MaxInt}
 		switch s.State {
-		case store.StateAssigned:
+		case protocol.StateAssigned:
 			ask.Method, ask.MessageType, ask.order = protocol.StartMatch.Name, protocol.TypeMatchAssignment, 0
 			ask.Says = "MATCH_ASSIGNMENT: the match is yours"
-		case store.StateFinished:
+		case protocol.StateFinished:
 			ask.From, ask.To, ask.MessageType = ask.To, ask.From, protocol.TypeMatchResultReport
 			ask.Says = "MATCH_RESULT_REPORT: the match is over, this is its result"
-		case store.StateAcknowledged:
+		case protocol.StateAcknowledged:
 			ask.MessageType = protocol.ReportMatchResult.Result
 			ask.Says = "MATCH_RESULT_ACK: the result is recorded"
-		case store.StateDisputed:
+		case protocol.StateDisputed:
 			ask.Says, ask.Error, ask.Trouble = "the report is rejected", doc.Refusal, TroubleWrong
 		default:
 			continue

@@ -141,7 +141,7 @@ func TestLinesWithInvalidTimesKeepTheirOrder(t *testing.T) {
 
 func TestManagerIsPartOfTheConversation(t *testing.T) {
 	doc := matchOf(sent("00.500", "P01", 1))
-	for at, state := range []string{store.StateAssigned, store.StateWaitingForPlayers, store.StateFinished, store.StateAcknowledged} {
+	for at, state := range []string{protocol.StateAssigned, protocol.StateWaitingForPlayers, protocol.StateFinished, protocol.StateAcknowledged} {
 		doc.Lifecycle.States = append(doc.Lifecycle.States, store.StateEntry{State: state, At: "2026-01-01T12:00:0" + string(rune('0'+at)) + ".000Z"})
 	}
 	var got []string

@@ -82,7 +82,7 @@ func TestMatchFileOfTheManagerIsNoTranscript(t *testing.T) {
 	dir := store.Folder(t.TempDir())
 	require.NoError(t, store.WriteDerived(dir.Match("cup", "R1M1"), &store.Match{
 		Header: store.NewHeader(""), LeagueID: "cup", RoundID: 1, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01",
-		WrittenBy: store.WrittenByManager, Transcript: []store.Exchange{}, Lifecycle: store.Lifecycle{State: store.StateAcknowledged},
+		WrittenBy: store.WrittenByManager, Transcript: []store.Exchange{}, Lifecycle: store.Lifecycle{State: protocol.StateAcknowledged},
 	}))
 	_, err := dir.LoadMatch("cup", "R1M1")
 	require.NoError(t, err)
