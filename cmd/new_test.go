@@ -197,7 +197,7 @@ func TestNewAgentQuotesItsName(t *testing.T) {
 func TestFirstAgentPageNamesRequirements(t *testing.T) {
 	t.Parallel()
 	list := mustRun(t, "check", "--list")
-	named := regexp.MustCompile(`\b[PRM]-[A-Z]+-\d+\b`).FindAllString(readPage(t, "docs/your-first-agent.md"), -1)
+	named := regexp.MustCompile(`\b[PRM]-[A-Z]+-\d+\b`).FindAllString(readPage(t, "docs/agents.md"), -1)
 	assert.Greater(t, len(named), 15)
 	for _, id := range named {
 		assert.Contains(t, list, "  "+id+" ")

@@ -63,7 +63,7 @@ Strategies: ` + external.Names(false) + `.
 exec:./bot runs your program (testdata/bots). docs/strategies.md describes all.
 
 --player adds an external player, an agent that runs elsewhere. Below the table the command lists the reason of each
-technical loss (docs/checking-an-agent.md).
+technical loss (docs/agents.md).
 
 --data stores the league in a folder, --resume continues an interrupted one, and
 --faults injects faults. docs/simulating.md describes them.`,
