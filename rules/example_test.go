@@ -57,20 +57,20 @@ func (c cards) Judge(rules.Chance) rules.Verdict {
 	return v
 }
 
-// A game defines its positions. A referee asks the sides to move until the match is
-// over, and judges the last position.
+// A game defines its positions. A course plays it: the sides to move are asked until the
+// match is over, and the last position is judged.
 func ExampleGame() {
 	game, err := rules.NewRegistry(higherCard{}).Game("higher_card")
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	position := game.Start()
-	fmt.Println(position.Ask(rules.SideA).Options, position.Check(rules.SideA, "4"))
-	position = position.Play([2]string{"2", "3"})
-	if len(position.ToMove()) == 0 {
+	course := rules.Begin(game)
+	fmt.Println(course.Ask(rules.SideA).Options, course.Check(rules.SideA, "4"))
+	course = course.Play([2]string{"2", "3"})
+	if course.Over() {
 		players := [2]string{"P01", "P02"}
-		verdict := position.Judge(rules.Chance{})
+		verdict := course.Judge(rules.Chance{})
 		fmt.Println(verdict.WinnerOf(players), "wins:", verdict.Reason(players))
 	}
 	// Output:

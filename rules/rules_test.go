@@ -129,9 +129,49 @@ func TestReplayFollowsTheMoves(t *testing.T) {
 			course, err := rules.Replay(tt.game, tt.moves)
 			require.NoError(t, err)
 			assert.Equal(t, tt.over, course.Over())
-			assert.Equal(t, tt.last, course.Last)
+			assert.Equal(t, tt.last, [2]rules.LastMove{course.Last(rules.SideA), course.Last(rules.SideB)})
+			assert.Equal(t, tt.moves, course.Moves())
 		})
 	}
+}
+
+func TestCourseAdvancesWhenAllSidesHaveMoved(t *testing.T) {
+	start := rules.Begin(evenodd.Game{})
+	assert.Equal(t, []rules.Side{rules.SideA, rules.SideB}, start.ToMove())
+
+	half, err := start.Move(rules.SideB, "odd")
+	require.NoError(t, err)
+	assert.Equal(t, []rules.Side{rules.SideA}, half.ToMove())
+	assert.Equal(t, start.Ask(rules.SideA), half.Ask(rules.SideA), "no side is shown the other's move of the turn")
+	assert.Equal(t, 1, half.Turn())
+	_, err = half.Move(rules.SideB, "even")
+	require.EqualError(t, err, "the side has no move to make")
+	_, err = half.Move(rules.SideA, "seven")
+	require.EqualError(t, err, `choice must be "even" or "odd"`)
+
+	one, err := half.Move(rules.SideA, "even")
+	require.NoError(t, err)
+	other, err := half.Move(rules.SideA, "odd")
+	require.NoError(t, err)
+	assert.True(t, one.Over())
+	assert.Equal(t, alternating("even", "odd"), one.Moves(), "that of side A is first, whichever came first")
+	assert.Equal(t, alternating("odd", "odd"), other.Moves())
+	assert.Equal(t, start.Play([2]string{"even", "odd"}), one)
+	assert.Equal(t, [2]string{"even", "odd"}, one.Judge(rules.Chance{}).Moves)
+	assert.Equal(t, []rules.Move{{Side: rules.SideB, Text: "odd"}}, half.Moves(), "a course does not change")
+	assert.True(t, start.Owes(rules.SideB) && !half.Owes(rules.SideB) && !start.Owes(rules.NoSide))
+}
+
+func TestCoursesFromOnePositionAreIndependent(t *testing.T) {
+	course, err := rules.Replay(tictactoe.Game{}, alternating("0", "3", "1", "4"))
+	require.NoError(t, err)
+	won, open := course.Play([2]string{"2"}), course.Play([2]string{"8"})
+	assert.True(t, won.Over())
+	assert.False(t, open.Over())
+	assert.Equal(t, alternating("0", "3", "1", "4", "2"), won.Moves())
+	assert.Equal(t, alternating("0", "3", "1", "4", "8"), open.Moves())
+	assert.Equal(t, rules.LastMove{Text: "8", Turn: 5, Before: 4}, open.Last(rules.SideA))
+	assert.Equal(t, rules.LastMove{Text: "4", Turn: 4, Before: 3}, open.Last(rules.SideB))
 }
 
 func TestBetterFindsWhatGivesAwayAPosition(t *testing.T) {
@@ -151,7 +191,7 @@ func TestBetterFindsWhatGivesAwayAPosition(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			course, err := rules.Replay(tt.game, alternating(tt.moves...))
 			require.NoError(t, err)
-			assert.Equal(t, tt.better, rules.Better(course.Position, tt.move))
+			assert.Equal(t, tt.better, rules.Better(course.Position(), tt.move))
 		})
 	}
 }
@@ -173,7 +213,7 @@ func TestBoardsShowTheMoves(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			course, err := rules.Replay(tt.game, alternating(tt.moves...))
 			require.NoError(t, err)
-			assert.Equal(t, tt.want, course.Position.(rules.Drawer).Draw(rules.NoSide))
+			assert.Equal(t, tt.want, course.Position().(rules.Drawer).Draw(rules.NoSide))
 		})
 	}
 }

@@ -55,12 +55,13 @@ func (p *Reports) credible(r *journal.MatchReported, promised string, ids [2]str
 	if err != nil {
 		return "", p.breach(err, ids)
 	}
-	end, missing, err := p.end(r, ids)
-	switch {
-	case err != nil:
+	course, err := p.replay(r, ids)
+	if err != nil {
 		return "", err
+	}
+	switch missing = p.missing(course, ids); {
 	case missing == "" && (drawn || !numbered):
-		verdict, decided = end.Judge(chance), true
+		verdict, decided = course.Judge(chance), true
 	case missing != "" && drawn && p.Game.MaxTurns() == 1:
 		return "", errors.New(missing) // a referee that reveals the draw knows the choices, and could hide the winner
 	case missing == "" && !decided:
@@ -101,29 +102,19 @@ func (p *Reports) owes(r *journal.MatchReported, ids [2]string, side rules.Side)
 		course, err := p.replay(r, ids)
 		return err != nil || len(r.Evidence.Moves) == 0 || course.Owes(side)
 	}
-	return p.Game.Start().Check(side, r.Result.Moves(ids)[side]) != nil
+	return rules.Begin(p.Game).Check(side, r.Result.Moves(ids)[side]) != nil
 }
 
-// end is the last position of a match by the moves of a report. Missing says which moves are not
-// reported; "" for none.
-func (p *Reports) end(r *journal.MatchReported, ids [2]string) (end rules.Position, missing string, err error) {
-	if p.Game.MaxTurns() > 1 {
-		course, err := p.replay(r, ids)
-		switch {
-		case err != nil:
-			return nil, "", err
-		case !course.Over():
-			return nil, "the moves reported do not end the game", nil
-		}
-		return course.Position, "", nil
+// missing says which moves of a match a report does not name, after the course of those that it names; "" for none.
+func (p *Reports) missing(course rules.Course, ids [2]string) string {
+	sides := course.ToMove()
+	switch {
+	case len(sides) == 0:
+		return ""
+	case p.Game.MaxTurns() > 1:
+		return "the moves reported do not end the game"
 	}
-	position, moves := p.Game.Start(), r.Result.Moves(ids)
-	for _, side := range position.ToMove() {
-		if moves[side] == "" {
-			return nil, "no choice reported for " + ids[side], nil
-		}
-	}
-	return position.Play(moves), "", nil
+	return "no choice reported for " + ids[sides[0]]
 }
 
 // breach is the error for a report with an illegal choice or number.
@@ -279,26 +270,31 @@ func (p *Reports) lastMoves(r *journal.MatchReported, ids [2]string) (at [2]jour
 	if err != nil {
 		return at, err
 	}
-	for i, last := range course.Last {
+	for i := range at {
+		last := course.Last(rules.Side(i))
 		at[i].Turn, at[i].Before = last.Turn, last.Before
 	}
 	return at, nil
 }
 
-// replay plays the moves of a report of a game of several turns. They must lead to the choices of
-// the report, unless it names no moves.
-func (p *Reports) replay(r *journal.MatchReported, ids [2]string) (*rules.Course, error) {
-	moves := make([]rules.Move, len(r.Evidence.Moves))
-	for i, m := range r.Evidence.Moves {
-		moves[i] = rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move}
+// replay plays the moves of a report: in a game of one turn its choices, else those that must lead to
+// the choices, unless it names no moves.
+func (p *Reports) replay(r *journal.MatchReported, ids [2]string) (rules.Course, error) {
+	if p.Game.MaxTurns() == 1 {
+		return rules.Begin(p.Game).PlayMade(r.Result.Moves(ids))
+	}
+	var moves []rules.Move
+	for _, m := range r.Evidence.Moves {
+		moves = append(moves, rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move})
 	}
 	course, err := rules.Replay(p.Game, moves)
 	if err != nil {
-		return nil, fmt.Errorf("moves: %w", err)
+		return course, fmt.Errorf("moves: %w", err)
 	}
-	for i, last := range course.Last {
-		if choice, _ := r.Choices.Get(ids[i]); len(moves) > 0 && protocol.ValueOf(choice) != last.Text {
-			return nil, fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", ids[i], last.Text, protocol.ValueOf(choice))
+	for i, id := range ids {
+		last := course.Last(rules.Side(i)).Text
+		if choice, _ := r.Choices.Get(id); len(moves) > 0 && protocol.ValueOf(choice) != last {
+			return course, fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", id, last, protocol.ValueOf(choice))
 		}
 	}
 	return course, nil

@@ -27,7 +27,7 @@ func after(t *testing.T, moves string) rules.Position {
 	}
 	course, err := rules.Replay(connectfour.Game{}, list)
 	require.NoError(t, err)
-	return course.Position
+	return course.Position()
 }
 
 func TestMatches(t *testing.T) {

@@ -25,7 +25,7 @@ func after(t *testing.T, moves string) rules.Position {
 	}
 	course, err := rules.Replay(tictactoe.Game{}, list)
 	require.NoError(t, err)
-	return course.Position
+	return course.Position()
 }
 
 func TestMatches(t *testing.T) {

@@ -14,11 +14,10 @@ import (
 // maxSearched is how many positions are compared to find one.
 const maxSearched = 10_000
 
-// positionOf returns the position of a question and the moves that led to it. It uses only what the
-// player knows: the moves that the question names, or else the earlier questions with the player's answers,
-// between which it finds the moves of the opponent. It returns nil if they lead to no position, or to
-// several.
-func positionOf(game rules.Game, side rules.Side, v *strategy.View) (rules.Position, []rules.Move) {
+// courseOf returns the course of a match before a question. It uses only what the player knows: the moves that the
+// question names, or else the earlier questions with the player's answers, between which it finds the moves of the
+// opponent. It returns false if they lead to no position, or to several.
+func courseOf(game rules.Game, side rules.Side, v *strategy.View) (rules.Course, bool) {
 	if len(v.Moves) > 0 {
 		moves := protocol.Each(v.Moves, func(m protocol.PlayerMove) rules.Move {
 			if m.PlayerID == v.PlayerID {
@@ -27,71 +26,60 @@ func positionOf(game rules.Game, side rules.Side, v *strategy.View) (rules.Posit
 			return rules.Move{Side: side.Other(), Text: m.Move}
 		})
 		course, err := rules.Replay(game, moves)
-		if err != nil || !asks(course.Position, side, v.Options, v.Context) {
-			return nil, nil
-		}
-		return course.Position, moves
+		return course, err == nil && asks(course, side, v.Options, v.Context)
 	}
 	now := strategy.Answered{Options: v.Options, Context: v.Context}
 	s := search{side: side, questions: append(slices.Clip(v.Earlier), now)}
-	s.from(game.Start(), nil, 0)
-	if s.found != 1 {
-		return nil, nil
-	}
-	return s.position, s.moves
+	s.from(rules.Begin(game), 0)
+	return s.course, s.found == 1
 }
 
-// A search looks for the positions that fit all questions to a side in a match.
+// A search looks for the courses that fit all questions to a side in a match.
 type search struct {
 	side      rules.Side
 	questions []strategy.Answered // the last one has no answer yet
 
 	searched, found int
-	position        rules.Position // the last one found
-	moves           []rules.Move   // that lead to it
+	course          rules.Course // the last one found
 }
 
-// from continues at a position before a question.
-func (s *search) from(p rules.Position, moves []rules.Move, question int) {
+// from continues at a course before a question.
+func (s *search) from(c rules.Course, question int) {
 	if s.searched++; s.searched > maxSearched || s.found > 1 {
 		s.found = 2
 		return
 	}
-	sides, own := p.ToMove(), ""
-	if slices.Contains(sides, s.side) {
+	var made [2]string
+	if c.Owes(s.side) {
 		q := &s.questions[question]
-		if !asks(p, s.side, q.Options, q.Context) {
+		if !asks(c, s.side, q.Options, q.Context) {
 			return
 		}
 		if question == len(s.questions)-1 {
-			s.found, s.position, s.moves = s.found+1, p, slices.Clone(moves)
+			s.found, s.course = s.found+1, c
 			return
 		}
-		if own = q.Choice; p.Check(s.side, own) != nil {
+		if made[s.side] = q.Choice; c.Check(s.side, q.Choice) != nil {
 			return
 		}
 		question++
 	}
-	options := []string{""} // the opponent does not move
-	if slices.Contains(sides, s.side.Other()) {
-		options = p.Ask(s.side.Other()).Options
+	other := s.side.Other()
+	if !c.Owes(other) {
+		if !c.Over() {
+			s.from(c.Play(made), question)
+		}
+		return
 	}
-	for _, other := range options {
-		made := [2]string{}
-		made[s.side], made[s.side.Other()] = own, other
-		next := moves
-		for _, side := range sides {
-			next = append(slices.Clip(next), rules.Move{Side: side, Text: made[side]})
-		}
-		if len(sides) > 0 {
-			s.from(p.Play(made), next, question)
-		}
+	for _, option := range c.Ask(other).Options {
+		made[other] = option
+		s.from(c.Play(made), question)
 	}
 }
 
-// asks tells whether a position asks a side this question. A referee may add members to the context.
-func asks(p rules.Position, side rules.Side, options []string, context map[string]any) bool {
-	q := p.Ask(side)
+// asks tells whether a course asks a side this question. A referee may add members to the context.
+func asks(c rules.Course, side rules.Side, options []string, context map[string]any) bool {
+	q := c.Ask(side)
 	for name, want := range q.Context {
 		if given, named := context[name]; !named || !bytes.Equal(canonical(given), canonical(want)) {
 			return false

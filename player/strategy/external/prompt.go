@@ -87,21 +87,21 @@ func (p *prompt) situation() {
 	if p.game.MaxTurns() == 1 {
 		return
 	}
-	var position rules.Position
-	var moves []rules.Move
+	var course rules.Course
+	known := false
 	if p.side != rules.NoSide {
-		position, moves = positionOf(p.game, p.side, p.v)
+		course, known = courseOf(p.game, p.side, p.v)
 	}
-	if position == nil {
+	if !known {
 		p.sayContext()
 		return
 	}
-	p.sayBoard(position)
-	if len(moves) == 0 {
+	p.sayBoard(course)
+	if len(course.Moves()) == 0 {
 		p.say("Nobody has moved yet.\n")
 		return
 	}
-	made := protocol.Each(moves, func(m rules.Move) string {
+	made := protocol.Each(course.Moves(), func(m rules.Move) string {
 		if m.Side == p.side {
 			return "you " + p.info.Say(m.Text)
 		}
@@ -120,8 +120,8 @@ func (p *prompt) sayContext() {
 
 // sayBoard draws the board as people see it. An empty cell has the name of the option that fills it, unless
 // the board has names of its own.
-func (p *prompt) sayBoard(position rules.Position) {
-	before, ok := position.(rules.Drawer)
+func (p *prompt) sayBoard(course rules.Course) {
+	before, ok := course.Position().(rules.Drawer)
 	if !ok {
 		p.sayContext()
 		return
@@ -133,7 +133,7 @@ func (p *prompt) sayBoard(position rules.Position) {
 	}
 	labelled := protocol.Each(board, slices.Clone[[]string])
 	for _, option := range p.v.Options {
-		row, column, text, one := filledBy(position, p.side, option, board)
+		row, column, text, one := filledBy(course, p.side, option, board)
 		if !one {
 			named = true
 			break
@@ -158,15 +158,11 @@ func (p *prompt) sayBoard(position rules.Position) {
 }
 
 // filledBy returns the only empty cell that a move of a side fills, and with which text.
-func filledBy(position rules.Position, side rules.Side, move string, before [][]string) (row, column int, text string,
+func filledBy(course rules.Course, side rules.Side, move string, before [][]string) (row, column int, text string,
 	one bool) {
-	if sides := position.ToMove(); len(sides) != 1 || sides[0] != side || position.Check(side, move) != nil {
-		return 0, 0, "", false
-	}
-	var moves [2]string
-	moves[side] = move
-	after, ok := position.Play(moves).(rules.Drawer)
-	if !ok {
+	next, err := course.Move(side, move)
+	after, ok := next.Position().(rules.Drawer)
+	if err != nil || next.Turn() == course.Turn() || !ok {
 		return 0, 0, "", false
 	}
 	changed := 0
@@ -244,23 +240,24 @@ func ExamplePrompt(game rules.Game) string {
 	const me, opponent = "P01", "P02"
 	v := strategy.View{GameType: game.Info().Type, MatchID: "R2M1", RoundID: 2, PlayerID: me, OpponentID: opponent,
 		Memory: strategy.NewMemory, Role: protocol.RolePlayerA}
-	position := game.Start()
-	asked, known := position, 0 // the last position in which the player is to move, and the moves before it
-	for turn := 0; turn < 4 && turn < game.MaxTurns()-1 && len(position.ToMove()) > 0; turn++ {
+	start := rules.Begin(game)
+	course, asked := start, start // asked is the last one in which the player is to move
+	for turn := 0; turn < 4 && turn < game.MaxTurns()-1 && !course.Over(); turn++ {
 		var moves [2]string
-		for _, side := range position.ToMove() {
-			options := position.Ask(side).Options
+		for _, side := range course.ToMove() {
+			options := course.Ask(side).Options
 			moves[side] = options[(3*turn+1)%len(options)]
-			v.Moves = append(v.Moves, protocol.PlayerMove{PlayerID: []string{me, opponent}[side], Move: moves[side]})
 		}
-		if position = position.Play(moves); slices.Contains(position.ToMove(), rules.SideA) {
-			asked, known = position, len(v.Moves)
+		if course = course.Play(moves); course.Owes(rules.SideA) {
+			asked = course
 		}
 	}
+	for _, m := range asked.Moves() {
+		v.Moves = append(v.Moves, protocol.PlayerMove{PlayerID: []string{me, opponent}[m.Side], Move: m.Text})
+	}
 	q := asked.Ask(rules.SideA)
-	v.Moves = v.Moves[:known]
 	v.MoveType, v.Options, v.Context = q.MoveType, q.Options, q.Context
-	choices := game.Start().Ask(game.Start().ToMove()[0]).Options
+	choices := start.Ask(start.ToMove()[0]).Options
 	v.Recent = func(int) []protocol.PlayedMatch {
 		m := protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P03", Result: "WIN", MyChoice: choices[0],
 			OpponentChoice: choices[len(choices)-1]}

@@ -118,8 +118,10 @@ func TestPositionAndMovesFollowFromTheQuestions(t *testing.T) {
 					if views[i].Role == protocol.RolePlayerB {
 						side = rules.SideB
 					}
-					position, made := positionOf(tt.game, side, &views[i])
-					require.Equal(t, positions[i], position, "question %d", i)
+					course, known := courseOf(tt.game, side, &views[i])
+					require.True(t, known, "question %d", i)
+					made := course.Moves()
+					require.Equal(t, positions[i], course.Position(), "question %d", i)
 					assert.Len(t, made, len(moves[i]))
 					for k := range made {
 						assert.Equal(t, moves[i][k], made[k])
@@ -134,16 +136,16 @@ func TestPositionOfQuestionsThatDoNotFit(t *testing.T) {
 	views, _, _ := played(t, tictactoe.Game{}, 1, false, false)
 	v := views[4]
 	v.Context = map[string]any{"board": "XXXXXXXXX", "mark": "X", "move_number": 5}
-	position, _ := positionOf(tictactoe.Game{}, rules.SideA, &v)
-	assert.Nil(t, position, "another board")
+	_, known := courseOf(tictactoe.Game{}, rules.SideA, &v)
+	assert.False(t, known, "another board")
 	v = views[4]
 	v.Options = []string{"0"}
-	position, _ = positionOf(tictactoe.Game{}, rules.SideA, &v)
-	assert.Nil(t, position, "other options")
+	_, known = courseOf(tictactoe.Game{}, rules.SideA, &v)
+	assert.False(t, known, "other options")
 	v = views[4]
 	v.Moves = []protocol.PlayerMove{{PlayerID: "P01", Move: "9"}}
-	position, _ = positionOf(tictactoe.Game{}, rules.SideA, &v)
-	assert.Nil(t, position, "moves that are not allowed")
+	_, known = courseOf(tictactoe.Game{}, rules.SideA, &v)
+	assert.False(t, known, "moves that are not allowed")
 }
 
 func TestBoardOfAPrompt(t *testing.T) {

@@ -31,7 +31,7 @@ func Try(ctx context.Context, name string, t Tools, game rules.Game, within time
 		return err
 	}
 	defer Close(s)
-	start := game.Start()
+	start := rules.Begin(game)
 	q := start.Ask(start.ToMove()[0])
 	_, err = s.Choose(ctx, strategy.View{
 		GameType: game.Info().Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,

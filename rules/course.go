@@ -1,0 +1,208 @@
+package rules
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A Move is a move of one side.
+type Move struct {
+	Side Side
+	Text string
+}
+
+// A LastMove is the last move of a side; the zero value is that of a side that has not
+// moved.
+type LastMove struct {
+	Text   string
+	Turn   int // from 1
+	Before int // the number of moves of both sides in earlier turns
+}
+
+// A Course is a game as far as it was played. It is a value: a move leads to another course. The turn is over,
+// and the next one begins, when all sides to move have moved.
+type Course struct {
+	position Position
+	turn     int
+	before   int    // the moves in earlier turns
+	moves    []Move // of all turns, that of SideA first in each
+	last     [2]LastMove
+}
+
+// Begin returns the course of a game before its first move.
+func Begin(game Game) Course { return Course{position: game.Start(), turn: 1} }
+
+// Position returns the position before the turn.
+func (c Course) Position() Position { return c.position }
+
+// Turn returns the number of the turn, from 1. It is one more than that of the last turn when the game is over.
+func (c Course) Turn() int { return c.turn }
+
+// Moves returns the moves of all turns, in each of them that of SideA first. The caller must not change them.
+func (c Course) Moves() []Move { return c.moves }
+
+// Last returns the last move of a side.
+func (c Course) Last(side Side) LastMove { return c.last[side] }
+
+// ToMove returns the sides that have not moved in this turn. It returns none when the game is over.
+func (c Course) ToMove() []Side {
+	sides := c.position.ToMove()
+	if len(c.moves) == c.before {
+		return sides
+	}
+	return slices.DeleteFunc(slices.Clone(sides), c.moved)
+}
+
+// Over tells whether the game is over.
+func (c Course) Over() bool { return len(c.position.ToMove()) == 0 }
+
+// Owes tells whether a side has a move to make in this turn.
+func (c Course) Owes(side Side) bool {
+	return slices.Contains(c.position.ToMove(), side) && !c.moved(side)
+}
+
+// moved tells whether a side has moved in this turn.
+func (c Course) moved(side Side) bool { return c.last[side].Turn == c.turn }
+
+// Ask returns the question to a side. A side is shown nothing else of the game before its end.
+func (c Course) Ask(side Side) Question { return c.position.Ask(side) }
+
+// Check returns an error for a move of a side that the rules do not allow in this turn. It does not tell whether
+// the side has moved already.
+func (c Course) Check(side Side, move string) error { return c.position.Check(side, move) }
+
+// Move returns the course after a move of a side. The error is an IllegalMoveError, or tells that the side has no
+// move to make.
+func (c Course) Move(side Side, move string) (Course, error) {
+	if !c.Owes(side) {
+		return c, errNotToMove
+	}
+	if err := c.Check(side, move); err != nil {
+		return c, &IllegalMoveError{side, move, err}
+	}
+	return c.after(side, move), nil
+}
+
+var errNotToMove = errors.New("the side has no move to make")
+
+// Play returns the course after the turn, by the moves of all sides in ToMove, which must be legal. It ignores
+// the moves of other sides.
+func (c Course) Play(moves [2]string) Course {
+	for _, side := range c.ToMove() {
+		c = c.after(side, moves[side])
+	}
+	return c
+}
+
+// PlayMade returns the course after those moves of the turn that were made; "" is none. The error is an
+// IllegalMoveError.
+func (c Course) PlayMade(moves [2]string) (after Course, err error) {
+	after = c
+	for _, side := range c.ToMove() {
+		if moves[side] == "" {
+			continue
+		}
+		if after, err = after.Move(side, moves[side]); err != nil {
+			return c, err
+		}
+	}
+	return after, nil
+}
+
+// after returns the course after a legal move of a side in ToMove.
+func (c Course) after(side Side, move string) Course {
+	at := len(c.moves)
+	if side == SideA {
+		at = c.before
+	}
+	c.moves = slices.Insert(slices.Clip(c.moves), at, Move{side, move}) // courses share no slice that grows
+	c.last[side] = LastMove{move, c.turn, c.before}
+	if len(c.ToMove()) == 0 {
+		c.position = c.position.Play([2]string{c.last[SideA].Text, c.last[SideB].Text})
+		c.turn, c.before = c.turn+1, len(c.moves)
+	}
+	return c
+}
+
+// Judge decides a game that is over.
+func (c Course) Judge(chance Chance) Verdict { return c.position.Judge(chance) }
+
+// Replay plays a game by its moves, in order of turns, and SideA before SideB within a
+// turn. Moves of the last turn may be missing. The error names the first move that the
+// rules do not allow at its place.
+func Replay(game Game, moves []Move) (Course, error) {
+	c := Begin(game)
+	for i, m := range moves {
+		after, err := c.Move(m.Side, m.Text)
+		if errors.Is(err, errNotToMove) || err == nil && m.Side == SideA && len(c.moves) > c.before {
+			err = fmt.Errorf("move %d, %.60q, is not that of a side to move", i+1, m.Text)
+		}
+		if err != nil {
+			return c, err
+		}
+		c = after
+	}
+	return c, nil
+}
+
+// Numbered is a game that a drawn number decides.
+type Numbered interface {
+	// Numbers are the least and the greatest number that the game draws.
+	Numbers() (least, most int)
+	// JudgeNumber decides a match by the legal moves of both sides and a number,
+	// even one that the game never draws.
+	JudgeNumber(moves [2]string, number int) Verdict
+}
+
+// Follows judges a match of one turn by a referee's claim: the last move of each side
+// ("" for none) and the number drawn (nil for none). Decided tells whether the claim
+// decides the match. The error names an illegal move, or a number that the game never
+// draws; in the second case there is a verdict as well. The last moves never decide a
+// match of several turns.
+func Follows(game Game, moves [2]string, number *int) (verdict Verdict, decided bool, err error) {
+	if game.MaxTurns() > 1 {
+		return Verdict{}, false, nil
+	}
+	c, err := Begin(game).PlayMade(moves)
+	if err != nil {
+		return Verdict{}, false, err
+	}
+	numbered, ok := game.(Numbered)
+	if ok && number != nil {
+		if least, most := numbered.Numbers(); *number < least || *number > most {
+			err = &NumberError{*number, least, most}
+		}
+	}
+	switch {
+	case !c.Over() || ok && number == nil:
+		return Verdict{}, false, err
+	case ok:
+		return numbered.JudgeNumber(moves, *number), true, err
+	}
+	return c.Judge(Chance{}), true, nil // nothing is drawn
+}
+
+// A NumberError names a number that the game never draws.
+type NumberError struct {
+	Number      int
+	Least, Most int // of those that it draws
+}
+
+// Error returns the numbers that the game draws.
+func (e *NumberError) Error() string {
+	return fmt.Sprintf("the number is drawn from %d to %d, not %d", e.Least, e.Most, e.Number)
+}
+
+// An IllegalMoveError names a move that the rules do not allow.
+type IllegalMoveError struct {
+	Side Side
+	Move string
+	Err  error // the rule
+}
+
+// Error returns the text of the rule.
+func (e *IllegalMoveError) Error() string { return e.Err.Error() }
+
+// Unwrap returns the rule.
+func (e *IllegalMoveError) Unwrap() error { return e.Err }
