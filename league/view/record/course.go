@@ -97,13 +97,13 @@ func (c *Conversation) Mistakes() (list []string) {
 
 // A replay follows the moves of a match.
 type replay struct {
-	info     rules.Info
-	players  [2]string
-	position rules.Position
-	made     [2]*MadeMove // in this turn
-	broken   bool         // a move was not legal: the rest is not known
-	erred    [2]bool
-	steps    []Step
+	info    rules.Info
+	players [2]string
+	course  rules.Course
+	made    [2]*MadeMove // in this turn
+	broken  bool         // a move was not legal: the rest is not known
+	erred   [2]bool
+	steps   []Step
 }
 
 // follow rebuilds the positions of the match from the legal moves of its messages. A file without messages
@@ -114,7 +114,7 @@ func (c *Conversation) follow(doc *store.Match, games rules.Registry) {
 	if err != nil {
 		return
 	}
-	r := &replay{info: game.Info(), players: [2]string{c.PlayerA.PlayerID, c.PlayerB.PlayerID}, position: game.Start()}
+	r := &replay{info: game.Info(), players: [2]string{c.PlayerA.PlayerID, c.PlayerB.PlayerID}, course: rules.Begin(game)}
 	r.add("")
 	r.messages(c.Lines, c.RefereeID)
 	if len(c.Lines) == 0 {
@@ -130,7 +130,7 @@ func (c *Conversation) follow(doc *store.Match, games rules.Registry) {
 	if len(r.steps) == 1 {
 		return
 	}
-	if c.Result != nil && len(r.position.ToMove()) == 0 {
+	if c.Result != nil && r.course.Over() {
 		r.steps[len(r.steps)-1].Drawn = c.Result.DrawnNumber
 	}
 	label(r.steps)
@@ -168,44 +168,41 @@ func choiceIn(u *Line) string {
 
 // move makes a move, and the turn if all its moves are made. It returns what the move gave away.
 func (r *replay) move(m MadeMove, at string) (mistake string) {
-	side, sides := rules.Side(slices.Index(r.players[:], m.PlayerID)), r.position.ToMove()
-	if r.broken || !slices.Contains(sides, side) || r.made[side] != nil {
+	side, before := rules.Side(slices.Index(r.players[:], m.PlayerID)), r.course
+	if r.broken || !before.Owes(side) {
 		return ""
 	}
-	if r.broken = r.position.Check(side, m.Move) != nil; r.broken {
+	after, err := before.Move(side, m.Move)
+	if r.broken = err != nil; r.broken {
 		return ""
 	}
 	m.Words = r.info.Say(m.Move)
-	better := rules.Better(r.position, m.Move)
+	position := before.Position()
+	better := rules.Better(position, m.Move)
 	if better != "" && !r.erred[side] {
 		r.erred[side] = true
 		m.Better, m.GaveAway = r.info.Say(better), "draw"
-		if r.position.(rules.Solver).Value() == side {
+		if position.(rules.Solver).Value() == side {
 			m.GaveAway = "win"
 		}
 	}
-	r.made[side] = &m
-	var moves [2]string
-	for _, other := range sides {
-		if r.made[other] == nil {
-			return ""
-		}
-		moves[other] = r.made[other].Move
+	r.made[side], r.course = &m, after
+	if after.Turn() == before.Turn() {
+		return ""
 	}
-	before := r.position
-	r.position = before.Play(moves)
 	r.add(at)
 	if m.Better != "" {
+		var moves [2]string
 		moves[side] = better
 		last := &r.steps[len(r.steps)-1]
-		mark(last.Cells, boardOf(before.Play(moves)), boardOf(before), func(c *Cell) { c.Better = true })
+		mark(last.Cells, boardOf(before.Play(moves).Position()), boardOf(position), func(c *Cell) { c.Better = true })
 	}
 	return m.Mistake()
 }
 
 // add adds the step to the present position.
 func (r *replay) add(at string) {
-	step := Step{Number: len(r.steps), At: at, Board: boardOf(r.position)}
+	step := Step{Number: len(r.steps), At: at, Board: boardOf(r.course.Position())}
 	mover := rules.NoSide // the only one
 	for side, m := range r.made {
 		if m != nil {
