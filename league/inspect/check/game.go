@@ -48,29 +48,19 @@ func (x *exam) setChoice(m object, choice string) {
 
 // simultaneous tells whether both players choose at once, and neither knows the choice of
 // the other.
-func (x *exam) simultaneous() bool { return len(x.Game.Start().ToMove()) == 2 }
-
-// allowed are the choices of a side in a position that the rules allow.
-func (x *exam) allowed(position rules.Position, side rules.Side) []string {
-	question := position.Ask(side)
-	all := slices.Clone(question.Options)
-	if len(all) == 0 {
-		all = slices.Clone(x.Game.Info().ValidChoices[question.MoveType])
-	}
-	return slices.DeleteFunc(all, func(choice string) bool { return position.Check(side, choice) != nil })
-}
+func (x *exam) simultaneous() bool { return len(rules.Begin(x.Game).ToMove()) == 2 }
 
 // playOut plays a match, in which choose makes the choices.
-func (x *exam) playOut(choose func(side rules.Side, allowed []string) string) rules.Verdict {
-	position := x.Game.Start()
-	for sides := position.ToMove(); len(sides) > 0; sides = position.ToMove() {
+func (x *exam) playOut(choose func(side rules.Side, options []string) string) rules.Verdict {
+	course := rules.Begin(x.Game)
+	for !course.Over() {
 		var moves [2]string
-		for _, side := range sides {
-			moves[side] = choose(side, x.allowed(position, side))
+		for _, side := range course.ToMove() {
+			moves[side] = choose(side, course.Ask(side).Options)
 		}
-		position = position.Play(moves)
+		course = course.Play(moves)
 	}
-	return position.Judge(rules.Chance{})
+	return course.Judge(rules.Chance{})
 }
 
 // verdictFor is that of the rules on some match with this winner, NoSide for a draw. It plays at random, always
@@ -78,7 +68,7 @@ func (x *exam) playOut(choose func(side rules.Side, allowed []string) string) ru
 func (x *exam) verdictFor(winner rules.Side) (verdict rules.Verdict) {
 	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // no secret
 	for range 100_000 {
-		verdict = x.playOut(func(_ rules.Side, allowed []string) string { return allowed[random.IntN(len(allowed))] })
+		verdict = x.playOut(func(_ rules.Side, options []string) string { return options[random.IntN(len(options))] })
 		if verdict.Winner == winner {
 			break
 		}

@@ -67,7 +67,7 @@ type match struct {
 	opponent     string
 	side         rules.Side
 	attempt      int
-	position     rules.Position
+	course       rules.Course
 }
 
 // newMatch makes a match that is new to the player.
@@ -81,7 +81,7 @@ func (x *playerExam) matchOf(round, number int) *match {
 	}
 	return &match{
 		round: round, id: id, conversation: protocol.MatchConversation(id, 1),
-		opponent: opponent, side: rules.SideA, attempt: 1, position: x.Game.Start(),
+		opponent: opponent, side: rules.SideA, attempt: 1, course: rules.Begin(x.Game),
 	}
 }
 
@@ -89,21 +89,18 @@ func (x *playerExam) matchOf(round, number int) *match {
 func (x *playerExam) advance(m *match, choice string) {
 	var moves [2]string
 	moves[m.side] = choice
-	if other := m.side.Other(); slices.Contains(m.position.ToMove(), other) {
-		moves[other] = x.allowed(m.position, other)[0]
+	if other := m.side.Other(); m.course.Owes(other) {
+		moves[other] = m.course.Ask(other).Options[0]
 	}
-	m.position = m.position.Play(moves)
+	m.course = m.course.Play(moves)
 }
 
 // turn has the opponent move until it is the player's turn; false when the match is over.
 func (x *playerExam) turn(m *match) bool {
-	for sides := m.position.ToMove(); !slices.Contains(sides, m.side); sides = m.position.ToMove() {
-		if len(sides) == 0 {
-			return false
-		}
+	for !m.course.Owes(m.side) && !m.course.Over() {
 		x.advance(m, "")
 	}
-	return true
+	return !m.course.Over()
 }
 
 // envelope begins a message of the kit's referee about a match.
@@ -140,10 +137,10 @@ func (x *playerExam) question(m *match) object {
 		q["context"] = context
 		return q
 	}
-	question := m.position.Ask(m.side)
+	question := m.course.Ask(m.side)
 	maps.Copy(context, question.Context)
 	q["move_request"] = object{"move_type": question.MoveType,
-		"valid_options": x.allowed(m.position, m.side), "context": context}
+		"valid_options": question.Options, "context": context}
 	return q
 }
 
@@ -292,7 +289,7 @@ func (x *playerExam) choiceIn(r *reply, m *match) (choice, problem string) {
 		return "", problem
 	}
 	choice, value := x.choiceOf(r.result)
-	if m.position.Check(m.side, choice) != nil {
+	if m.course.Check(m.side, choice) != nil {
 		return "", value
 	}
 	return choice, ""

@@ -123,10 +123,10 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	if m.long || m.short {
 		m.limit = longMatch
 	}
-	start := x.Game.Start()
+	start := rules.Begin(x.Game)
 	for i := range m.players {
 		p := &fakePlayer{match: m, name: league.PlayerID(i + 1), side: rules.Side(i)}
-		if choices := x.allowed(start, p.side); len(choices) > 0 {
+		if choices := start.Ask(p.side).Options; len(choices) > 0 {
 			p.choice = choices[i%len(choices)]
 		}
 		p.fakeAgent = x.open(nil, p.answer)
@@ -181,7 +181,7 @@ func (p *fakePlayer) prefer(allowed []string) string {
 // verdict is that of the rules on a match in which both players choose as they prefer, and
 // this number is drawn.
 func (m *refereedMatch) verdict(number int) rules.Verdict {
-	verdict := m.exam.playOut(func(side rules.Side, allowed []string) string { return m.players[side].prefer(allowed) })
+	verdict := m.exam.playOut(func(side rules.Side, options []string) string { return m.players[side].prefer(options) })
 	if numbered, ok := m.exam.Game.(rules.Numbered); ok {
 		return numbered.JudgeNumber(verdict.Moves, number)
 	}
