@@ -18,14 +18,16 @@ const (
 // the number of fallbacks (see protocol.MoveProof) of each player that had any, among the legal
 // moves of the match.
 type Result struct {
-	Status         string             `json:"status,omitzero" rule:"required,is=WIN|DRAW|TECHNICAL_LOSS"`
-	WinnerPlayerID *string            `json:"winner_player_id" rule:"optional,null"`
-	DrawnNumber    *int               `json:"drawn_number" rule:"optional,null"`
-	NumberParity   *string            `json:"number_parity" rule:"optional,null"`
-	Choices        PerPlayer[*string] `json:"choices" rule:"each,null,upto=200"`
-	Reason         string             `json:"reason,omitzero" rule:"upto=500"`
-	Faults         PerPlayer[string]  `json:"faults,omitzero" rule:"added,each,code"`
-	Fallbacks      PerPlayer[int]     `json:"fallbacks,omitzero" rule:"added,each,min=1"`
+	Status string `json:"status,omitzero" rule:"required,is=WIN|DRAW|TECHNICAL_LOSS"`
+	// id of the winner; null if there is none
+	WinnerPlayerID *string `json:"winner_player_id" rule:"optional,null"`
+	DrawnNumber    *int    `json:"drawn_number" rule:"optional,null"`
+	// `even` or `odd`, the parity of the number; null without a number
+	NumberParity *string            `json:"number_parity" rule:"optional,null"`
+	Choices      PerPlayer[*string] `json:"choices" rule:"each,null,upto=200"`
+	Reason       string             `json:"reason,omitzero" rule:"upto=500"`
+	Faults       PerPlayer[string]  `json:"faults,omitzero" rule:"added,each,code"`
+	Fallbacks    PerPlayer[int]     `json:"fallbacks,omitzero" rule:"added,each,min=1"`
 }
 
 // Moves returns the choices of two players; "" for a missing one.

@@ -53,23 +53,27 @@ type Standing struct {
 }
 
 // StandingDetails are the members of a row that only some rows have, also in messages.
+//
+// Byes, Buchholz and SonnebornBerger are nil except in a Swiss system. A bye gives the points of a win, but no
+// match and no win. DecidedBy is the tie-break that separated the player from the row above, or Bracket, or
+// annulled for the first annulled player; "" for the first row, for a row with the rank of the row above, and
+// if the points decided: see Decider. TiebreakValues are the values of tie-breaks that no column has, if they
+// decided between this player and others.
 type StandingDetails struct {
-	Withdrawn bool `json:"withdrawn,omitzero"` // by the organiser
-	Annulled  bool `json:"annulled,omitzero"`  // withdrawn, and no result of it counts
+	// the organiser has withdrawn the player
+	Withdrawn bool `json:"withdrawn,omitzero"`
+	// the player is withdrawn, and none of its results count
+	Annulled bool `json:"annulled,omitzero"`
 
-	// Nil except in a Swiss system. A bye gives the points of a win, but no match and no win.
-	// Buchholz is the sum of the opponents' points, SonnebornBerger the points of opponents beaten,
-	// and half of those drawn with.
-	Byes            *int     `json:"byes,omitzero"`
-	Buchholz        *int     `json:"buchholz,omitzero"`
+	Byes *int `json:"byes,omitzero"`
+	// points of all opponents, in a Swiss system
+	Buchholz *int `json:"buchholz,omitzero"`
+	// points of the opponents beaten, and half the points of those drawn with
 	SonnebornBerger *float64 `json:"sonneborn_berger,omitzero"`
 
-	// DecidedBy is the tie-break that separated the player from the row above, or Bracket, or
-	// annulled for the first annulled player; "" for the first row, for a row with the rank of
-	// the row above, and if the points decided: see Decider.
+	// tie-break between this row and the row above
 	DecidedBy string `json:"decided_by,omitzero" rule:"any"`
-	// TiebreakValues are the values of tie-breaks that no column has, if they decided between
-	// this player and others.
+	// values of the tie-breaks that decided, by name
 	TiebreakValues TiebreakValues `json:"tiebreak_values,omitzero"`
 }
 
@@ -110,8 +114,7 @@ type Champion struct {
 	PlayerID    string `json:"player_id,omitzero" rule:"required"`
 	DisplayName string `json:"display_name,omitzero" rule:"required,name,min=1"`
 	Points      int    `json:"points"`
-	// Reason is a text for people, such as "on head-to-head" or "shared by P01 and P03"; ""
-	// if the points or the bracket decided.
+	// tie-break that decided, or the players that share the first rank, for people; absent if the points decided
 	Reason string `json:"reason,omitzero" rule:"any,added"`
 }
 

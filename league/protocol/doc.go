@@ -7,8 +7,8 @@
 // of a carrier; Caller is that of package transport. It must not depend on a carrier, an
 // agent, a game or anything else of the module but the domain.
 //
-// The rules of a member are the words of its tag rule, its meaning is a row of one table by the
-// member's name. Validation, JSON Schemas and docs/protocol.md follow from both.
+// The rules of a member are the words of its tag rule, its meaning is the comment above its field.
+// Validation, JSON Schemas and docs/protocol.md follow from both.
 //
 // Messages are values. They are immutable once sent, because a carrier may pass the same
 // pointer to the other side.

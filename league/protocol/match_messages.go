@@ -22,26 +22,34 @@ type AssignedPlayer struct {
 	PlayerID    string `json:"player_id,omitzero" rule:"required"`
 	Endpoint    string `json:"endpoint,omitzero" rule:"required,url"`
 	DisplayName string `json:"display_name,omitzero" rule:"name,min=1"`
-	Standings   Record `json:"standings" rule:"optional"`
+	// record of the player in the league
+	Standings Record `json:"standings" rule:"optional"`
+	// `auth_token` of the referee's messages to this player in this attempt
 	AccessToken string `json:"access_token,omitzero"`
 	PublicKey   string `json:"public_key,omitzero" rule:"key"`
 }
 
 // Timeouts are the response times of a match, in seconds (spec 003 table 5).
 type Timeouts struct {
+	// for the answer to an invitation
 	GameJoinAck float64 `json:"game_join_ack_timeout_sec"`
-	Move        float64 `json:"move_timeout_sec"`
-	GameOver    float64 `json:"game_over_timeout_sec"`
-	Generic     float64 `json:"generic_response_timeout_sec"`
+	// for a choice or a move
+	Move float64 `json:"move_timeout_sec"`
+	// for the acknowledgement of GAME_OVER
+	GameOver float64 `json:"game_over_timeout_sec"`
+	// for all other calls
+	Generic float64 `json:"generic_response_timeout_sec"`
 }
 
 // RetryPolicy holds the number of retries and the delay before them in seconds (spec 003
 // §2.9.4). Backoff is BackoffFixed, BackoffLinear or BackoffExponential; empty means
 // BackoffFixed.
 type RetryPolicy struct {
-	MaxRetries int     `json:"max_retries"`
-	Delay      float64 `json:"delay_sec"`
-	Backoff    string  `json:"backoff_strategy,omitzero" rule:"is=fixed|linear|exponential"`
+	MaxRetries int `json:"max_retries"`
+	// seconds before a retry
+	Delay float64 `json:"delay_sec"`
+	// how the delay grows; absent means `fixed`
+	Backoff string `json:"backoff_strategy,omitzero" rule:"is=fixed|linear|exponential"`
 }
 
 // The ways in which the delay between retries grows (spec 003 §9.3.1).
@@ -95,27 +103,32 @@ func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay:
 // against SSRF: our referee calls the players nowhere else. Third-party managers send none.
 type MatchAssignment struct {
 	Envelope
-	LeagueID    string             `json:"league_id"`
-	RoundID     int                `json:"round_id" rule:"min=1"`
-	MatchID     string             `json:"match_id,omitzero" rule:"required"`
-	Attempt     int                `json:"attempt" rule:"min=1"`
-	GameType    string             `json:"game_type"`
-	PlayerA     AssignedPlayer     `json:"player_A"`
-	PlayerB     AssignedPlayer     `json:"player_B"`
-	Timeouts    Timeouts           `json:"timeouts"`
+	LeagueID string         `json:"league_id"`
+	RoundID  int            `json:"round_id" rule:"min=1"`
+	MatchID  string         `json:"match_id,omitzero" rule:"required"`
+	Attempt  int            `json:"attempt" rule:"min=1"`
+	GameType string         `json:"game_type"`
+	PlayerA  AssignedPlayer `json:"player_A"`
+	PlayerB  AssignedPlayer `json:"player_B"`
+	// times that players and the manager have, in seconds
+	Timeouts Timeouts `json:"timeouts"`
+	// how calls of players are retried
 	RetryPolicy RetryPolicy        `json:"retry_policy"`
 	Scoring     league.MatchPoints `json:"scoring"`
-	Replies     string             `json:"replies,omitzero" rule:"is=strict"`
-	Members     string             `json:"members,omitzero" rule:"is=plain"`
-	RefereeID   string             `json:"referee_id,omitzero"`
-	Auth        string             `json:"auth,omitzero" rule:"is=lenient"`
-	// as in SignatureRequest; "" in a league that does not sign
+	// `strict`: the referee refuses each reply that is not exactly as this page says
+	Replies string `json:"replies,omitzero" rule:"is=strict"`
+	// `plain`: messages of the match have the [members of chapter 4 alone](#members-of-chapter-4-alone)
+	Members string `json:"members,omitzero" rule:"is=plain"`
+	// id of a third-party referee, which gets no access tokens
+	RefereeID string `json:"referee_id,omitzero"`
+	// `lenient`: answers without a token count if they come from the player's address
+	Auth    string `json:"auth,omitzero" rule:"is=lenient"`
 	Started string `json:"started,omitzero" rule:"digest"`
 
+	// networks in which the referee may call players; absent means all
 	AllowedEndpoints []string `json:"allowed_endpoints,omitzero" rule:"min=1,each,network"`
 
-	// AnnulledAttempts is the number of the last attempt whose result is annulled: the match is
-	// played again. 0 for none.
+	// number of the last attempt whose result is annulled; the match is played again
 	AnnulledAttempts int `json:"annulled_attempts,omitzero" rule:"min=1"`
 }
 
@@ -150,6 +163,7 @@ const AuthLenient = "lenient"
 // REJECTED, with a reason.
 type MatchAssignmentAck struct {
 	Envelope
+	// `BUSY`: the manager tries again later or another referee; `REJECTED`: another referee
 	Status         string `json:"status,omitzero" rule:"required,is=ACCEPTED|BUSY|REJECTED"`
 	MatchID        string `json:"match_id,omitzero" rule:"required"`
 	Attempt        int    `json:"attempt,omitzero" rule:"required,min=1"`
@@ -177,33 +191,36 @@ type GameInvitation struct {
 // GameJoinAck is GAME_JOIN_ACK (spec 003 §4.4.2).
 type GameJoinAck struct {
 	Envelope
-	MatchID           string `json:"match_id,omitzero" rule:"required"`
-	PlayerID          string `json:"player_id,omitzero" rule:"required"`
-	ArrivalTimestamp  string `json:"arrival_timestamp,omitzero" rule:"required,timestamp"`
-	Accept            *bool  `json:"accept,omitzero" rule:"required"`
+	MatchID  string `json:"match_id,omitzero" rule:"required"`
+	PlayerID string `json:"player_id,omitzero" rule:"required"`
+	// time at which the player received the invitation
+	ArrivalTimestamp string `json:"arrival_timestamp,omitzero" rule:"required,timestamp"`
+	// whether the player takes part; `false` loses the match
+	Accept *bool `json:"accept,omitzero" rule:"required"`
+	// [commitment](#the-draw) of the player to its entropy
 	EntropyCommitment string `json:"entropy_commitment,omitzero" rule:"digest,added"`
 }
 
 // A ChoiceContext contains information for a player's choice.
 type ChoiceContext struct {
-	OpponentID    string  `json:"opponent_id,omitzero"`
-	RoundID       int     `json:"round_id,omitzero" rule:"min=1"`
+	OpponentID string `json:"opponent_id,omitzero"`
+	RoundID    int    `json:"round_id,omitzero" rule:"min=1"`
+	// record of the receiver in the league
 	YourStandings *Record `json:"your_standings,omitzero"`
 }
 
 // A SignatureRequest asks a player to sign its answer. It is empty unless the league signs
-// and the player has a public key.
+// and the player has a public key. The statement that it signs has the entropy commitments of
+// PLAYER_A and PLAYER_B in this order, of which RoleInMatch is that of the receiver.
 type SignatureRequest struct {
-	Sign    bool   `json:"sign,omitzero"`
-	Started string `json:"started,omitzero" rule:"digest"`
-	Turn    int    `json:"turn,omitzero" rule:"min=1"`
-	// RoleInMatch is that of the receiver, as in GAME_INVITATION: the statement has the
-	// entropy commitments of PLAYER_A and PLAYER_B in this order.
-	RoleInMatch    string `json:"role_in_match,omitzero" rule:"is=PLAYER_A|PLAYER_B"`
-	DrawCommitment string `json:"draw_commitment,omitzero" rule:"digest"`
-	// of the players that have one
+	// `true`: the player must sign its answer
+	Sign               bool                     `json:"sign,omitzero"`
+	Started            string                   `json:"started,omitzero" rule:"digest"`
+	Turn               int                      `json:"turn,omitzero" rule:"min=1"`
+	RoleInMatch        string                   `json:"role_in_match,omitzero" rule:"is=PLAYER_A|PLAYER_B"`
+	DrawCommitment     string                   `json:"draw_commitment,omitzero" rule:"digest"`
 	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero" rule:"each,digest"`
-	// Moves are all moves of earlier turns, PLAYER_A before PLAYER_B within a turn.
+	// all legal moves of earlier turns, `PLAYER_A` before `PLAYER_B` within a turn
 	Moves []PlayerMove `json:"moves,omitzero"`
 }
 
@@ -222,25 +239,31 @@ type ChooseParityCall struct {
 // time, so that the move is random or another strategy's. The specification does not define these
 // members, and no signature covers Fallback.
 type MoveProof struct {
+	// the entropy that the player has committed to
 	Entropy   string `json:"entropy,omitzero" rule:"digest"`
 	Signature string `json:"signature,omitzero" rule:"signature"` // of a MoveStatement
-	Fallback  bool   `json:"fallback,omitzero"`
+	// the move was made by the player's [fallback](entrants.md#fallbacks), because its model or host did not
+	// answer
+	Fallback bool `json:"fallback,omitzero"`
 }
 
 // ChooseParityResponse is CHOOSE_PARITY_RESPONSE (spec 003 §4.5.2).
 type ChooseParityResponse struct {
 	Envelope
-	MatchID      string `json:"match_id,omitzero" rule:"required"`
-	PlayerID     string `json:"player_id,omitzero" rule:"required"`
+	MatchID  string `json:"match_id,omitzero" rule:"required"`
+	PlayerID string `json:"player_id,omitzero" rule:"required"`
+	// the choice, exactly in this spelling
 	ParityChoice string `json:"parity_choice,omitzero" rule:"required,is=even|odd"`
 	MoveProof    `rule:"added"`
 }
 
 // A MoveRequest contains the kind of move and the legal moves.
 type MoveRequest struct {
-	MoveType     string         `json:"move_type"`
-	ValidOptions []string       `json:"valid_options,omitzero"`
-	Context      map[string]any `json:"context,omitzero"`
+	MoveType string `json:"move_type"`
+	// the legal moves; the choice must be exactly one of them
+	ValidOptions []string `json:"valid_options,omitzero"`
+	// position of the game, and `opponent_id` and `round_id`
+	Context map[string]any `json:"context,omitzero"`
 }
 
 // GameMoveCall is GAME_MOVE_CALL (spec 003 §3.8.2).
@@ -257,7 +280,8 @@ type GameMoveCall struct {
 // MoveData is a player's move.
 type MoveData struct {
 	MoveType string `json:"move_type,omitzero" rule:"required"`
-	Choice   string `json:"choice,omitzero" rule:"required"`
+	// the move, exactly as in `valid_options`
+	Choice string `json:"choice,omitzero" rule:"required"`
 }
 
 // GameMoveResponse is GAME_MOVE_RESPONSE (spec 003 §3.8.2).
@@ -271,13 +295,13 @@ type GameMoveResponse struct {
 }
 
 // A Draw reveals the commitment and the secrets of a draw in hexadecimal, so that anyone
-// can recompute the number (commit–reveal).
+// can recompute the number (commit–reveal). EntropyCommitments are those that the players were
+// shown before they signed; empty for a match without signatures.
 type Draw struct {
-	Commitment string                   `json:"commitment" rule:"digest"`
-	Nonce      string                   `json:"nonce" rule:"digest"`
-	Entropies  league.PerPlayer[string] `json:"entropies,omitzero" rule:"each,digest"`
-	// EntropyCommitments are those that the players were shown before they signed; empty
-	// for a match without signatures.
+	Commitment string `json:"commitment" rule:"digest"`
+	Nonce      string `json:"nonce" rule:"digest"`
+	// entropy of each player that committed to one, by id
+	Entropies          league.PerPlayer[string] `json:"entropies,omitzero" rule:"each,digest"`
 	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero" rule:"each,digest"`
 }
 
@@ -288,7 +312,8 @@ type GameOver struct {
 	GameType   string         `json:"game_type"`
 	GameResult *league.Result `json:"game_result,omitzero" rule:"required"`
 	Draw       *Draw          `json:"draw,omitzero" rule:"added"`
-	Reason     string         `json:"reason,omitzero" rule:"upto=500,added"`
+	// accepted here too; evenodd sends it inside `game_result`
+	Reason string `json:"reason,omitzero" rule:"upto=500,added"`
 }
 
 // ResultDetails are the details of a reported result.
@@ -304,7 +329,8 @@ type ResultDetails struct {
 // A MatchResult is the result in a report. Winner is null for a draw and for a double
 // technical loss.
 type MatchResult struct {
-	Winner  *string               `json:"winner" rule:"null"`
+	Winner *string `json:"winner" rule:"null"`
+	// points of each player, by id; the manager computes the points from status and winner
 	Score   league.PerPlayer[int] `json:"score"`
 	Details *ResultDetails        `json:"details,omitzero"`
 }
@@ -338,21 +364,25 @@ type MatchResultReport struct {
 }
 
 // Evidence is the proof of a result: the last signature of each player that signed, all
-// legal moves of a game of several turns, and the digest of the transcript.
+// legal moves of a game of several turns, and the digest of the transcript, which is the line that
+// the referee's results file has of the match; "" for a referee without files.
 type Evidence struct {
+	// last [signature](signatures.md) of each player that signed, by id
 	Signatures league.PerPlayer[MoveSignature] `json:"signatures,omitzero"`
-	Moves      []PlayerMove                    `json:"moves,omitzero"`
-	// TranscriptDigest is the hexadecimal SHA-256 of the line that the referee's results
-	// file has of the match; "" for a referee without files.
+	// all legal moves of a game of several turns
+	Moves []PlayerMove `json:"moves,omitzero"`
+	// SHA-256 of the transcript up to the result
 	TranscriptDigest string `json:"transcript_digest,omitzero" rule:"digest"`
 }
 
 // RetryInfo describes the retry after a GAME_ERROR: its number, from 1; its time; and the
 // seconds left to answer.
 type RetryInfo struct {
-	RetryCount    int      `json:"retry_count"`
-	MaxRetries    int      `json:"max_retries"`
-	NextRetryAt   string   `json:"next_retry_at,omitzero" rule:"timestamp"`
+	RetryCount int `json:"retry_count"`
+	MaxRetries int `json:"max_retries"`
+	// time of the next question
+	NextRetryAt string `json:"next_retry_at,omitzero" rule:"timestamp"`
+	// seconds that are left to answer; absent if the next question has a new deadline
 	TimeRemaining *float64 `json:"time_remaining,omitzero" rule:"added"`
 }
 
@@ -360,18 +390,23 @@ type RetryInfo struct {
 // §4.10.2).
 type GameError struct {
 	Envelope
-	MatchID          string         `json:"match_id"`
-	PlayerID         string         `json:"player_id,omitzero" rule:"added"`
-	ErrorCode        string         `json:"error_code" rule:"code"`
-	ErrorName        string         `json:"error_name,omitzero" rule:"added"`
-	ErrorDescription string         `json:"error_description" rule:"upto=500"`
-	AffectedPlayer   string         `json:"affected_player"`
-	ActionRequired   string         `json:"action_required"`
-	GameState        string         `json:"game_state,omitzero" rule:"added"`
-	Retryable        *bool          `json:"retryable,omitzero" rule:"added"`
-	RetryCount       *int           `json:"retry_count,omitzero" rule:"added"`
-	MaxRetries       *int           `json:"max_retries,omitzero" rule:"added"`
-	RetryInfo        *RetryInfo     `json:"retry_info,omitzero"`
-	Context          map[string]any `json:"context,omitzero" rule:"added"`
-	Consequence      string         `json:"consequence,omitzero" rule:"upto=500"`
+	MatchID          string `json:"match_id"`
+	PlayerID         string `json:"player_id,omitzero" rule:"added"`
+	ErrorCode        string `json:"error_code" rule:"code"`
+	ErrorName        string `json:"error_name,omitzero" rule:"added"`
+	ErrorDescription string `json:"error_description" rule:"upto=500"`
+	// id of the player whose answer was wrong or missing
+	AffectedPlayer string `json:"affected_player"`
+	// message type that the referee waits for
+	ActionRequired string `json:"action_required"`
+	GameState      string `json:"game_state,omitzero" rule:"added"`
+	// `true`: the referee asks again; `false`: the player has lost the match
+	Retryable  *bool `json:"retryable,omitzero" rule:"added"`
+	RetryCount *int  `json:"retry_count,omitzero" rule:"added"`
+	MaxRetries *int  `json:"max_retries,omitzero" rule:"added"`
+	// when the referee asks again
+	RetryInfo *RetryInfo     `json:"retry_info,omitzero"`
+	Context   map[string]any `json:"context,omitzero" rule:"added"`
+	// what happens if the player does not answer, for people
+	Consequence string `json:"consequence,omitzero" rule:"upto=500"`
 }

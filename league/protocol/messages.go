@@ -44,12 +44,15 @@ const (
 
 // An Envelope is the part common to all messages (spec 003 §2.4).
 type Envelope struct {
-	Protocol       string `json:"protocol,omitzero" rule:"required,is=league.v2"`
-	MessageType    string `json:"message_type,omitzero" rule:"required,type"`
-	Sender         string `json:"sender,omitzero" rule:"required,sender"`
-	Timestamp      string `json:"timestamp,omitzero" rule:"required,timestamp"`
+	Protocol    string `json:"protocol,omitzero" rule:"required,is=league.v2"`
+	MessageType string `json:"message_type,omitzero" rule:"required,type"`
+	// agent that sends the message, by the id that it was given
+	Sender    string `json:"sender,omitzero" rule:"required,sender"`
+	Timestamp string `json:"timestamp,omitzero" rule:"required,timestamp"`
+	// id of the conversation; a reply has that of its request
 	ConversationID string `json:"conversation_id,omitzero" rule:"required,max=128"`
-	AuthToken      string `json:"auth_token,omitzero" rule:"null,upto=300"`
+	// [proof](#tokens) of the sender's identity
+	AuthToken string `json:"auth_token,omitzero" rule:"null,upto=300"`
 
 	plain    bool         // Plain leaves out what chapter 4 lacks
 	broken   []FieldError // members of a reply that could not be read
@@ -96,19 +99,24 @@ type message interface {
 
 // AgentMeta describes an agent in its registration.
 type AgentMeta struct {
-	DisplayName     string   `json:"display_name" rule:"name,min=1"`
-	Version         string   `json:"version" rule:"version"`
-	ProtocolVersion string   `json:"protocol_version,omitzero" rule:"version"`
-	GameTypes       []string `json:"game_types" rule:"min=1"`
-	ContactEndpoint string   `json:"contact_endpoint" rule:"max=300"`
+	DisplayName string `json:"display_name" rule:"name,min=1"`
+	// version of the agent's program
+	Version string `json:"version" rule:"version"`
+	// version of the protocol, `2.0.0` to `2.1.0`; absent means `2.1.0`
+	ProtocolVersion string `json:"protocol_version,omitzero" rule:"version"`
+	// games that the agent plays or conducts; the league's game must be among them
+	GameTypes []string `json:"game_types" rule:"min=1"`
+	// URL at which the agent is called, such as `http://localhost:8101/mcp`
+	ContactEndpoint string `json:"contact_endpoint" rule:"max=300"`
 }
 
 // RefereeMeta describes a referee in its registration (002 §3.1.2).
 type RefereeMeta struct {
 	AgentMeta
+	// matches that the referee conducts at the same time
 	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"min=1,capacity"`
 	PublicKey            string `json:"public_key,omitzero" rule:"key"`
-	// it verifies the players' signatures and reports them
+	// whether the referee verifies the signatures of players and reports them
 	RelaysSignatures bool `json:"relays_signatures,omitzero"`
 }
 
@@ -125,7 +133,8 @@ type PlayerMeta struct {
 type RefereeRegisterRequest struct {
 	Envelope
 	RefereeMeta RefereeMeta `json:"referee_meta"`
-	RefereeAuth string      `json:"referee_auth,omitzero" rule:"is=access_token|none"`
+	// whether the referee shows players their access tokens; absent means `none`
+	RefereeAuth string `json:"referee_auth,omitzero" rule:"is=access_token|none"`
 
 	RegistrationCode string `json:"registration_code,omitzero" rule:"null,upto=128"`
 }
@@ -139,25 +148,27 @@ type LeagueRegisterRequest struct {
 }
 
 // Registration holds the fields of both registration responses. A refusal has status
-// REJECTED, a null id, a reason and an error code.
+// REJECTED, a null id, a reason, an error code, and the error data of 004 §2.1 and §2.2 as context.
 type Registration struct {
-	Status      string  `json:"status" rule:"is=ACCEPTED|REJECTED"`
-	LeagueID    string  `json:"league_id,omitzero"`
-	Reason      *string `json:"reason" rule:"optional,null,upto=500"`
-	ErrorCode   string  `json:"error_code,omitzero" rule:"code"`
-	ErrorName   string  `json:"error_name,omitzero"`
-	ManagerAuth string  `json:"manager_auth,omitzero"`
-	ManagerKey  string  `json:"manager_key,omitzero" rule:"key"`
+	Status    string  `json:"status" rule:"is=ACCEPTED|REJECTED"`
+	LeagueID  string  `json:"league_id,omitzero"`
+	Reason    *string `json:"reason" rule:"optional,null,upto=500"`
+	ErrorCode string  `json:"error_code,omitzero" rule:"code"`
+	ErrorName string  `json:"error_name,omitzero"`
+	// `bearer`: the manager's calls have a [credential](#tokens)
+	ManagerAuth string `json:"manager_auth,omitzero"`
+	// Ed25519 key of a manager that signs
+	ManagerKey string `json:"manager_key,omitzero" rule:"key"`
 
-	// For a refusal: the error data of 004 §2.1 and §2.2, and the seconds after which the
-	// same registration may succeed.
-	Context       map[string]any `json:"context,omitzero"`
-	RetryAfterSec int            `json:"retry_after_sec,omitzero"`
+	Context map[string]any `json:"context,omitzero"`
+	// seconds after which the same registration may succeed
+	RetryAfterSec int `json:"retry_after_sec,omitzero"`
 }
 
 // RefereeRegisterResponse is REFEREE_REGISTER_RESPONSE (spec 003 §4.1.2).
 type RefereeRegisterResponse struct {
 	Envelope
+	// id of the referee from now on; null if it was rejected
 	RefereeID *string `json:"referee_id" rule:"optional,null"`
 	Registration
 }
@@ -165,6 +176,7 @@ type RefereeRegisterResponse struct {
 // LeagueRegisterResponse is LEAGUE_REGISTER_RESPONSE (spec 003 §4.2.2).
 type LeagueRegisterResponse struct {
 	Envelope
+	// id of the player from now on; null if it was rejected
 	PlayerID *string `json:"player_id" rule:"optional,null"`
 	Registration
 }
@@ -172,14 +184,16 @@ type LeagueRegisterResponse struct {
 // An AnnouncedMatch is a match of a ROUND_ANNOUNCEMENT. A match that a suspended or shut
 // down player forfeits is not played.
 type AnnouncedMatch struct {
-	MatchID         string   `json:"match_id"`
-	GameType        string   `json:"game_type"`
-	PlayerAID       string   `json:"player_A_id"`
-	PlayerBID       string   `json:"player_B_id"`
-	RefereeEndpoint string   `json:"referee_endpoint" rule:"url"`
-	RefereeID       string   `json:"referee_id,omitzero" rule:"added"`
-	RefereeAuth     string   `json:"referee_auth,omitzero" rule:"is=access_token|none"`
-	ForfeitedBy     []string `json:"forfeited_by,omitzero" rule:"added"`
+	MatchID         string `json:"match_id"`
+	GameType        string `json:"game_type"`
+	PlayerAID       string `json:"player_A_id"`
+	PlayerBID       string `json:"player_B_id"`
+	RefereeEndpoint string `json:"referee_endpoint" rule:"url"`
+	RefereeID       string `json:"referee_id,omitzero" rule:"added"`
+	// `access_token`: the player refuses any caller in this match that does not show its access token
+	RefereeAuth string `json:"referee_auth,omitzero" rule:"is=access_token|none"`
+	// players that forfeit the match, which is not played
+	ForfeitedBy []string `json:"forfeited_by,omitzero" rule:"added"`
 }
 
 // RoundAnnouncement is ROUND_ANNOUNCEMENT (spec 003 §4.3.1). In a league of more than
@@ -187,13 +201,13 @@ type AnnouncedMatch struct {
 // agents query the other matches.
 type RoundAnnouncement struct {
 	Envelope
-	LeagueID string           `json:"league_id"`
-	RoundID  int              `json:"round_id" rule:"min=1"`
-	Matches  []AnnouncedMatch `json:"matches"`
-	// of the round, if Matches has not all of them
-	TotalMatches int `json:"total_matches,omitzero" rule:"min=1,added"`
-	// as in SignatureRequest; "" in a league that does not sign
-	Started string `json:"started,omitzero" rule:"digest,added"`
+	LeagueID string `json:"league_id"`
+	RoundID  int    `json:"round_id" rule:"min=1"`
+	// matches of the round; in a league of more than 100 players only that of the receiver
+	Matches []AnnouncedMatch `json:"matches"`
+	// matches of the round, if `matches` does not have all of them
+	TotalMatches int    `json:"total_matches,omitzero" rule:"min=1,added"`
+	Started      string `json:"started,omitzero" rule:"digest,added"`
 }
 
 // MaxAnnounced limits the players of a league whose announcements list all matches.
@@ -231,16 +245,17 @@ type RoundSummary struct {
 // receive it, so that a truncated journal can be detected.
 type RoundCompleted struct {
 	Envelope
-	LeagueID         string        `json:"league_id"`
-	RoundID          int           `json:"round_id" rule:"min=1"`
-	MatchesCompleted *int          `json:"matches_completed,omitzero"`
-	MatchesPlayed    *int          `json:"matches_played,omitzero" rule:"added"`
-	NextRoundID      *int          `json:"next_round_id" rule:"null,min=1"`
-	Summary          *RoundSummary `json:"summary,omitzero"`
-	JournalHead      string        `json:"journal_head,omitzero" rule:"digest,added"`
+	LeagueID         string `json:"league_id"`
+	RoundID          int    `json:"round_id" rule:"min=1"`
+	MatchesCompleted *int   `json:"matches_completed,omitzero"`
+	MatchesPlayed    *int   `json:"matches_played,omitzero" rule:"added"`
+	// number of the next round; null after the last one
+	NextRoundID *int          `json:"next_round_id" rule:"null,min=1"`
+	Summary     *RoundSummary `json:"summary,omitzero"`
+	JournalHead string        `json:"journal_head,omitzero" rule:"digest,added"`
 
 	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"signature,added"`
-	// those of the receiver's matches
+	// results of the receiver's matches in the round, as recorded
 	Results []RoundResult `json:"results,omitzero" rule:"added"`
 }
 
@@ -248,7 +263,7 @@ type RoundCompleted struct {
 // decisions.
 type RoundResult struct {
 	MatchID string `json:"match_id"`
-	// 0 for a match that was not played
+	// number of the attempt; absent for a match that was not played
 	Attempt     int                       `json:"attempt,omitzero" rule:"min=1"`
 	Status      string                    `json:"status" rule:"is=WIN|DRAW|TECHNICAL_LOSS"`
 	Winner      *string                   `json:"winner" rule:"null"`
@@ -259,13 +274,14 @@ type RoundResult struct {
 // LeagueCompleted is LEAGUE_COMPLETED (spec 003 §4.8.2).
 type LeagueCompleted struct {
 	Envelope
-	LeagueID       string          `json:"league_id"`
-	TotalRounds    int             `json:"total_rounds" rule:"min=0"`
-	TotalMatches   int             `json:"total_matches" rule:"min=0"`
-	Champion       league.Champion `json:"champion"`
-	FinalStandings []FinalRow      `json:"final_standings" rule:"min=1"`
-	TotalPlayers   int             `json:"total_players,omitzero" rule:"min=1,added"`
-	JournalHead    string          `json:"journal_head,omitzero" rule:"digest,added"`
+	LeagueID     string          `json:"league_id"`
+	TotalRounds  int             `json:"total_rounds" rule:"min=0"`
+	TotalMatches int             `json:"total_matches" rule:"min=0"`
+	Champion     league.Champion `json:"champion"`
+	// the final table, at most its first 100 rows
+	FinalStandings []FinalRow `json:"final_standings" rule:"min=1"`
+	TotalPlayers   int        `json:"total_players,omitzero" rule:"min=1,added"`
+	JournalHead    string     `json:"journal_head,omitzero" rule:"digest,added"`
 
 	JournalHeadSignature string `json:"journal_head_signature,omitzero" rule:"signature,added"`
 }
@@ -273,10 +289,13 @@ type LeagueCompleted struct {
 // LeagueError is LEAGUE_ERROR (spec 003 §4.10.1).
 type LeagueError struct {
 	Envelope
-	ErrorCode           string         `json:"error_code" rule:"code"`
-	ErrorName           string         `json:"error_name,omitzero" rule:"added"`
-	ErrorDescription    string         `json:"error_description" rule:"upto=500"`
-	OriginalMessageType string         `json:"original_message_type,omitzero"`
-	Context             map[string]any `json:"context,omitzero"`
-	Retryable           *bool          `json:"retryable,omitzero" rule:"added"`
+	ErrorCode        string `json:"error_code" rule:"code"`
+	ErrorName        string `json:"error_name,omitzero" rule:"added"`
+	ErrorDescription string `json:"error_description" rule:"upto=500"`
+	// message or method that was refused
+	OriginalMessageType string `json:"original_message_type,omitzero"`
+	// details; `detail` is a sentence for people, `fields` lists the members that break a rule
+	Context map[string]any `json:"context,omitzero"`
+	// whether the same call may succeed later
+	Retryable *bool `json:"retryable,omitzero" rule:"added"`
 }

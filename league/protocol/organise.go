@@ -46,6 +46,10 @@ var Commands = [...]Command{
 	{CommandRule, OfMatch, true},
 }
 
+func commandNames(commands []Command) []string {
+	return Each(commands, func(c Command) string { return c.Name })
+}
+
 // The winners that a rule command can name beside the id of a player.
 const (
 	WinnerDraw = "draw" // the match is a draw
@@ -67,13 +71,15 @@ type OrganiseRequest struct {
 	Envelope
 	LeagueID string `json:"league_id,omitzero" rule:"required"`
 	Command  string `json:"command,omitzero" rule:"required,command"`
-	By       string `json:"by,omitzero" rule:"required,max=64,printable"`
-	// required for suspend, withdraw, rematch and rule
-	Reason  string `json:"reason,omitzero" rule:"upto=500,printable"`
+	// name of the organiser, which nobody verifies
+	By string `json:"by,omitzero" rule:"required,max=64,printable"`
+	// reason for the record
+	Reason  string `json:"reason,omitzero" rule:"upto=500,printable,reasoned"`
 	AgentID string `json:"agent_id,omitzero"` // of suspend, readmit and withdraw
 	MatchID string `json:"match_id,omitzero"` // of rematch and rule
-	// of rule: the id of a player, WinnerDraw or WinnerNone
-	Winner  string `json:"winner,omitzero"`
+	// of rule: the id of a player, `draw`, or `none` for a loss of both
+	Winner string `json:"winner,omitzero"`
+	// of start: time with a zone; absent means now
 	StartAt string `json:"start_at,omitzero"`
 }
 
@@ -82,9 +88,11 @@ type Organised struct {
 	Envelope
 	Status  string `json:"status" rule:"is=DONE"`
 	Command string `json:"command"`
-	Event   int    `json:"event"`
-	At      string `json:"at"`
-	About   string `json:"about" rule:"upto=1000"`
+	// number of the event in the journal; 0 without a journal
+	Event int    `json:"event"`
+	At    string `json:"at"`
+	// what was decided and what happens next, for people
+	About string `json:"about" rule:"upto=1000"`
 }
 
 // printableForm is the form of the texts of organisers, which other people print.

@@ -23,21 +23,21 @@ import (
 // by hand. The flag -update rewrites the generated parts.
 const page = "../../docs/protocol.md"
 
-var update = flag.Bool("update", false, "write the generated parts of "+page)
+var update = flag.Bool("update", false, "write the meanings of members, and the generated parts of "+page)
 
 var generated = regexp.MustCompile(`(?s)<!-- generated: ([^>]+) -->\n(.*?)<!-- end -->`)
 
-// sharedObjects are described once: their heading, the fields, and the path for their meanings.
+// sharedObjects are described once: their heading and the fields.
 var sharedObjects = []struct {
-	heading, path string
-	fields        []field
+	heading string
+	fields  []field
 }{
-	{"Row of the table", "standings[]", fieldsOf[StandingRow]()},
-	{"Record", "your_standings", fieldsOf[Record]()},
-	{"Side of a match", "player_A", fieldsOf[AssignedPlayer]()},
-	{"Draw", "draw", fieldsOf[Draw]()},
-	{"Signature request", "", fieldsOf[SignatureRequest]()},
-	{"Acknowledgement", "", fieldsOf[Ack]()[envelopeSize:]},
+	{"Row of the table", fieldsOf[StandingRow]()},
+	{"Record", fieldsOf[Record]()},
+	{"Side of a match", fieldsOf[AssignedPlayer]()},
+	{"Draw", fieldsOf[Draw]()},
+	{"Signature request", fieldsOf[SignatureRequest]()},
+	{"Acknowledgement", fieldsOf[Ack]()[envelopeSize:]},
 }
 
 func fieldsOf[V any]() []field { return compile(reflect.TypeFor[V](), "")().fields }
@@ -142,7 +142,7 @@ func (x *fieldTable) add(path string, fields []field) {
 	for i := range fields {
 		f := &fields[i]
 		at := strings.TrimPrefix(path+"."+f.name, ".")
-		x.rows = append(x.rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", at, typeText(f), requiredText(x.messageType, at, f), allowedText(f), meaningOf(x.messageType, at)))
+		x.rows = append(x.rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", at, typeText(f), requiredText(x.messageType, at, f), allowedText(f), f.meaning(commentsOfFields())))
 		switch {
 		case shared(f.fields) == "" && f.fields != nil:
 			x.add(at, f.fields)
@@ -156,14 +156,10 @@ func (x *fieldTable) add(path string, fields []field) {
 
 const tableHead = "| member | type | required | allowed | meaning |\n| --- | --- | --- | --- | --- |\n"
 
-func tableOfFields(messageType, path string, fields []field) string {
+func tableOfFields(messageType string, fields []field) string {
 	x := fieldTable{messageType: messageType}
-	x.add(path, fields)
-	table := strings.Join(x.rows, "\n") + "\n"
-	if path != "" {
-		table = strings.ReplaceAll(table, "| `"+path+".", "| `")
-	}
-	return tableHead + table
+	x.add("", fields)
+	return tableHead + strings.Join(x.rows, "\n") + "\n"
 }
 
 func example(t *testing.T, name string) string {
@@ -225,7 +221,7 @@ func aboutMessage(t *testing.T, messageType string) string {
 	}
 	text += example(t, messageType)
 	if body := shapes[messageType]().fields[envelopeSize:]; shared(body) == "" {
-		return text + "\n" + tableOfFields(messageType, "", body)
+		return text + "\n" + tableOfFields(messageType, body)
 	}
 	return text + "\nMembers: " + link(shared(shapes[messageType]().fields[envelopeSize:])) + ".\n"
 }
@@ -243,9 +239,9 @@ func aboutTool(t *testing.T, method string) string {
 		text += example(t, m.Result) + "\n"
 	}
 	if method == organiseMethod {
-		text = "The request:\n\n" + tableOfFields(method, "", m.request().fields[envelopeSize:]) + "\n" + text
+		text = "The request:\n\n" + tableOfFields(method, m.request().fields[envelopeSize:]) + "\n" + text
 	}
-	return text + tableOfFields(m.Result, "", m.result().fields[envelopeSize:])
+	return text + tableOfFields(m.Result, m.result().fields[envelopeSize:])
 }
 
 func methodTable() string {
@@ -293,7 +289,7 @@ func generate(t *testing.T, part string) string {
 	case "names":
 		return otherNames()
 	case "envelope":
-		return strings.Replace(tableOfFields("", "", compile(reflect.TypeFor[Envelope](), "the type")().fields), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
+		return strings.Replace(tableOfFields("", compile(reflect.TypeFor[Envelope](), "the type")().fields), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
 	case "example":
 		return example(t, name)
 	case "message":
@@ -301,11 +297,11 @@ func generate(t *testing.T, part string) string {
 	case "tool":
 		return aboutTool(t, name)
 	case "tools":
-		return tableOfFields("", "", fieldsOf[ToolRequest]()[envelopeSize:])
+		return tableOfFields("", fieldsOf[ToolRequest]()[envelopeSize:])
 	case "object":
 		for _, s := range sharedObjects {
 			if s.heading == name {
-				return tableOfFields("", s.path, s.fields)
+				return tableOfFields("", s.fields)
 			}
 		}
 	}
@@ -372,12 +368,6 @@ func members(visit func(messageType, path string, f *field)) {
 		of(cmp.Or(m.Request, m.Name), m.request())
 		of(m.Result, m.result())
 	}
-}
-
-func TestEachMeaningHasAMember(t *testing.T) {
-	unused := maps.Clone(meanings)
-	members(func(messageType, path string, _ *field) { delete(unused, meaningKey(messageType, path)) })
-	assert.Empty(t, unused, "no member has these meanings")
 }
 
 func TestProtocolPageHasASectionForEachMessageAndTool(t *testing.T) {
@@ -468,10 +458,7 @@ func words() map[string]bool {
 		add(m.Name, m.Request, m.Result)
 		add(m.Aliases...)
 	}
-	members(func(_, path string, f *field) { add(path, strings.Join(f.values, " ")) })
-	for _, meaning := range meanings {
-		add(meaning)
-	}
+	members(func(_, path string, f *field) { add(path, strings.Join(f.values, " "), f.meaning(commentsOfFields())) })
 	for code, c := range catalogue {
 		add(string(code), c.name)
 	}

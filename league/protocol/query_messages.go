@@ -28,10 +28,14 @@ const (
 // it uses. Offset and Limit select a page of the standings, at most 100 rows, or of the
 // schedule, at most MaxSchedule bytes, or of the journal. Limit 0 means the largest page.
 type QueryParams struct {
-	PlayerID string     `json:"player_id,omitzero"`
-	RoundID  QueryRound `json:"round_id,omitzero" rule:"min=1,or=all"`
-	Offset   int        `json:"offset,omitzero"`
-	Limit    int        `json:"limit,omitzero" rule:"min=1"`
+	// player or agent that the query is about; absent means the sender
+	PlayerID string `json:"player_id,omitzero"`
+	// round of GET_SCHEDULE, or `"all"`; absent means all rounds
+	RoundID QueryRound `json:"round_id,omitzero" rule:"min=1,or=all"`
+	// first row or match to return, from 0
+	Offset int `json:"offset,omitzero"`
+	// largest number of rows or matches to return
+	Limit int `json:"limit,omitzero" rule:"min=1"`
 }
 
 // A QueryRound is the round_id of GET_SCHEDULE: a number from 1, or AllRounds, which 0 means, too.
@@ -76,15 +80,17 @@ const MaxSchedule = 60_000
 // LeagueQuery is LEAGUE_QUERY (spec 003 §4.9.1).
 type LeagueQuery struct {
 	Envelope
-	LeagueID    string      `json:"league_id,omitzero" rule:"required"`
-	QueryType   string      `json:"query_type,omitzero" rule:"required"`
+	LeagueID  string `json:"league_id,omitzero" rule:"required"`
+	QueryType string `json:"query_type,omitzero" rule:"required"`
+	// parameters; each query uses some of them
 	QueryParams QueryParams `json:"query_params,omitzero"`
 }
 
 // A QueryError is the reason for a refused query (002 §8.2.1).
 type QueryError struct {
-	ErrorCode        string `json:"error_code" rule:"code"`
-	ErrorName        string `json:"error_name"`
+	ErrorCode string `json:"error_code" rule:"code"`
+	ErrorName string `json:"error_name"`
+	// sentence for people
 	ErrorDescription string `json:"error_description" rule:"upto=500"`
 }
 
@@ -97,18 +103,24 @@ type StandingsData struct {
 
 // AgentStates counts the agents of a league by their state (spec 003 §2.8).
 type AgentStates struct {
+	// agents that have not answered yet
 	Registered int `json:"REGISTERED"`
-	Active     int `json:"ACTIVE"`
-	Suspended  int `json:"SUSPENDED"`
-	Shutdown   int `json:"SHUTDOWN"`
+	// agents that take part
+	Active int `json:"ACTIVE"`
+	// agents that did not answer several times; they may return
+	Suspended int `json:"SUSPENDED"`
+	// agents that take part no more
+	Shutdown int `json:"SHUTDOWN"`
 }
 
 // An InactiveAgent is a suspended or shut down agent, with the reason.
 type InactiveAgent struct {
-	AgentID  string `json:"agent_id"`
-	State    string `json:"state"`
-	Reason   string `json:"reason" rule:"upto=500"`
-	Failures int    `json:"failures"`
+	AgentID string `json:"agent_id"`
+	// `SUSPENDED` or `SHUTDOWN`; before the start `REGISTERED`
+	State  string `json:"state"`
+	Reason string `json:"reason" rule:"upto=500"`
+	// calls without an answer in a row
+	Failures int `json:"failures"`
 }
 
 // MaxInactive limits the inactive agents in an answer to GET_STATUS.
@@ -118,33 +130,45 @@ const MaxInactive = 100
 // agents in order of ids. Until a knockout ends, Rounds and Matches are the largest
 // possible numbers.
 type StatusData struct {
-	State    string   `json:"state,omitzero"`
-	Rounds   *int     `json:"rounds,omitzero"`
-	Matches  *int     `json:"matches,omitzero"`
-	Recorded *int     `json:"recorded,omitzero"`
-	Players  *int     `json:"players,omitzero"`
-	Referees *int     `json:"referees,omitzero"`
-	Games    []string `json:"games,omitzero"`
+	// state of the league: `WAITING_FOR_REGISTRATIONS`, `CREATING_SCHEDULE`, `RUNNING_LEAGUE` or
+	// `LEAGUE_COMPLETED`
+	State    string `json:"state,omitzero"`
+	Rounds   *int   `json:"rounds,omitzero"`
+	Matches  *int   `json:"matches,omitzero"`
+	Recorded *int   `json:"recorded,omitzero"`
+	Players  *int   `json:"players,omitzero"`
+	Referees *int   `json:"referees,omitzero"`
+	// games that the manager knows, that of the league first
+	Games []string `json:"games,omitzero"`
 
-	AgentStates *AgentStates    `json:"agent_states,omitzero"`
-	Inactive    []InactiveAgent `json:"inactive,omitzero"`
-	// ids of agents that have not answered yet, before the start; MaxInactive at most
+	// number of agents in each state
+	AgentStates *AgentStates `json:"agent_states,omitzero"`
+	// suspended and shut down agents, at most 100; before the start, for the organiser alone: agents that pings
+	// have not reached
+	Inactive []InactiveAgent `json:"inactive,omitzero"`
+	// ids of the agents that have not answered yet, before the start
 	Awaited []string `json:"awaited,omitzero"`
-	// why the manager cannot call the agent that asks, before the start; "" if it can, or has not tried
+	// what the manager's pings to the agent that asks have met, for people, such as `connection refused at
+	// http://192.0.2.7:8101/mcp, 3 tries`; only before the start, and until the first ping is answered
 	Unreachable string `json:"unreachable,omitzero"`
-	Tournament  string `json:"tournament,omitzero"`
-	Paused      bool   `json:"paused,omitzero"`
+	// `swiss`, or `knockout` with the largest possible `rounds` and `matches`; absent in a round-robin
+	Tournament string `json:"tournament,omitzero"`
+	// the organiser holds back the next round
+	Paused bool `json:"paused,omitzero"`
 
-	// Before the start: when the league starts and registration ends; "" for no time.
-	StartAt           string `json:"start_at,omitzero" rule:"timestamp"`
+	// time at which the league starts
+	StartAt string `json:"start_at,omitzero" rule:"timestamp"`
+	// time at which registration ends
 	RegistrationUntil string `json:"registration_until,omitzero" rule:"timestamp"`
 
+	// agents that may register, in a [league with a roster](registration.md)
 	Roster *RosterSize `json:"roster,omitzero"`
 }
 
 // RosterSize is the number of agents that may register in a league with a roster.
 type RosterSize struct {
-	Players  int `json:"players"`
+	Players int `json:"players"`
+	// 0 if any referee may register
 	Referees int `json:"referees"`
 }
 
@@ -219,11 +243,13 @@ type RefereeStatsData struct {
 // GET_STATUS at the top level as well (004 §7.1).
 type LeagueQueryResponse struct {
 	Envelope
-	QueryType     string      `json:"query_type"`
-	Success       *bool       `json:"success,omitzero"`
-	Data          any         `json:"data,omitzero"`
-	Error         *QueryError `json:"error,omitzero"`
-	CurrentRound  *int        `json:"current_round,omitzero" rule:"added"`
+	QueryType string `json:"query_type"`
+	// `false` if there is an `error`
+	Success *bool       `json:"success,omitzero"`
+	Data    any         `json:"data,omitzero"`
+	Error   *QueryError `json:"error,omitzero"`
+	// number of the current round; 0 before the first
+	CurrentRound  *int `json:"current_round,omitzero" rule:"added"`
 	StandingsData `rule:"added"`
 	StatusData    `rule:"added"`
 }
@@ -258,12 +284,14 @@ type ToolRequest struct {
 type Pong struct {
 	Envelope
 	Status string `json:"status,omitzero" rule:"required"`
-	Role   string `json:"role,omitzero" rule:"required"`
-	State  string `json:"state,omitzero"`
+	// `league_manager`, `referee` or `player`
+	Role string `json:"role,omitzero" rule:"required"`
+	// state of the agent, if it has one
+	State string `json:"state,omitzero"`
 
 	LeagueID string `json:"league_id,omitzero"` // of a manager
-	// Asked is what a player tells its manager about the attempt that the ping names: whether an
-	// invitation or a question of it reached the player; nil if the player does not know.
+	// whether an invitation or a question of the match and the attempt in the ping has reached the player; only
+	// for its manager, and absent if the player does not know
 	Asked *bool `json:"asked,omitzero"`
 }
 
@@ -281,7 +309,9 @@ type LeagueStarted struct {
 // MatchState answers get_match_state. Only finished matches have a result and a draw.
 type MatchState struct {
 	Envelope
-	MatchID    string         `json:"match_id"`
+	MatchID string `json:"match_id"`
+	// `ASSIGNED`, `WAITING_FOR_PLAYERS`, `COLLECTING_CHOICES`, `DRAWING_NUMBER`, `FINISHED`, `ACKNOWLEDGED`,
+	// `ABANDONED` or `DISPUTED`
 	State      string         `json:"state"`
 	Attempt    int            `json:"attempt"`
 	PlayerAID  string         `json:"player_A_id"`
@@ -293,20 +323,22 @@ type MatchState struct {
 // MatchTranscript answers get_match_transcript with the file of an attempt.
 type MatchTranscript struct {
 	Envelope
-	MatchID string         `json:"match_id"`
-	Attempt int            `json:"attempt" rule:"min=1"`
-	Match   jsontext.Value `json:"match"`
+	MatchID string `json:"match_id"`
+	Attempt int    `json:"attempt" rule:"min=1"`
+	// the file of the attempt, with all messages
+	Match jsontext.Value `json:"match"`
 }
 
 // A PlayedMatch is a match of a player's history, from the player's side.
 type PlayedMatch struct {
-	MatchID        string `json:"match_id"`
-	OpponentID     string `json:"opponent_id"`
+	MatchID    string `json:"match_id"`
+	OpponentID string `json:"opponent_id"`
+	// `WIN`, `LOSS`, `DRAW`, `TECHNICAL_WIN` or `TECHNICAL_LOSS`
 	Result         string `json:"result"`
 	MyChoice       string `json:"my_choice,omitzero"`
 	OpponentChoice string `json:"opponent_choice,omitzero"`
 	DrawnNumber    int    `json:"drawn_number,omitzero"`
-	// without readable GAME_OVER; the result follows from the standings
+	// there was no readable GAME_OVER; the result follows from the standings
 	FromStandings bool `json:"from_standings,omitzero"`
 }
 
@@ -321,14 +353,15 @@ type PlayerStats struct {
 // PlayerState answers get_player_state; finished matches only.
 type PlayerState struct {
 	Envelope
-	PlayerID string        `json:"player_id"`
-	State    string        `json:"state"`
-	Strategy string        `json:"strategy,omitzero"`
-	Stats    PlayerStats   `json:"stats"`
-	Matches  []PlayedMatch `json:"matches"`
+	PlayerID string `json:"player_id"`
+	// `UNREGISTERED`, `REGISTERED`, `WAITING_FOR_ROUND`, `IN_MATCH` or `WAITING_FOR_RESULT`
+	State    string `json:"state"`
+	Strategy string `json:"strategy,omitzero"`
+	// results of the player, counted from its own history
+	Stats   PlayerStats   `json:"stats"`
+	Matches []PlayedMatch `json:"matches"`
 
-	// LeagueStats counts the matches of a returning player in the whole league, according
-	// to the manager. Stats and Matches are the player's own history.
+	// results of a player that has returned, counted by the manager
 	LeagueStats *PlayerStats `json:"league_stats,omitzero"`
 }
 

@@ -37,6 +37,7 @@ var capacityRule = fmt.Sprintf("an integer from 1 to %d", MaxConcurrentMatches)
 //	or=A        a text that may replace the integer
 //	type        the type of the message
 //	command     the name of one of Commands
+//	reasoned    required for the Commands that need a reason
 //	capacity    an integer that errors limit to MaxConcurrentMatches
 //	added       chapter 4 of the specification lacks the member of its message: Plain leaves it out
 //	printable   a text without control characters, at most max characters long
@@ -77,7 +78,7 @@ func membersOf(path string, t reflect.Type, messageType string) (members []field
 			at := strings.TrimPrefix(path+"."+name, ".")
 			rule := member.Tag.Get("rule")
 			f := fieldOf(at, member.Type, rule, messageType)
-			f.name, f.meaning = name, meaningOf(messageType, at)
+			f.name, f.goName = name, t.Name()+"."+member.Name
 			f.optional = f.optional || option == "omitzero" && !strings.HasPrefix(rule, "required")
 			members = append(members, *f)
 		}
@@ -146,7 +147,10 @@ func (f *field) apply(word, messageType string) {
 	case "type":
 		f.values = []string{messageType}
 	case "command":
-		f.values = Each(Commands[:], func(c Command) string { return c.Name })
+		f.values = commandNames(Commands[:])
+	case "reasoned":
+		reasoned := Select(Commands[:], func(c Command) bool { return c.Reasoned })
+		f.demand = "required for " + andList(commandNames(reasoned))
 	case "capacity":
 		f.rule = capacityRule
 	case "printable":
@@ -195,7 +199,8 @@ func (k kind) String() string {
 type field struct {
 	name     string // "" for an element
 	opening  string // the name in quotation marks, and a colon
-	meaning  string // for people, in Markdown
+	goName   string // such as GameOver.Reason
+	demand   string // who must send an optional member, for people; "" for none
 	kind     kind
 	optional bool     // may be absent or null
 	null     bool     // may be null

@@ -55,8 +55,7 @@ func objectSchema(fields []field, described bool) map[string]any {
 	for i := range fields {
 		f := &fields[i]
 		property := f.schema(described)
-		if described && f.meaning != "" {
-			meaning := plainText(f.meaning)
+		if meaning := plainText(f.meaning(comments())); described && meaning != "" {
 			if rule, ok := property["description"].(string); ok {
 				meaning += " (" + rule + ")"
 			}

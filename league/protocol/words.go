@@ -30,12 +30,16 @@ func Times(n int) string {
 }
 
 // OrList lists words: "text, json or csv".
-func OrList(words []string) string {
+func OrList(words []string) string { return listed(words, "or") }
+
+func andList(words []string) string { return listed(words, "and") }
+
+func listed(words []string, before string) string {
 	last := len(words) - 1
 	if last < 1 {
 		return strings.Join(words, "")
 	}
-	return strings.Join(words[:last], ", ") + " or " + words[last]
+	return strings.Join(words[:last], ", ") + " " + before + " " + words[last]
 }
 
 // DidYouMean returns " (did you mean NAME?)" with the one of names that a mistyped word resembles
