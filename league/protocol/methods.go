@@ -182,7 +182,8 @@ var (
 		About: "Starts the league with the agents that have registered. It needs the admin token."})
 	OrganiseLeague = newMethod[OrganiseRequest, Organised](MethodRow{
 		Name: organiseMethod, Result: "ORGANISED", From: "organiser", To: "manager",
-		About: "Carries out a command of the organiser: start, pause, resume, suspend, readmit, withdraw, rematch or rule. The journal records it with the organiser's name and reason. It needs the admin token."})
+		About: "Carries out a command of the organiser: " + OrList(commandNames(Commands[:])) +
+			". The journal records it with the organiser's name and reason. It needs the admin token."})
 )
 
 // IsErrorCode tells whether a JSON-RPC code belongs to an error of the protocol: the
