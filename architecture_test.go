@@ -321,6 +321,9 @@ func (s source) faults() (faults []string) {
 	if in(s.path, "main.go", "cmd", "config", "league/simulation/leaguetest/long.go") {
 		return faults
 	}
+	if in(s.path, "league/manager", "league/membership", "referee", "player") && !in(s.path, "player/strategy") {
+		faults = append(faults, s.unguarded()...)
+	}
 	if path.Dir(s.path) == "transport/dialect" {
 		faults = append(faults, s.impurities()...)
 	}
@@ -339,6 +342,27 @@ func (s source) impurities() (found []string) {
 	ast.Inspect(s.file, func(n ast.Node) bool {
 		if g, ok := n.(*ast.GoStmt); ok {
 			found = append(found, s.at(g)+": a goroutine in a pure package")
+		}
+		return true
+	})
+	return found
+}
+
+// unguarded returns the goroutines of a role that run a function literal. With the guard around it, a panic ends the
+// agent alone, and not the other agents of its process.
+func (s source) unguarded() (found []string) {
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		var work ast.Expr
+		switch n := n.(type) {
+		case *ast.GoStmt:
+			work = n.Call.Fun
+		case *ast.CallExpr:
+			if sel, ok := n.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Go" && len(n.Args) == 1 {
+				work = n.Args[0]
+			}
+		}
+		if _, literal := work.(*ast.FuncLit); literal {
+			found = append(found, s.at(n)+": a goroutine of an agent without its guard; wrap the function with Guard.Of")
 		}
 		return true
 	})
@@ -443,6 +467,10 @@ func TestSourceFaultsAreFound(t *testing.T) {
 		{"transport/dialect/x.go", `import "time"; var now = time.Now`, "reads the clock"},
 		{"transport/dialect/x.go", `func f() { go f() }`, "a goroutine"},
 		{"transport/dialect/bridge/x.go", `import "time"; var now = time.Now`, ""},
+		{"referee/x.go", `func f() { go func() {}() }`, "without its guard"},
+		{"league/manager/x.go", `func f() { running.Go(func() {}) }`, "without its guard"},
+		{"league/manager/x.go", `func f() { running.Go(m.guarded(func() {})) }`, ""},
+		{"player/strategy/external/x.go", `func f() { go func() {}() }`, ""},
 		{"league/x.go", `type t int; func (t) init() {}`, ""},
 		{"league/x.go", `import "os"; func f() { os.Exit(1) }`, "os.Exit belongs"},
 		{"transport/x.go", `import o "os"; func f() any { return o.Stdout }`, "os.Stdout belongs"},

@@ -29,8 +29,8 @@ func (p *Player) misnamed(ctx context.Context, e *protocol.Envelope, matchID str
 	}
 	q.AuthToken = member.Token
 	ctx = context.WithoutCancel(ctx)
-	p.telling.Go(func() {
+	p.telling.Go(p.options.Guard.Of(func() {
 		// A manager may not know the message: the log has the rest.
 		_, _ = protocol.NotifyGameError.Call(ctx, p.options.Caller, protocol.Peer{Endpoint: p.options.Manager}, q)
-	})
+	}))
 }

@@ -88,7 +88,7 @@ func New(o Options) (*Referee, error) {
 		return nil, err
 	}
 	r.life, r.stop = context.WithCancel(context.Background())
-	r.workers = protocol.NewWorkers()
+	r.workers = protocol.NewWorkers(r.options.Guard)
 	r.rested = sync.NewCond(&r.mu)
 	return r, nil
 }

@@ -17,6 +17,7 @@ type Mux struct {
 	unread   func(ctx context.Context, method string, err error)
 	open     func() bool // nil: always
 	answered Answered    // nil for no observer
+	guard    Guard       // nil for none
 	log      zerolog.Logger
 }
 
@@ -55,6 +56,9 @@ func (m *Mux) OnAnswered(f Answered) { m.answered = f }
 
 // Answered is told of a call that was answered.
 type Answered func(ctx context.Context, method string, result any, err error, took time.Duration)
+
+// Guarded sets the guard of the handlers. A panic of a handler is always an error of its call alone.
+func (m *Mux) Guarded(guard Guard) { m.guard = guard }
 
 func (m *Mux) find(method string, params any) (route, error) {
 	if r, ok := m.routes[method]; ok {
@@ -124,8 +128,12 @@ func (m *Mux) dispatchRaw(ctx context.Context, bearer, method string, params []b
 // contain, deferred, turns a panic into an error of this call.
 func (m *Mux) contain(method string, err *error) {
 	if v := recover(); v != nil {
-		m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", debug.Stack()).
+		stack := debug.Stack()
+		m.log.Error().Str("method", method).Str("panic", fmt.Sprint(v)).Bytes("stack", stack).
 			Str("event_type", "HANDLER_PANIC").Msg("a handler panicked")
+		if m.guard != nil {
+			m.guard(v, stack)
+		}
 		*err = &Error{Code: CodeInternal, Message: "Internal error"}
 	}
 }

@@ -94,6 +94,25 @@ func TestPanicsAreLogged(t *testing.T) {
 	assert.Contains(t, log.String(), `"method":"panics"`)
 }
 
+func TestGuardIsToldOfPanics(t *testing.T) {
+	var told []any
+	guard := transport.Guard(func(reason any, stack []byte) {
+		assert.Contains(t, string(stack), "mux_test.go", "the stack tells where")
+		told = append(told, reason)
+	})
+	mux := transport.NewMux(zerolog.Nop())
+	mux.Guarded(guard)
+	registerFailures(mux, new(atomic.Int64))
+	mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"panics","id":2}`))
+	mux.Serve(context.Background(), "", []byte(`{"jsonrpc":"2.0","method":"fails","id":2}`))
+	workers := transport.NewWorkers(guard)
+	workers.Start(func() { panic("of a job") })
+	workers.Stop()
+	guard.Of(func() { panic("of a goroutine") })()
+	assert.Equal(t, []any{"secret of the handler", "of a job", "of a goroutine"}, told)
+	assert.PanicsWithValue(t, "of a goroutine", transport.Guard(nil).Of(func() { panic("of a goroutine") }))
+}
+
 // A codedError has the parts of a JSON-RPC error object, like the errors of the protocol.
 type codedError struct {
 	code int

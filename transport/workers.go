@@ -9,16 +9,18 @@ import (
 // Workers run jobs concurrently, on goroutines that wait for the next job after each. Most jobs are short and their
 // stacks are deep: growing a new stack takes longer than asking a player. It is safe for concurrent use.
 type Workers struct {
+	guard   Guard
 	jobs    chan func()  // nil ends a worker
 	running atomic.Int64 // workers to which Stop has sent no nil
 	ended   sync.WaitGroup
 }
 
-// NewWorkers makes workers. Stop ends them.
-func NewWorkers() *Workers { return &Workers{jobs: make(chan func())} }
+// NewWorkers makes workers whose jobs have a guard. Stop ends them.
+func NewWorkers(guard Guard) *Workers { return &Workers{guard: guard, jobs: make(chan func())} }
 
 // Start runs a job on an idle worker, or on a new one.
 func (w *Workers) Start(job func()) {
+	job = w.guard.Of(job)
 	select {
 	case w.jobs <- job:
 		return

@@ -57,7 +57,7 @@ func (m *Manager) revive(ctx context.Context, of []*agent, failed failures) (bac
 		return is.ShutdownReason != "" || is.SuspendReason == "" && !failed.has(a)
 	})
 	m.mu.Unlock()
-	there := answering(of, func(a *agent) (*protocol.Pong, error) { return m.ping(ctx, a.address()) })
+	there := m.answering(of, func(a *agent) (*protocol.Pong, error) { return m.ping(ctx, a.address()) })
 	if ctx.Err() != nil {
 		return nil // the agents had no time to answer
 	}

@@ -300,14 +300,14 @@ func (m *Manager) ping(ctx context.Context, endpoint string) (*protocol.Pong, er
 }
 
 // answering tells of each agent whether it answers a ping. It pings all at once.
-func answering(agents []*agent, ping func(*agent) (*protocol.Pong, error)) []bool {
+func (m *Manager) answering(agents []*agent, ping func(*agent) (*protocol.Pong, error)) []bool {
 	there := make([]bool, len(agents))
 	var pinging sync.WaitGroup
 	for i, a := range agents {
-		pinging.Go(func() {
+		pinging.Go(m.guarded(func() {
 			_, err := ping(a)
 			there[i] = answered(err)
-		})
+		}))
 	}
 	pinging.Wait()
 	return there

@@ -110,7 +110,7 @@ func (m *Manager) tellReturned(ctx context.Context) {
 	for {
 		select {
 		case a := <-m.late:
-			telling.Go(func() { m.tellEnd(ctx, a) }) // a slow agent delays no other
+			telling.Go(m.guarded(func() { m.tellEnd(ctx, a) })) // a slow agent delays no other
 		case <-ctx.Done():
 			return
 		}
@@ -127,7 +127,7 @@ func (m *Manager) tellAll(ctx context.Context, last notice, until time.Time) {
 		limited, stop := context.WithDeadline(ctx, until)
 		defer stop()
 		ctx = limited
-		telling.Go(func() { m.tellReturned(limited) })
+		telling.Go(m.guarded(func() { m.tellReturned(limited) }))
 	}
 	receivers := m.uninformed()
 	told := newBarrier(len(receivers))
@@ -137,12 +137,12 @@ func (m *Manager) tellAll(ctx context.Context, last notice, until time.Time) {
 		m.tellEnd(ctx, a)
 	}
 	for _, a := range receivers {
-		telling.Go(func() {
+		telling.Go(m.guarded(func() {
 			select {
 			case a.notices <- []notice{tell}:
 			case <-ctx.Done():
 			}
-		})
+		}))
 	}
 	told.wait(ctx)
 	for _, a := range receivers {
@@ -159,11 +159,11 @@ func (m *Manager) Linger(ctx context.Context) {
 	}
 	var telling sync.WaitGroup
 	defer telling.Wait()
-	telling.Go(func() { m.refusals.run(ctx) })
-	telling.Go(func() { m.files.run(ctx) })
+	telling.Go(m.guarded(func() { m.refusals.run(ctx) }))
+	telling.Go(m.guarded(func() { m.files.run(ctx) }))
 	for _, a := range m.uninformed() {
 		if a.told.CompareAndSwap(false, true) { // else it has returned
-			telling.Go(func() { m.tellEnd(ctx, a) })
+			telling.Go(m.guarded(func() { m.tellEnd(ctx, a) }))
 		}
 	}
 	m.tellReturned(ctx)

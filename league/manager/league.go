@@ -325,6 +325,9 @@ func (m *Manager) view() *decide.View {
 // A Status is how far a league is.
 type Status = decide.Status
 
+// guarded returns the work of a goroutine of the manager; see Options.Guard.
+func (m *Manager) guarded(work func()) func() { return m.options.Guard.Of(work) }
+
 // locked returns what a function reads while m.mu is held.
 func locked[V any](m *Manager, read func() V) V {
 	m.mu.Lock()

@@ -100,7 +100,7 @@ func (m *Manager) rest(ctx context.Context, c *conduct, pause time.Duration) err
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	slept := make(chan error, 1)
-	go func() { slept <- m.clock.Sleep(ctx, pause) }() // it ends with ctx
+	go m.guarded(func() { slept <- m.clock.Sleep(ctx, pause) })() // it ends with ctx
 	for told := false; ; told = true {
 		select {
 		case <-c.news:

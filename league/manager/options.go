@@ -65,6 +65,7 @@ type Options struct {
 	Caller     protocol.Caller
 	Clock      *protocol.Clock
 	Log        zerolog.Logger
+	Guard      protocol.Guard // of the manager's goroutines; nil: a panic ends the process
 
 	RoundBegins func()                      // called before the manager decides about a round; may be nil
 	Progress    func(recorded, matches int) // called after every result, one at a time; may be nil

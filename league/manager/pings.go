@@ -51,11 +51,11 @@ func (m *Manager) reached(ctx context.Context, players []*agent, at league.Attem
 	says := make([]*bool, len(players))
 	var asking sync.WaitGroup
 	for i, p := range players {
-		asking.Go(func() {
+		asking.Go(m.guarded(func() {
 			if pong, err := m.pingAbout(ctx, p, at); err == nil {
 				says[i] = pong.Asked
 			}
-		})
+		}))
 	}
 	asking.Wait()
 	return says

@@ -282,10 +282,10 @@ func (m *Manager) checkMove(ctx context.Context, mover *agent, to string) error 
 	old := mover.address()
 	var stays bool
 	var pinging sync.WaitGroup
-	pinging.Go(func() {
+	pinging.Go(m.guarded(func() {
 		_, err := m.ping(ctx, old)
 		stays = answered(err)
-	})
+	}))
 	pong, err := m.ping(ctx, to)
 	pinging.Wait()
 	switch {

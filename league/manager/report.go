@@ -272,7 +272,7 @@ func (m *Manager) judgeAfterPings(ctx context.Context, q *protocol.MatchResultRe
 		ping := func(p *agent) (*protocol.Pong, error) { // a referee that hangs up changes nothing
 			return m.pingAbout(context.WithoutCancel(ctx), p, x.attempt(max(q.Attempt, 1)))
 		}
-		if !slices.Contains(answering([]*agent{x.a, x.b}, ping), false) {
+		if !slices.Contains(m.answering([]*agent{x.a, x.b}, ping), false) {
 			shown = decide.BothAnswer
 		}
 	} else {

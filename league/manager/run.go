@@ -25,12 +25,12 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 	defer end(nil)
 	stop, halt := context.WithCancelCause(ctx) // for what would begin
 	defer halt(nil)
-	go func() { // ends when the journal fails or is closed, at the latest
+	go m.guarded(func() { // ends when the journal fails or is closed, at the latest
 		if err := m.options.Files.Failed(); err != nil {
 			halt(err)
 			end(err)
 		}
-	}()
+	})()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(m.options.StopWithin, func() { end(ctx.Err()) }) })()
 	completed, err := m.run(stop, work)
 	if err != nil && context.Cause(stop) != nil {
@@ -45,15 +45,15 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 	var files sync.WaitGroup
 	defer files.Wait()
 	defer stopWriting()
-	files.Go(func() { m.files.run(writing) })
-	files.Go(func() { m.refusals.run(writing) })
+	files.Go(m.guarded(func() { m.files.run(writing) }))
+	files.Go(m.guarded(func() { m.refusals.run(writing) }))
 	if err := m.awaitStart(stop); err != nil {
 		return nil, err
 	}
 	var running sync.WaitGroup
 	defer running.Wait()
 	notifiers, stopNotifiers := context.WithCancel(work) // also cuts off broadcasts
-	m.workers = protocol.NewWorkers()
+	m.workers = protocol.NewWorkers(m.options.Guard)
 	defer m.workers.Stop()
 	defer stopNotifiers()
 	if err := m.start(notifiers); err != nil {
@@ -63,7 +63,7 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		m.workers.Start(func() { a.sendNotices(notifiers) })
 	}
 	if m.options.Simulation == nil {
-		running.Go(func() { m.watch(notifiers) })
+		running.Go(m.guarded(func() { m.watch(notifiers) }))
 	}
 	return m.playRounds(stop, notifiers)
 }

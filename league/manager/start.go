@@ -57,7 +57,7 @@ func (m *Manager) pingSilent(ctx context.Context) {
 	for {
 		select {
 		case a := <-m.silent:
-			pinging.Go(func() { m.pingUntilAnswer(ctx, a, slots) })
+			pinging.Go(m.guarded(func() { m.pingUntilAnswer(ctx, a, slots) }))
 		case <-ctx.Done():
 			return
 		}
@@ -138,7 +138,7 @@ func (m *Manager) awaitStart(ctx context.Context) error {
 	var pinging sync.WaitGroup
 	defer pinging.Wait()
 	defer stop()
-	pinging.Go(func() { m.pingSilent(waiting) })
+	pinging.Go(m.guarded(func() { m.pingSilent(waiting) }))
 	timed := m.untilStart()
 	for {
 		select {

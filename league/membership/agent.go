@@ -37,6 +37,7 @@ type Options struct {
 	Caller protocol.Caller
 	Clock  *protocol.Clock
 	Log    zerolog.Logger
+	Guard  protocol.Guard // of the goroutines of the agent; nil: a panic ends the process
 
 	// Waiting is called with the first error of a registration that is tried again; nil for
 	// nothing.

@@ -18,10 +18,12 @@ type (
 	Timing = transport.Timing
 	// Workers is transport.Workers.
 	Workers = transport.Workers
+	// Guard is transport.Guard.
+	Guard = transport.Guard
 )
 
 // NewWorkers is transport.NewWorkers.
-func NewWorkers() *Workers { return transport.NewWorkers() }
+func NewWorkers(guard Guard) *Workers { return transport.NewWorkers(guard) }
 
 // Milliseconds converts a duration to the form in files and messages, which is rounded to a tenth.
 func Milliseconds(d time.Duration) float64 { return transport.Milliseconds(d) }

@@ -57,7 +57,7 @@ func Serve(conn *nats.Conn, subject string, mux *transport.Mux, c Config) (
 ) {
 	c.MaxBearerBody = max(c.MaxBearerBody, c.MaxBody)
 	s := &server{Config: c, conn: conn, mux: mux, named: strings.HasSuffix(subject, ".*"),
-		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(),
+		budgets: transport.NewBudgets(c.Limits.OrDefault()), workers: transport.NewWorkers(nil),
 		strange: rate.Sometimes{First: 10, Interval: time.Minute}}
 	life, end := context.WithCancel(context.Background())
 	s.life = life
