@@ -137,9 +137,9 @@ func TestPackageDiagramShowsImports(t *testing.T) {
 	assert.Greater(t, arrows, 30)
 }
 
-// docs/adding-a-game.md shows sources unchanged and names existing things.
-func TestAddingAGamePageShowsTheSources(t *testing.T) {
-	page := textOf(t, "docs/adding-a-game.md")
+// docs/games.md shows sources unchanged and names existing things.
+func TestGamesPageShowsTheSources(t *testing.T) {
+	page := textOf(t, "docs/games.md")
 	file := regexp.MustCompile("`((?:rules|cmd|player)/[\\w/]+\\.go)`")
 	blocks := regexp.MustCompile("(?s)```go\n(.*?)```").FindAllStringSubmatchIndex(page, -1)
 	require.NotEmpty(t, blocks)

@@ -45,7 +45,7 @@ func newModule(s streams) *cobra.Command {
 		Use:   "python-module [DIR]",
 		Short: "Write the Python module for leagues of functions",
 		Long: `Write the module evenodd.py into the folder DIR, by default the current one. With it a script or a notebook
-plays leagues of Python functions, and gets the results as lists of dicts (docs/simulating.md). It needs Python 3.8 and
+plays leagues of Python functions, and gets the results as lists of dicts (docs/games.md). It needs Python 3.8 and
 this program.`,
 		Example: examples("Write evenodd.py into the current folder", "evenodd new python-module"),
 		Args:    cobra.MaximumNArgs(1),

@@ -86,7 +86,7 @@ func runNewGame(s streams, root, gameType string) error {
 	}
 	return errors.Join(
 		printLine(s.err, "Try it: go run . simulate --game %s --players 4", gameType),
-		printLine(s.err, "Then change the game as its comments say; docs/adding-a-game.md has all steps."))
+		printLine(s.err, "Then change the game as its comments say; docs/games.md has all steps."))
 }
 
 func writeSource(s streams, did, root, path, text string) error {

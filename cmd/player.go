@@ -51,7 +51,7 @@ until the league is over, prints its record and ends.
 
 Strategies: ` + external.Names(true) + `.
 ` + strategy.Specialties() + `. The others play every game.
-docs/strategies.md describes all.
+docs/games.md describes all.
 
 exec:./bot runs your program, llm asks a language model (its key is in
 EVENODD_LLM_KEY or OPENAI_API_KEY), mcp a tool of an MCP server, and mcp-host a

@@ -99,7 +99,7 @@ var (
 	goRun    = protocol.Pattern(`^go run \. simulate\b.*$`)
 	oneShot  = protocol.Pattern(`^evenodd (simulate|schema|config|completion|help|version)\b`)
 	intoDir  = protocol.Pattern(`^evenodd (init|man man|new python-module)$`)
-	inClone  = protocol.Pattern(`^evenodd new game pick_stones$`) // docs/quickstart-game.md runs it
+	inClone  = protocol.Pattern(`^evenodd new game pick_stones$`) // docs/games.md runs it
 	written  = protocol.Pattern(`^evenodd new player --lang python my-agent$`)
 	ofGuest  = protocol.Pattern(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
 	listing  = protocol.Pattern(`^evenodd check player --list$`)

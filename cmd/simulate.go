@@ -60,13 +60,13 @@ Players get ids in order, and the strategies in turn. --entrants names a file th
 (docs/entrants.md).
 
 Strategies: ` + external.Names(false) + `.
-exec:./bot runs your program (testdata/bots). docs/strategies.md describes all.
+exec:./bot runs your program (testdata/bots). docs/games.md describes all.
 
 --player adds an external player, an agent that runs elsewhere. Below the table the command lists the reason of each
 technical loss (docs/agents.md).
 
 --data stores the league in a folder, --resume continues an interrupted one, and
---faults injects faults. docs/simulating.md describes them.`,
+--faults injects faults. docs/games.md describes them.`,
 		Example: examples(
 			"Play four players, the same league each time",
 			"evenodd simulate --players 4 --strategies random,contrarian --seed 7",
