@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -81,6 +82,11 @@ func refuseEmpty(c *cobra.Command) error {
 func onlyCommands(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
+	}
+	for _, other := range c.Commands() {
+		if slices.Contains(other.SuggestFor, args[0]) {
+			return fmt.Errorf("unknown command %q for %q (did you mean %s?)", args[0], c.CommandPath(), other.Name())
+		}
 	}
 	names := protocol.Each(c.Commands(), (*cobra.Command).Name)
 	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), protocol.DidYouMean(args[0], names))

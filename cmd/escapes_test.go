@@ -221,7 +221,7 @@ func TestHostileAnswersOfAManagerAreEscaped(t *testing.T) {
 	var answer string
 	url := hostileAnswers(t, http.StatusOK, func(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,` + answer + `}` })
 	query := func(url, folder, subject string, flags ...string) string {
-		return runHarmless(t, append([]string{"query", subject, "--manager", url, "--data", folder}, flags...)...)
+		return runHarmless(t, append([]string{"league", subject, "--manager", url, "--data", folder}, flags...)...)
 	}
 	folder, shown := registeredAt(t, url), 0
 	for i, body := range bodies {
@@ -229,10 +229,10 @@ func TestHostileAnswersOfAManagerAreEscaped(t *testing.T) {
 			continue
 		}
 		answer = body
-		for _, subject := range subjectNames {
-			shown += strings.Count(query(url, folder, subject), "R1M1")
+		for _, about := range subjects {
+			shown += strings.Count(query(url, folder, about.name), "R1M1")
 		}
-		if i%len(subjectNames) == 0 {
+		if i%len(subjects) == 0 {
 			query(url, folder, "standings", "--format", "json")
 		}
 	}
@@ -261,7 +261,7 @@ func registeredAt(t *testing.T, url string) string {
 // The user's own arguments and files may have text of others too: pasted, or in an archive.
 func TestHostileArgumentsAreEscaped(t *testing.T) {
 	for _, args := range [][]string{
-		{hostile}, {"help", hostile}, {"audit", hostile}, {"replay", hostile}, {"report", hostile}, {"query", hostile}, {"check", hostile}, {"check", "player", hostile},
+		{hostile}, {"help", hostile}, {"audit", hostile}, {"replay", hostile}, {"report", hostile}, {"check", hostile}, {"check", "player", hostile},
 		{"schema", hostile}, {"config", hostile}, {"simulate", "--" + hostile}, {"simulate", "--strategies", hostile}, {"simulate", "--game", hostile},
 		{"simulate", "--league-id", hostile}, {"simulate", "--format", hostile}, {"simulate", "--faults", hostile}, {"simulate", "--seeding", hostile},
 		{"player", "--name", hostile, "--manager", hostile}, {"referee", "--host", hostile}, {"manager", "--log-level", hostile},

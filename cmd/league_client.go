@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -8,6 +9,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,29 +22,32 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
-	"evenodd/transport/http"
 )
 
 // adminTokenVariable is the environment variable with the admin token.
 const adminTokenVariable = "EVENODD_ADMIN_TOKEN"
 
+// adminToken is the admin token in the environment; "" for none.
+func adminToken() string { return strings.TrimSpace(os.Getenv(adminTokenVariable)) }
+
 // maxOrganiserReply is the size in bytes of the largest response of a manager to an organiser.
 const maxOrganiserReply = 8 << 20
 
-// A managerClient calls a manager with the admin token. The manager has shown that it runs
-// the league.
-type managerClient struct {
-	*node
+// A leagueClient calls a manager about its league: with the admin token, after the manager has shown that it runs the
+// league, or with the token of an agent.
+type leagueClient struct {
+	caller   protocol.Caller
+	node     *node // of caller, which Close closes; nil if it is another's
 	url      string
 	leagueID string
+	sender   string // protocol.ManagerSender with the admin token
 	token    string
 }
 
 // connect finds the manager and the admin token. It sends the token only to a manager of the
 // league, and never in plain text to another machine.
-func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
-	token := strings.TrimSpace(os.Getenv(adminTokenVariable))
-	address := o.manager
+func (o *organiser) connect(ctx context.Context) (*leagueClient, error) {
+	token, address := adminToken(), o.manager
 	var folder store.Folder
 	var missing error
 	if token == "" || !o.remote {
@@ -60,7 +65,7 @@ func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
 			return nil, err
 		}
 	}
-	address = cmp.Or(address, "http://localhost:8000"+http.Path)
+	address = cmp.Or(address, usualManager)
 	if err := checkManager(address); err != nil {
 		return nil, err
 	}
@@ -72,7 +77,8 @@ func (o *organiser) connect(ctx context.Context) (*managerClient, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &managerClient{node: n, url: address, leagueID: o.leagueID, token: token}
+	c := &leagueClient{caller: n.caller, node: n, url: address, leagueID: o.leagueID, sender: protocol.ManagerSender,
+		token: token}
 	if err = c.meet(ctx); err == nil && token == "" {
 		c.token, err = o.tokenOf(folder, c.leagueID)
 	}
@@ -101,8 +107,8 @@ func onThisMachine(address string) bool {
 }
 
 // meet pings the manager, without the token.
-func (c *managerClient) meet(ctx context.Context) error {
-	q := &protocol.ToolRequest{Envelope: stampOfOrganiser().Envelope("", "conv-organiser")}
+func (c *leagueClient) meet(ctx context.Context) error {
+	q := &protocol.ToolRequest{Envelope: c.unsigned("")}
 	pong, err := protocol.Ping.Call(ctx, c.caller, protocol.Peer{Endpoint: c.url}, q)
 	switch {
 	case ctx.Err() != nil:
@@ -119,33 +125,112 @@ func (c *managerClient) meet(ctx context.Context) error {
 	return nil
 }
 
-// envelope returns an envelope with the admin token.
-func (c *managerClient) envelope(messageType string) protocol.Envelope {
-	e := stampOfOrganiser().Envelope(messageType, "conv-organiser")
+// unsigned returns an envelope without the token.
+func (c *leagueClient) unsigned(messageType string) protocol.Envelope {
+	conversation := "conv-query"
+	if c.sender == protocol.ManagerSender { // for whom the organiser speaks
+		conversation = "conv-organiser"
+	}
+	return protocol.NewStamp(c.sender, protocol.SystemClock()).Envelope(messageType, conversation)
+}
+
+// envelope returns an envelope with the token.
+func (c *leagueClient) envelope(messageType string) protocol.Envelope {
+	e := c.unsigned(messageType)
 	e.AuthToken = c.token
 	return e
 }
 
-// stampOfOrganiser stamps the messages of the organiser, who speaks for the manager.
-func stampOfOrganiser() *protocol.Stamp {
-	return protocol.NewStamp(protocol.ManagerSender, protocol.SystemClock())
-}
-
 // ask sends a query and decodes the data of the response.
-func (c *managerClient) ask(ctx context.Context, queryType string, params protocol.QueryParams, data any) error {
-	raw, err := patiently(ctx, c, func() (jsontext.Value, error) {
-		q := &protocol.LeagueQuery{Envelope: c.envelope(protocol.TypeLeagueQuery), LeagueID: c.leagueID,
-			QueryType: queryType, QueryParams: params}
-		return ask(ctx, c.caller, c.url, q, subject{})
-	})
+func (c *leagueClient) ask(ctx context.Context, queryType string, params protocol.QueryParams, data any) error {
+	raw, err := c.answer(ctx, subject{queryType: queryType}, params)
 	if err != nil {
 		return err
 	}
 	return json.Unmarshal(raw, data)
 }
 
+// A queryAnswer is a LEAGUE_QUERY_RESPONSE with its data not decoded. Third-party
+// managers put the data beside the envelope.
+type queryAnswer struct {
+	protocol.Envelope
+	QueryType string               `json:"query_type"`
+	Success   *bool                `json:"success"`
+	Data      jsontext.Value       `json:"data"`
+	Error     *protocol.QueryError `json:"error"`
+	Beside    jsontext.Value       `json:",embed"`
+}
+
+// answer sends a query about a subject and returns the data of the response. It joins the pages of a list.
+func (c *leagueClient) answer(ctx context.Context, about subject, params protocol.QueryParams) (jsontext.Value, error) {
+	var first protocol.Object // the members of the first page
+	var items []jsontext.Value
+	for {
+		data, err := patiently(ctx, c, func() (jsontext.Value, error) { return c.page(ctx, about.queryType, params) })
+		if err != nil {
+			return nil, err
+		}
+		var members protocol.Object
+		if len(data) == 0 || json.Unmarshal(data, &members) != nil {
+			return nil, fmt.Errorf("the response of the manager at %s has no data", c.url)
+		}
+		var page []jsontext.Value // none if the list is missing
+		_ = json.Unmarshal(members.Raw(about.list), &page)
+		total, _ := strconv.Atoi(string(members.Raw(about.total))) // 0 if missing: a single page
+		items = append(items, page...)
+		if len(page) == 0 || len(items) >= total || about.enough > 0 && len(items) >= about.enough {
+			if first == nil {
+				return data, nil // unchanged
+			}
+			whole, _ := json.Marshal(items) // valid JSON
+			first.Set(about.list, whole)
+			return json.Marshal(first)
+		}
+		if first == nil {
+			first = members
+		}
+		params.Offset = len(items)
+	}
+}
+
+// page sends one query and returns the data of the response.
+func (c *leagueClient) page(ctx context.Context, queryType string, params protocol.QueryParams) (jsontext.Value, error) {
+	q := &protocol.LeagueQuery{Envelope: c.envelope(protocol.TypeLeagueQuery), LeagueID: c.leagueID, QueryType: queryType,
+		QueryParams: params}
+	method := protocol.ReadAs[queryAnswer](protocol.Query)
+	r, err := method.Call(ctx, c.caller, protocol.Peer{Endpoint: c.url}, q)
+	switch {
+	case protocol.Unreachable(err):
+		return nil, err
+	case err != nil:
+		return nil, fmt.Errorf("the query to the manager at %s failed: %w", c.url, err)
+	case r.Success != nil && !*r.Success:
+		return nil, fmt.Errorf("the manager at %s refused the query: %s", c.url, reasonOf(r.Error))
+	case r.Data.Kind() != '{':
+		return r.Beside, nil
+	}
+	return r.Data, nil
+}
+
+// reasonOf says why a manager refused a query.
+func reasonOf(e *protocol.QueryError) string {
+	if e == nil {
+		return "it gives no reason"
+	}
+	return strings.Trim(e.ErrorCode+" "+e.ErrorName+": "+e.ErrorDescription, " :")
+}
+
+// withoutToken hides a token, in case the manager repeats it.
+func withoutToken(text []byte, token string) []byte {
+	const shortest = 8 // third-party managers without tokens use words such as none
+	if len(token) >= shortest {
+		text = bytes.ReplaceAll(text, []byte(token), []byte("***"))
+	}
+	return protocol.HideTokens(text)
+}
+
 // patiently makes a call again when the manager asks to wait.
-func patiently[R any](ctx context.Context, c *managerClient, call func() (R, error)) (R, error) {
+func patiently[R any](ctx context.Context, c *leagueClient, call func() (R, error)) (R, error) {
 	const most = 30 // calls
 	for n := 1; ; n++ {
 		result, err := call()
@@ -159,32 +244,40 @@ func patiently[R any](ctx context.Context, c *managerClient, call func() (R, err
 	}
 }
 
-// explain says what to do about the error of a call.
-func (c *managerClient) explain(ctx context.Context, err error) error {
-	e := protocol.AsError(err)
+// explain says what to do about the error of a call, which has no token.
+func (c *leagueClient) explain(ctx context.Context, err error) error {
+	e, organises := protocol.AsError(err), c.sender == protocol.ManagerSender
 	switch {
 	case err == nil:
 		return nil
-	case ctx.Err() != nil:
+	case organises && ctx.Err() != nil:
 		return interrupted("Run 'evenodd league status' to see whether the decision was made.")
-	case e != nil && e.Code == protocol.ErrTokenInvalid:
+	case organises && e != nil && e.Code == protocol.ErrTokenInvalid:
 		return fmt.Errorf("the manager at %s refuses the admin token: set %s to what 'evenodd league token' prints on its "+
 			"machine, or --data to its data folder", c.url, adminTokenVariable)
-	case protocol.Unreachable(err):
+	case organises && protocol.Unreachable(err):
 		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL", c.url)
 	}
 	text := err.Error()
-	if e == nil {
+	switch {
+	case e != nil && e.Code == protocol.ErrTokenInvalid:
+		text += "; the agent is no longer registered there: register it again, or use the token of another with --id or " +
+			tokenVariable
+	case protocol.Unreachable(err):
+		text += ": start the manager, or set --manager to another"
+	case organises && e != nil && e.Remote:
+		if detail, ok := e.Context["detail"].(string); ok {
+			text = fmt.Sprintf("%.1000s (%s)", detail, e.Code) // the text of the error is shortened
+		}
+	}
+	if text = string(withoutToken([]byte(text), c.token)); text == err.Error() {
 		return err
 	}
-	if detail, ok := e.Context["detail"].(string); ok && e.Remote {
-		text = fmt.Sprintf("%.1000s (%s)", detail, e.Code) // the text of the error is shortened
-	}
-	return errors.New(string(withoutToken([]byte(text), c.token)))
+	return errors.New(text)
 }
 
 // Lines implements record.Source.
-func (c *managerClient) Lines(ctx context.Context, from int) (lines []string, err error) {
+func (c *leagueClient) Lines(ctx context.Context, from int) (lines []string, err error) {
 	var page protocol.JournalData
 	if err := c.ask(ctx, protocol.QueryJournal, protocol.QueryParams{Offset: from}, &page); err != nil {
 		return nil, err
@@ -193,14 +286,14 @@ func (c *managerClient) Lines(ctx context.Context, from int) (lines []string, er
 }
 
 // Log implements record.Source.
-func (c *managerClient) Log(ctx context.Context, agentID string, offset int64) (lines []string, next int64, err error) {
+func (c *leagueClient) Log(ctx context.Context, agentID string, offset int64) (lines []string, next int64, err error) {
 	var page protocol.AgentLogData
 	err = c.ask(ctx, protocol.QueryAgentLog, protocol.QueryParams{PlayerID: agentID, Offset: int(offset)}, &page)
 	return page.Lines, int64(page.Next), err
 }
 
 // Transcript implements record.Source.
-func (c *managerClient) Transcript(ctx context.Context, at league.Attempt) (doc *store.Match, err error) {
+func (c *leagueClient) Transcript(ctx context.Context, at league.Attempt) (doc *store.Match, err error) {
 	r, err := patiently(ctx, c, func() (*protocol.MatchTranscript, error) {
 		q := &protocol.ToolRequest{Envelope: c.envelope(""), LeagueID: c.leagueID, MatchID: at.MatchID.String(),
 			Attempt: at.Number}
@@ -213,8 +306,8 @@ func (c *managerClient) Transcript(ctx context.Context, at league.Attempt) (doc 
 	return doc, json.Unmarshal(r.Match, doc)
 }
 
-// close closes the connections.
-func (c *managerClient) Close() { c.client.Close() }
+// Close implements record.Source.
+func (c *leagueClient) Close() { c.node.close() }
 
 // source opens the records of the league: those of the manager that the user has named, else
 // those of the data folder.
@@ -281,4 +374,14 @@ func (o *organiser) readLeague(ctx context.Context) (*leagueRecord, record.Sourc
 		return nil, nil, err
 	}
 	return r, from, nil
+}
+
+// withLeague reads the league, and calls a function with it and with its records, which it closes then.
+func (o *organiser) withLeague(ctx context.Context, use func(r *leagueRecord, from record.Source) error) error {
+	r, from, err := o.readLeague(ctx)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	return use(r, from)
 }

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/text/unicode/norm"
 
 	"evenodd/league"
@@ -220,43 +219,15 @@ func (s *leagueStatus) addTables(text *printout) {
 		func(d record.DecisionMade) []any { return []any{d.Event, journal.InSeconds(d.At), d.About} }))
 }
 
-// newLeagueStatus makes 'evenodd league status'.
-func newLeagueStatus(o *organiser) *cobra.Command {
-	watch, roster := false, ""
-	c := &cobra.Command{
-		Use:   "status",
-		Short: "Show how far the league is, and what needs attention",
-		Long: `Show how far the league is: its phase, the round, the running matches with the time of their start, the agents
-with what needs attention (absent, not reached, suspended, failing, technical losses), and the last decisions.
-
-With --watch the command goes on until the league is over, and prints a line for each change; with --format json one
-document after each change.`,
-		Example: examples(
-			"Show the league once", "evenodd league status",
-			"Also show who has not registered", "evenodd league status --roster class.csv",
-			"Show each change until the league is over", "evenodd league status --watch",
-		),
-		RunE: func(c *cobra.Command, _ []string) error {
-			listed, err := readRoster(roster)
-			if err != nil {
-				return err
-			}
-			r, from, err := o.readLeague(c.Context())
-			if err != nil {
-				return err
-			}
-			defer from.Close()
-			r.roster = listed
-			if watch {
-				return o.watch(c.Context(), r, from)
-			}
-			return o.showStatus(c.Context(), r)
-		},
+// recordedStatus shows the league to its organiser, once or until it is over.
+func recordedStatus(ctx context.Context, o *organiser, r *leagueRecord, from record.Source) (err error) {
+	if r.roster, err = readRoster(o.roster); err != nil {
+		return err
 	}
-	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`: show the agents in it that have not "+
-		"registered")
-	c.Flags().BoolVar(&watch, "watch", false, "go on until the league is over, and show each change")
-	return c
+	if o.follow {
+		return o.watch(ctx, r, from)
+	}
+	return o.showStatus(ctx, r)
 }
 
 // showStatus shows the league now. Before its start the manager tells what its pings to silent agents met.

@@ -7,44 +7,25 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/cobra"
-
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
 
-// newLeagueStandings makes 'evenodd league standings'.
-func newLeagueStandings(o *organiser) *cobra.Command {
-	return &cobra.Command{
-		Use:   "standings",
-		Short: "Show the table",
-		Long:  "Show the current table with all players, also those that are withdrawn.",
-		Example: examples(
-			"Show the table", "evenodd league standings",
-			"For scripts", "evenodd league standings --format json",
-		),
-		RunE: func(c *cobra.Command, _ []string) error {
-			r, from, err := o.readLeague(c.Context())
-			if err != nil {
-				return err
-			}
-			defer from.Close()
-			rows, evidence := r.Standings(), decide.Evidence(r.State)
-			return show(o.out, o.format, struct {
-				head
+// recordedStandings shows the table to the organiser.
+func recordedStandings(ctx context.Context, o *organiser, r *leagueRecord, from record.Source) error {
+	rows, evidence := r.Standings(), decide.Evidence(r.State)
+	return show(o.out, o.format, struct {
+		head
 
-				Round     int               `json:"round"`
-				Recorded  int               `json:"recorded"`
-				Standings []league.Standing `json:"standings"`
-				Evidence  []string          `json:"evidence,omitempty"`
-			}{headOf(o.leagueID), r.Round, r.Recorded, rows, evidence},
-				func(w io.Writer) error {
-					return printTableOf(w, rows, append(evidence, r.causes(c.Context(), from, rows)...))
-				})
-		},
-	}
+		Round     int               `json:"round"`
+		Recorded  int               `json:"recorded"`
+		Standings []league.Standing `json:"standings"`
+		Evidence  []string          `json:"evidence,omitempty"`
+	}{headOf(o.leagueID), r.Round, r.Recorded, rows, evidence}, func(w io.Writer) error {
+		return printTableOf(w, rows, append(evidence, r.causes(ctx, from, rows)...))
+	})
 }
 
 // causes says of each player with technical losses what went wrong in the last one: "Maybe: 2 technical losses
@@ -77,43 +58,24 @@ func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []le
 	return lines
 }
 
-// newLeagueSchedule makes 'evenodd league schedule'.
-func newLeagueSchedule(o *organiser) *cobra.Command {
-	round := ""
-	c := &cobra.Command{
-		Use:   "schedule",
-		Short: "Show the matches, played and planned",
-		Long:  "Show the matches of all rounds that are known, with referees, results and annulled results.",
-		Example: examples(
-			"Show all matches", "evenodd league schedule",
-			"Show those of round 2 as JSON", "evenodd league schedule --round 2 --format json",
-		),
-		RunE: func(c *cobra.Command, _ []string) error {
-			only, err := readRound(round)
-			if err != nil {
-				return err
-			}
-			r, from, err := o.readLeague(c.Context())
-			if err != nil {
-				return err
-			}
-			defer from.Close()
-			rows, err := r.Schedule(max(int(only), 0))
-			if err != nil {
-				return err
-			}
-			return show(o.out, o.format, struct {
-				head
-
-				Rounds      int            `json:"rounds"`
-				KnownRounds int            `json:"known_rounds"`
-				Matches     []record.Match `json:"matches"`
-			}{headOf(o.leagueID), r.TotalRounds(), r.KnownRounds(), rows},
-				func(w io.Writer) error { return r.printSchedule(w, rows) })
-		},
+// recordedSchedule shows the matches to the organiser.
+func recordedSchedule(_ context.Context, o *organiser, r *leagueRecord, _ record.Source) error {
+	round, err := readRound(o.round)
+	if err != nil {
+		return err
 	}
-	c.Flags().StringVar(&round, "round", "", "only round `N` (default: all)")
-	return c
+	rows, err := r.Schedule(max(int(round), 0))
+	if err != nil {
+		return err
+	}
+	return show(o.out, o.format, struct {
+		head
+
+		Rounds      int            `json:"rounds"`
+		KnownRounds int            `json:"known_rounds"`
+		Matches     []record.Match `json:"matches"`
+	}{headOf(o.leagueID), r.TotalRounds(), r.KnownRounds(), rows},
+		func(w io.Writer) error { return r.printSchedule(w, rows) })
 }
 
 func matchRemark(m *record.Match) string { return strings.Join(m.Remarks(), "; ") }

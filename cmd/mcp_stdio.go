@@ -27,8 +27,9 @@ import (
 type desktop struct {
 	streams
 
-	query   queryOptions // of each query, without its arguments
-	meet    rendezvous   // where an agent under test finds its manager
+	query   agentAccess // of each query
+	ca      string      // file of authorities to trust, or ""
+	meet    rendezvous  // where an agent under test finds its manager
 	files   *config.Loader
 	caller  protocol.Caller
 	allowed []string      // networks of agents under test, as newGuard has them
@@ -49,7 +50,7 @@ tools (docs/mcp.md):
     check_agent                       tests an agent, as evenodd check does
     simulate_league                   plays a league of built-in strategies
 
-Queries need the token of a registered agent, as those of evenodd query do. The tools write no file and start no
+Queries need the token of a registered agent, as an agent that calls evenodd league does. The tools write no file and start no
 program. check_agent calls only this machine, unless the league's file in --data has allowed_endpoints, and never the
 manager at --manager.`,
 		Example: examples(
@@ -64,7 +65,7 @@ manager at --manager.`,
 	}
 	f := c.Flags()
 	managerFlag(f, &d.query.manager)
-	tlsCAFlag(f, &d.query.ca)
+	tlsCAFlag(f, &d.ca)
 	dataFlag(f, &d.query.data, defaultData)
 	f.StringVar(&d.query.id, "id", "", "agent in the data folder whose token to use, such as P01")
 	f.StringVar(&d.query.leagueID, "league-id", "", "league of the queries (default: the league of the agent)")
@@ -83,7 +84,7 @@ func (d *desktop) run(ctx context.Context, in io.Reader, version string) error {
 		return asUsage(err)
 	}
 	d.allowed = league.AllowedEndpoints
-	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: d.query.ca, log: zerolog.Nop()})
+	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: d.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
 	}

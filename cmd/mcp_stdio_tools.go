@@ -81,26 +81,25 @@ func (d *desktop) queryTools() []mcp.Tool {
 func queryTool[T any](d *desktop, name, member string, t mcp.Tool) mcp.Tool {
 	t.Name, t.ReadOnly, t.Output = strings.ReplaceAll(name, "-", "_"), true, resultSchema[T]()
 	t.Description += untrusted
-	about := subjects()[name]
+	about := subjectOf(name)
 	about.enough = maxItems
 	type query struct {
 		Round    protocol.QueryRound `json:"round"`
 		PlayerID string              `json:"player_id"`
 	}
 	return withArguments(t, query{}, func(ctx context.Context, _ string, given *query) (any, error) {
-		q := d.query
-		q.subject, q.playerID, q.round = name, given.PlayerID, given.Round
 		ctx, cancel := context.WithTimeout(ctx, queryTime)
 		defer cancel()
-		_, data, err := q.run(ctx, d.caller, d.files, about)
+		_, data, err := d.query.answer(ctx, d.caller, d.files, about,
+			protocol.QueryParams{PlayerID: given.PlayerID, RoundID: given.Round})
 		if err != nil {
 			return nil, err
 		}
 		if result, ok := dataAs[T](data, member); ok {
 			return result, nil
 		}
-		return nil, fmt.Errorf("the manager at %s answered in another form: run 'evenodd query %s' to see it", q.manager,
-			name)
+		return nil, fmt.Errorf("the manager at %s answered in another form: run 'evenodd league %s' to see it",
+			d.query.manager, name)
 	})
 }
 
@@ -183,7 +182,7 @@ func (d *desktop) check(ctx context.Context, _ string, given *checkRequest) (any
 			Wait: min(10*time.Second, budget), Budget: budget, Players: usualPlayers, Referees: 1,
 			Dial: http.NewDialer(guard.allows),
 		},
-		game: given.Game, level: "should", meet: rendezvous{at: d.meet.at, given: d.meet.given}, ca: d.query.ca,
+		game: given.Game, level: "should", meet: rendezvous{at: d.meet.at, given: d.meet.given}, ca: d.ca,
 		catalogue: check.Catalogue, examine: check.Check,
 	}
 	if err := o.checkArguments([]string{given.Role, given.URL}); err != nil {

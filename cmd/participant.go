@@ -68,8 +68,11 @@ func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
 }
 
 // managerFlag defines the flag of the commands that call a manager.
+// usualManager is the URL of a manager on this machine.
+const usualManager = "http://localhost:8000" + http.Path
+
 func managerFlag(f *pflag.FlagSet, manager *string) {
-	f.StringVar(manager, "manager", "http://localhost:8000"+http.Path, "`URL` of the league manager")
+	f.StringVar(manager, "manager", usualManager, "`URL` of the league manager")
 }
 
 func checkManager(manager string) error {

@@ -164,7 +164,7 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 		return asUsage(err)
 	}
 	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data),
-		newSimulate(s, data), newQuery(s, data), newMCP(s, data), newUp(s, data)}
+		newSimulate(s, data), newMCP(s, data), newUp(s, data)}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()
 		c.PreRunE = func(c *cobra.Command, _ []string) error {
@@ -175,8 +175,8 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 			return nil
 		}
 	}
-	organise := newLeague(s, data, resolve)
-	flags[organise.Name()] = organise.PersistentFlags()
+	organise, settings := newLeague(s, data, resolve)
+	flags[organise.Name()] = settings
 	root.AddCommand(configurable...)
 	root.AddCommand(organise, newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s),
 		newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
@@ -241,7 +241,7 @@ func groupCommands(root *cobra.Command) {
 	for _, group := range [][]string{
 		{"Run a league:", "simulate", "up", "manager", "referee", "player", "league", "health", "init"},
 		{"Write an agent:", "new", "check", "schema", "mcp"},
-		{"Look back:", "report", "serve", "replay", "audit", "query"},
+		{"Look back:", "report", "serve", "replay", "audit"},
 	} {
 		root.AddGroup(&cobra.Group{ID: group[0], Title: group[0]})
 		for _, c := range root.Commands() {

@@ -24,8 +24,11 @@ func (f managerFunc) Call(_ context.Context, r protocol.CallRequest) (any, *prot
 	return answer, nil, err
 }
 
-func queryOf(name string) *protocol.LeagueQuery {
-	return &protocol.LeagueQuery{QueryType: subjects()[name].queryType, LeagueID: "L"}
+// answered asks a manager about a subject as an agent.
+func answered(t *testing.T, manager managerFunc, about subject) (jsontext.Value, error) {
+	t.Helper()
+	c := &leagueClient{caller: manager, url: "http://m/mcp", leagueID: "L", sender: "player:P01"}
+	return c.answer(t.Context(), about, protocol.QueryParams{})
 }
 
 func TestQueryGetsAllPagesOfAList(t *testing.T) {
@@ -39,7 +42,7 @@ func TestQueryGetsAllPagesOfAList(t *testing.T) {
 		}
 		return fmt.Sprintf(`{"success":true,"data":{"current_round":2,"standings":[%s],"total_players":%d,"x":1.50}}`, strings.Join(rows, ","), total)
 	})
-	data, err := ask(t.Context(), manager, "http://m/mcp", queryOf("standings"), subjects()["standings"])
+	data, err := answered(t, manager, subjectOf("standings"))
 	require.NoError(t, err)
 	assert.Equal(t, []int{0, 100, 200}, asked)
 	assert.True(t, strings.HasPrefix(string(data), `{"current_round":2,"standings":[{"rank":1},{"rank":2},`), "the other members stay as they are")
@@ -69,8 +72,8 @@ func TestQueryReadsAnswersOfThirdPartyManagers(t *testing.T) {
 			"", "failed: E012 AUTH_TOKEN_INVALID; the agent is no longer registered there"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			about := subjects()[test.subject]
-			data, err := ask(t.Context(), managerFunc(func(*protocol.LeagueQuery) string { return test.answer }), "http://m/mcp", queryOf(test.subject), about)
+			about := subjectOf(test.subject)
+			data, err := answered(t, func(*protocol.LeagueQuery) string { return test.answer }, about)
 			if test.data == "" {
 				require.ErrorContains(t, err, test.text)
 				return
@@ -94,7 +97,7 @@ func TestTokenThatAManagerRepeatsIsHidden(t *testing.T) {
 func askManager(t *testing.T, manager managerFunc, tool, arguments string) (string, error) {
 	t.Helper()
 	t.Setenv("EVENODD_TOKEN", "tok-p01-abcdefgh")
-	d := &desktop{query: queryOptions{manager: "http://m/mcp"}, files: config.NewLoader("", known()), caller: manager}
+	d := &desktop{query: agentAccess{manager: "http://m/mcp"}, files: config.NewLoader("", known()), caller: manager}
 	for _, one := range d.queryTools() {
 		if one.Name == tool {
 			result, err := one.Call(t.Context(), "", []byte(arguments))
@@ -134,7 +137,7 @@ func TestDesktopQueriesHaveTheirArguments(t *testing.T) {
 
 func TestDesktopQueriesReadAnswersOfManagers(t *testing.T) {
 	for tool, tt := range map[string]struct{ answer, problem string }{
-		"schedule":  {`{"schedule":[]}`, "the manager at http://m/mcp answered in another form: run 'evenodd query schedule' to see it"},
+		"schedule":  {`{"schedule":[]}`, "the manager at http://m/mcp answered in another form: run 'evenodd league schedule' to see it"},
 		"standings": {`{"success":false,"error":{"error_code":"E012","error_description":"tok-p01-abcdefgh"}}`, "E012 : ***"},
 	} {
 		_, err := askManager(t, func(*protocol.LeagueQuery) string { return tt.answer }, tool, `{}`)

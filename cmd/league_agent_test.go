@@ -57,7 +57,7 @@ func tokensIn(t *testing.T, data string) (tokens []string) {
 // either.
 func (q *queriedLeague) ask(t *testing.T, env []string, args ...string) (stdout, stderr string, code int) {
 	t.Helper()
-	code, stdout, stderr = runIn(t, t.TempDir(), env, append([]string{"query", "--manager", q.url}, args...)...)
+	code, stdout, stderr = runIn(t, t.TempDir(), env, append([]string{"league", "--manager", q.url}, args...)...)
 	for _, token := range q.tokens {
 		assert.NotContains(t, stdout+stderr, token)
 	}
@@ -82,7 +82,7 @@ func (q *queriedLeague) mustPrintJSON(t *testing.T, args ...string) (document, d
 	return document, document["data"].(object)
 }
 
-func TestQueryOfARunningManager(t *testing.T) {
+func TestAgentAsksARunningManager(t *testing.T) {
 	t.Parallel()
 	q := newQueriedLeague(t)
 	t.Run("text", func(t *testing.T) {
@@ -149,14 +149,14 @@ func TestQueryOfARunningManager(t *testing.T) {
 	})
 	t.Run("settings", func(t *testing.T) {
 		env := []string{"EVENODD_MANAGER=" + q.url, "EVENODD_DATA=" + q.data, "EVENODD_ID=P01"}
-		code, _, stderr := runIn(t, t.TempDir(), env, "query", "status")
+		code, _, stderr := runIn(t, t.TempDir(), env, "league", "status")
 		require.Zero(t, code, stderr)
 		assert.NoError(t, os.WriteFile(filepath.Join(q.data, "private", "player-damaged.json"), []byte("{"), 0o600))
 		assert.Contains(t, q.mustPrint(t, "status"), "LEAGUE_COMPLETED", "what is no identity is left out")
 	})
 }
 
-// The tables of query and league have all players, not only the 100 rows of one answer.
+// The tables of agents and organisers have all players, not only the 100 rows of one answer.
 func TestTablesOfALargeLeagueHaveAllPlayers(t *testing.T) {
 	t.Parallel()
 	const players = 102 // the manager answers with 100 rows at most
@@ -166,7 +166,7 @@ func TestTablesOfALargeLeagueHaveAllPlayers(t *testing.T) {
 	m.join(t, "player", "--count", strconv.Itoa(players), "--name", "Bot", "--data", agents)
 	m.await(t, "The league is over; ")
 	for _, command := range [][]string{
-		{"query", "standings", "--manager", m.url, "--data", agents, "--id", "P01"},
+		{"league", "standings", "--manager", m.url, "--data", agents, "--id", "P01"},
 		{"league", "standings", "--data", data},
 	} {
 		ids := map[string]bool{}
