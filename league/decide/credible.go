@@ -123,11 +123,7 @@ func (p *Reports) breach(err error, ids [2]string) error {
 	if !errors.As(err, &illegal) {
 		return fmt.Errorf("result.details.drawn_number: %w", err)
 	}
-	code := protocol.ErrIllegalMove
-	if p.GameType == "even_odd" { // its illegal choices have a code of their own
-		code = protocol.ErrInvalidParityChoice
-	}
-	return protocol.Fault(code, "result.details.choices: %s: %v, got %.60q", ids[illegal.Side], illegal, illegal.Move)
+	return protocol.Fault(protocol.MoveFormOf(p.GameType).Illegal, "result.details.choices: %s: %v, got %.60q", ids[illegal.Side], illegal, illegal.Move)
 }
 
 // Revealed is the chance of a match by its commit–reveal draw. The draw must match the

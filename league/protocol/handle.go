@@ -248,7 +248,7 @@ func completeLegacy(raw []byte, messageType string, clock *Clock) ([]byte, bool)
 			continue
 		}
 		meta.Add("version", Quote("1.0.0"))
-		meta.Add("game_types", jsontext.Value(`["even_odd"]`))
+		meta.Add("game_types", jsontext.Value(`["`+evenOdd+`"]`))
 		if name == "referee_meta" {
 			meta.Add("max_concurrent_matches", jsontext.Value("1"))
 			sender = refereePrefix + nameless

@@ -335,8 +335,6 @@ type MatchResult struct {
 	Details *ResultDetails        `json:"details,omitzero"`
 }
 
-var parities = [...]string{"even", "odd"} // of a number modulo 2; results share them
-
 // GameResult returns the result as GAME_OVER has it.
 func (r *MatchResult) GameResult() league.Result {
 	d := ValueOf(r.Details)

@@ -79,14 +79,16 @@ func (n externalNetwork) Call(ctx context.Context, q transport.Request) (any, *t
 		return n.network.Call(ctx, q)
 	}
 	most := n.external.Patience
-	if most > 0 && !slices.Contains(questions[:], q.Method) && (q.Limit == 0 || q.Limit > most) {
+	if most > 0 && !isQuestion(q.Method) && (q.Limit == 0 || q.Limit > most) {
 		q.Limit = most
 	}
 	return n.external.Caller.Call(ctx, q)
 }
 
-// questions are the questions of a match, whose windows the referee has shortened itself.
-var questions = [...]string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.MakeMove.Name}
+// isQuestion tells whether a method asks a player in a match, in a window that the referee has shortened itself.
+func isQuestion(method string) bool {
+	return method == protocol.Invite.Name || protocol.AsksForMove(method)
+}
 
 // registerExternal waits until external players have registered by themselves, and
 // registers the others.

@@ -118,7 +118,7 @@ func (c *faultyCaller) diesBefore(a *call) bool {
 	}
 	reports := a.Method == protocol.ReportMatchResult.Name
 	afterInviting := reports || a.Method == protocol.NotifyMatchResult.Name ||
-		a.Method == protocol.ChooseParity.Name || a.Method == protocol.MakeMove.Name
+		protocol.AsksForMove(a.Method)
 	var dies bool
 	switch faults.DeathIn(c.seed, a.matchID) {
 	case faults.BeforeInviting:

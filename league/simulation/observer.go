@@ -77,7 +77,7 @@ func (c *observedCaller) Call(ctx context.Context, r protocol.CallRequest) (any,
 			c.observer.forget(q.MatchID, r.Endpoint)
 		}
 	}
-	if slices.Contains(questions[:], r.Method) {
+	if isQuestion(r.Method) {
 		question = topicOf(r.Params).matchID
 	}
 	answer, timing, err := c.Caller.Call(ctx, r)

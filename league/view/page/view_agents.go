@@ -101,8 +101,8 @@ func kindOf(l *record.League, a *journal.Agent) string {
 // measure adds what the transcripts tell of the agent.
 func (h *agentHealth) measure(p *record.PlayerHealth, limits protocol.Timeouts) {
 	for _, took := range p.Latency(limits) {
-		if took.Method != protocol.ChooseParity.Name && took.Method != protocol.MakeMove.Name {
-			continue // a league asks for moves by one of the two
+		if !protocol.AsksForMove(took.Method) {
+			continue // a league asks for moves by one method
 		}
 		h.P50, h.P90, h.P99 = took.Words(took.P50), took.Words(took.P90), took.Words(took.P99)
 		h.Slow = took.Deadline > 0 && took.P99 > 1000*took.Deadline/2

@@ -142,12 +142,13 @@ func (r *replay) messages(lines []Line, refereeID string) {
 	asked := map[string]time.Time{} // when the present question to a player was first put
 	for i := range lines {
 		u := &lines[i]
+		form := protocol.MoveFormBy(u.Method)
 		switch {
-		case u.Method != protocol.ChooseParity.Name && u.Method != protocol.MakeMove.Name:
+		case form == nil:
 		case u.From == refereeID && u.Try <= 1:
 			asked[u.To] = u.time
 		case u.From != refereeID && u.Error == nil && u.Void == "":
-			m := MadeMove{PlayerID: u.From, Move: choiceIn(u)}
+			m := MadeMove{PlayerID: u.From, Move: form.ChoiceIn(protocol.ParseObject(u.Message))}
 			if at := asked[u.From]; !at.IsZero() && !u.time.Before(at) {
 				took := u.time.Sub(at).Seconds()
 				m.Took = &took
@@ -155,15 +156,6 @@ func (r *replay) messages(lines []Line, refereeID string) {
 			u.Mark = r.move(m, u.At)
 		}
 	}
-}
-
-// choiceIn is the choice of a message.
-func choiceIn(u *Line) string {
-	message := protocol.ParseObject(u.Message)
-	if choice := message.Text("parity_choice"); choice != "" {
-		return choice
-	}
-	return message.Object("move_data").Text("choice")
 }
 
 // move makes a move, and the turn if all its moves are made. It returns what the move gave away.

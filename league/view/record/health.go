@@ -177,7 +177,7 @@ func deviation(doc *store.Match, x *store.Exchange) string {
 	switch {
 	case x.Error != nil:
 		return x.Error.Detail
-	case x.Method != protocol.Invite.Name && x.Method != protocol.ChooseParity.Name && x.Method != protocol.MakeMove.Name,
+	case x.Method != protocol.Invite.Name && !protocol.AsksForMove(x.Method),
 		len(x.Message) == 0:
 		return ""
 	}
@@ -245,12 +245,12 @@ func (l Latency) than(ms float64) string {
 
 // limitOf is the limit of the answer to a method in seconds.
 func limitOf(method string, t protocol.Timeouts) float64 {
-	switch method {
-	case protocol.Invite.Name:
+	switch {
+	case method == protocol.Invite.Name:
 		return t.GameJoinAck
-	case protocol.ChooseParity.Name, protocol.MakeMove.Name:
+	case protocol.AsksForMove(method):
 		return t.Move
-	case protocol.NotifyMatchResult.Name:
+	case method == protocol.NotifyMatchResult.Name:
 		return t.GameOver
 	}
 	return t.Generic

@@ -235,7 +235,7 @@ func (w *messageSummary) details(wrong bool) string {
 	case protocol.TypeGameJoinAck:
 		return w.joins()
 	case protocol.TypeChooseParityCall:
-		return ": even or odd, until " + w.Deadline
+		return ": " + strings.Join(protocol.MoveFormBy(protocol.ChooseParity.Name).Options, " or ") + ", until " + w.Deadline
 	case protocol.TypeGameMoveCall:
 		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s", w.MoveRequest.MoveType,
 			positionOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
