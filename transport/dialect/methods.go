@@ -1,7 +1,7 @@
 // Package dialect translates between the forms of messages that third-party
 // agents use and the forms of the specification. It is pure: it takes and returns
 // values, and has no clock, goroutine, lock, network or log. Package bridge has
-// them, and remembers what it learns about other agents. docs/third-party-agents.md
+// them, and remembers what it learns about other agents. docs/third-party.md
 // lists the forms, with an agent that uses each of them.
 package dialect
 

@@ -12,10 +12,10 @@ import (
 	"evenodd/league/protocol"
 )
 
-// rowsBelow are the cells of the tables below a heading of docs/third-party-agents.md.
+// rowsBelow are the cells of the tables below a heading of docs/third-party.md.
 func rowsBelow(t *testing.T, heading string) (rows [][]string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/third-party-agents.md")
+	page, err := os.ReadFile("../../docs/third-party.md")
 	require.NoError(t, err)
 	_, below, found := strings.Cut(string(page), "\n## "+heading+"\n")
 	require.True(t, found, heading)
@@ -94,7 +94,7 @@ func TestRepliesOfThePageAreUnderstood(t *testing.T) {
 
 // The evidence names captures that exist.
 func TestPageNamesCapturesThatExist(t *testing.T) {
-	page, err := os.ReadFile("../../docs/third-party-agents.md")
+	page, err := os.ReadFile("../../docs/third-party.md")
 	require.NoError(t, err)
 	named := regexp.MustCompile("`(maker-[a-z])`").FindAllStringSubmatch(string(page), -1)
 	require.NotEmpty(t, named)
