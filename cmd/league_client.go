@@ -19,6 +19,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
@@ -351,15 +352,24 @@ const firstEvent = 2 * time.Second
 // stopped tells whether nobody runs the league, as its data folder shows.
 func (o *organiser) stopped() bool { return !o.remote && !store.Folder(o.data).Running(o.leagueID) }
 
-// readLeague opens the records of the league, and folds its journal.
-func (o *organiser) readLeague(ctx context.Context) (*leagueRecord, record.Source, error) {
+// readLeague opens the records of the league, and folds its journal. It calls news, which may be nil, with each event
+// and its line.
+func (o *organiser) readLeague(ctx context.Context, news func(*leagueRecord, *journal.Event, string)) (*leagueRecord,
+	record.Source, error) {
 	from, err := o.source(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
 	r, end := newLeagueRecord(), time.Now().Add(firstEvent)
 	r.Stopped = o.stopped()
-	for err = r.Update(ctx, from, nil); err == nil && r.Created == nil; err = r.Update(ctx, from, nil) {
+	update := func() error {
+		return r.Update(ctx, from, func(e *journal.Event, line string) {
+			if news != nil {
+				news(r, e, line)
+			}
+		})
+	}
+	for err = update(); err == nil && r.Created == nil; err = update() {
 		if protocol.SystemClock().Sleep(ctx, firstEvent/20) != nil {
 			err = interrupted("Nothing was changed.")
 			break
@@ -376,9 +386,11 @@ func (o *organiser) readLeague(ctx context.Context) (*leagueRecord, record.Sourc
 	return r, from, nil
 }
 
-// withLeague reads the league, and calls a function with it and with its records, which it closes then.
-func (o *organiser) withLeague(ctx context.Context, use func(r *leagueRecord, from record.Source) error) error {
-	r, from, err := o.readLeague(ctx)
+// withLeague reads the league, and calls a function with it and with its records, which are closed then. News is that
+// of readLeague.
+func (o *organiser) withLeague(ctx context.Context, news func(*leagueRecord, *journal.Event, string),
+	use func(r *leagueRecord, from record.Source) error) error {
+	r, from, err := o.readLeague(ctx, news)
 	if err != nil {
 		return err
 	}

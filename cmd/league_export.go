@@ -2,7 +2,6 @@ package cmd
 
 import (
 	"cmp"
-	"context"
 	"slices"
 	"strings"
 
@@ -56,7 +55,9 @@ losses, matches that a ruling decided, and moves by chance (the fallback of a mo
 			if err != nil {
 				return err
 			}
-			return o.export(c.Context(), cmp.Or(list, exportLists[0]), listed)
+			return o.withLeague(c.Context(), nil, func(r *leagueRecord, _ record.Source) error {
+				return o.export(r, cmp.Or(list, exportLists[0]), listed)
+			})
 		},
 	}
 	choiceFlag(c.Flags(), &format, "format", "", "the form (default \"json\", with --list \"csv\")", formatJSON, formatCSV)
@@ -65,12 +66,7 @@ losses, matches that a ruling decided, and moves by chance (the fallback of a mo
 	return c
 }
 
-func (o *organiser) export(ctx context.Context, list string, roster []config.RosterEntry) error {
-	r, from, err := o.readLeague(ctx)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
+func (o *organiser) export(r *leagueRecord, list string, roster []config.RosterEntry) error {
 	matches, _ := r.Schedule(0) // fails only for an unknown round
 	if o.format == formatCSV {
 		rows := map[string]func() [][]string{

@@ -42,7 +42,11 @@ Standard error lists the matches without a transcript.`,
 		),
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			return o.logs(c.Context(), args[0], cmp.Or(output, args[0]+".zip"))
+			a := &agentArchive{id: args[0], about: map[string]bool{args[0]: true}}
+			return o.withLeague(c.Context(), a.collect, func(r *leagueRecord, from record.Source) error {
+				a.leagueRecord = r
+				return o.logs(c.Context(), a, from, cmp.Or(output, a.id+".zip"))
+			})
 		},
 	}
 	c.Flags().StringVarP(&output, "output", "o", "", "the archive (default: AGENT.zip)")
@@ -50,25 +54,16 @@ Standard error lists the matches without a transcript.`,
 }
 
 // logs writes the archive of an agent.
-func (o *organiser) logs(ctx context.Context, agentID, output string) error {
-	a := &agentArchive{leagueRecord: newLeagueRecord(), id: agentID, about: map[string]bool{agentID: true}}
-	a.zip = zip.NewWriter(&a.file)
-	from, err := o.source(ctx)
-	if err != nil {
+func (o *organiser) logs(ctx context.Context, a *agentArchive, from record.Source, output string) error {
+	if err := a.CheckAgent(a.id); err != nil {
 		return err
 	}
-	defer from.Close()
-	if err := a.Update(ctx, from, a.collect); err != nil {
-		return err
-	}
-	if err := a.CheckAgent(agentID); err != nil {
-		return err
-	}
-	if err = a.write(ctx, from); err == nil {
+	err := a.write(ctx, from)
+	if err == nil {
 		err = userfile.Write(output, a.file.Bytes(), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write the archive of %s: %w", agentID, err)
+		return fmt.Errorf("cannot write the archive of %s: %w", a.id, err)
 	}
 	for _, problem := range a.missing {
 		o.note("%s", problem)
@@ -80,15 +75,15 @@ func (o *organiser) logs(ctx context.Context, agentID, output string) error {
 		File        string `json:"file"`
 		Matches     int    `json:"matches"`
 		Transcripts int    `json:"transcripts"`
-	}{headOf(o.leagueID), agentID, output, len(a.matches), a.transcripts}, func(w io.Writer) error {
+	}{headOf(o.leagueID), a.id, output, len(a.matches), a.transcripts}, func(w io.Writer) error {
 		return printLine(w, "%s: the log, the events, %s and %s of %s", output,
-			protocol.Counted(len(a.matches), "result"), protocol.Counted(a.transcripts, "transcript"), agentID)
+			protocol.Counted(len(a.matches), "result"), protocol.Counted(a.transcripts, "transcript"), a.id)
 	})
 }
 
 // An agentArchive collects the records of one agent.
 type agentArchive struct {
-	*leagueRecord
+	*leagueRecord // nil until all events are collected
 
 	id          string
 	about       map[string]bool // the agent and its matches
@@ -101,11 +96,11 @@ type agentArchive struct {
 }
 
 // collect keeps an event that is about the agent.
-func (a *agentArchive) collect(e *journal.Event, line string) {
+func (a *agentArchive) collect(r *leagueRecord, e *journal.Event, line string) {
 	switch d := e.Data.(type) {
 	case *journal.RoundAnnounced:
-		if player, ok := a.PlayerIndex(a.id); ok {
-			if _, number, plays := a.Opponent(d.RoundID, player); plays {
+		if player, ok := r.PlayerIndex(a.id); ok {
+			if _, number, plays := r.Opponent(d.RoundID, player); plays {
 				a.about[league.MatchID{Round: d.RoundID, Number: number}.String()] = true
 			}
 		}
@@ -125,6 +120,7 @@ func (a *agentArchive) collect(e *journal.Event, line string) {
 
 // write writes the archive.
 func (a *agentArchive) write(ctx context.Context, from record.Source) error {
+	a.zip = zip.NewWriter(&a.file)
 	all, _ := a.Schedule(0) // fails only for an unknown round
 	a.matches = protocol.Select(all, func(m record.Match) bool {
 		return m.RoundID <= a.Round && (m.PlayerAID == a.id || m.PlayerBID == a.id || a.about[m.MatchID])

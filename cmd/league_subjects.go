@@ -135,7 +135,7 @@ func (o *organiser) show(ctx context.Context, files *config.Loader, about subjec
 	if access, ok := o.asAgent(); ok {
 		return o.showToAgent(ctx, files, access, about, params)
 	}
-	err = o.withLeague(ctx, func(r *leagueRecord, from record.Source) error {
+	err = o.withLeague(ctx, nil, func(r *leagueRecord, from record.Source) error {
 		if about.recorded != nil {
 			return about.recorded(ctx, o, r, from)
 		}

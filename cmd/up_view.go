@@ -39,7 +39,7 @@ func (g *upGroup) view(ctx context.Context) (v *upView) {
 		return v
 	}
 	var err error
-	if v.record, v.from, err = v.readLeague(ctx); err == nil {
+	if v.record, v.from, err = v.readLeague(ctx, nil); err == nil {
 		v.record.roster, err = readRoster(g.admission.roster)
 	}
 	if err != nil {
