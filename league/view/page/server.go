@@ -5,12 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"html/template"
+	"io/fs"
 	"math"
 	"net/http"
+	"path"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
+	parsing "text/template/parse"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -55,8 +58,7 @@ func New(b *Board, o Options) (*Pages, error) {
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
 	p.updates = &updates{pages: p}
 	for _, name := range append(protocol.Each(p.routes, func(r route) string { return r.template }), "problem") {
-		var err error
-		if p.templates[name], err = parse(template.FuncMap{
+		t, err := parse(files, template.FuncMap{
 			"base":     func() string { return o.Base },
 			"asset":    func(name string) string { return o.Base + p.assets.url(name) },
 			"toMatch":  func(id string) string { return o.Base + "/matches/" + id },
@@ -64,18 +66,45 @@ func New(b *Board, o Options) (*Pages, error) {
 			"toMatches": func(player, opponent, _ string) string {
 				return o.Base + "/players/" + player + "?against=" + opponent
 			},
-		}, "templates/layout.html", "templates/parts.html", "templates/board.html", "templates/"+name+".html"); err != nil {
+		}, "templates/layout.html", "templates/parts.html", "templates/board.html", "templates/"+name+".html")
+		if err == nil { // the layout has a place for the content of any page
+			_, err = t.AddParseTree("content", t.Lookup("content of "+name).Tree.Copy())
+		}
+		if err != nil {
 			return nil, err
 		}
+		p.templates[name] = t.Lookup("layout.html")
 	}
 	return p, nil
 }
 
-// parse parses templates, which call links for URLs.
-func parse(links template.FuncMap, names ...string) (*template.Template, error) {
-	return template.New("layout.html").Funcs(links).Funcs(template.FuncMap{
+// parse parses files of templates, which call links for URLs, and have the names of the files. Two blocks of one name are an error, unless one of them is
+// empty: a page may fill what the layout leaves empty.
+func parse(from fs.FS, links template.FuncMap, patterns ...string) (*template.Template, error) {
+	blocks := map[string]*parsing.Tree{}
+	for _, pattern := range patterns {
+		names, _ := fs.Glob(from, pattern) // the patterns are valid
+		for _, name := range names {
+			text, err := fs.ReadFile(from, name)
+			if err != nil {
+				return nil, err
+			}
+			file := parsing.New(path.Base(name))
+			file.Mode = parsing.SkipFuncCheck // it knows no functions
+			if _, err := file.Parse(string(text), "", "", blocks); err != nil {
+				return nil, err
+			}
+		}
+	}
+	t := template.New("").Funcs(links).Funcs(template.FuncMap{
 		"when": when, "date": date, "text": shown, "whole": math.Round,
-	}).ParseFS(files, names...)
+	})
+	for name, block := range blocks {
+		if _, err := t.AddParseTree(name, block); err != nil {
+			return nil, err
+		}
+	}
+	return t, nil
 }
 
 // Routes are the handlers of the pages.
@@ -175,7 +204,7 @@ func (p *Pages) render(body *bytes.Buffer, of *route, at int, r *http.Request) e
 		return page.Execute(body, p.frame(of, at, view))
 	}
 	fragment := page.Lookup(name)
-	if fragment == nil || name == "content" || strings.Contains(name, ".") || fragment.Execute(body, view) != nil {
+	if fragment == nil || strings.HasPrefix(name, "content") || strings.Contains(name, ".") || fragment.Execute(body, view) != nil {
 		return errNotFound
 	}
 	return nil
@@ -258,7 +287,7 @@ func (p *Pages) failed(name string, err error) {
 		Msg("a page cannot be shown")
 }
 
-// A route is a page. Its template is templates/NAME.html, which defines "content" and the
+// A route is a page. Its template is templates/NAME.html, which defines "content of NAME" and the
 // fragments of the page.
 type route struct {
 	pattern  string // as http.ServeMux has it

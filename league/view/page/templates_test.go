@@ -4,12 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
 	"regexp"
 	"strings"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -84,6 +86,24 @@ func hostileLeague(t testing.TB, tournament *journal.Tournament) *script {
 	s.add(&journal.Decided{Command: protocol.CommandSuspend, Decision: by, AgentID: "P01"})
 	s.add(&journal.Decided{Command: protocol.CommandPause, Decision: by})
 	return s
+}
+
+func TestTwoBlocksOfOneNameAreAnError(t *testing.T) {
+	from := func(texts ...string) fs.FS {
+		files := fstest.MapFS{}
+		for i, text := range texts {
+			files[fmt.Sprintf("%d.html", i)] = &fstest.MapFile{Data: []byte(text)}
+		}
+		return files
+	}
+	_, err := parse(from(`{{define "rows"}}old{{end}}`, "\n{{define \"rows\"}}new{{end}}"), nil, "*.html")
+	require.EqualError(t, err, `template: 1.html:2: template: multiple definition of template "rows"`)
+
+	both, err := parse(from(`{{block "scripts" .}}{{end}}`, `{{define "scripts"}}{{when .}}{{end}}`), nil, "*.html")
+	require.NoError(t, err, "a page fills what the layout leaves empty")
+	var text strings.Builder
+	require.NoError(t, both.ExecuteTemplate(&text, "0.html", ""))
+	assert.Equal(t, when(""), text.String())
 }
 
 func TestTextsOfOthersAreShownAsText(t *testing.T) {
