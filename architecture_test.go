@@ -64,6 +64,11 @@ func importRules() []importRule {
 				pure := i == "league" || i == "league/journal" || in(i, "league/protocol", "league/pairing", "rules")
 				return in(p, "league/decide") && (ours(i) && !pure || impure(i) && i != "time" || in(i, "context", "sync", "github.com/rs/zerolog"))
 			}},
+		{"the conversation of a match is pure", "league/conduct imports context", "what an answer is worth follows from values alone, so that a script can test it and the audit can repeat it from a transcript",
+			func(p, i string) bool {
+				pure := i == "league" || in(i, "league/protocol", "rules")
+				return in(p, "league/conduct") && (ours(i) && !pure || impure(i) && i != "time" || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
+			}},
 		{"faults are pure", "league/simulation/faults imports math/rand/v2", "faults follow from the seed and the decision, so that concurrency does not change them",
 			func(p, i string) bool {
 				return in(p, "league/simulation/faults") && (ours(i) && i != "league" && i != "league/protocol" || impure(i))
@@ -90,12 +95,12 @@ func importRules() []importRule {
 			}},
 		{"supervision knows no league", "cmd/supervise imports player", "cmd/supervise restarts and stops processes; cmd says which",
 			func(p, i string) bool { return in(p, "cmd/supervise") && ours(i) }},
-		{"roles do not import each other", "referee imports player/strategy", "manager, referee and player are separate programs that exchange messages; they share league, league/protocol, league/membership and league/store",
+		{"roles do not import each other", "referee imports player/strategy", "manager, referee and player are separate programs that exchange messages; they share league, league/protocol, league/membership and league/store; the referee alone conducts matches",
 			func(p, i string) bool {
 				if !role(p) {
 					return false
 				}
-				shared := i == "league" || in(i, "league/protocol", "league/membership", "league/store")
+				shared := i == "league" || in(i, "league/protocol", "league/membership", "league/store") || i == "league/conduct" && in(p, "referee")
 				return slices.ContainsFunc([]string{"league/manager", "referee", "player"}, func(r string) bool { return in(i, r) && !in(p, r) }) ||
 					in(p, "referee", "player") && in(i, "league") && !shared
 			}},

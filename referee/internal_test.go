@@ -61,12 +61,13 @@ func TestRefereeCallsPlayersInAllowedNetworks(t *testing.T) {
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			r := &Referee{options: Options{Networks: test.own, UsualNetworks: []netip.Prefix{usual}}}
+			r.options.Clock = protocol.SystemClock()
 			q := &protocol.MatchAssignment{PlayerA: protocol.AssignedPlayer{Endpoint: "http://p01"}, AllowedEndpoints: test.told}
 			m := newMatch(r, &membership.Membership{}, evenodd.Game{}, q, protocol.Secret{})
-			for i := range m.sides {
-				assert.Equal(t, test.want, m.sides[i].peer.Networks)
+			for i := range m.peers {
+				assert.Equal(t, test.want, m.peers[i].Networks)
 			}
-			assert.Equal(t, "http://p01", m.sides[0].peer.Endpoint)
+			assert.Equal(t, "http://p01", m.peers[0].Endpoint)
 		})
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/rules"
 )
 
 // hasFiles tells whether the referee writes files in a league. The ids may be those of a
@@ -38,10 +39,10 @@ func (m *match) document() *store.Match {
 		Attempt: a.Attempt, ConversationID: m.conversation,
 		RefereeID: m.member.AgentID, WrittenBy: store.WrittenByReferee,
 		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName,
-			EntropyCommitment: m.sides[0].entropyCommitment},
+			EntropyCommitment: m.conduct.EntropyCommitment(rules.SideA)},
 		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName,
-			EntropyCommitment: m.sides[1].entropyCommitment},
-		Draw: m.draw(), Scoring: a.Scoring, Started: a.Started, Members: a.Members,
+			EntropyCommitment: m.conduct.EntropyCommitment(rules.SideB)},
+		Draw: m.conduct.Draw(), Scoring: a.Scoring, Started: a.Started, Members: a.Members,
 	}
 }
 

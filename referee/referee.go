@@ -1,7 +1,13 @@
-// Package referee conducts matches: it registers, accepts assignments from the
-// league manager, and conducts each match from invitation to report (spec 003
-// §2.2.2, §3.2, §5.4). Package rules defines the games. The package must not depend
-// on the manager, on players or on a carrier.
+// Package referee conducts matches (spec 003 §2.2.2, §3.2, §5.4).
+//
+// First a referee registers, by package membership. Then the manager assigns it matches (assignment.go). For each it
+// makes a value of package conduct, which says what is to be done, and does that (match.go, converse.go): it calls the
+// players, pauses, measures where time went and whether this process stalled (stall.go), and verifies signatures. It
+// tells the conduct what came, and writes both into the transcript (transcript.go). When the match is decided, the
+// result is made durable (matchfile.go, results.go), the players are told, and the manager gets the report
+// (report.go). A referee that is restarted reports the results that it finds on its disk (recovery.go).
+//
+// The package must not depend on the manager, on players or on a carrier.
 package referee
 
 import (

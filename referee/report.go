@@ -6,23 +6,25 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/store"
 	"evenodd/rules"
 )
 
-// sendGameOver sends GAME_OVER to a player and waits for its acknowledgement, at most
-// 5 s. A missing one changes nothing (004 §4.3).
-func (m *match) sendGameOver(side rules.Side) {
-	s := &m.sides[side]
-	notice := &protocol.GameOver{
-		Envelope: m.envelope(protocol.TypeGameOver, s),
-		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType,
-		GameResult: m.result, Draw: m.final.Draw,
+// reportOf makes the report of a match from its document.
+func (m *match) reportOf(doc *store.Match) *protocol.MatchResultReport {
+	r := doc.Result
+	report := &protocol.MatchResultReport{
+		Envelope: m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation),
+		LeagueID: m.member.LeagueID, RoundID: doc.RoundID, MatchID: m.matchID, GameType: doc.GameType, Attempt: m.attempt,
+		Result: protocol.MatchResult{Winner: r.WinnerPlayerID, Score: r.Score, Details: &protocol.ResultDetails{
+			DrawnNumber: r.DrawnNumber, Choices: r.Choices, Status: r.Status, Reason: r.Reason,
+			Faults: r.Faults, Fallbacks: r.Fallbacks,
+		}},
+		Draw: doc.Draw, Evidence: doc.Evidence,
 	}
-	limit := protocol.Seconds(m.assignment.Timeouts.GameOver)
-	if err := notify(m, s, &protocol.NotifyMatchResult, 1, notice, limit)(); err != nil {
-		m.referee.options.Log.Info().Err(err).Str("conversation_id", m.conversation).Str("player_id", s.player.PlayerID).
-			Str("event_type", "GAME_OVER_UNACKNOWLEDGED").Msg("GAME_OVER was not acknowledged")
-	}
+	report.AuthToken = m.member.Token
+	report.SetPlain(doc.Members == protocol.MembersPlain)
+	return report
 }
 
 // report reports the result to the manager again, unless a report is under way. A manager that asks is there: the
@@ -131,11 +133,14 @@ func (r *Referee) Progress(bearer, matchID string) (*Progress, error) {
 	}
 	p := &Progress{MatchState: m.matchState(), Chosen: []string{}, Commitment: m.commitment}
 	m.mu.Lock()
-	chosen := m.chosen
 	p.Reported = m.reported
+	var moved [2]bool
+	for i := range moved {
+		moved[i] = m.conduct != nil && m.conduct.HasMoved(rules.Side(i))
+	}
 	m.mu.Unlock()
 	for i, id := range m.players {
-		played := chosen[i]
+		played := moved[i]
 		if p.GameResult != nil { // it may be from a file
 			choice, _ := p.GameResult.Choices.Get(id)
 			played = choice != nil

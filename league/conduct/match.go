@@ -1,0 +1,139 @@
+package conduct
+
+import (
+	"time"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// A Match is the conversation of one attempt at a match. It is not safe for concurrent use.
+type Match struct {
+	assignment   *protocol.MatchAssignment
+	game         rules.Game
+	referee      string
+	conversation string
+	nonce        protocol.Secret
+	commitment   string // to the nonce; "" in a plain match
+	plain        bool   // its messages are plain: see protocol.Plain
+	format       func(time.Time) string
+
+	state       string
+	course      rules.Course
+	turn        int // of the questions for a move, from 1
+	sides       [2]side
+	commitments league.PerPlayer[string] // of the players' entropies; nil in a league that does not sign
+	moves       []protocol.PlayerMove    // legal ones of a game of several turns
+	givenUp     bool                     // after too many void attempts
+	strayed     bool                     // a move counts that is not legal
+}
+
+// A side is one player of a match.
+type side struct {
+	player   *protocol.AssignedPlayer
+	role     string
+	opponent string
+	owes     bool // an answer
+	question question
+
+	entropyCommitment string
+	committer         string // the player_id in the commitment; under a manager without access tokens the player's own
+	entropy           protocol.Secret
+	entropyText       string
+	move              string                 // the last one that counts
+	fallbacks         int                    // among the legal moves
+	signature         protocol.MoveSignature // of move; empty without one
+	lost              string                 // why it has lost technically; "" while it has not
+	fault             protocol.Code          // the failure by which it has lost; "" for none
+}
+
+// New begins an attempt at a match. The referee is the id of the referee, and the nonce its secret for the draw. Format
+// returns a time as messages have it: protocol.FormatTimestamp, or that of a clock.
+func New(a *protocol.MatchAssignment, game rules.Game, referee string, nonce protocol.Secret,
+	format func(time.Time) string) *Match {
+	m := &Match{
+		assignment: a, game: game, referee: referee, nonce: nonce, format: format,
+		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
+		plain:        a.Members == protocol.MembersPlain,
+		state:        protocol.StateAssigned,
+		course:       rules.Begin(game),
+	}
+	if !m.plain {
+		m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, referee, nonce)
+	}
+	m.sides[rules.SideA] = side{player: &a.PlayerA, role: protocol.RolePlayerA, opponent: a.PlayerB.PlayerID}
+	m.sides[rules.SideB] = side{player: &a.PlayerB, role: protocol.RolePlayerB, opponent: a.PlayerA.PlayerID}
+	return m
+}
+
+// Next goes on when nothing is to be done for any side, and returns the sides that are to be asked now, side A first.
+// It returns none if the match is decided or given up.
+func (m *Match) Next() (asked []rules.Side) {
+	switch m.state {
+	case protocol.StateAssigned:
+		m.state, asked = protocol.StateWaitingForPlayers, []rules.Side{rules.SideA, rules.SideB}
+	case protocol.StateWaitingForPlayers:
+		if m.Decided() || m.givenUp {
+			return nil
+		}
+		m.state = protocol.StateCollectingChoices
+		m.commitEntropies()
+		m.turn, asked = 1, m.course.ToMove()
+	case protocol.StateCollectingChoices:
+		m.collectMoves()
+		if m.Decided() || m.givenUp || m.strayed {
+			return nil
+		}
+		m.turn, asked = m.course.Turn(), m.course.ToMove()
+	default:
+		return nil
+	}
+	if len(asked) == 0 {
+		m.state = protocol.StateDrawingNumber
+	}
+	for _, s := range asked {
+		m.sides[s].owes, m.sides[s].question = true, question{}
+	}
+	return asked
+}
+
+// commitEntropies fixes the entropy commitments that the players are shown and sign.
+func (m *Match) commitEntropies() {
+	if m.assignment.Started != "" {
+		m.commitments = ofSides(m, func(s *side) string { return s.entropyCommitment })
+	}
+}
+
+// collectMoves adds the moves of the turn, in a game of several turns.
+func (m *Match) collectMoves() {
+	if m.game.MaxTurns() == 1 {
+		return
+	}
+	for _, move := range m.course.Moves()[len(m.moves):] {
+		m.moves = append(m.moves[:len(m.moves):len(m.moves)], // questions hold the slice
+			protocol.PlayerMove{PlayerID: m.sides[move.Side].player.PlayerID, Move: move.Text})
+	}
+}
+
+// State is the state of the match: protocol.StateAssigned until Next is first called, then that of the specification.
+func (m *Match) State() string { return m.state }
+
+// Decided tells whether a side has lost technically.
+func (m *Match) Decided() bool { return m.sides[0].lost != "" || m.sides[1].lost != "" }
+
+// GivenUp tells whether the attempt ends without a result, because too many attempts at one question were void.
+func (m *Match) GivenUp() bool { return m.givenUp }
+
+// Strayed tells whether Take has made a move count that is not legal, so that nobody can tell how the game goes on. That
+// is so only for a caller that has changed what Judge said.
+func (m *Match) Strayed() bool { return m.strayed }
+
+// Commitment is the commitment to the nonce; "" in a plain match.
+func (m *Match) Commitment() string { return m.commitment }
+
+// Conversation is the conversation_id of the messages.
+func (m *Match) Conversation() string { return m.conversation }
+
+// HasMoved tells whether a side has made a legal move.
+func (m *Match) HasMoved(s rules.Side) bool { return m.sides[s].move != "" }

@@ -1,0 +1,255 @@
+package conduct
+
+import (
+	"cmp"
+	"maps"
+	"time"
+
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// A question is what one side is being asked. Its windows are the times in which the side may answer: it may correct a
+// wrong answer within a window, and gets another one after a timeout or a broken connection.
+type question struct {
+	try     int  // of the last call attempt, from 1; 0 before the first
+	retries int  // after failures that count
+	voids   int  // attempts that count for nothing
+	wrong   bool // there was a wrong answer: from then on the window stays the same
+
+	open     bool
+	end      time.Time         // of the window, as the message says it
+	stamp    string            // end as messages have it
+	queued   time.Duration     // at the referee, in all calls of the window: it lasts so much longer than end
+	waited   time.Duration     // in the window, for a player that asked the referee to wait
+	waits    int               // answers that asked the referee to wait
+	deadline protocol.Deadline // by which a late answer is judged; none for an invitation
+
+	// What is to be done before the side is asked again, in this order.
+	wait     time.Duration // as the player asked the referee to wait
+	failure  *Worth        // of which GAME_ERROR tells the player; nil for none
+	pause    time.Duration // after the failure
+	delivery time.Duration // how long the next attempt waits at most for the delivery of GAME_ERROR
+}
+
+// until is the end of the window, moved by the time that the question was queued.
+func (q *question) until() time.Time { return q.end.Add(q.queued) }
+
+// gameErrorDelay is how long a question waits at most for the delivery of the GAME_ERROR before it.
+const gameErrorDelay = time.Second
+
+// A Kind says what a Step is.
+type Kind int
+
+// The kinds of steps.
+const (
+	Done      Kind = iota // nothing is to be done for the side
+	Ask                   // send the message, and judge what comes of it
+	GameError             // send the message; its delivery is not awaited
+	Pause                 // do nothing for a time
+)
+
+// A Step is what is to be done for a side now.
+type Step struct {
+	Kind    Kind
+	Message any // of Ask: *protocol.GameInvitation, ChooseParityCall or GameMoveCall; of GameError: *protocol.GameError
+	Method  string
+	Try     int           // the number of the call attempt that the message begins, or about which it is
+	Window  time.Duration // the length of a window that opens now; 0 if none does
+
+	Request, Response string // of Ask: the types of the message and of its answer
+
+	Pause    time.Duration // of a Pause
+	Delivery bool          // the delivery of the last GAME_ERROR ends the Pause
+
+	Failure *Worth // of GameError
+	Retries int    // of GameError: after failures, with the next one
+}
+
+// Step returns what is to be done for a side now, and takes it as done.
+func (m *Match) Step(of rules.Side, now time.Time) Step {
+	s := &m.sides[of]
+	q := &s.question
+	switch {
+	case m.givenUp:
+		return Step{}
+	case q.wait > 0:
+		wait := q.wait
+		q.wait = 0
+		return Step{Kind: Pause, Pause: wait}
+	case q.failure != nil:
+		failure := q.failure
+		q.failure = nil
+		return Step{Kind: GameError, Message: m.gameError(s, failure, now), Method: protocol.NotifyGameError.Name,
+			Try: q.try, Failure: failure, Retries: q.retries}
+	case !s.owes:
+		return Step{}
+	case q.pause > 0:
+		pause := q.pause
+		q.pause = 0
+		return Step{Kind: Pause, Pause: pause}
+	}
+	var opened time.Duration
+	if !q.open {
+		opened = m.window()
+		q.open, q.end, q.queued, q.waited, q.waits = true, now.Add(opened), 0, 0, 0
+		q.stamp = m.format(q.end)
+	}
+	if limit := q.delivery; limit > 0 {
+		q.delivery = 0
+		if q.wrong { // the window goes on: leave half of its rest for the question
+			limit = min(limit, q.until().Sub(now)/2)
+		}
+		if limit > 0 {
+			return Step{Kind: Pause, Pause: limit, Delivery: true, Window: opened}
+		}
+	}
+	q.try++
+	step := Step{Kind: Ask, Try: q.try, Window: opened, Request: m.request(), Response: m.response()}
+	step.Method, step.Message = m.ask(s, of, now)
+	return step
+}
+
+// window is the length of the windows of the present question.
+func (m *Match) window() time.Duration {
+	if m.state == protocol.StateWaitingForPlayers {
+		return protocol.Seconds(m.assignment.Timeouts.GameJoinAck)
+	}
+	return protocol.Seconds(m.assignment.Timeouts.Move)
+}
+
+// ask returns the question to a side: GAME_INVITATION (spec 003 §8.7.1); then CHOOSE_PARITY_CALL in Even/Odd (§8.7.3),
+// and GAME_MOVE_CALL in every other game (§3.8.2). What a side is shown of the game comes from rules.Course.Ask alone.
+func (m *Match) ask(s *side, of rules.Side, now time.Time) (method string, message any) {
+	a, q := m.assignment, &s.question
+	if m.state == protocol.StateWaitingForPlayers {
+		return protocol.Invite.Name, protocol.Plain(&protocol.GameInvitation{
+			Envelope: m.envelope(protocol.TypeGameInvitation, s, now),
+			LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
+			RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
+		})
+	}
+	q.deadline.Ask(q.end.Truncate(time.Second)) // as the message says it
+	if a.GameType == evenOdd {
+		return protocol.ChooseParity.Name, protocol.Plain(&protocol.ChooseParityCall{
+			Envelope: m.envelope(protocol.TypeChooseParityCall, s, now),
+			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
+			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
+			Deadline: q.stamp, SignatureRequest: m.signatureRequest(s),
+		})
+	}
+	shown := m.course.Ask(of)
+	context := map[string]any{"opponent_id": s.opponent, "round_id": a.RoundID}
+	maps.Copy(context, shown.Context)
+	return protocol.MakeMove.Name, protocol.Plain(&protocol.GameMoveCall{
+		Envelope: m.envelope(protocol.TypeGameMoveCall, s, now),
+		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
+		MoveRequest: protocol.MoveRequest{MoveType: shown.MoveType, ValidOptions: shown.Options, Context: context},
+		Deadline:    q.stamp, SignatureRequest: m.signatureRequest(s),
+	})
+}
+
+// evenOdd is the game whose moves have messages of their own.
+const evenOdd = "even_odd"
+
+// envelope begins a message to a player. Its token is valid only between the referee and this player, in this attempt.
+func (m *Match) envelope(messageType string, s *side, now time.Time) protocol.Envelope {
+	e := protocol.Envelope{
+		Protocol: protocol.Name, MessageType: messageType, Sender: protocol.RefereeSender(m.referee),
+		Timestamp: m.format(now), ConversationID: m.conversation,
+		AuthToken: cmp.Or(s.player.AccessToken, protocol.NoToken),
+	}
+	e.SetPlain(m.plain)
+	return e
+}
+
+// gameError makes the GAME_ERROR about a failure (spec 003 §4.10.2), with the timing of the call in its context.
+func (m *Match) gameError(s *side, w *Worth, now time.Time) *protocol.GameError {
+	q, fault, most := &s.question, w.Fault, m.assignment.RetryPolicy.MaxRetries
+	again, retries := w.Verdict == Again, q.retries
+	info := &protocol.RetryInfo{RetryCount: retries, MaxRetries: most}
+	consequence := "Technical loss"
+	switch {
+	case again && pauses(fault.Code):
+		info.NextRetryAt = protocol.FormatTimestamp(now.Add(m.assignment.RetryPolicy.Pause(retries)))
+		consequence = "Technical loss if max retries exceeded"
+	case again:
+		remaining := max(q.until().Sub(now).Seconds(), 0)
+		info.NextRetryAt, info.TimeRemaining = protocol.FormatTimestamp(now), &remaining
+		consequence = "Technical loss if no valid answer is received before the deadline"
+	}
+	details := map[string]any{"detail": fault.Detail}
+	maps.Copy(details, fault.Context)
+	if w.timing != nil {
+		details["timing"] = *w.timing
+	}
+	if fault.Code == protocol.ErrTimeout {
+		details["deadline"] = protocol.FormatTimestamp(w.until)
+	}
+	return protocol.Plain(&protocol.GameError{
+		Envelope: m.envelope(protocol.TypeGameError, s, now),
+		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, AffectedPlayer: s.player.PlayerID,
+		ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(), ErrorDescription: fault.Code.Name(),
+		ActionRequired: m.response(), GameState: m.state, Retryable: &again,
+		RetryCount: &retries, MaxRetries: &most, RetryInfo: info,
+		Context: details, Consequence: consequence,
+	})
+}
+
+// request and response are the types of the messages of the present question.
+func (m *Match) request() string {
+	switch {
+	case m.state == protocol.StateWaitingForPlayers:
+		return protocol.TypeGameInvitation
+	case m.assignment.GameType == evenOdd:
+		return protocol.TypeChooseParityCall
+	}
+	return protocol.TypeGameMoveCall
+}
+
+func (m *Match) response() string {
+	switch {
+	case m.state == protocol.StateWaitingForPlayers:
+		return protocol.TypeGameJoinAck
+	case m.assignment.GameType == evenOdd:
+		return protocol.TypeChooseParityResponse
+	}
+	return protocol.TypeGameMoveResponse
+}
+
+// signs tells whether a side signs its moves: the league does, and the player has a public key.
+func (m *Match) signs(s *side) bool {
+	return m.assignment.Started != "" && s.player.PublicKey != ""
+}
+
+// signatureRequest returns the members of a question that ask a side for a signature; none for a side that does not
+// sign.
+func (m *Match) signatureRequest(s *side) protocol.SignatureRequest {
+	if !m.signs(s) {
+		return protocol.SignatureRequest{}
+	}
+	return protocol.SignatureRequest{
+		Sign: true, Started: m.assignment.Started, Turn: m.turn, RoleInMatch: s.role,
+		DrawCommitment: m.commitment, EntropyCommitments: m.commitments, Moves: m.moves,
+	}
+}
+
+// Statement is what a side signs with a move, and its public key. Due is false if no signature is due.
+func (m *Match) Statement(of rules.Side, r *Reply) (statement *protocol.MoveStatement, key string, due bool) {
+	s := &m.sides[of]
+	if m.state != protocol.StateCollectingChoices || !m.signs(s) {
+		return nil, "", false
+	}
+	statement = &protocol.MoveStatement{
+		Started: m.assignment.Started, MatchID: m.assignment.MatchID, Attempt: m.assignment.Attempt, RefereeID: m.referee,
+		PlayerID: s.player.PlayerID, Turn: m.turn, Move: r.Choice, DrawCommitment: m.commitment,
+		EntropyCommitments: [2]string{m.sides[rules.SideA].entropyCommitment, m.sides[rules.SideB].entropyCommitment},
+	}
+	if s.entropyCommitment != "" {
+		statement.Entropy = r.Entropy
+	}
+	if m.turn > 1 {
+		statement.MovesHash = protocol.MovesHash(m.moves)
+	}
+	return statement, s.player.PublicKey, true
+}

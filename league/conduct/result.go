@@ -1,0 +1,109 @@
+package conduct
+
+import (
+	"fmt"
+	"time"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/rules"
+)
+
+// Result is the result of a match that Next has ended: by the rules of the game, or by technical losses.
+func (m *Match) Result() *league.Result {
+	a, b := &m.sides[0], &m.sides[1]
+	result := &league.Result{Status: league.StatusDraw, Fallbacks: ofSides(m, func(s *side) int { return s.fallbacks })}
+	if m.Decided() {
+		m.loseTechnically(result)
+		return result
+	}
+	ids := [2]string{a.player.PlayerID, b.player.PlayerID}
+	verdict := m.course.Judge(rules.Chance{Nonce: m.nonce, EntropyA: a.entropy, EntropyB: b.entropy})
+	result.Reason = verdict.Reason(ids)
+	result.Choices = league.Both(ids[0], protocol.NonZero(verdict.Moves[0]), ids[1], protocol.NonZero(verdict.Moves[1]))
+	if verdict.Winner != rules.NoSide {
+		winner := ids[verdict.Winner]
+		result.Status, result.WinnerPlayerID = league.StatusWin, &winner
+	}
+	if verdict.Number > 0 {
+		result.DrawnNumber, result.NumberParity = &verdict.Number, &verdict.Parity
+	}
+	return result
+}
+
+// loseTechnically sets the members of the result of a match that one or both sides have lost technically.
+func (m *Match) loseTechnically(result *league.Result) {
+	a, b := &m.sides[0], &m.sides[1]
+	result.Status, result.Faults = league.StatusTechnicalLoss, ofSides(m, func(s *side) string { return string(s.fault) })
+	result.Choices = league.Both(a.player.PlayerID, protocol.NonZero(a.move), b.player.PlayerID, protocol.NonZero(b.move))
+	for i := range m.sides {
+		s, other := &m.sides[i], m.sides[1-i].player.PlayerID
+		if s.lost == "" {
+			continue
+		}
+		if m.plain { // the report has no status: the missing choice shows the loss
+			result.Choices[i].Value = nil
+		}
+		if m.sides[1-i].lost == "" {
+			result.WinnerPlayerID = &other
+			result.Reason = s.player.PlayerID + " " + s.lost + " - " + other + " wins by default"
+		}
+	}
+	if result.WinnerPlayerID == nil {
+		result.Reason = fmt.Sprintf("%s %s, %s %s - both lose", a.player.PlayerID, a.lost, b.player.PlayerID, b.lost)
+	}
+}
+
+// ofSides returns the values of both sides by player, without zero values.
+func ofSides[V comparable](m *Match, value func(s *side) V) (values league.PerPlayer[V]) {
+	for i := range m.sides {
+		if v := value(&m.sides[i]); v != *new(V) {
+			values = append(values, league.Member[V]{Name: m.sides[i].player.PlayerID, Value: v})
+		}
+	}
+	return values
+}
+
+// Score returns the points of both players by the league's scoring. The manager computes them again.
+func (m *Match) Score(result *league.Result) league.PerPlayer[int] {
+	points := func(i int) int { return m.assignment.Scoring.For(result.Outcome(m.sides[i].player.PlayerID)) }
+	return league.Both(m.sides[0].player.PlayerID, points(0), m.sides[1].player.PlayerID, points(1))
+}
+
+// Draw reveals the nonce and the entropies that the players revealed; nil in a plain match.
+func (m *Match) Draw() *protocol.Draw {
+	if m.plain {
+		return nil
+	}
+	draw := &protocol.Draw{
+		Commitment: m.commitment, Nonce: m.nonce.Hex(), Entropies: ofSides(m, func(s *side) string { return s.entropyText }),
+	}
+	if m.signatures() != nil {
+		draw.EntropyCommitments = m.commitments
+	}
+	return draw
+}
+
+// Evidence is what proves the result, without the digest of a transcript; empty in a plain match.
+func (m *Match) Evidence() protocol.Evidence {
+	if m.plain {
+		return protocol.Evidence{}
+	}
+	return protocol.Evidence{Signatures: m.signatures(), Moves: m.moves}
+}
+
+// signatures returns the last signature of each side that signed.
+func (m *Match) signatures() league.PerPlayer[protocol.MoveSignature] {
+	return ofSides(m, func(s *side) protocol.MoveSignature { return s.signature })
+}
+
+// EntropyCommitment is the commitment of a side to its entropy; "" for none.
+func (m *Match) EntropyCommitment(of rules.Side) string { return m.sides[of].entropyCommitment }
+
+// GameOver is the GAME_OVER to a side, with a result and a draw of this match.
+func (m *Match) GameOver(of rules.Side, result *league.Result, draw *protocol.Draw, now time.Time) *protocol.GameOver {
+	return protocol.Plain(&protocol.GameOver{
+		Envelope: m.envelope(protocol.TypeGameOver, &m.sides[of], now),
+		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType, GameResult: result, Draw: draw,
+	})
+}
