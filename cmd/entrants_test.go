@@ -66,7 +66,7 @@ func TestExampleOfTheEntrantsPage(t *testing.T) {
 	here := strings.NewReplacer("http://localhost:11434/v1", m.url, "https://api.openai.com/v1", m.url,
 		"http://localhost:8101/mcp", dana.url)
 	class := folderOf(t, map[string]string{
-		"class.yaml": here.Replace(blocksOf(readPage(t, "docs/entrants.md"), "yaml")[0]),
+		"class.yaml": here.Replace(blocksOf(readPage(t, "docs/leagues.md"), "yaml")[0]),
 		"prompt.txt": "Choose even.",
 		"bot.sh":     "while read -r question; do echo even; done\n",
 	})

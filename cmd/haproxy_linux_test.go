@@ -31,12 +31,12 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// startHAProxy runs HAProxy with the configuration of docs/many-machines.md in front of a manager, beside one that is
+// startHAProxy runs HAProxy with the configuration of docs/operators.md in front of a manager, beside one that is
 // not there.
 func startHAProxy(t *testing.T, manager string) (address string) {
 	t.Helper()
 	path := installed(t, "haproxy", "haproxy", "agents behind HAProxy")
-	found := regexp.MustCompile("(?s)```haproxy\n(.*?)```").FindStringSubmatch(readFile(t, "../docs/many-machines.md"))
+	found := regexp.MustCompile("(?s)```haproxy\n(.*?)```").FindStringSubmatch(readFile(t, "../docs/operators.md"))
 	require.NotNil(t, found)
 	address = freeAddress(t)
 	text := found[1]

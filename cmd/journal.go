@@ -36,7 +36,7 @@ type journalOptions struct {
 // flags defines the flags.
 func (o *journalOptions) flags(f *pflag.FlagSet) {
 	choiceFlag(f, &o.place, "journal", "folder", "where the journal of the league is: in the data folder, or in a "+
-		"stream of the --nats servers with a copy in the data folder (docs/many-machines.md)", "folder", journalNATS)
+		"stream of the --nats servers with a copy in the data folder (docs/operators.md)", "folder", journalNATS)
 	f.StringVar(&o.creds, "nats-journal-creds", "", "`file` with the key or the credentials of the user that writes the "+
 		"journal (default: journal.nk in the folder --nats-creds)")
 	secretFileFlag(f, &o.secret)

@@ -26,7 +26,7 @@ Tell each participant its own code, over a channel that others cannot read. An a
 With --nats, FILE is a roster. The command writes a folder with the users of its agents for NATS servers: the file
 users.conf for the configuration of the servers, and a secret key for each user. Give each participant the file with
 its name, for --nats-creds; the manager uses manager.nk and journal.nk. Keys that are there stay
-(docs/many-machines.md).`,
+(docs/operators.md).`,
 		Example: examples(
 			"Make a roster from a file of names", "evenodd league codes names.txt > roster.csv",
 			"Make one of referees from standard input", "printf 'Whistle\\nFlag\\n' | evenodd league codes - --role referee",

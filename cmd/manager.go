@@ -52,7 +52,7 @@ prints the final table at its end, and answers queries until you interrupt it; w
 league.
 
 With the admin token, which 'evenodd league token' prints, 'evenodd league' controls the league from another machine.
-docs/registration.md describes
+docs/leagues.md describes
 --roster, --registration-until and --start-at; docs/formats.md describes
 --tournament, --rounds and --seeding.
 
@@ -74,7 +74,7 @@ as http://localhost:8000/.`,
 	o.flags(c.Flags())
 	o.journal.flags(c.Flags())
 	c.Flags().BoolVar(&o.standby, "standby", false, "with --journal nats: while another manager leads the league, keep a "+
-		"copy of its journal, and take over when it is gone for 10 s (docs/many-machines.md)")
+		"copy of its journal, and take over when it is gone for 10 s (docs/operators.md)")
 	return c
 }
 

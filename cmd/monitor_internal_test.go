@@ -3,6 +3,7 @@ package cmd
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -165,9 +166,45 @@ func TestMetricsHaveAFewSeriesWhateverOthersSend(t *testing.T) {
 	promtool(t, text, "check", "metrics")
 }
 
-// docs/metrics.md names each metric that this program has, and six alert rules about them.
+// rowsOf returns a table of the matches of a pattern in files: two groups are the cells of a row.
+func rowsOf(t *testing.T, head string, pattern *regexp.Regexp, files ...string) string {
+	t.Helper()
+	var table strings.Builder
+	table.WriteString(head + "\n| --- | --- |\n")
+	for _, file := range files {
+		for _, row := range pattern.FindAllStringSubmatch(readFile(t, file), -1) {
+			fmt.Fprintf(&table, "| `%s` | %s |\n", row[1], row[2])
+		}
+	}
+	return table.String()
+}
+
+// The tables of docs/operators.md are those of the sources: 'go test ./cmd -run TestGeneratedTables -update' writes them.
+func TestGeneratedTablesOfTheOperatorsPage(t *testing.T) {
+	const page = "../docs/operators.md"
+	text := readFile(t, page)
+	for name, table := range map[string]string{
+		"metrics": rowsOf(t, "| metric | meaning |", regexp.MustCompile(`"(evenodd_\w+)",\s*"([^"]+)\."`),
+			"metrics/metrics.go", "monitor.go", "page.go", "agent.go"),
+		"addresses": rowsOf(t, "| network | service |", regexp.MustCompile(`(?m)^\t"([\da-f.:]+/\d+)", +// (.+)$`),
+			"../transport/http/addresses.go"),
+	} {
+		assert.Greater(t, strings.Count(table, "\n"), 12, name)
+		before, rest, found := strings.Cut(text, "<!-- generated: "+name+" -->\n")
+		require.True(t, found, name)
+		written, after, found := strings.Cut(rest, "<!-- end -->")
+		require.True(t, found, name)
+		if flag.Lookup("update").Value.String() == "true" {
+			written, text = table, before+"<!-- generated: "+name+" -->\n"+table+"<!-- end -->"+after
+			require.NoError(t, os.WriteFile(page, []byte(text), 0o644))
+		}
+		assert.Equal(t, table, written, "go test ./cmd -run TestGeneratedTables -update writes the table %s", name)
+	}
+}
+
+// docs/operators.md has six alert rules about metrics that it names.
 func TestAlertRulesOfTheDocumentation(t *testing.T) {
-	page := readFile(t, "../docs/metrics.md")
+	page := readFile(t, "../docs/operators.md")
 	found := regexp.MustCompile("(?s)```yaml\n(groups:.*?)```").FindStringSubmatch(page)
 	require.NotNil(t, found)
 	assert.Equal(t, 6, strings.Count(found[1], "- alert: "))
@@ -175,11 +212,10 @@ func TestAlertRulesOfTheDocumentation(t *testing.T) {
 	for _, row := range regexp.MustCompile("(?m)^\\| `(evenodd_\\w+)` \\|").FindAllStringSubmatch(page, -1) {
 		known[row[1]] = true
 	}
-	assert.Greater(t, len(known), 12)
 	named := regexp.MustCompile(`"(evenodd_\w+)"`)
 	for _, file := range []string{"metrics/metrics.go", "monitor.go", "page.go", "agent.go"} {
 		for _, metric := range named.FindAllStringSubmatch(readFile(t, file), -1) {
-			assert.True(t, known[metric[1]], "docs/metrics.md has no row for %s", metric[1])
+			assert.True(t, known[metric[1]], "docs/operators.md has no row for %s", metric[1])
 		}
 	}
 	for _, metric := range regexp.MustCompile(`evenodd_\w+`).FindAllString(found[1], -1) {

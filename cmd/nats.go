@@ -34,7 +34,7 @@ type natsOptions struct {
 // flags defines the flags.
 func (o *natsOptions) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.urls, "nats", nil, "`URL` of a NATS server through which agents call each other, such as "+
-		"nats://192.0.2.7:4222; may be repeated for the servers of a cluster (docs/many-machines.md)")
+		"nats://192.0.2.7:4222; may be repeated for the servers of a cluster (docs/operators.md)")
 	f.StringVar(&o.creds, "nats-creds", "", "`file` with the key or the credentials of the user on the NATS servers, or "+
 		"the folder of 'league codes --nats', which has one for each name")
 	f.StringVar(&o.ca, "nats-ca", "", "PEM `file` of certificate authorities to trust for NATS servers besides those of "+

@@ -163,10 +163,10 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 	}
 }
 
-// The commands and the roster of docs/registration.md play a league.
-func TestRegistrationPageShowsALeague(t *testing.T) {
+// The commands and the roster of docs/leagues.md play a league.
+func TestRosterOfTheGuidePlaysALeague(t *testing.T) {
 	t.Parallel()
-	page := readPage(t, "docs/registration.md")
+	page := sectionOf(t, "docs/leagues.md", "The roster")
 	folder := folderOf(t, map[string]string{"class.csv": blocksOf(page, "csv")[0]})
 	port := freePort(t)
 	var all []*process

@@ -88,7 +88,7 @@ var _ pflag.Value = (*basePath)(nil)
 
 // basePathFlag defines the path of the pages.
 func basePathFlag(f *pflag.FlagSet, p *basePath) {
-	f.Var(p, "base-path", "`path` of the pages, such as /league, if a reverse proxy passes it unchanged (docs/live-page.md)")
+	f.Var(p, "base-path", "`path` of the pages, such as /league, if a reverse proxy passes it unchanged (docs/operators.md)")
 }
 
 // Set implements pflag.Value.

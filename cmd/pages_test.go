@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -106,17 +105,11 @@ var (
 	cutHash    = protocol.Pattern(`[0-9a-f]{12}…`)
 )
 
-// docs/checking-a-league.md and docs/report.md show a session: each command after "$ ", and what
-// it prints. Hashes differ each time, because journals contain times. So a hash of the page stands
+// docs/checking-a-league.md shows a session: each command after "$ ", and what it prints. Hashes differ each time, because journals contain times. So a hash of the page stands
 // for the one that the program printed in its place.
 func TestCheckingALeaguePageShowsWhatTheProgramPrints(t *testing.T) {
 	t.Parallel()
 	runSession(t, "checking-a-league.md", 8)
-}
-
-func TestReportPageShowsWhatTheProgramPrints(t *testing.T) {
-	t.Parallel()
-	runSession(t, "report.md", 6)
 }
 
 // runSession runs the commands of a page, and compares what they print with the page.
@@ -165,39 +158,23 @@ func withoutVariation(text string) string {
 	return strings.TrimRight(text, "\n")
 }
 
-// docs/running-a-league.md shows a file of players and two commands; the test of the README
-// runs the agents by hand, which the third block shows.
-func TestRunningALeaguePageWorks(t *testing.T) {
+// The README opens a league for other computers, and docs/operators.md runs many players in one process.
+func TestCommandsOfTheGuidesWork(t *testing.T) {
 	t.Parallel()
-	page := readPage(t, "docs/running-a-league.md")
-	files, commands := blocksOf(page, "yaml"), blocksOf(page, "sh")
-	require.Len(t, files, 1)
-	require.Len(t, commands, 4)
-
 	t.Run("an open league", func(t *testing.T) {
 		t.Parallel()
-		words := strings.Fields(commands[0])
-		p := launch(t, t.TempDir(), nil, words[0], append(words[1:], "--port", "0")...)
+		require.Contains(t, readPage(t, "README.md"), "`evenodd up --host 0.0.0.0`")
+		p := launch(t, t.TempDir(), nil, "evenodd", "up", "--host", "0.0.0.0", "--port", "0")
 		p.await(t, `(?s)Anybody who reaches this computer may join.* waits for 4 players and 2 referees`)
 		p.endByInterrupt(t)
 	})
-	t.Run("a league from a file", func(t *testing.T) {
-		t.Parallel()
-		bot := readPage(t, "testdata/bots/alternate.sh")
-		dir := folderOf(t, map[string]string{"class.yaml": files[0], "bot.sh": bot})
-		require.NoError(t, os.Chmod(filepath.Join(dir, "bot.sh"), 0o700))
-		words := strings.Fields(commands[1])
-		p := launch(t, dir, nil, words[0], append(words[1:], "--port", "0")...)
-		require.Zero(t, p.awaitExit(t), p.stderr.String())
-		for _, name := range []string{"Alice", "Bob", "Random-1", "Random-2", "Random-3"} {
-			assert.Regexp(t, `│ `+name+` +│ +4 │ \d │ \d │ \d │ +0 │`, p.stdout.String())
-		}
-	})
 	t.Run("many players for a manager", func(t *testing.T) {
 		t.Parallel()
+		commands := commandsOf(blocksOf(sectionOf(t, "docs/operators.md", "Each agent by hand"), "sh")[1:])
+		require.Len(t, commands, 1)
 		m := startManager(t, "--players", "30", "--tournament", "swiss", "--rounds", "2", "--exit-when-done")
 		m.join(t, "referee", "--max-concurrent", "10")
-		words := strings.Fields(strings.Replace(commands[2], "http://localhost:8000/mcp", m.url, 1))
+		words := strings.Fields(strings.Replace(commands[0], "http://localhost:8000/mcp", m.url, 1))
 		p := launch(t, t.TempDir(), nil, words[0], append(words[1:], "--port", "0")...)
 		require.Zero(t, p.awaitExit(t), p.stderr.String())
 		assert.Len(t, regexp.MustCompile(`(?m)^Bot-\d+: P\d\d: 2 played, `).FindAllString(p.stdout.String(), -1), 30)
@@ -218,12 +195,13 @@ func checkPage(t *testing.T, p *process) {
 	assert.Zero(t, p.awaitExit(t), p.stderr.String())
 }
 
-// docs/live-page.md shows commands that serve pages.
-func TestLivePageCommandsWork(t *testing.T) {
+// The guides show commands that serve pages.
+func TestCommandsOfPagesForBrowsersWork(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	mustRun(t, "simulate", "--players", "2", "--data", filepath.Join(dir, "SHARED"))
-	commands := commandsOf(blocksOf(readPage(t, "docs/live-page.md"), "sh"))
+	commands := append(commandsOf(blocksOf(sectionOf(t, "docs/leagues.md", "The page"), "sh")),
+		commandsOf(blocksOf(sectionOf(t, "docs/operators.md", "Behind a reverse proxy"), "sh"))...)
 	assert.Len(t, commands, 4)
 	for _, command := range commands {
 		checkPage(t, launch(t, dir, nil, "evenodd", strings.Fields(atFreePort(command))[1:]...))

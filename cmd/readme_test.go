@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -26,6 +27,19 @@ type reader struct {
 func readPage(t *testing.T, name string) string {
 	t.Helper()
 	return readText(t, filepath.Join(root, filepath.FromSlash(name)))
+}
+
+// sectionOf returns a section of a page, with the sections below it.
+func sectionOf(t *testing.T, page, heading string) string {
+	t.Helper()
+	text := readPage(t, page)
+	found := regexp.MustCompile(`(?m)^(#+) ` + heading + `\n`).FindStringSubmatchIndex(text)
+	require.NotNil(t, found, "%s has no section %s", page, heading)
+	rest := text[found[1]:]
+	if next := regexp.MustCompile(`(?m)^#{1,` + strconv.Itoa(found[3]-found[2]) + `} `).FindStringIndex(rest); next != nil {
+		rest = rest[:next[0]]
+	}
+	return rest
 }
 
 // blocksOf returns the content of the code blocks of a page in a language.
@@ -110,12 +124,12 @@ var (
 	watched  = protocol.Pattern(`^evenodd simulate .*--serve `)
 	shown    = protocol.Pattern(`^evenodd serve SHARED$`)
 	whole    = protocol.Pattern(`^evenodd up --entrants \S+( --pace 2s)?$`)
-	opening  = protocol.Pattern(`^evenodd up --host 0\.0\.0\.0$`) // TestRunningALeaguePageWorks runs it
+	opening  = protocol.Pattern(`^evenodd up --host 0\.0\.0\.0$`) // TestCommandsOfTheGuidesWork runs it
 	itself   = protocol.Pattern(`^go test \./\.\.\.$`)            // runs this very test
 )
 
 // Each command of the README and of docs/commands.md works, and a league by the commands of
-// docs/running-a-league.md.
+// docs/operators.md.
 func TestCommandsOfTheReadmeWork(t *testing.T) {
 	t.Parallel()
 	r := &reader{}
@@ -280,11 +294,10 @@ func (r *reader) runQueries(t *testing.T, queries []string) {
 	}
 }
 
-// runLeagueByHand runs the processes of docs/running-a-league.md together, at ports that are free.
+// runLeagueByHand runs the processes of docs/operators.md together, at ports that are free.
 func (r *reader) runLeagueByHand(t *testing.T) {
 	t.Helper()
-	blocks := blocksOf(readPage(t, "docs/running-a-league.md"), "sh")
-	league := commandsOf(blocks[len(blocks)-1:])
+	league := commandsOf(blocksOf(sectionOf(t, "docs/operators.md", "Each agent by hand"), "sh")[:1])
 	require.Len(t, league, 7)
 	port := freePort(t)
 	r.data = t.TempDir()

@@ -57,7 +57,7 @@ func newSimulate(s streams, data *dataFolder) *cobra.Command {
 transport and with any concurrency.
 
 Players get ids in order, and the strategies in turn. --entrants names a file that lists the players one by one
-(docs/entrants.md).
+(docs/leagues.md).
 
 Strategies: ` + external.Names(false) + `.
 exec:./bot runs your program (testdata/bots). docs/games.md describes all.

@@ -14,7 +14,7 @@ import (
 )
 
 // A standby with another file of the operator differs in this file, and in no other: see "Where a new leader has each
-// thing from" in docs/many-machines.md.
+// thing from" in docs/operators.md.
 func TestEachFileOfTheOperatorHasItsDigest(t *testing.T) {
 	certificate := func(der string) *tls.Config {
 		shown := &tls.Certificate{Certificate: [][]byte{[]byte(der)}}

@@ -47,10 +47,9 @@ when the league is over. Without --entrants, and with --players, --roster or a t
 Flags of 'evenodd manager' mean the same here. On a terminal it shows the league, Enter starts it, and its page stays
 until Ctrl-C.
 
-Interrupt the command to stop all processes; run it again to resume the league. A process that dies is started again
-(docs/running-a-league.md).
+Interrupt the command to stop all processes; run it again to resume the league. A process that dies is started again.
 
-docs/entrants.md describes the file. It runs programs: use only files that you trust. An agent with a url runs
+docs/leagues.md describes this and the file. The file runs programs: use only files that you trust. An agent with a url runs
 elsewhere: let it register with the manager at the URL that this command prints.`,
 		Example: examples(
 			"Open a league for other computers", "evenodd up --host 0.0.0.0",

@@ -153,10 +153,10 @@ func TestTakeoverAloneFencesTheLeaderBefore(t *testing.T) {
 	})
 }
 
-// sourcesOf are the rows of the table in docs/many-machines.md that says where a new leader has each thing from.
+// sourcesOf are the rows of the table in docs/operators.md that says where a new leader has each thing from.
 func sourcesOf(t *testing.T) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/many-machines.md")
+	text, err := os.ReadFile("../../docs/operators.md")
 	require.NoError(t, err)
 	_, table, found := strings.Cut(string(text), "| of the leader before | a new leader has it from |\n| --- | --- |\n")
 	require.True(t, found)

@@ -242,7 +242,7 @@ type MoveProof struct {
 	// the entropy that the player has committed to
 	Entropy   string `json:"entropy,omitzero" rule:"digest"`
 	Signature string `json:"signature,omitzero" rule:"signature"` // of a MoveStatement
-	// the move was made by the player's [fallback](entrants.md#fallbacks), because its model or host did not
+	// the move was made by the player's [fallback](leagues.md#fallbacks), because its model or host did not
 	// answer
 	Fallback bool `json:"fallback,omitzero"`
 }

@@ -37,7 +37,7 @@ var usualMeanings = map[string]string{
 	"referee_id":             "id of the referee, such as `REF01`",
 	"attempt":                "number of the attempt at the match, from 1; absent means 1",
 	"public_key":             "Ed25519 key for [signatures](signatures.md)",
-	"registration_code":      "code of the display name in a [league with a roster](registration.md)",
+	"registration_code":      "code of the display name in a [league with a roster](leagues.md#the-roster)",
 	"started":                "hash of the journal's event that started the league, in a league with [signatures](signatures.md)",
 	"journal_head":           "hash of the last event of the manager's journal, so that a missing end of the journal is noticed",
 	"journal_head_signature": "[signature](signatures.md) of the manager under the head",

@@ -161,7 +161,7 @@ type StatusData struct {
 	// time at which registration ends
 	RegistrationUntil string `json:"registration_until,omitzero" rule:"timestamp"`
 
-	// agents that may register, in a [league with a roster](registration.md)
+	// agents that may register, in a [league with a roster](leagues.md#the-roster)
 	Roster *RosterSize `json:"roster,omitzero"`
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startNginx runs nginx with the file of docs/live-page.md, without TLS, in front of an address. It returns its own address.
+// startNginx runs nginx with the file of docs/operators.md, without TLS, in front of an address. It returns its own address.
 func startNginx(t *testing.T, before string) string {
 	t.Helper()
 	path, err := exec.LookPath("nginx")
@@ -28,7 +28,7 @@ func startNginx(t *testing.T, before string) string {
 		}
 		t.Skip(missing)
 	}
-	docs, err := os.ReadFile("../../../docs/live-page.md")
+	docs, err := os.ReadFile("../../../docs/operators.md")
 	require.NoError(t, err)
 	found := regexp.MustCompile("(?s)```nginx\n(.*?)```").FindSubmatch(docs)
 	require.NotNil(t, found)

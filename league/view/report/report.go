@@ -23,7 +23,7 @@ import (
 // SchemaVersion is that of the documents.
 const SchemaVersion = "1.0.0"
 
-// A Report is the report of a league. Its members are a contract of docs/report.md.
+// A Report is the report of a league. Its members are a contract of docs/data-folder.md.
 type Report struct {
 	SchemaVersion string                `json:"schema_version"`
 	League        League                `json:"league"`
@@ -129,7 +129,7 @@ type HistoryEntry struct {
 	What  string `json:"what"`
 }
 
-// A Sheet is the report of one agent. Its members are a contract of docs/report.md.
+// A Sheet is the report of one agent. Its members are a contract of docs/data-folder.md.
 type Sheet struct {
 	SchemaVersion string                `json:"schema_version"`
 	League        League                `json:"league"`

@@ -39,7 +39,7 @@ def league(players, game="even_odd", legs=1, seed=None, program="evenodd", data=
     """Plays a league, and returns its Result.
 
     A player is a function, the name of a strategy ("random", or "exec:./bot.py" for a program), or a dict with the
-    members of an entrant (docs/entrants.md). A function is named after itself; a dict such as
+    members of an entrant (docs/leagues.md). A function is named after itself; a dict such as
     {"name": "Alice", "play": f} gives it another name.
 
     The folder data gets the records of the league; without it they are removed with the Result. Further options
