@@ -250,7 +250,7 @@ func addDraw(text *printout, r *record.Conversation) {
 	}
 }
 
-func resultOf(m *store.MatchResult) string {
+func resultOf(m *protocol.MatchResult) string {
 	text := m.Status
 	switch {
 	case m.WinnerPlayerID != nil:

@@ -173,12 +173,12 @@ func FuzzReply(f *testing.F) {
 		require.LessOrEqual(t, r.calls, 2+2*(4+7)+2*(4+32)+8+2,
 			"registration, report, four attempts per question, retries after E022 within the window, GAME_ERROR and GAME_OVER")
 		result := r.report.Result
-		if result.Details.Status == league.StatusTechnicalLoss {
-			require.NotNil(t, result.Winner)
-			require.Equal(t, "P01", *result.Winner)
+		if result.Status == league.StatusTechnicalLoss {
+			require.NotNil(t, result.WinnerPlayerID)
+			require.Equal(t, "P01", *result.WinnerPlayerID)
 		} else {
-			require.NotNil(t, result.Details.DrawnNumber)
-			choice, _ := result.Details.Choices.Get("P01")
+			require.NotNil(t, result.DrawnNumber)
+			choice, _ := result.Choices.Get("P01")
 			require.Equal(t, "even", *choice)
 		}
 		encoded, err := json.Marshal(r.report)

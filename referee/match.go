@@ -118,7 +118,7 @@ func (m *match) concurrently(sides []rules.Side, do func(side rules.Side)) {
 // replaced this one.
 func (m *match) finish() bool {
 	doc, result := m.document(), m.conduct.Result()
-	doc.Result = &store.MatchResult{Result: *result, Score: m.conduct.Score(result)}
+	doc.Result = &protocol.MatchResult{Result: *result, Score: m.conduct.Score(result)}
 	doc.Evidence = m.conduct.Evidence()
 	report := m.reportOf(doc)
 	m.mu.Lock()

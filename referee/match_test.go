@@ -113,7 +113,7 @@ func TestPlayersAndManagerGetTheSameResult(t *testing.T) {
 		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 		assert.Equal(t, w.Token("REF01"), q.AuthToken, "the referee's own token is sent to the manager only")
 		assert.Equal(t, score, q.Result.Score)
-		assert.Equal(t, *over, q.Result.GameResult())
+		assert.Equal(t, *over, q.Result.Result)
 		assert.Equal(t, w.GameOver("p02").Draw, q.Draw)
 		assert.Equal(t, decide.MatchRecord{
 			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
@@ -166,11 +166,11 @@ func TestThirdPartyManagerMayUseOtherPlayerIDs(t *testing.T) {
 
 		assert.Empty(t, w.GameErrors())
 		report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-		assert.Equal(t, league.StatusWin, report.Result.Details.Status)
+		assert.Equal(t, league.StatusWin, report.Result.Status)
 		assert.Len(t, report.Draw.Entropies, 2)
-		require.NotNil(t, report.Result.Winner)
+		require.NotNil(t, report.Result.WinnerPlayerID)
 		won, lost := one, two
-		if *report.Result.Winner == "P12" {
+		if *report.Result.WinnerPlayerID == "P12" {
 			won, lost = two, one
 		}
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, won.Player.Record().Stats)

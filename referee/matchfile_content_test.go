@@ -302,10 +302,10 @@ func afterChecking(check func()) leaguetest.Reply {
 func assertSameResult(t *testing.T, doc *store.Match, q *protocol.MatchResultReport) {
 	t.Helper()
 	assert.Equal(t, q.Attempt, doc.Attempt)
-	assert.Equal(t, q.Result.Winner, doc.Result.WinnerPlayerID)
+	assert.Equal(t, q.Result.WinnerPlayerID, doc.Result.WinnerPlayerID)
 	assert.Equal(t, q.Result.Score, doc.Result.Score)
-	assert.Equal(t, q.Result.Details.DrawnNumber, doc.Result.DrawnNumber)
-	assert.Equal(t, q.Result.Details.Choices, doc.Result.Choices)
-	assert.Equal(t, q.Result.Details.Reason, doc.Result.Reason)
+	assert.Equal(t, q.Result.DrawnNumber, doc.Result.DrawnNumber)
+	assert.Equal(t, q.Result.Choices, doc.Result.Choices)
+	assert.Equal(t, q.Result.Reason, doc.Result.Reason)
 	assert.Equal(t, q.Draw, doc.Draw)
 }

@@ -12,15 +12,10 @@ import (
 
 // reportOf makes the report of a match from its document.
 func (m *match) reportOf(doc *store.Match) *protocol.MatchResultReport {
-	r := doc.Result
 	report := &protocol.MatchResultReport{
 		Envelope: m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation),
 		LeagueID: m.member.LeagueID, RoundID: doc.RoundID, MatchID: m.matchID, GameType: doc.GameType, Attempt: m.attempt,
-		Result: protocol.MatchResult{Winner: r.WinnerPlayerID, Score: r.Score, Details: &protocol.ResultDetails{
-			DrawnNumber: r.DrawnNumber, Choices: r.Choices, Status: r.Status, Reason: r.Reason,
-			Faults: r.Faults, Fallbacks: r.Fallbacks,
-		}},
-		Draw: doc.Draw, Evidence: doc.Evidence,
+		Result: protocol.ReportedResult(*doc.Result), Draw: doc.Draw, Evidence: doc.Evidence,
 	}
 	report.AuthToken = m.member.Token
 	report.SetPlain(doc.Members == protocol.MembersPlain)
@@ -89,7 +84,7 @@ func (m *match) deliver() {
 	}
 	if err == nil {
 		o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).
-			Str("reason", m.final.Result.Details.Reason).Str("event_type", "MATCH_REPORTED").Msg("match reported")
+			Str("reason", m.final.Result.Reason).Str("event_type", "MATCH_REPORTED").Msg("match reported")
 	}
 }
 
@@ -107,8 +102,7 @@ func (m *match) matchState() *protocol.MatchState {
 	state := &protocol.MatchState{MatchID: m.matchID, State: m.state, Attempt: m.attempt, PlayerAID: m.players[0],
 		PlayerBID: m.players[1]}
 	if m.final != nil {
-		result := m.final.Result.GameResult()
-		state.Draw, state.GameResult = m.final.Draw, &result
+		state.Draw, state.GameResult = m.final.Draw, &m.final.Result.Result
 	}
 	return state
 }

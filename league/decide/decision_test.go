@@ -234,14 +234,14 @@ func TestReportsOfDecidedMatches(t *testing.T) {
 	second := func(q *protocol.MatchResultReport) { q.Attempt = 2 }
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.True(t, v.Repeated, "the annulled result again")
-	two := report(func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = new(2) })
+	two := report(func(q *protocol.MatchResultReport) { q.Result.DrawnNumber = new(2) })
 	v = judge(s, two, "REF01", decide.NotPinged)
 	require.ErrorContains(t, v.Err, "annulled by A. Smith", "another result of the annulled attempt")
 	assert.False(t, v.Accepted || v.Disputed)
 	v = judge(s, report(second), "REF01", decide.NotPinged)
 	assert.True(t, v.Accepted, "the result of the rematch")
 	apply(t, s, v.Result)
-	otherNumber := func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = new(2) }
+	otherNumber := func(q *protocol.MatchResultReport) { q.Result.DrawnNumber = new(2) }
 	v = judge(s, report(otherNumber), "REF01", decide.NotPinged)
 	require.ErrorContains(t, v.Err, "annulled by A. Smith", "another result of the annulled attempt, after the rematch")
 	assert.False(t, v.Accepted || v.Disputed)

@@ -47,7 +47,7 @@ func TestTechnicalLossIsInferredOnlyWithoutTheChoiceOfTheLoser(t *testing.T) {
 			s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF02"})
 			p := &decide.Reports{LeagueID: leagueID, GameType: "even_odd", Game: tt.game}
 			q := report(func(q *protocol.MatchResultReport) {
-				q.Result = protocol.MatchResult{Winner: tt.winner, Details: &protocol.ResultDetails{Choices: tt.choices, DrawnNumber: tt.number}}
+				q.Result = resultOf(league.Result{WinnerPlayerID: tt.winner, Choices: tt.choices, DrawnNumber: tt.number})
 			})
 			c, err := p.Read(s, q, "REF02", startHash)
 			require.NoError(t, err)
@@ -62,10 +62,10 @@ func TestTechnicalLossIsInferredOnlyWithoutTheChoiceOfTheLoser(t *testing.T) {
 // loss changes a report into a technical loss of P02 with these choices and faults; the draw is opened.
 func loss(winner *string, a, b *string, faults ...string) func(*protocol.MatchResultReport) {
 	return func(q *protocol.MatchResultReport) {
-		q.Result = protocol.MatchResult{Winner: winner, Details: &protocol.ResultDetails{Status: league.StatusTechnicalLoss,
-			Choices: league.Both("P01", a, "P02", b)}}
+		q.Result = resultOf(league.Result{WinnerPlayerID: winner, Status: league.StatusTechnicalLoss,
+			Choices: league.Both("P01", a, "P02", b)})
 		for _, id := range faults {
-			q.Result.Details.Faults = append(q.Result.Details.Faults, league.Member[string]{Name: id, Value: "E001"})
+			q.Result.Faults = append(q.Result.Faults, league.Member[string]{Name: id, Value: "E001"})
 		}
 		q.Draw = &protocol.Draw{Commitment: protocol.DrawCommitment(leagueID, "R1M1", 1, "REF02", drawNonce), Nonce: drawNonce.Hex()}
 	}
@@ -82,7 +82,7 @@ func TestTechnicalLossAgainstTheEvidenceIsRefused(t *testing.T) {
 				q.Moves = append(q.Moves, protocol.PlayerMove{PlayerID: players[i%2], Move: cell})
 				last[i%2] = &cells[i]
 			}
-			q.Result.Details.Choices = league.Both("P01", last[0], "P02", last[1])
+			q.Result.Choices = league.Both("P01", last[0], "P02", last[1])
 		}
 	}
 	for name, tt := range map[string]struct {

@@ -201,8 +201,8 @@ func attemptOf(q *protocol.MatchResultReport, id league.MatchID, fact *journal.M
 // computes the points.
 func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, refereeID string,
 	ids [2]string) *journal.MatchReported {
-	given := q.Result.GameResult()
-	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, Result: given, Draw: q.Draw, Evidence: q.Evidence}
+	given := &q.Result.Result
+	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, Result: *given, Draw: q.Draw, Evidence: q.Evidence}
 	r.Reason = protocol.WithoutTokens(given.Reason) // everybody may read the journal
 	r.Choices, r.Faults, r.Fallbacks = make(league.PerPlayer[*string], 0, len(ids)), nil, nil
 	for _, id := range ids {
@@ -225,7 +225,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, referee
 	case drawn:
 		r.Status = league.StatusDraw
 	default:
-		r.Status = inferStatus(q.Result.Details, r, ids)
+		r.Status = inferStatus(given, r, ids)
 	}
 	moves := r.Result.Moves(ids)
 	if protocol.ValueOf(r.DrawnNumber) == 0 && (r.Status == league.StatusTechnicalLoss || moves[0] == "" ||
@@ -237,14 +237,14 @@ func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, referee
 
 // inferStatus is the status of a report that names none. One without a number is a technical loss if
 // no player but the winner has a choice: a player that answered did not fail.
-func inferStatus(d *protocol.ResultDetails, r *journal.MatchReported, ids [2]string) string {
+func inferStatus(given *league.Result, r *journal.MatchReported, ids [2]string) string {
 	winner, moves := protocol.ValueOf(r.WinnerPlayerID), r.Result.Moves(ids)
 	answered := false // a player that did not win
 	for i, id := range ids {
 		answered = answered || id != winner && moves[i] != ""
 	}
 	switch {
-	case d != nil && d.DrawnNumber == nil && d.Choices != nil && !answered:
+	case given.DrawnNumber == nil && given.Choices != nil && !answered:
 		return league.StatusTechnicalLoss
 	case slices.Contains(ids[:], winner):
 		return league.StatusWin

@@ -37,9 +37,10 @@ const startHash = "5555555555555555555555555555555555555555555555555555555555555
 func report(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultReport {
 	q := &protocol.MatchResultReport{
 		LeagueID: leagueID, RoundID: 1, MatchID: "R1M1", Attempt: 1,
-		Result: protocol.MatchResult{Winner: new("P01"), Details: &protocol.ResultDetails{
-			Status: league.StatusWin, DrawnNumber: new(8), Choices: league.Both("P01", new("even"), "P02", new("odd")),
-		}},
+		Result: resultOf(league.Result{
+			WinnerPlayerID: new("P01"), Status: league.StatusWin, DrawnNumber: new(8),
+			Choices: league.Both("P01", new("even"), "P02", new("odd")),
+		}),
 	}
 	for _, c := range change {
 		c(q)
@@ -47,12 +48,19 @@ func report(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultRe
 	return q
 }
 
+func resultOf(r league.Result) protocol.ReportedResult { return protocol.ReportedResult{Result: r} }
+
+// winnerOnly makes a report one without details.
+func winnerOnly(q *protocol.MatchResultReport) {
+	q.Result = resultOf(league.Result{WinnerPlayerID: q.Result.WinnerPlayerID})
+}
+
 func doubleLoss(q *protocol.MatchResultReport) {
-	q.Result = protocol.MatchResult{Details: &protocol.ResultDetails{Status: league.StatusTechnicalLoss}}
+	q.Result = resultOf(league.Result{Status: league.StatusTechnicalLoss})
 }
 
 func winner(id *string) func(*protocol.MatchResultReport) {
-	return func(q *protocol.MatchResultReport) { q.Result.Winner = id }
+	return func(q *protocol.MatchResultReport) { q.Result.WinnerPlayerID = id }
 }
 
 func TestVerdictOnAReport(t *testing.T) {
@@ -75,9 +83,9 @@ func TestVerdictOnAReport(t *testing.T) {
 		code    protocol.Code
 	}{
 		{"a credible report", own, "REF01", report(), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
-		{"a report without details", own, "REF01", report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
+		{"a report without details", own, "REF01", report(winnerOnly), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
 		{"a report with winner DRAW", own, "REF01", report(func(q *protocol.MatchResultReport) {
-			q.Result = protocol.MatchResult{Winner: new("DRAW")}
+			q.Result = resultOf(league.Result{WinnerPlayerID: new("DRAW")})
 		}), decide.NotPinged, decide.Judgement{Accepted: true}, ""},
 		{"a referee without the match", own, "REF02", report(), decide.NotPinged, decide.Judgement{}, protocol.ErrMatchNotFound},
 		{"a contradictory winner", own, "REF01", report(winner(new("P02"))), decide.NotPinged,
@@ -85,7 +93,7 @@ func TestVerdictOnAReport(t *testing.T) {
 		{"a winner that did not play", own, "REF01", report(winner(new("P03"))), decide.NotPinged,
 			decide.Judgement{Rejected: "result.winner must be P01, P02 or null"}, protocol.ErrInvalidFieldType},
 		{"an illegal choice", own, "REF01", report(func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = league.Both("P01", new("seven"), "P02", new("odd"))
+			q.Result.Choices = league.Both("P01", new("seven"), "P02", new("odd"))
 		}), decide.NotPinged, decide.Judgement{Rejected: `result.details.choices: P01: choice must be "even" or "odd", got "seven"`}, protocol.ErrInvalidParityChoice},
 		{"no draw after a commitment", commitment, "REF01", report(), decide.NotPinged,
 			decide.Judgement{Rejected: "draw: it is missing, although a commitment was given with MATCH_ASSIGNMENT_ACK"}, protocol.ErrInvalidFieldType},
@@ -156,9 +164,9 @@ func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 func TestResultWithoutAnImpossibleNumber(t *testing.T) {
 	drew := func(n int, winner *string, a, b string) func(*protocol.MatchResultReport) {
 		return func(q *protocol.MatchResultReport) {
-			q.Result.Winner, q.Result.Details.DrawnNumber = winner, &n
-			if q.Result.Details.Choices = league.Both("P01", new(a), "P02", new(b)); winner == nil {
-				q.Result.Details.Status = league.StatusDraw
+			q.Result.WinnerPlayerID, q.Result.DrawnNumber = winner, &n
+			if q.Result.Choices = league.Both("P01", new(a), "P02", new(b)); winner == nil {
+				q.Result.Status = league.StatusDraw
 			}
 		}
 	}
@@ -230,7 +238,7 @@ func TestCredibilityOfARevealedDraw(t *testing.T) {
 	}
 	honest := func(q *protocol.MatchResultReport) {
 		q.Draw = &protocol.Draw{Commitment: commitment, Nonce: nonce.Hex()}
-		q.Result.Winner, q.Result.Details.DrawnNumber = won, &number
+		q.Result.WinnerPlayerID, q.Result.DrawnNumber = won, &number
 	}
 	for _, test := range []struct {
 		name     string
@@ -245,13 +253,13 @@ func TestCredibilityOfARevealedDraw(t *testing.T) {
 		}, "draw.entropies"},
 		{"a number of another draw", func(q *protocol.MatchResultReport) {
 			other := number%10 + 1
-			q.Result.Winner, q.Result.Details.DrawnNumber = new("P01"), &other
+			q.Result.WinnerPlayerID, q.Result.DrawnNumber = new("P01"), &other
 			if other%2 != 0 {
-				q.Result.Winner = new("P02")
+				q.Result.WinnerPlayerID = new("P02")
 			}
 		}, "drawn_number: by the draw it is"},
 		{"a hidden choice", func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = league.Both("P01", new("even"), "P02", nil)
+			q.Result.Choices = league.Both("P01", new("even"), "P02", nil)
 		}, "no choice reported for P02"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -309,7 +317,7 @@ func TestOnlyPossibleFallbacksAreRecorded(t *testing.T) {
 		"of a player of other matches": {league.PerPlayer[int]{{Name: "P09", Value: 1}}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v := judge(s, report(func(q *protocol.MatchResultReport) { q.Result.Details.Fallbacks = tt.reported }), "REF01", decide.NotPinged)
+			v := judge(s, report(func(q *protocol.MatchResultReport) { q.Result.Fallbacks = tt.reported }), "REF01", decide.NotPinged)
 			require.True(t, v.Accepted)
 			assert.Equal(t, tt.want, v.Result.Fallbacks)
 		})
@@ -320,7 +328,7 @@ func TestOnlyPossibleFallbacksAreRecorded(t *testing.T) {
 func TestReasonsInTheJournalHaveNoTokens(t *testing.T) {
 	const token = "tok-p01-abcdefghijklmnopqrstuvwxyz0123456789ABCDEFG"
 	q := honest()
-	q.Result.Details.Reason = "I have " + token
+	q.Result.Reason = "I have " + token
 	v := judge(signed(t), q, "REF01", decide.NotPinged)
 	require.NoError(t, v.Err)
 	assert.Equal(t, "I have ***", v.Result.Reason)

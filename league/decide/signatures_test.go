@@ -102,18 +102,18 @@ func follow(q *protocol.MatchResultReport) {
 		text, _ := q.Draw.Entropies.Get(players[i])
 		*into, _ = protocol.ParseSecret(text)
 	}
-	result := q.Result.GameResult()
+	result := q.Result.Result
 	verdict := evenodd.Game{}.Start().Play(result.Moves(players)).Judge(chance)
-	q.Result.Winner, q.Result.Details.Status = nil, league.StatusDraw
+	q.Result.WinnerPlayerID, q.Result.Status = nil, league.StatusDraw
 	if winner := verdict.WinnerOf(players); winner != "" {
-		q.Result.Winner, q.Result.Details.Status = &winner, league.StatusWin
+		q.Result.WinnerPlayerID, q.Result.Status = &winner, league.StatusWin
 	}
-	q.Result.Details.DrawnNumber = &verdict.Number
+	q.Result.DrawnNumber = &verdict.Number
 }
 
 func choose(a, b string) func(*protocol.MatchResultReport) {
 	return func(q *protocol.MatchResultReport) {
-		q.Result.Details.Choices = league.Both("P01", new(a), "P02", new(b))
+		q.Result.Choices = league.Both("P01", new(a), "P02", new(b))
 		follow(q)
 	}
 }
@@ -134,13 +134,13 @@ func unanswered(side int) func(*protocol.MatchResultReport) {
 		other := players[1-side]
 		for i := range players {
 			if players[i] == other {
-				q.Result.Details.Choices[i].Value = nil
+				q.Result.Choices[i].Value = nil
 				q.Draw.Entropies[i].Value = protocol.Secret{9}.Hex()
 				q.Draw.EntropyCommitments[i].Value = protocol.EntropyCommitment("R1M1", other, protocol.Secret{9})
 			}
 		}
-		d := q.Result.Details
-		d.Status, d.DrawnNumber, q.Result.Winner = league.StatusTechnicalLoss, nil, &players[side]
+		d := &q.Result
+		d.Status, d.DrawnNumber, d.WinnerPlayerID = league.StatusTechnicalLoss, nil, &players[side]
 	}
 }
 
@@ -194,15 +194,15 @@ func TestReportThatItsSignaturesDoNotProveIsRejected(t *testing.T) {
 		"an entropy of player B with its commitment, beside the move of player A": {unanswered(0), "signatures: that of P01: it is not over"},
 		"an entropy of player A with its commitment, beside the move of player B": {unanswered(1), "signatures: that of P02: it is not over"},
 		"a technical loss with an invented choice": {func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = league.Both("P01", new("odd"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber = league.StatusTechnicalLoss, nil
-			q.Result.Winner = new("P01")
+			q.Result.Choices = league.Both("P01", new("odd"), "P02", nil)
+			q.Result.Status, q.Result.DrawnNumber = league.StatusTechnicalLoss, nil
+			q.Result.WinnerPlayerID = new("P01")
 		}, "signatures: that of P01: it is not over"},
 		"an entropy that a player without a key never committed to": {func(q *protocol.MatchResultReport) {
 			q.Draw.Entropies = league.Both("P01", entropies[0].Hex(), "P02", protocol.Secret{9}.Hex())
-			q.Result.Details.Choices = league.Both("P01", new("even"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber = league.StatusTechnicalLoss, nil
-			q.Result.Winner = new("P01")
+			q.Result.Choices = league.Both("P01", new("even"), "P02", nil)
+			q.Result.Status, q.Result.DrawnNumber = league.StatusTechnicalLoss, nil
+			q.Result.WinnerPlayerID = new("P01")
 		}, "draw.entropies: that of P02 does not belong to its commitment"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -218,9 +218,9 @@ func TestReportWithSignaturesIsAccepted(t *testing.T) {
 	for name, change := range map[string]func(*protocol.MatchResultReport){
 		"a whole match": func(*protocol.MatchResultReport) {},
 		"a technical loss of a player without choice": func(q *protocol.MatchResultReport) {
-			q.Result.Details.Choices = league.Both("P01", new("even"), "P02", nil)
-			q.Result.Details.Status, q.Result.Details.DrawnNumber = league.StatusTechnicalLoss, nil
-			q.Result.Winner = new("P01")
+			q.Result.Choices = league.Both("P01", new("even"), "P02", nil)
+			q.Result.Status, q.Result.DrawnNumber = league.StatusTechnicalLoss, nil
+			q.Result.WinnerPlayerID = new("P01")
 			q.Draw.Entropies, q.Signatures = q.Draw.Entropies[:1], q.Signatures[:1]
 		},
 		"a double technical loss": func(q *protocol.MatchResultReport) {
@@ -250,8 +250,8 @@ func TestRelayingRefereeShowsMovesOfPlayersWithoutKeys(t *testing.T) {
 	require.True(t, v.Accepted, "%v", v.Err)
 	assert.Equal(t, journal.GradeRecomputed, v.Result.Grade)
 	for name, q := range map[string]*protocol.MatchResultReport{
-		"no number": report(func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber = nil }),
-		"no moves":  report(func(q *protocol.MatchResultReport) { q.Result.Details = nil }),
+		"no number": report(func(q *protocol.MatchResultReport) { q.Result.DrawnNumber = nil }),
+		"no moves":  report(winnerOnly),
 	} {
 		v := judge(s, q, "REF01", decide.NotPinged)
 		assert.False(t, v.Accepted, name)
@@ -299,9 +299,9 @@ func ticTacToe(change ...func(*protocol.MatchResultReport)) *protocol.MatchResul
 		{PlayerID: "P01", Move: "0"}, {PlayerID: "P02", Move: "3"}, {PlayerID: "P01", Move: "1"}, {PlayerID: "P02", Move: "4"}, {PlayerID: "P01", Move: "2"},
 	}
 	q := honest(func(q *protocol.MatchResultReport) {
-		q.Result = protocol.MatchResult{Winner: new("P01"), Details: &protocol.ResultDetails{
-			Status: league.StatusWin, Choices: league.Both("P01", new("2"), "P02", new("4")),
-		}}
+		q.Result = resultOf(league.Result{
+			WinnerPlayerID: new("P01"), Status: league.StatusWin, Choices: league.Both("P01", new("2"), "P02", new("4")),
+		})
 		q.Moves = moves
 		q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 5, "2", moves[:4])), "P02", signatureOf(laterStatement(1, 4, "4", moves[:3])))
 	})
@@ -326,18 +326,18 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 		"a true report": {func(*protocol.MatchResultReport) {}, ""},
 		"a technical loss in the middle": {func(q *protocol.MatchResultReport) {
 			q.Moves = q.Moves[:4]
-			q.Result.Winner, q.Result.Details.Status = new("P02"), league.StatusTechnicalLoss
-			q.Result.Details.Choices = league.Both("P01", new("1"), "P02", new("4"))
+			q.Result.WinnerPlayerID, q.Result.Status = new("P02"), league.StatusTechnicalLoss
+			q.Result.Choices = league.Both("P01", new("1"), "P02", new("4"))
 			q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
 		}, ""},
-		"another winner": {func(q *protocol.MatchResultReport) { q.Result.Winner = new("P02") }, "result.winner"},
+		"another winner": {func(q *protocol.MatchResultReport) { q.Result.WinnerPlayerID = new("P02") }, "result.winner"},
 		"a draw": {func(q *protocol.MatchResultReport) {
-			q.Result.Winner, q.Result.Details.Status = nil, league.StatusDraw
+			q.Result.WinnerPlayerID, q.Result.Status = nil, league.StatusDraw
 		}, "result.winner"},
 		"no moves":        {func(q *protocol.MatchResultReport) { q.Moves = nil }, "moves: they are missing"},
 		"an earlier move": {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "5") }, "signatures: that of P01"},
 		"a last move that its player did not make": {func(q *protocol.MatchResultReport) { // it made the one that it signed
-			q.Result.Details.Choices = league.Both("P01", new("8"), "P02", new("4"))
+			q.Result.Choices = league.Both("P01", new("8"), "P02", new("4"))
 			q.Signatures[0].Value = signatureOf(laterStatement(0, 5, "8", q.Moves[:4]))
 		}, "moves: the last one of P01"},
 		"a statement of another turn": {func(q *protocol.MatchResultReport) {
@@ -349,14 +349,14 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 		"a move of no player": {func(q *protocol.MatchResultReport) { q.Moves[1].PlayerID = "P03" }, "moves: "},
 		"a game that is not over": {func(q *protocol.MatchResultReport) {
 			q.Moves = q.Moves[:4]
-			q.Result.Details.Choices = league.Both("P01", new("1"), "P02", new("4"))
+			q.Result.Choices = league.Both("P01", new("1"), "P02", new("4"))
 		}, "signatures: that of P01: it is of another turn"},
 		"an older signature of a player": {func(q *protocol.MatchResultReport) {
 			q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 3, "1", q.Moves[:2])), "P02", q.Signatures[1].Value)
 		}, "signatures: that of P01: it is of another turn"},
 		"another last move": {func(q *protocol.MatchResultReport) {
 			q.Moves = changed(q.Moves, 3, "5")
-			q.Result.Details.Choices = league.Both("P01", new("2"), "P02", new("5"))
+			q.Result.Choices = league.Both("P01", new("2"), "P02", new("5"))
 			q.Signatures = league.Both("P01", signatureOf(laterStatement(0, 5, "2", q.Moves[:4])), "P02", q.Signatures[1].Value)
 		}, "signatures: that of P02"},
 	} {

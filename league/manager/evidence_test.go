@@ -25,7 +25,7 @@ import (
 // statedReport is the report that P01 wins R1M1, with a status and without moves.
 func statedReport(w *leaguetest.World, status string) *protocol.MatchResultReport {
 	q := w.WinReport("REF01")
-	q.Result.Details = &protocol.ResultDetails{Status: status}
+	q.Result.Result = league.Result{WinnerPlayerID: q.Result.WinnerPlayerID, Status: status}
 	return q
 }
 
@@ -124,7 +124,7 @@ func TestInventedTranscriptContradictsNoDenial(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signed)
 		doc := &store.Match{LeagueID: leaguetest.LeagueID, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01",
-			WrittenBy: store.WrittenByReferee, Result: &store.MatchResult{}, Digested: 2}
+			WrittenBy: store.WrittenByReferee, Result: &protocol.MatchResult{}, Digested: 2}
 		for _, id := range []string{"P01", "P02"} {
 			doc.Transcript = append(doc.Transcript, store.Exchange{Direction: store.Received, PlayerID: id,
 				Method: protocol.Invite.Name, Try: 1, Message: jsontext.Value(`{"accept":true}`)})
@@ -299,7 +299,7 @@ func TestBothPlayersAreAskedAboutAStatedResult(t *testing.T) {
 		w.Player("P02", leaguetest.On(protocol.Ping.Name, leaguetest.AnswerWith(map[string]string{"status": "ok"})))
 		w.WaitUntil(leaguetest.Second)
 		q := w.WinReport("REF01")
-		q.Result.Details = nil
+		q.Result.Result = league.Result{WinnerPlayerID: q.Result.WinnerPlayerID}
 		mustReport(w, q)
 		disputed := finish(x).Rounds[0].Matches[0].Disputed
 		assert.Equal(t, []string{"P01"}, disputed, "an answer without the member proves nothing")

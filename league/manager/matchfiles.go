@@ -86,7 +86,7 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path st
 // isFileOf tells whether a file has a result. A plain report lacks reason, faults and fallbacks, which the file of
 // its referee has.
 func (m *Manager) isFileOf(doc *store.Match, r *journal.MatchReported) bool {
-	want := &store.MatchResult{Result: r.Result, Score: r.Score}
+	want := &protocol.MatchResult{Result: r.Result, Score: r.Score}
 	if got := doc.Result; got != nil && m.options.Plain() {
 		want.Reason, want.Faults, want.Fallbacks = got.Reason, got.Faults, got.Fallbacks
 	}
@@ -143,7 +143,7 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 		Lifecycle: store.Lifecycle{State: protocol.StateAcknowledged,
 			States: []store.StateEntry{{State: protocol.StateAcknowledged, At: now}}},
 		Transcript: []store.Exchange{}, Draw: r.Draw,
-		Result:   &store.MatchResult{Result: r.Result, Score: r.Score},
+		Result:   &protocol.MatchResult{Result: r.Result, Score: r.Score},
 		Scoring:  m.options.Scoring,
 		Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Evidence.Moves},
 	}

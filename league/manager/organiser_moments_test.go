@@ -174,7 +174,7 @@ func TestThirdPartyRefereeConductsARematch(t *testing.T) {
 		number, odd, even := 7, "odd", "even"
 		winner := "P02"
 		again := w.ReportOf("REF01", "R1M1", &winner, "P01", "P02", 0, 3)
-		again.Result.Details = &protocol.ResultDetails{DrawnNumber: &number, Choices: league.Both("P01", &even, "P02", &odd)}
+		again.Result.DrawnNumber, again.Result.Choices = &number, league.Both("P01", &even, "P02", &odd)
 		mustReport(w, tokenless(again))
 		final := x.Finish()
 		assert.Equal(t, "P02", final.Champion.PlayerID)

@@ -267,7 +267,7 @@ func TestRepeatedReportsAreRateLimited(t *testing.T) {
 		_, err := w.Report(w.WinReport("REF01"))
 		assertRateLimited(t, err)
 		other := w.WinReport("REF01")
-		other.Result.Winner = nil
+		other.Result.WinnerPlayerID = nil
 		_, err = w.Report(other)
 		assertRateLimited(t, err)
 		mustReport(w, w.ReportOf("REF01", "R1M2", nil, "P03", "P04", 1, 1)) // the first of its match

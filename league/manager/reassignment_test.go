@@ -170,7 +170,7 @@ func TestFirstOfTwoReportsCounts(t *testing.T) {
 			mustReport(w, w.WinReport(order[0]))
 			other := w.WinReport(order[1])
 			number := 6
-			other.Result.Details.DrawnNumber = &number
+			other.Result.DrawnNumber = &number
 			assertReportRefused(w, other, protocol.ErrDuplicateReport, 5003)
 			assert.Equal(t, 1, w.Manager.Status().Recorded)
 			assert.Equal(t, order[0], w.Manager.Results()[0].RefereeID)
@@ -320,7 +320,7 @@ func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
 			assert.Equal(t, test.sent, sent)
 			assert.Equal(t, []time.Duration{test.over, test.over}, leaguetest.Times(w.Calls(protocol.NotifyMatchResult.Name)))
 			report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-			assert.Nil(t, report.Result.Winner)
+			assert.Nil(t, report.Result.WinnerPlayerID)
 			assert.Equal(t, league.Both("P01", 0, "P02", 0), report.Result.Score)
 			for _, row := range w.Manager.Standings() {
 				assert.Equal(t, 1, row.Losses)

@@ -74,7 +74,7 @@ func TestSecondReportMustAgreeWithTheFirst(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.StartReporting()
 		similar := w.WinReport("REF01")
-		similar.Result.Score, similar.Result.Details.Reason = league.Both("P01", 1, "P02", 0), "in other words"
+		similar.Result.Score, similar.Result.Reason = league.Both("P01", 1, "P02", 0), "in other words"
 		for _, same := range []*protocol.MatchResultReport{w.WinReport("REF01"), w.WinReport("REF01"), similar} {
 			ack, err := w.Report(same)
 			require.NoError(t, err)
@@ -100,7 +100,8 @@ func TestReportFormsOfThirdPartyReferees(t *testing.T) {
 		name       string
 		winner     *string
 		a, b       int // the score as reported
-		details    *protocol.ResultDetails
+		number     *int
+		choices    league.PerPlayer[*string]
 		statusWith string
 		points     [2]int
 		failed     int // technical losses
@@ -109,19 +110,18 @@ func TestReportFormsOfThirdPartyReferees(t *testing.T) {
 		{name: "a winner, no details", winner: text("P02"), b: 3, statusWith: league.StatusWin, points: [2]int{0, 3}},
 		{
 			name: "a winner with number and choices, no status", winner: text("P01"), a: 3,
-			details: &protocol.ResultDetails{DrawnNumber: &number, Choices: choices}, statusWith: league.StatusWin, points: [2]int{3, 0},
+			number: &number, choices: choices, statusWith: league.StatusWin, points: [2]int{3, 0},
 		},
 		{
 			name: "a winner with choices, but no number", winner: text("P01"), a: 3,
-			details:    &protocol.ResultDetails{Choices: league.Both("P01", text("even"), "P02", nil)},
-			statusWith: league.StatusTechnicalLoss, points: [2]int{3, 0}, failed: 1,
+			choices: league.Both("P01", text("even"), "P02", nil), statusWith: league.StatusTechnicalLoss, points: [2]int{3, 0}, failed: 1,
 		},
 		{name: "a score that differs from the league's points", winner: text("P01"), a: 2, b: 1, statusWith: league.StatusWin, points: [2]int{3, 0}},
 	} {
 		leaguetest.RunOnWire(t, test.name, func(t *testing.T, w *leaguetest.World) {
 			w.StartReporting()
 			q := w.ReportOf("REF01", "R1M1", test.winner, "P01", "P02", test.a, test.b)
-			q.Result.Details = test.details
+			q.Result.DrawnNumber, q.Result.Choices = test.number, test.choices
 			mustReport(w, q)
 			assert.Equal(t, test.statusWith, w.Manager.Results()[0].Status)
 			points, failed := map[string]int{}, 0
@@ -396,6 +396,6 @@ func TestDoubleTechnicalLossIsVerifiedAfterARestart(t *testing.T) {
 // doubleLossReport is a report that both players of R1M1 lost technically.
 func doubleLossReport(w *leaguetest.World, refereeID string) *protocol.MatchResultReport {
 	q := w.ReportOf(refereeID, "R1M1", nil, "P01", "P02", 0, 0)
-	q.Result.Details = &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
+	q.Result.Status = league.StatusTechnicalLoss
 	return q
 }

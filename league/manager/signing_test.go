@@ -193,7 +193,7 @@ func signedReport(w *leaguetest.World, started string, names ...string) *protoco
 	}
 	number := evenodd.Game{}.Start().Play([2]string{"even", "odd"}).Judge(rules.Chance{}).Number
 	winner := map[string]string{"even": "P01", "odd": "P02"}[evenodd.Parity(number)]
-	q.Result.Details.DrawnNumber, q.Result.Winner = &number, &winner
+	q.Result.DrawnNumber, q.Result.WinnerPlayerID = &number, &winner
 	for i, id := range []string{"P01", "P02"} {
 		s := protocol.MoveStatement{
 			Started: started, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", PlayerID: id, DrawCommitment: q.Draw.Commitment,
@@ -221,7 +221,7 @@ func TestSignedLeagueFromAssignmentToHead(t *testing.T) {
 		assert.Equal(t, started, announcement.Started)
 
 		lie := signedReport(w, started, "alpha", "beta")
-		lie.Result.Details.Choices = league.Both("P01", lie.Result.Details.Choices[1].Value, "P02", lie.Result.Details.Choices[0].Value)
+		lie.Result.Choices = league.Both("P01", lie.Result.Choices[1].Value, "P02", lie.Result.Choices[0].Value)
 		assertReportRefused(w, lie, protocol.ErrInvalidFieldType, -32602)
 		assertReportRefused(w, signedReport(w, journal.Origin, "alpha", "beta"), protocol.ErrInvalidFieldType, -32602)
 		mustReport(w, signedReport(w, started, "alpha", "beta"))

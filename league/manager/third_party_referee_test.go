@@ -204,18 +204,17 @@ func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 				even, odd, upper, eighteen, seven := "even", "odd", "EVEN", 18, 7
 				switch id {
 				case "R1M1": // the parity rule of one known referee
-					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: league.Both(players[0], &even, players[1], &odd)}
+					q.Result.DrawnNumber, q.Result.Choices = &eighteen, league.Both(players[0], &even, players[1], &odd)
 				case "R1M2": // the scores of another
-					q.Result = protocol.MatchResult{Score: league.Both(players[0], 0, players[1], 0)}
+					q.Result = protocol.ReportedResult{Score: league.Both(players[0], 0, players[1], 0)}
 				case "R2M1": // the winner of a third
-					q.Result.Winner = &draw
+					q.Result.WinnerPlayerID = &draw
 				case "R2M2": // a contradictory report
-					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Choices: league.Both(players[0], &even, players[1], &odd)}
+					q.Result.DrawnNumber, q.Result.Choices = &seven, league.Both(players[0], &even, players[1], &odd)
 				case "R3M1":
-					choices := league.Both(players[0], &upper, players[1], &odd)
-					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &eighteen, Choices: choices}
+					q.Result.DrawnNumber, q.Result.Choices = &eighteen, league.Both(players[0], &upper, players[1], &odd)
 				case "R3M2":
-					q.Result.Details = &protocol.ResultDetails{DrawnNumber: &seven, Status: league.StatusTechnicalLoss}
+					q.Result.DrawnNumber, q.Result.Status = &seven, league.StatusTechnicalLoss
 				}
 				_, err := w.Report(q)
 				switch id {
@@ -269,7 +268,7 @@ func TestResultCountsWithoutAnImpossibleNumber(t *testing.T) {
 			w.Players(2, leaguetest.On(protocol.Ping.Name, leaguetest.AnswerWith(map[string]string{"status": "ok"})))
 			w.WaitUntil(leaguetest.Second)
 			q := w.WinReport("REF01")
-			q.Result.Details.DrawnNumber = new(38)
+			q.Result.DrawnNumber = new(38)
 			assertReportRefused(w, q, protocol.ErrInvalidFieldType, -32602)
 			x.Finish()
 			r := x.Manager.Results()[0]
@@ -300,7 +299,7 @@ func TestRefereeThatMayNotReachAPlayerIsNamed(t *testing.T) {
 		for round := 1; round <= 4; round++ {
 			w.WaitUntil(w.Now() + 20*leaguetest.Second)
 			q := w.ReportOf("REF01", league.MatchID{Round: round, Number: 1}.String(), new("P01"), "P01", "P02", 3, 0)
-			q.Result.Details = &protocol.ResultDetails{DrawnNumber: new(0), Choices: league.PerPlayer[*string]{}, Reason: "P02 failed to join"}
+			q.Result.DrawnNumber, q.Result.Choices, q.Result.Reason = new(0), league.PerPlayer[*string]{}, "P02 failed to join"
 			mustReport(w, q)
 			w.WaitUntil(w.Now() + leaguetest.Second)
 			assert.Equal(t, max(0, round-2) > 0, strings.Contains(log.Text(), "PLAYER_OUT_OF_REACH"), "round %d", round)

@@ -252,8 +252,8 @@ func samples() map[string]any {
 		&protocol.MatchResultReport{
 			Envelope: envelope(protocol.TypeMatchResultReport, referee), LeagueID: "L", RoundID: 1, MatchID: "R1M1",
 			GameType: "even_odd", Attempt: 2,
-			Result: protocol.MatchResult{Winner: new("P01"), Score: league.Both("P01", 3, "P02", 0),
-				Details: &protocol.ResultDetails{DrawnNumber: new(8), Choices: choices,
+			Result: protocol.ReportedResult{Score: league.Both("P01", 3, "P02", 0),
+				Result: league.Result{WinnerPlayerID: new("P01"), DrawnNumber: new(8), NumberParity: new("even"), Choices: choices,
 					Status: league.StatusWin, Reason: "P01 was right",
 					Faults: league.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: league.PerPlayer[int]{{Name: "P01", Value: 1}}}},
 			Draw: draw, Evidence: protocol.Evidence{Moves: moves, TranscriptDigest: aDigest,

@@ -5,6 +5,9 @@ import (
 	"net/netip"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
 	"evenodd/league"
 )
 
@@ -316,8 +319,25 @@ type GameOver struct {
 	Reason string `json:"reason,omitzero" rule:"upto=500,added"`
 }
 
-// ResultDetails are the details of a reported result.
-type ResultDetails struct {
+// A MatchResult is the result of a match with the points of both players by the league's scoring.
+type MatchResult struct {
+	league.Result
+	Score league.PerPlayer[int] `json:"score"`
+}
+
+// A ReportedResult is the MatchResult in a report, which has it as the JSON of a resultForm.
+type ReportedResult MatchResult
+
+// A resultForm has the members of a ReportedResult and their rules. Winner is null for a draw and for a double
+// technical loss. A third-party referee may omit the details.
+type resultForm struct {
+	Winner *string `json:"winner" rule:"null"`
+	// points of each player, by id; the manager computes the points from status and winner
+	Score   league.PerPlayer[int] `json:"score"`
+	Details resultDetails         `json:"details,omitzero"`
+}
+
+type resultDetails struct {
 	DrawnNumber *int                      `json:"drawn_number" rule:"optional,null,min=-2147483647"`
 	Choices     league.PerPlayer[*string] `json:"choices" rule:"optional,each,null,upto=200"`
 	Status      string                    `json:"status,omitzero" rule:"is=WIN|DRAW|TECHNICAL_LOSS,added"`
@@ -326,38 +346,46 @@ type ResultDetails struct {
 	Fallbacks   league.PerPlayer[int]     `json:"fallbacks,omitzero" rule:"added,each,min=1"`
 }
 
-// A MatchResult is the result in a report. Winner is null for a draw and for a double
-// technical loss.
-type MatchResult struct {
-	Winner *string `json:"winner" rule:"null"`
-	// points of each player, by id; the manager computes the points from status and winner
-	Score   league.PerPlayer[int] `json:"score"`
-	Details *ResultDetails        `json:"details,omitzero"`
+func (r *ReportedResult) form() *resultForm {
+	return &resultForm{r.WinnerPlayerID, r.Score, resultDetails{
+		r.DrawnNumber, r.Choices, r.Status, r.Reason, r.Faults, r.Fallbacks,
+	}}
 }
 
-// GameResult returns the result as GAME_OVER has it.
-func (r *MatchResult) GameResult() league.Result {
-	d := ValueOf(r.Details)
-	g := league.Result{
-		Status: d.Status, WinnerPlayerID: r.Winner, DrawnNumber: d.DrawnNumber, Choices: d.Choices, Reason: d.Reason,
-		Faults: d.Faults, Fallbacks: d.Fallbacks,
-	}
+func (f *resultForm) result() (r ReportedResult) {
+	d := &f.Details
+	r.WinnerPlayerID, r.Score = f.Winner, f.Score
+	r.DrawnNumber, r.Choices, r.Status = d.DrawnNumber, d.Choices, d.Status
+	r.Reason, r.Faults, r.Fallbacks = d.Reason, d.Faults, d.Fallbacks
 	if d.DrawnNumber != nil {
-		g.NumberParity = &parities[*d.DrawnNumber&1]
+		r.NumberParity = &parities[*d.DrawnNumber&1]
 	}
-	return g
+	return r
+}
+
+// MarshalJSONTo writes the form of the result.
+func (r *ReportedResult) MarshalJSONTo(enc *jsontext.Encoder) error {
+	return json.MarshalEncode(enc, r.form())
+}
+
+// UnmarshalJSONFrom reads the form of a result.
+func (r *ReportedResult) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var f resultForm
+	err := json.UnmarshalDecode(dec, &f)
+	*r = f.result()
+	return err
 }
 
 // MatchResultReport is MATCH_RESULT_REPORT (spec 003 §4.6.2).
 type MatchResultReport struct {
 	Envelope
-	LeagueID string      `json:"league_id,omitzero" rule:"required"`
-	RoundID  int         `json:"round_id,omitzero" rule:"required,min=1"`
-	MatchID  string      `json:"match_id,omitzero" rule:"required"`
-	GameType string      `json:"game_type,omitzero" rule:"required"`
-	Attempt  int         `json:"attempt,omitzero" rule:"min=1,added"`
-	Result   MatchResult `json:"result"`
-	Draw     *Draw       `json:"draw,omitzero" rule:"added"`
+	LeagueID string         `json:"league_id,omitzero" rule:"required"`
+	RoundID  int            `json:"round_id,omitzero" rule:"required,min=1"`
+	MatchID  string         `json:"match_id,omitzero" rule:"required"`
+	GameType string         `json:"game_type,omitzero" rule:"required"`
+	Attempt  int            `json:"attempt,omitzero" rule:"min=1,added"`
+	Result   ReportedResult `json:"result"`
+	Draw     *Draw          `json:"draw,omitzero" rule:"added"`
 	Evidence `rule:"added"`
 }
 

@@ -36,6 +36,11 @@ func strip(v reflect.Value) {
 		}
 		switch t := member.Type(); {
 		case !member.CanSet(): // not a part of the message
+		case t == reflect.TypeFor[ReportedResult](): // its form has the tags
+			result := member.Addr().Interface().(*ReportedResult)
+			form := result.form()
+			strip(reflect.ValueOf(form).Elem())
+			*result = form.result()
 		case t.Kind() == reflect.Struct:
 			strip(member)
 		case t.Kind() == reflect.Pointer && t.Elem().Kind() == reflect.Struct && !member.IsNil():

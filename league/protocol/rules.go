@@ -109,6 +109,9 @@ func fieldOfType(path string, t reflect.Type, each, messageType string) *field {
 	case reflect.Bool:
 		return &field{kind: kindBoolean}
 	case reflect.Struct:
+		if t == reflect.TypeFor[ReportedResult]() {
+			t = reflect.TypeFor[resultForm]()
+		}
 		return objectOf(membersOf(path, t, messageType))
 	case reflect.Slice:
 		element := t.Elem()

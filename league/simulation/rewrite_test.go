@@ -186,10 +186,10 @@ func (o *organiser) swapChoices(change func(r *journal.MatchReported)) {
 }
 
 // loserWins is a result with the points for the loser of the match.
-func (o *organiser) loserWins(r *journal.MatchReported) *store.MatchResult {
+func (o *organiser) loserWins(r *journal.MatchReported) *protocol.MatchResult {
 	points := map[string]int{o.ids[1]: league.DefaultScoring().Win}
 	a, b := o.match.Choices[0].Name, o.match.Choices[1].Name
-	return &store.MatchResult{Result: r.Result, Score: league.Both(a, points[a], b, points[b])}
+	return &protocol.MatchResult{Result: r.Result, Score: league.Both(a, points[a], b, points[b])}
 }
 
 var evenForOdd = strings.NewReplacer(`"even"`, `"odd"`, `"odd"`, `"even"`)

@@ -122,15 +122,15 @@ type Match struct {
 	PlayerB        MatchPlayer `json:"player_B"`
 	Lifecycle      Lifecycle   `json:"lifecycle"`
 	// the error by which the manager rejected a DISPUTED result
-	Refusal    *ExchangeError     `json:"refusal,omitzero"`
-	Transcript []Exchange         `json:"transcript"`                  // empty if the manager wrote the file
-	Omitted    int                `json:"transcript_omitted,omitzero"` // the number of exchanges beyond MaxExchanges
-	Digested   int                `json:"digested_exchanges,omitzero"` // the number of exchanges up to the result
-	Draw       *protocol.Draw     `json:"draw,omitzero"`
-	Result     *MatchResult       `json:"result"` // null before FINISHED
-	Scoring    league.MatchPoints `json:"scoring"`
-	Started    string             `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
-	Members    string             `json:"members,omitzero"` // as in the assignment; a plain match has no draw and no evidence
+	Refusal    *ExchangeError        `json:"refusal,omitzero"`
+	Transcript []Exchange            `json:"transcript"`                  // empty if the manager wrote the file
+	Omitted    int                   `json:"transcript_omitted,omitzero"` // the number of exchanges beyond MaxExchanges
+	Digested   int                   `json:"digested_exchanges,omitzero"` // the number of exchanges up to the result
+	Draw       *protocol.Draw        `json:"draw,omitzero"`
+	Result     *protocol.MatchResult `json:"result"` // null before FINISHED
+	Scoring    league.MatchPoints    `json:"scoring"`
+	Started    string                `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
+	Members    string                `json:"members,omitzero"` // as in the assignment; a plain match has no draw and no evidence
 
 	protocol.Evidence // without the digest, which only the journal has
 }
@@ -152,12 +152,6 @@ type Lifecycle struct {
 type StateEntry struct {
 	State string `json:"state"`
 	At    string `json:"at"`
-}
-
-// A MatchResult matches GAME_OVER, with the points (spec 003 §9.4.3).
-type MatchResult struct {
-	league.Result
-	Score league.PerPlayer[int] `json:"score"`
 }
 
 // A History is the file of a player's matches (spec 003 §9.4.4).

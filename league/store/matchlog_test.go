@@ -22,7 +22,7 @@ func played(matchID string, attempt int, state string) *Match {
 	m := &Match{
 		Header: NewHeader("2026-01-01T00:00:00Z"), LeagueID: "cup", MatchID: matchID, Attempt: attempt,
 		RefereeID: "REF01", WrittenBy: WrittenByReferee, Lifecycle: Lifecycle{State: state, States: []StateEntry{{State: state}}},
-		Result:     &MatchResult{Result: league.Result{Status: league.StatusDraw, Choices: league.PerPlayer[*string]{}}, Score: league.PerPlayer[int]{}},
+		Result:     &protocol.MatchResult{Result: league.Result{Status: league.StatusDraw, Choices: league.PerPlayer[*string]{}}, Score: league.PerPlayer[int]{}},
 		Digested:   2,
 		Transcript: []Exchange{{Method: "invite"}, {Method: "ask"}},
 	}

@@ -143,7 +143,7 @@ func (q *Request) learn(message protocol.Object) func(*Match) {
 // RunMatchAnswer is the result of a match as the answer to the request to run it.
 func RunMatchAnswer(report *protocol.MatchResultReport) []byte {
 	return protocol.Object{
-		{Name: "match_id", Value: protocol.Quote(report.MatchID)}, {Name: "winner", Value: encoded(report.Result.Winner)},
-		{Name: "result", Value: encoded(report.Result.GameResult())},
+		{Name: "match_id", Value: protocol.Quote(report.MatchID)}, {Name: "winner", Value: encoded(report.Result.WinnerPlayerID)},
+		{Name: "result", Value: encoded(report.Result.Result)},
 	}.Append(nil)
 }

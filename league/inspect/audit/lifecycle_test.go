@@ -191,7 +191,7 @@ func (s events) written(t *testing.T) *savedLeague {
 func TestMatchFileOfAForfeitIsTheManagers(t *testing.T) {
 	w := begun(2, 4).lost(1, "E001").lost(2, "E009").suspended("P02").announced(3).forfeited(3).written(t)
 	doc := managersDocument(matchID(3), "P01", "P02")
-	doc.Result = &store.MatchResult{Result: lossOf("P02", "P01", "E001"), Score: league.Both("P01", 3, "P02", 0)}
+	doc.Result = &protocol.MatchResult{Result: lossOf("P02", "P01", "E001"), Score: league.Both("P01", 3, "P02", 0)}
 	require.NoError(t, store.WriteDerived(w.dir.Match(leagueID, "R3M1"), doc))
 	assert.Empty(t, listed(w.audit().Findings), "the manager may")
 	doc.WrittenBy = store.WrittenByReferee

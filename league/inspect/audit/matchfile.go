@@ -159,7 +159,7 @@ func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []differ
 	if r != nil {
 		want.Attempt, want.RefereeID, want.GameType, want.Scoring, want.Draw = r.Number, r.RefereeID,
 			a.state.Created.GameType, a.state.Created.Scoring, r.Draw
-		want.Result = &store.MatchResult{Result: r.Result, Score: r.Score}
+		want.Result = &protocol.MatchResult{Result: r.Result, Score: r.Score}
 		want.Evidence = r.Evidence
 		want.TranscriptDigest = "" // only the journal has it
 		if r.RefereeID == "" {

@@ -69,7 +69,7 @@ func (w *savedLeague) rematch() {
 func (w *savedLeague) managersFile(id league.MatchID) {
 	m, idA, idB, _ := w.state.Find(id)
 	doc := managersDocument(id, idA, idB)
-	doc.Result = &store.MatchResult{Result: m.Report.Result, Score: m.Report.Score}
+	doc.Result = &protocol.MatchResult{Result: m.Report.Result, Score: m.Report.Score}
 	require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, id.String()), doc))
 }
 

@@ -235,7 +235,7 @@ func (w *savedLeague) match(matchID league.MatchID, idA, idB string) {
 	report.Score = league.Both(idA, points(idA), idB, points(idB))
 	w.record(report)
 	s.over(&result, draw)
-	s.write(&store.MatchResult{Result: result, Score: report.Score}, draw)
+	s.write(&protocol.MatchResult{Result: result, Score: report.Score}, draw)
 	w.remember(report, idA, idB)
 	w.remember(report, idB, idA)
 }
@@ -403,7 +403,7 @@ func (s *script) over(result *league.Result, draw *protocol.Draw) {
 	}
 }
 
-func (s *script) write(result *store.MatchResult, draw *protocol.Draw) {
+func (s *script) write(result *protocol.MatchResult, draw *protocol.Draw) {
 	s.doc.Result, s.doc.Draw = result, draw
 	s.doc.Digested = slices.IndexFunc(s.doc.Transcript, func(x store.Exchange) bool { return x.Method == protocol.NotifyMatchResult.Name })
 	s.w.docs = append(s.w.docs, s.doc)

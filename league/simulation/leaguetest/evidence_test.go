@@ -37,8 +37,8 @@ func (r *reporter) tamper(message any) any {
 			return &changed
 		}
 	case *protocol.MatchResultReport:
-		changed, details, draw := *q, *q.Result.Details, *q.Draw
-		changed.Result.Details, changed.Draw = &details, &draw
+		changed, draw := *q, *q.Draw
+		changed.Draw = &draw
 		r.change(&changed)
 		return &changed
 	}
@@ -59,6 +59,11 @@ const (
 	technical = "technical"
 )
 
+// stated is a result of which a report shows nothing else.
+func stated(winner *string, status string) league.Result {
+	return league.Result{WinnerPlayerID: winner, Status: status}
+}
+
 // reportKinds are what a referee may show of a match in which both players have moved.
 var reportKinds = []struct {
 	name   string
@@ -69,50 +74,50 @@ var reportKinds = []struct {
 }{
 	{"everything", func(*protocol.MatchResultReport) {}, journal.GradeProven, journal.GradeRecomputed, journal.GradeRecomputed},
 	{"the winner only", func(q *protocol.MatchResultReport) {
-		q.Result.Details = &protocol.ResultDetails{Status: q.Result.Details.Status}
+		q.Result.Result = stated(q.Result.WinnerPlayerID, q.Result.Status)
 		q.Draw, q.Evidence = nil, protocol.Evidence{}
 	}, refused, journal.GradeStated, journal.GradeStated},
 	{"null details", func(q *protocol.MatchResultReport) {
-		if q.Result.Winner == nil {
-			q.Result.Winner = new("DRAW")
+		if q.Result.WinnerPlayerID == nil {
+			q.Result.WinnerPlayerID = new("DRAW")
 		}
-		q.Result.Details, q.Draw, q.Evidence = nil, nil, protocol.Evidence{}
+		q.Result.Result, q.Draw, q.Evidence = stated(q.Result.WinnerPlayerID, ""), nil, protocol.Evidence{}
 	}, refused, journal.GradeStated, journal.GradeStated},
 	{"some moves", func(q *protocol.MatchResultReport) {
-		choice, _ := q.Result.Details.Choices.Get("P01")
-		q.Result.Details.Choices = league.Both("P01", choice, "P02", nil)
-		q.Result.Details.DrawnNumber, q.Draw, q.Moves = nil, nil, nil
+		choice, _ := q.Result.Choices.Get("P01")
+		q.Result.Choices = league.Both("P01", choice, "P02", nil)
+		q.Result.DrawnNumber, q.Draw, q.Moves = nil, nil, nil
 		q.Signatures = q.Signatures[:min(len(q.Signatures), 1)]
 	}, refused, journal.GradeStated, journal.GradeStated},
 	{"moves without signatures", func(q *protocol.MatchResultReport) { q.Signatures = nil },
 		refused, journal.GradeRecomputed, journal.GradeRecomputed},
 	{"an unopened draw", func(q *protocol.MatchResultReport) { q.Draw = nil },
 		refused, journal.GradeRecomputed, journal.GradeRecomputed},
-	{"no number", func(q *protocol.MatchResultReport) { q.Result.Details.DrawnNumber, q.Draw = nil, nil },
+	{"no number", func(q *protocol.MatchResultReport) { q.Result.DrawnNumber, q.Draw = nil, nil },
 		refused, journal.GradeStated, journal.GradeRecomputed},
 	{"a draw that does not open", func(q *protocol.MatchResultReport) { q.Draw.Nonce = protocol.Secret{7}.Hex() },
 		refused, refused, refused},
 	{"a one-sided technical loss", func(q *protocol.MatchResultReport) {
-		q.Result.Winner, q.Result.Details = new("P01"), &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
+		q.Result.Result = stated(new("P01"), league.StatusTechnicalLoss)
 		q.Evidence = protocol.Evidence{}
 	}, technical, technical, technical},
 	{"a technical loss without the draw", func(q *protocol.MatchResultReport) {
-		q.Result.Winner, q.Result.Details = new("P01"), &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
+		q.Result.Result = stated(new("P01"), league.StatusTechnicalLoss)
 		q.Draw, q.Evidence = nil, protocol.Evidence{}
 	}, technical, technical, technical},
 	{"a double technical loss", func(q *protocol.MatchResultReport) {
-		q.Result.Winner, q.Result.Details = nil, &protocol.ResultDetails{Status: league.StatusTechnicalLoss}
+		q.Result.Result = stated(nil, league.StatusTechnicalLoss)
 		q.Evidence = protocol.Evidence{}
 	}, technical, technical, technical},
 	{"a number out of range", func(q *protocol.MatchResultReport) {
-		q.Result.Details.DrawnNumber = new(11)
+		q.Result.DrawnNumber = new(11)
 	}, refused, refused, refused},
 	{"another winner, again and again", func(q *protocol.MatchResultReport) {
 		winner := "P01"
-		if q.Result.Winner != nil && *q.Result.Winner == winner {
+		if q.Result.WinnerPlayerID != nil && *q.Result.WinnerPlayerID == winner {
 			winner = "P02"
 		}
-		q.Result.Winner, q.Result.Details.Status = &winner, league.StatusWin
+		q.Result.WinnerPlayerID, q.Result.Status = &winner, league.StatusWin
 	}, refused, refused, refused},
 }
 
@@ -195,15 +200,15 @@ func TestLyingRefereeByGrade(t *testing.T) {
 		recorded   string // status, winner and grade
 	}{
 		{journal.GradeProven, false, false, func(q *protocol.MatchResultReport) {
-			q.Result.Winner = new("P01")
+			q.Result.WinnerPlayerID = new("P01")
 		}, "DRAW  stated"},
 		{journal.GradeRecomputed, false, true, func(q *protocol.MatchResultReport) {
-			one, _ := q.Result.Details.Choices.Get("P01")
-			q.Result.Details.Choices = league.Both("P01", one, "P02", new("odd")) // the player without a key chose even
-			state(q, judged(q.Result.GameResult(), q.Draw))
+			one, _ := q.Result.Choices.Get("P01")
+			q.Result.Choices = league.Both("P01", one, "P02", new("odd")) // the player without a key chose even
+			state(q, judged(q.Result.Result, q.Draw))
 		}, "WIN * recomputed"},
 		{journal.GradeStated, true, false, func(q *protocol.MatchResultReport) {
-			q.Result.Winner, q.Result.Details = new("P01"), nil
+			q.Result.Result = stated(new("P01"), "")
 			q.Draw, q.Evidence = nil, protocol.Evidence{}
 		}, "WIN P01 stated"},
 	} {

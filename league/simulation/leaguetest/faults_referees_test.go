@@ -133,7 +133,7 @@ func refereeFaults() []*fault {
 			r.report(r.draw())
 			for n := range 99 {
 				q := r.victory(r.about.PlayerB.PlayerID)
-				q.Result.Details.DrawnNumber = new(n%10 + 1)
+				q.Result.DrawnNumber = new(n%10 + 1)
 				r.report(q)
 			}
 		}),
@@ -149,24 +149,24 @@ func refereeFaults() []*fault {
 			q.AuthToken = r.about.PlayerA.AccessToken
 		}),
 		wrongly("number-out-of-range", "reports that 99 was drawn", func(_ *falseReferee, q *protocol.MatchResultReport) {
-			*q.Result.Details.DrawnNumber = 99
+			*q.Result.DrawnNumber = 99
 		}),
 		wrongly("winner-contradicts-choices", "reports that both chose even, 8 was drawn, and one player has won", func(r *falseReferee, q *protocol.MatchResultReport) {
-			q.Result.Winner, q.Result.Details.Status = &r.about.PlayerA.PlayerID, league.StatusWin
+			q.Result.WinnerPlayerID, q.Result.Status = &r.about.PlayerA.PlayerID, league.StatusWin
 		}),
 		wrongly("illegal-choices", `reports that both chose "maybe"`, func(r *falseReferee, q *protocol.MatchResultReport) {
 			a, b := r.about.PlayerA.PlayerID, r.about.PlayerB.PlayerID
-			q.Result.Details.Choices = league.Both(a, new("maybe"), b, new("maybe"))
+			q.Result.Choices = league.Both(a, new("maybe"), b, new("maybe"))
 		}),
-		wrongly("unknown-status", `reports the status "GLORY"`, func(_ *falseReferee, q *protocol.MatchResultReport) { q.Result.Details.Status = "GLORY" }),
+		wrongly("unknown-status", `reports the status "GLORY"`, func(_ *falseReferee, q *protocol.MatchResultReport) { q.Result.Status = "GLORY" }),
 		wrongly("score-of-a-million", "reports a draw with a million points for one player", func(r *falseReferee, q *protocol.MatchResultReport) {
 			q.Result.Score = league.Both(r.about.PlayerA.PlayerID, 1_000_000, r.about.PlayerB.PlayerID, 0)
 		}),
 		wrongly("reason-with-escape-characters", "reports a reason with terminal escape characters and a token of P01", func(r *falseReferee, q *protocol.MatchResultReport) {
-			q.Result.Details.Reason = "\x1b[2J\x1b]0;owned\x07 " + r.w.Token("P01")
+			q.Result.Reason = "\x1b[2J\x1b]0;owned\x07 " + r.w.Token("P01")
 		}),
 		wrongly("reason-of-20-KB", "reports a reason of 20 KB", func(_ *falseReferee, q *protocol.MatchResultReport) {
-			q.Result.Details.Reason = strings.Repeat("because ", 2500)
+			q.Result.Reason = strings.Repeat("because ", 2500)
 		}),
 		wrongly("invalid-draw", "reports a draw whose nonce does not belong to its commitment", func(_ *falseReferee, q *protocol.MatchResultReport) {
 			q.Draw = &protocol.Draw{Commitment: protocol.Secret{1}.Hex(), Nonce: protocol.Secret{2}.Hex()}
@@ -187,7 +187,7 @@ func (r *falseReferee) draw() *protocol.MatchResultReport {
 	a, b := r.about.PlayerA.PlayerID, r.about.PlayerB.PlayerID
 	q := r.w.ReportOf(badReferee, r.about.MatchID, nil, a, b, 1, 1)
 	q.Attempt = r.about.Attempt
-	q.Result.Details = &protocol.ResultDetails{
+	q.Result.Result = league.Result{
 		DrawnNumber: new(8), Choices: league.Both(a, new("even"), b, new("even")), Status: league.StatusDraw,
 	}
 	return q
@@ -200,9 +200,9 @@ func (r *falseReferee) victory(winner string) *protocol.MatchResultReport {
 	if winner == b {
 		number = 7
 	}
-	q.Result = protocol.MatchResult{Winner: &winner, Score: q.Result.Score, Details: &protocol.ResultDetails{
+	q.Result.Result = league.Result{WinnerPlayerID: &winner,
 		DrawnNumber: &number, Choices: league.Both(a, new("even"), b, new("odd")), Status: league.StatusWin,
-	}}
+	}
 	return q
 }
 

@@ -126,7 +126,7 @@ func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
 		}, record)
 		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-		assert.Nil(t, q.Result.Details.DrawnNumber)
+		assert.Nil(t, q.Result.DrawnNumber)
 		require.NotNil(t, q.Draw, "the referee commits to a nonce in every game")
 		assert.Len(t, q.Draw.Entropies, 2)
 	})

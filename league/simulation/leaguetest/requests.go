@@ -29,7 +29,7 @@ func AssertRefused(t *testing.T, err error, code protocol.Code, rpc int) {
 func (w *World) ContradictoryReport(refereeID string) *protocol.MatchResultReport {
 	q := w.WinReport(refereeID)
 	other := "P02"
-	q.Result.Winner = &other
+	q.Result.WinnerPlayerID = &other
 	return q
 }
 
@@ -76,7 +76,7 @@ func (w *World) ReportOf(refereeID, matchID string, winner *string, a, b string,
 		Envelope: protocol.NewStamp(protocol.RefereeSender(refereeID), w.Clock).Envelope(protocol.TypeMatchResultReport,
 			"conv-report"),
 		LeagueID: LeagueID, RoundID: id.Round, MatchID: matchID, GameType: evenodd.Type,
-		Result: protocol.MatchResult{Winner: winner, Score: league.Both(a, scoreA, b, scoreB)},
+		Result: protocol.ReportedResult{Result: league.Result{WinnerPlayerID: winner}, Score: league.Both(a, scoreA, b, scoreB)},
 	}
 	q.AuthToken = w.Token(refereeID)
 	return q
@@ -86,9 +86,7 @@ func (w *World) ReportOf(refereeID, matchID string, winner *string, a, b string,
 func (w *World) WinReport(refereeID string) *protocol.MatchResultReport {
 	winner, number, even, odd := "P01", 8, "even", "odd"
 	q := w.ReportOf(refereeID, "R1M1", &winner, "P01", "P02", 3, 0)
-	q.Result.Details = &protocol.ResultDetails{
-		DrawnNumber: &number, Choices: league.Both("P01", &even, "P02", &odd), Status: league.StatusWin,
-	}
+	q.Result.Status, q.Result.DrawnNumber, q.Result.Choices = league.StatusWin, &number, league.Both("P01", &even, "P02", &odd)
 	return q
 }
 

@@ -62,7 +62,7 @@ func TestReportHasTheLastSignatureOfEachPlayer(t *testing.T) {
 				assignment := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
 				for i, p := range players {
 					signed, _ := r.Signatures.Get(p.ID)
-					choice, _ := r.Result.Details.Choices.Get(p.ID)
+					choice, _ := r.Result.Choices.Get(p.ID)
 					entropy, _ := r.Draw.Entropies.Get(p.ID)
 					s := protocol.MoveStatement{
 						Started: assignment.Started, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01", PlayerID: p.ID,
@@ -133,7 +133,7 @@ func (l *liar) tamper(message any) any {
 		}
 	case *protocol.MatchResultReport:
 		changed := *q
-		result, draw := l.lie(q.Result.GameResult(), *q.Draw)
+		result, draw := l.lie(q.Result.Result, *q.Draw)
 		changed.Draw = &draw
 		state(&changed, result)
 		return &changed
@@ -181,10 +181,8 @@ func judged(result league.Result, draw *protocol.Draw) league.Result {
 
 // state has a report tell a result.
 func state(q *protocol.MatchResultReport, result league.Result) {
-	details := *q.Result.Details
-	details.Status, details.Choices = result.Status, result.Choices
-	details.DrawnNumber, details.Reason = result.DrawnNumber, result.Reason
-	q.Result.Winner, q.Result.Details = result.WinnerPlayerID, &details
+	result.Faults, result.Fallbacks = q.Result.Faults, q.Result.Fallbacks
+	q.Result.Result = result
 }
 
 // Each lie decides the match if nobody signs, and is rejected if the players sign. Another
@@ -251,7 +249,7 @@ func TestPlayerWithoutAValidSignatureLosesTechnically(t *testing.T) {
 				assert.Equal(t, i == lost, r.Status == league.StatusTechnicalLoss)
 			}
 			for _, r := range reports(w, "ref01") {
-				for _, c := range r.Result.Details.Choices {
+				for _, c := range r.Result.Choices {
 					_, signed := r.Signatures.Get(c.Name)
 					assert.Equal(t, c.Value != nil, signed, "%s of %s", c.Name, r.MatchID)
 				}

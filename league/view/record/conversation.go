@@ -19,20 +19,20 @@ import (
 // A Conversation is an attempt at a match with all messages, as the replay shows it. Its members
 // are a contract.
 type Conversation struct {
-	LeagueID  string             `json:"league_id"`
-	RoundID   int                `json:"round_id"`
-	MatchID   string             `json:"match_id"`
-	Attempt   int                `json:"attempt"`
-	GameType  string             `json:"game_type"`
-	RefereeID string             `json:"referee_id"`
-	State     string             `json:"state"`
-	PlayerA   store.MatchPlayer  `json:"player_A"`
-	PlayerB   store.MatchPlayer  `json:"player_B"`
-	Lines     []Line             `json:"conversation"`
-	Omitted   int                `json:"omitted,omitzero"` // exchanges that the file does not have
-	Steps     []Step             `json:"steps,omitzero"`   // the positions; absent without moves, and for an unknown game
-	Draw      *RecomputedDraw    `json:"draw"`
-	Result    *store.MatchResult `json:"result"`
+	LeagueID  string                `json:"league_id"`
+	RoundID   int                   `json:"round_id"`
+	MatchID   string                `json:"match_id"`
+	Attempt   int                   `json:"attempt"`
+	GameType  string                `json:"game_type"`
+	RefereeID string                `json:"referee_id"`
+	State     string                `json:"state"`
+	PlayerA   store.MatchPlayer     `json:"player_A"`
+	PlayerB   store.MatchPlayer     `json:"player_B"`
+	Lines     []Line                `json:"conversation"`
+	Omitted   int                   `json:"omitted,omitzero"` // exchanges that the file does not have
+	Steps     []Step                `json:"steps,omitzero"`   // the positions; absent without moves, and for an unknown game
+	Draw      *RecomputedDraw       `json:"draw"`
+	Result    *protocol.MatchResult `json:"result"`
 }
 
 // A Line is one message of a conversation, or a failure in place of one.
