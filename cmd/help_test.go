@@ -67,6 +67,28 @@ func TestHelpOfEveryCommandIsItsFile(t *testing.T) {
 	assert.Len(t, there, files, "each file belongs to a command")
 }
 
+// A name in a group is one of a command or of a flag, so that none stays there when it is gone.
+func TestHelpGroupsNameWhatExists(t *testing.T) {
+	names := map[string]bool{}
+	for path, c := range documented(t) {
+		c.LocalFlags().VisitAll(func(f *pflag.Flag) { names["--"+f.Name] = true })
+		if name, below := strings.CutPrefix(path, "evenodd "); below && !strings.Contains(name, " ") {
+			names[name] = true
+			assert.NotEmpty(t, c.GroupID, "%s has no group in the help", path)
+		}
+	}
+	grouped := map[string]bool{}
+	for prefix, groups := range map[string][]helpGroup{"": commandGroups[:], "--": flagGroups[:]} {
+		for _, group := range groups {
+			for name := range strings.FieldsSeq(group.names) {
+				assert.True(t, names[prefix+name], "%q in the group %s", prefix+name, group.title)
+				assert.False(t, grouped[prefix+name], "%s is in two groups", prefix+name)
+				grouped[prefix+name] = true
+			}
+		}
+	}
+}
+
 func TestHelpFitsIn80Columns(t *testing.T) {
 	for path, c := range documented(t) {
 		var out bytes.Buffer

@@ -9,13 +9,11 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
-	"charm.land/lipgloss/v2"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -180,18 +178,8 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 	root.AddCommand(configurable...)
 	root.AddCommand(organise, newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s),
 		newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
-	groupCommands(root)
 	finish(root)
-	help, width := root.HelpFunc(), helpWidth
-	if screen := columnsOf(s.out); screen > 0 {
-		width = min(screen, mostHelpWidth)
-	}
-	root.SetHelpFunc(func(c *cobra.Command, args []string) {
-		c.Long = reflow(c.Long, width) // here, because it takes longer than all of newRoot
-		help(c, args)
-	})
-	wrapped := fmt.Sprintf(".FlagUsagesWrapped %d", width)
-	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages", wrapped))
+	helpOf(root, s.out)
 	return root
 }
 
@@ -209,45 +197,6 @@ func refuseUnknownTopics(root *cobra.Command) {
 			}
 		case "completion":
 			finish(c)
-		}
-	}
-}
-
-// The number of columns of a help text is that of the terminal, but at most mostHelpWidth: longer lines are hard
-// to read. On any other output it is helpWidth.
-const (
-	helpWidth     = 80
-	mostHelpWidth = 120
-)
-
-// reflow wraps the paragraphs of a text at a width. Lines that are indented or begin a list stay lines.
-func reflow(text string, width int) string {
-	joined := regexp.MustCompile(`(\S)\n([^\s-])`).ReplaceAllString(text, "$1 $2")
-	const unbreakable = "\u2011" // a hyphen at which no line ends, because flags have some
-	return strings.ReplaceAll(lipgloss.Wrap(strings.ReplaceAll(joined, "-", unbreakable), width, ""), unbreakable, "-")
-}
-
-// examples formats pairs of a comment and a command line.
-func examples(pairs ...string) string {
-	var all []string
-	for pair := range slices.Chunk(pairs, 2) {
-		all = append(all, "  # "+pair[0]+"\n  "+pair[1])
-	}
-	return strings.Join(all, "\n\n")
-}
-
-// groupCommands gives the commands their groups in the help.
-func groupCommands(root *cobra.Command) {
-	for _, group := range [][]string{
-		{"Run a league:", "simulate", "up", "manager", "referee", "player", "league", "health", "init"},
-		{"Write an agent:", "new", "check", "schema", "mcp"},
-		{"Look back:", "report", "serve", "replay", "audit"},
-	} {
-		root.AddGroup(&cobra.Group{ID: group[0], Title: group[0]})
-		for _, c := range root.Commands() {
-			if slices.Contains(group[1:], c.Name()) {
-				c.GroupID = group[0]
-			}
 		}
 	}
 }

@@ -1,0 +1,106 @@
+package cmd
+
+import (
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"charm.land/lipgloss/v2"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+)
+
+// A helpGroup has the names of commands or flags that help lists together.
+type helpGroup struct{ title, names string }
+
+// commandGroups are the groups of all commands; help and completion, which cobra makes, are in the last.
+var commandGroups = [...]helpGroup{
+	{"Run a league:", "simulate up manager referee player league health"},
+	{"Write an agent:", "new check mcp"},
+	{"Look back:", "report serve replay audit"},
+	{"About this program:", "config init schema man version"},
+}
+
+// flagGroups are the groups of the flags that few need. All others come first.
+var flagGroups = [...]helpGroup{
+	{"Network:", "allowed-host base-path endpoint mcp-admin members page tls-ca tls-cert tls-key trusted-proxy " +
+		"verify-referee"},
+	{"Models and programs:", "bot-timeout exec-cpu exec-env exec-memory exec-sandbox fallback llm-model llm-prompt " +
+		"llm-url mcp-command mcp-tool mcp-url"},
+	{"Files:", "new-league resume roster seeding"},
+	{"NATS:", "journal nats nats-ca nats-creds nats-journal-creds nats-monitor no-http secret-file standby"},
+	{"Debugging:", "concurrency debug-addr log-level patience sign"},
+}
+
+// The number of columns of a help text is that of the terminal, but at most mostHelpWidth: longer lines are hard
+// to read. On any other output it is helpWidth.
+const (
+	helpWidth     = 80
+	mostHelpWidth = 120
+)
+
+// helpOf gives the commands their groups and the form of their help on an output.
+func helpOf(root *cobra.Command, out io.Writer) {
+	for _, group := range commandGroups {
+		root.AddGroup(&cobra.Group{ID: group.title, Title: group.title})
+		for _, c := range root.Commands() {
+			if slices.Contains(strings.Fields(group.names), c.Name()) {
+				c.GroupID = group.title
+			}
+		}
+	}
+	last := commandGroups[len(commandGroups)-1].title
+	root.SetHelpCommandGroupID(last)
+	root.SetCompletionCommandGroupID(last)
+	help, usual, width := root.HelpFunc(), root.UsageTemplate(), helpWidth
+	if screen := columnsOf(out); screen > 0 {
+		width = min(screen, mostHelpWidth)
+	}
+	const local, inherited = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", ".FlagUsages"
+	root.SetHelpFunc(func(c *cobra.Command, args []string) {
+		c.Long = reflow(c.Long, width) // here, because it takes longer than all of newRoot
+		c.SetUsageTemplate(strings.ReplaceAll(strings.Replace(usual, local, flagUsages(c, width), 1), inherited,
+			fmt.Sprintf(".FlagUsagesWrapped %d", width)))
+		help(c, args)
+	})
+}
+
+// flagUsages are the flags of a command by groups.
+func flagUsages(c *cobra.Command, width int) string {
+	first := pflag.NewFlagSet("", pflag.ContinueOnError)
+	grouped := make([]pflag.FlagSet, len(flagGroups))
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		in := first
+		for i, group := range flagGroups {
+			if slices.Contains(strings.Fields(group.names), f.Name) {
+				in = &grouped[i]
+			}
+		}
+		in.AddFlag(f)
+	})
+	text := "Flags:\n" + first.FlagUsagesWrapped(width)
+	for i, group := range flagGroups {
+		if grouped[i].HasAvailableFlags() {
+			text += "\n" + group.title + "\n" + grouped[i].FlagUsagesWrapped(width)
+		}
+	}
+	return strings.TrimRight(text, "\n")
+}
+
+// reflow wraps the paragraphs of a text at a width. Lines that are indented or begin a list stay lines.
+func reflow(text string, width int) string {
+	joined := regexp.MustCompile(`(\S)\n([^\s-])`).ReplaceAllString(text, "$1 $2")
+	const unbreakable = "\u2011" // a hyphen at which no line ends, because flags have some
+	return strings.ReplaceAll(lipgloss.Wrap(strings.ReplaceAll(joined, "-", unbreakable), width, ""), unbreakable, "-")
+}
+
+// examples formats pairs of a comment and a command line.
+func examples(pairs ...string) string {
+	var all []string
+	for pair := range slices.Chunk(pairs, 2) {
+		all = append(all, "  # "+pair[0]+"\n  "+pair[1])
+	}
+	return strings.Join(all, "\n\n")
+}
