@@ -91,6 +91,25 @@ func (a *starterAgent) examine(t *testing.T) {
 	assert.Contains(t, p.stdout.String(), "the league is over: ")
 }
 
+// What an agent of 'evenodd new' and this program both can set has one name.
+func TestStarterAgentsHaveTheFlagsOfThisProgram(t *testing.T) {
+	dir := t.TempDir()
+	for _, language := range starter.Languages() {
+		for _, role := range []string{protocol.RolePlayer, protocol.RoleReferee} {
+			agent, known := filepath.Join(dir, language.Name, role), mustRun(t, role, "--help")
+			mustRun(t, "new", role, "--lang", language.Name, agent)
+			sources, err := filepath.Glob(filepath.Join(agent, "agent.*"))
+			require.NoError(t, err)
+			require.Len(t, sources, 1)
+			flags := regexp.MustCompile(`--[a-z]+\b`).FindAllString(readText(t, sources[0]), -1)
+			assert.Contains(t, flags, "--host")
+			for _, flag := range flags {
+				assert.Regexp(t, `(?m)^ +`+flag+` `, known, sources[0])
+			}
+		}
+	}
+}
+
 // The agents of all languages pass their own tests, meet all requirements, and play a league
 // with a roster together.
 func TestStarterAgentsConformAndPlayALeague(t *testing.T) {

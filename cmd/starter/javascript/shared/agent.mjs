@@ -246,7 +246,7 @@ export class Agent {
       port: { type: 'string', default: String(this.port) }, // port to listen at
       // address to listen at, 0.0.0.0 for all of this computer; without it 127.0.0.1, or if the manager is on another
       // computer, the address of this one on the way to it
-      listen: { type: 'string' },
+      host: { type: 'string' },
       endpoint: { type: 'string' }, // URL at which the others reach this agent; without it from the address and the port
       manager: { type: 'string', default: 'http://127.0.0.1:8000/mcp' }, // URL of the league manager
     };
@@ -266,13 +266,13 @@ export class Agent {
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => this.stop(130));
     const server = http.createServer((request, response) => this.serve(request, response).catch(() => response.destroy()));
     if (!/^\d+$/.test(values.port) || values.port > 65535) this.fail(2, '--port must be a number from 0 to 65535');
-    const own = !values.endpoint && [undefined, '0.0.0.0'].includes(values.listen) ? await this.findWay() : '127.0.0.1';
-    const listen = values.listen ?? own;
-    server.on('error', (e) => this.fail(1, `cannot listen at ${listen}:${values.port} (${e.message}): choose another --port or --listen`));
+    const own = !values.endpoint && [undefined, '0.0.0.0'].includes(values.host) ? await this.findWay() : '127.0.0.1';
+    const host = values.host ?? own;
+    server.on('error', (e) => this.fail(1, `cannot listen at ${host}:${values.port} (${e.message}): choose another --port or --host`));
     // Listen first, register then: the manager may call at once.
-    server.listen(Number(values.port), listen, () => {
+    server.listen(Number(values.port), host, () => {
       const { port } = server.address();
-      say(`listening at http://${bracketed(listen)}:${port}/mcp`, console.error);
+      say(`listening at http://${bracketed(host)}:${port}/mcp`, console.error);
       // It asks for P01 at port 8101, or REF01 at port 8001: some third-party referees know no other ids.
       const [prefix, number] = this.role === 'player' ? ['P', port - 8100] : ['REF', port - 8000];
       if (number > 0 && number < 100) this.id = prefix + String(number).padStart(2, '0');

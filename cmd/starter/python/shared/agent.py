@@ -260,7 +260,7 @@ class Agent:
         flags = argparse.ArgumentParser()
         flags.add_argument("--name", default=self.name, help="display name, unique in the league")
         flags.add_argument("--port", type=int, default=self.port, help="port to listen at")
-        flags.add_argument("--listen", help="address to listen at, 0.0.0.0 for all of this computer (default: 127.0.0.1; "
+        flags.add_argument("--host", help="address to listen at, 0.0.0.0 for all of this computer (default: 127.0.0.1; "
                            "if the manager is on another computer, the address of this one on the way to it)")
         flags.add_argument("--endpoint", help="URL at which the others reach this agent (default: from the address and the port)")
         flags.add_argument("--manager", default="http://127.0.0.1:8000/mcp", help="URL of the league manager")
@@ -271,18 +271,18 @@ class Agent:
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as by Ctrl-C
         try:
             own = "127.0.0.1"
-            if not given.endpoint and given.listen in (None, "0.0.0.0"):
+            if not given.endpoint and given.host in (None, "0.0.0.0"):
                 own = self.find_way()
-            listen = given.listen or own
+            host = given.host or own
             # Listen first, register then: the manager may call at once.
             try:
-                Server.address_family = socket.AF_INET6 if ":" in listen else socket.AF_INET
-                server = Server((listen, given.port), handler_of(self))
+                Server.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+                server = Server((host, given.port), handler_of(self))
             except (OSError, OverflowError) as e:
-                sys.exit(f"cannot listen at {listen}:{given.port} ({e}): choose another --port or --listen")
+                sys.exit(f"cannot listen at {host}:{given.port} ({e}): choose another --port or --host")
             threading.Thread(target=server.serve_forever, daemon=True).start()
-            listen, own = (f"[{at}]" if ":" in at else at for at in (listen, own))
-            say(f"listening at http://{listen}:{server.server_port}/mcp", sys.stderr)
+            host, own = (f"[{at}]" if ":" in at else at for at in (host, own))
+            say(f"listening at http://{host}:{server.server_port}/mcp", sys.stderr)
             # It asks for P01 at port 8101, or REF01 at port 8001: some third-party referees know no other ids.
             prefix, number = ("P", server.server_port - 8100) if self.role == "player" else ("REF", server.server_port - 8000)
             self.id = f"{prefix}{number:02}" if 0 < number < 100 else self.role
