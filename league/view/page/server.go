@@ -204,7 +204,8 @@ func (p *Pages) render(body *bytes.Buffer, of *route, at int, r *http.Request) e
 		return page.Execute(body, p.frame(of, at, view))
 	}
 	fragment := page.Lookup(name)
-	if fragment == nil || strings.HasPrefix(name, "content") || strings.Contains(name, ".") || fragment.Execute(body, view) != nil {
+	whole := strings.HasPrefix(name, "content") || strings.Contains(name, ".")
+	if fragment == nil || whole || fragment.Execute(body, view) != nil {
 		return errNotFound
 	}
 	return nil
