@@ -121,7 +121,7 @@ type query struct {
 	answer func(v *View, q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error)
 }
 
-// queries are the queries of agents.
+// queries are protocol.Queries.
 var queries = [...]query{
 	{protocol.QueryStandings, (*View).standings},
 	{protocol.QuerySchedule, (*View).schedule},
@@ -141,9 +141,8 @@ func (v *View) Answer(q *protocol.LeagueQuery, askerID string) (*protocol.League
 			return row.answer(v, q, askerID)
 		}
 	}
-	names := protocol.Each(queries[:], func(row query) string { return row.name })
 	return nil, protocol.Fault(protocol.ErrInvalidQueryType, "query_type %.60q: one of %s", q.QueryType,
-		strings.Join(names, ", "))
+		strings.Join(protocol.Queries[:], ", "))
 }
 
 // OtherLeague is the error of a message about a league that this manager does not run.

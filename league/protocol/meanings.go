@@ -63,5 +63,9 @@ var usualMeanings = map[string]string{
 	"error_code":             "code of the [catalogue](#error-catalogue)",
 	"error_description":      "the same name; a sentence for people is in `context.detail`",
 	"retry_count":            "number of the next retry, from 1; the number of retries in the last GAME_ERROR",
-	"query_type":             "`GET_STANDINGS`, `GET_SCHEDULE`, `GET_NEXT_MATCH`, `GET_PLAYER_STATS` or `GET_STATUS`; the organiser also sends `GET_JOURNAL` and `GET_AGENT_LOG`",
+	"query_type": OrList(Each(Queries[:], code)) + "; the organiser also sends " + code(QueryJournal) + " and " +
+		code(QueryAgentLog),
 }
+
+// code marks a text as code in Markdown.
+func code(text string) string { return "`" + text + "`" }

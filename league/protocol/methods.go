@@ -156,7 +156,7 @@ var (
 	Query = newMethod[LeagueQuery, LeagueQueryResponse](MethodRow{
 		Name: "league_query", Request: TypeLeagueQuery, Result: "LEAGUE_QUERY_RESPONSE",
 		From: "player, referee", To: "manager", codes: queryCodes,
-		About: "Answers one of GET_STANDINGS, GET_SCHEDULE, GET_NEXT_MATCH, GET_PLAYER_STATS and GET_STATUS. It needs the token of a registered agent.", ReadOnly: true})
+		About: "Answers one of " + andList(Queries[:]) + ". It needs the token of a registered agent.", ReadOnly: true})
 
 	// The tools for debugging and control (spec 003 §5.5, §8.11).
 

@@ -389,6 +389,16 @@ func TestProtocolPageHasASectionForEachMessageAndTool(t *testing.T) {
 	}
 }
 
+func TestProtocolPageHasARowForEachQuery(t *testing.T) {
+	_, table, found := strings.Cut(sections(t)[TypeLeagueQuery], "\n| query | parameters | members of `data` |\n")
+	require.True(t, found)
+	var named []string
+	for _, row := range regexp.MustCompile("(?m)^\\| `([A-Z_]+)` \\|").FindAllStringSubmatch(table, -1) {
+		named = append(named, row[1])
+	}
+	assert.Equal(t, Queries[:], named, "the table of queries in "+page)
+}
+
 // codesOf returns the JSON-RPC codes of an error code, that of the catalogue first.
 func codesOf(code Code) string {
 	codes := []int{catalogue[code].rpc}
@@ -462,7 +472,7 @@ func words() map[string]bool {
 	for code, c := range catalogue {
 		add(string(code), c.name)
 	}
-	add(QueryStandings, QuerySchedule, QueryNextMatch, QueryPlayerStats, QueryStatus, StatusAcknowledged)
+	add(StatusAcknowledged)
 	// Members of data and of context, settings, names of games and of the specification.
 	add("next_match undecided known_rounds technical_losses state_reason retry_after_sec", "even_odd tic_tac_toe rock_paper_scissors connect_four place_mark show_hand drop_mark", // cmd checks the games
 		"unique_display_names registration_grace_sec announce_lead_sec by_meaning provided_token expected_format agents_config agents json event_type", "params mcp_message league_manager "+LeagueErrorMethod)

@@ -24,6 +24,9 @@ const (
 	QueryAgentLog = "GET_AGENT_LOG"
 )
 
+// Queries are the queries that agents may send, too.
+var Queries = [...]string{QueryStandings, QuerySchedule, QueryNextMatch, QueryPlayerStats, QueryStatus}
+
 // QueryParams are the parameters of a query; the type of the query determines which ones
 // it uses. Offset and Limit select a page of the standings, at most 100 rows, or of the
 // schedule, at most MaxSchedule bytes, or of the journal. Limit 0 means the largest page.
