@@ -204,18 +204,6 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	}
 }
 
-// TestCommandsPageListsEveryCommand compares docs/commands.md with the help.
-func TestCommandsPageListsEveryCommand(t *testing.T) {
-	t.Parallel()
-	help := mustRun(t, "--help")
-	page := readPage(t, "docs/commands.md")
-	commands := regexp.MustCompile(`(?m)^  ([a-z]+) {2,}\S`).FindAllStringSubmatch(help, -1)
-	require.Greater(t, len(commands), 15)
-	for _, command := range commands {
-		assert.Regexp(t, "(?m)^\\| .*`evenodd "+command[1]+"\\b", page, "docs/commands.md has no row for evenodd %s", command[1])
-	}
-}
-
 // check checks the output of a command.
 func (r *reader) check(t *testing.T, command, stdout string) {
 	t.Helper()
