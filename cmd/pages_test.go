@@ -105,11 +105,11 @@ var (
 	cutHash    = protocol.Pattern(`[0-9a-f]{12}…`)
 )
 
-// docs/checking-a-league.md shows a session: each command after "$ ", and what it prints. Hashes differ each time, because journals contain times. So a hash of the page stands
+// docs/evidence.md shows a session: each command after "$ ", and what it prints. Hashes differ each time, because journals contain times. So a hash of the page stands
 // for the one that the program printed in its place.
-func TestCheckingALeaguePageShowsWhatTheProgramPrints(t *testing.T) {
+func TestEvidencePageShowsWhatTheProgramPrints(t *testing.T) {
 	t.Parallel()
-	runSession(t, "checking-a-league.md", 8)
+	runSession(t, "evidence.md", 8)
 }
 
 // runSession runs the commands of a page, and compares what they print with the page.
