@@ -1,7 +1,10 @@
 package main_test
 
 import (
+	"cmp"
 	"encoding/json"
+	"flag"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -82,6 +85,46 @@ func TestArchitectureListsEveryPackageAndLibrary(t *testing.T) {
 		named = append(named, strings.Split(row[1], ", ")...)
 	}
 	assert.ElementsMatch(t, required, named)
+}
+
+var update = flag.Bool("update", false, "write the generated text of pages")
+
+// The last column of the table of packages has their imports: 'go test . -run TestArchitectureShows -update' writes it.
+func TestArchitectureShowsImports(t *testing.T) {
+	const file, most = "ARCHITECTURE.md", 12 // imports that a cell lists
+	onlyTests := []string{"league/simulation/leaguetest", "league/view/browsertest", "rules/rulestest", "transport/dialect/thirdparty",
+		"transport/pipenet"}
+	text, imports, filled := textOf(t, file), importsOf(t), 0
+	row := regexp.MustCompile("(?m)^\\| (`[^|]*`) \\| (.*) \\| ([^|]*) \\|$")
+	shown := row.ReplaceAllStringFunc(text, func(line string) string {
+		cells := row.FindStringSubmatch(line)
+		var all []string
+		for _, pkg := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(cells[1], -1) {
+			if slices.Contains(onlyTests, pkg[1]) {
+				return fmt.Sprintf("| %s | %s | (tests only) |", cells[1], cells[2])
+			}
+			of, known := imports[strings.TrimSuffix(pkg[1], ".go")]
+			if !known && !strings.HasPrefix(pkg[1], "testdata/") {
+				return line // of another table
+			}
+			all = append(all, of...)
+		}
+		filled++
+		all = slices.DeleteFunc(all, func(i string) bool { return !ours(i) })
+		slices.Sort(all)
+		all = slices.Compact(all)
+		cell := cmp.Or(strings.Join(all, ", "), "none")
+		if len(all) > most {
+			cell = fmt.Sprintf("%d packages", len(all))
+		}
+		return fmt.Sprintf("| %s | %s | %s |", cells[1], cells[2], cell)
+	})
+	assert.Greater(t, filled, 30)
+	if *update {
+		require.NoError(t, os.WriteFile(file, []byte(shown), 0o644))
+		return
+	}
+	assert.Equal(t, shown, text, "run 'go test . -run TestArchitectureShows -update'")
 }
 
 // hasTest reports whether a folder contains a test.
