@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // root is the folder of the module: there the README's commands are called.
@@ -109,23 +109,23 @@ func (r *reader) mustRun(t *testing.T, command string) (stdout string) {
 }
 
 var (
-	setUp    = protocol.Pattern(`^go (mod download|install \.)$`) // .ci/run runs them
-	goRun    = protocol.Pattern(`^go run \. simulate\b.*$`)
-	oneShot  = protocol.Pattern(`^evenodd (simulate|schema|config|completion|help|version)\b`)
-	intoDir  = protocol.Pattern(`^evenodd (init|man man|new python-module)$`)
-	inClone  = protocol.Pattern(`^evenodd new game pick_stones$`) // docs/games.md runs it
-	written  = protocol.Pattern(`^evenodd new player --lang python my-agent$`)
-	ofGuest  = protocol.Pattern(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
-	listing  = protocol.Pattern(`^evenodd check player --list$`)
-	query    = protocol.Pattern(`^evenodd league (standings|schedule --round all|next-match|stats)$`)
-	ofLeague = protocol.Pattern(`^evenodd (audit SHARED|report SHARED|replay R1M1|league status)$`)
-	oneAgent = protocol.Pattern(`^evenodd (manager|referee|player)\b`)
-	onInput  = protocol.Pattern(`^evenodd mcp$`) // it ends with its empty input
-	watched  = protocol.Pattern(`^evenodd simulate .*--serve `)
-	shown    = protocol.Pattern(`^evenodd serve SHARED$`)
-	whole    = protocol.Pattern(`^evenodd up --entrants \S+( --pace 2s)?$`)
-	opening  = protocol.Pattern(`^evenodd up --host 0\.0\.0\.0$`) // TestCommandsOfTheGuidesWork runs it
-	itself   = protocol.Pattern(`^go test \./\.\.\.$`)            // runs this very test
+	setUp    = words.Pattern(`^go (mod download|install \.)$`) // .ci/run runs them
+	goRun    = words.Pattern(`^go run \. simulate\b.*$`)
+	oneShot  = words.Pattern(`^evenodd (simulate|schema|config|completion|help|version)\b`)
+	intoDir  = words.Pattern(`^evenodd (init|man man|new python-module)$`)
+	inClone  = words.Pattern(`^evenodd new game pick_stones$`) // docs/games.md runs it
+	written  = words.Pattern(`^evenodd new player --lang python my-agent$`)
+	ofGuest  = words.Pattern(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
+	listing  = words.Pattern(`^evenodd check player --list$`)
+	query    = words.Pattern(`^evenodd league (standings|schedule --round all|next-match|stats)$`)
+	ofLeague = words.Pattern(`^evenodd (audit SHARED|report SHARED|replay R1M1|league status)$`)
+	oneAgent = words.Pattern(`^evenodd (manager|referee|player)\b`)
+	onInput  = words.Pattern(`^evenodd mcp$`) // it ends with its empty input
+	watched  = words.Pattern(`^evenodd simulate .*--serve `)
+	shown    = words.Pattern(`^evenodd serve SHARED$`)
+	whole    = words.Pattern(`^evenodd up --entrants \S+( --pace 2s)?$`)
+	opening  = words.Pattern(`^evenodd up --host 0\.0\.0\.0$`) // TestCommandsOfTheGuidesWork runs it
+	itself   = words.Pattern(`^go test \./\.\.\.$`)            // runs this very test
 )
 
 // Each command of the README and of docs/commands.md works, and a league by the commands of

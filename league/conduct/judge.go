@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/rules"
 )
 
@@ -349,7 +350,7 @@ func (m *Match) judgeMove(s *side, of rules.Side, r *Reply) *protocol.Error {
 	}
 	if err != nil {
 		fault := protocol.Fault(illegal, "%v, got %.60q", err, given).With("invalid_choice",
-			protocol.Clip(given, protocol.MaxMessageType))
+			words.Clip(given, protocol.MaxMessageType))
 		if options := m.course.Ask(of).Options; len(options) > 0 {
 			fault = fault.With("valid_choices", options)
 		}

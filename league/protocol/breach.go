@@ -3,6 +3,8 @@ package protocol
 import (
 	"slices"
 	"strconv"
+
+	"evenodd/league/lists"
 )
 
 // A playerReply is the answer of a player to a question of its referee.
@@ -43,7 +45,7 @@ func RecordedBreach(method string, raw []byte, to ReplyTo) *Error {
 
 // breach returns the error of a reply with broken members.
 func (to *ReplyTo) breach(e *Envelope, player string, broken []FieldError) *Error {
-	broken = Select(broken, func(f FieldError) bool { return !meaningful(f.Field) })
+	broken = lists.Filter(broken, func(f FieldError) bool { return !meaningful(f.Field) })
 	got := [...]string{e.Sender, e.ConversationID, player}
 	must := [len(got)]string{PlayerSender(to.PlayerID), to.ConversationID, to.PlayerID}
 	for i, name := range [len(got)]string{"sender", "conversation_id", "player_id"} {

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/words"
 	"evenodd/transport"
 )
 
@@ -278,7 +279,7 @@ func fromRemote(remote *transport.Error) *Error {
 	return e
 }
 
-var errorName = Pattern(`^[A-Z][A-Z0-9_]*$`)
+var errorName = words.Pattern(`^[A-Z][A-Z0-9_]*$`)
 
 // describe copies the contents of an error message to e, and tells whether its code belongs to
 // the catalogue: the message has the catalogue's name of the code, or no name but a complete

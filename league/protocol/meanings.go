@@ -6,6 +6,9 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
+
+	"evenodd/league/lists"
+	"evenodd/league/words"
 )
 
 // commentsJSON has the comments above the fields of messages by their names in Go. TestMeanings writes the file.
@@ -63,7 +66,7 @@ var usualMeanings = map[string]string{
 	"error_code":             "code of the [catalogue](#error-catalogue)",
 	"error_description":      "the same name; a sentence for people is in `context.detail`",
 	"retry_count":            "number of the next retry, from 1; the number of retries in the last GAME_ERROR",
-	"query_type": OrList(Each(Queries[:], code)) + "; the organiser also sends " + code(QueryJournal) + " and " +
+	"query_type": words.Or(lists.Map(Queries[:], code)) + "; the organiser also sends " + code(QueryJournal) + " and " +
 		code(QueryAgentLog),
 }
 

@@ -16,6 +16,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/words"
 )
 
 // page describes the protocol. Its generated parts stand between markers; the rest is written
@@ -80,11 +82,11 @@ func typeText(f *field) string {
 // allowedText is the column of allowed values.
 func allowedText(f *field) string {
 	const usual = 200
-	var words []string
+	var quoted []string
 	for _, v := range f.values {
-		words = append(words, "`"+v+"`")
+		quoted = append(quoted, "`"+v+"`")
 	}
-	allowed := strings.Join(words, ", ")
+	allowed := strings.Join(quoted, ", ")
 	switch {
 	case f.kind == kindInteger && f.rule != "":
 		return strings.TrimPrefix(f.rule, "an integer ")
@@ -103,7 +105,7 @@ func allowedText(f *field) string {
 	case f.kind == kindString && f.max > 0 && f.max != usual:
 		return fmt.Sprintf("at most %d characters", f.max)
 	case f.kind == kindArray && f.min > 0:
-		return "at least " + Counted(f.min, "element")
+		return "at least " + words.Counted(f.min, "element")
 	case f.items != nil && f.items.form != nil:
 		return f.items.form.rule
 	}
@@ -457,9 +459,9 @@ func TestProtocolPageHasTheCodesOfEachMethod(t *testing.T) {
 	assert.Greater(t, checked, 30)
 }
 
-// words returns all names of the code that the page may mention: of messages, methods, members,
+// mentionable returns all names of the code that the page may mention: of messages, methods, members,
 // errors and values.
-func words() map[string]bool {
+func mentionable() map[string]bool {
 	known := map[string]bool{}
 	add := func(texts ...string) {
 		for _, text := range texts {
@@ -485,7 +487,7 @@ func words() map[string]bool {
 
 func TestProtocolPageNamesNothingUnknown(t *testing.T) {
 	text := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(pageText(t), "")
-	known := words()
+	known := mentionable()
 	for _, word := range regexp.MustCompile(`\bE\d{3}\b|\b[A-Z]+(?:_[A-Z]+)+\b`).FindAllString(text, -1) {
 		assert.True(t, known[word], "the code does not have %s", word)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // A message holds the members of a player's reply that the referee judges by.
@@ -190,7 +191,7 @@ func (t *transcriptCheck) checkMove(e *exchange) {
 func (a *auditor) noteNonconforming() {
 	for id, b := range a.breaches {
 		a.note(RuleConformance, b.first, "the answers of %s do not conform to the protocol in %s; here: %s", id,
-			protocol.Counted(b.number, "message"), b.what)
+			words.Counted(b.number, "message"), b.what)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 	"evenodd/rules"
 )
 
@@ -156,10 +157,10 @@ func (a *auditor) checkTranscript(f *matchFile) {
 		t.checkEnd()
 	}
 	if d.Omitted > 0 { // the omitted exchanges may decide
-		here, entries := t.location(SeverityNote, "/transcript_omitted", ""), protocol.Counted(d.Omitted, "exchange")
+		here, entries := t.location(SeverityNote, "/transcript_omitted", ""), words.Counted(d.Omitted, "exchange")
 		if len(d.Transcript) < store.MaxExchanges-store.ReservedExchanges {
 			a.find(RuleTranscript, here, "the transcript of %s is said to omit %s, but with %s it is not full", t.match.id,
-				entries, protocol.Counted(len(d.Transcript), "exchange"))
+				entries, words.Counted(len(d.Transcript), "exchange"))
 		} else {
 			a.note(RuleTranscript, here, "the transcript of %s omits %s: the result cannot be compared with it", t.match.id,
 				entries)
@@ -299,7 +300,7 @@ func (t *transcriptCheck) checkEnd() {
 	for i := range t.sides {
 		if s := &t.sides[i]; s.overs != 1 {
 			t.findAt(RuleTranscript, s.id, "/transcript", "%s was told %s how %s ended; each player is told once", s.id,
-				protocol.Counted(s.overs, "time"), t.match.id)
+				words.Counted(s.overs, "time"), t.match.id)
 		}
 	}
 }
