@@ -123,6 +123,16 @@ func TestArchitectureShowsImports(t *testing.T) {
 	assert.Equal(t, shown, text, "run 'go test . -run TestArchitectureShows -update'")
 }
 
+// Each package that docs/glossary.md names exists.
+func TestGlossaryNamesPackages(t *testing.T) {
+	imports := importsOf(t)
+	rows := regexp.MustCompile("(?m)\\| `([^`|]+)` \\|$").FindAllStringSubmatch(textOf(t, "docs/glossary.md"), -1)
+	require.Greater(t, len(rows), 40)
+	for _, row := range rows {
+		assert.Contains(t, imports, row[1])
+	}
+}
+
 // hasTest reports whether a folder contains a test.
 func hasTest(t *testing.T, folder, name string) bool {
 	t.Helper()
