@@ -15,7 +15,6 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/inspect/audit"
-	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
@@ -259,7 +258,7 @@ func resultOf(m *protocol.MatchResult) string {
 	case m.Status == league.StatusTechnicalLoss:
 		text += " of both"
 	}
-	points := lists.Map(m.Score, func(s league.Member[int]) string {
+	points := protocol.Each(m.Score, func(s league.Member[int]) string {
 		return fmt.Sprintf("%s %d", s.Name, s.Value)
 	})
 	if m.Reason != "" {

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"time"
 
-	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/transport/http"
 )
@@ -50,7 +49,7 @@ func ownAddresses(ctx context.Context) (list []netip.Addr) {
 // interfaceAddresses are the addresses of the network interfaces; none if they cannot be listed.
 func interfaceAddresses() []netip.Addr {
 	addresses, _ := net.InterfaceAddrs()
-	return lists.Map(addresses, func(a net.Addr) netip.Addr {
+	return protocol.Each(addresses, func(a net.Addr) netip.Addr {
 		network, _ := netip.ParsePrefix(a.String()) // the zero address for another form
 		return network.Addr()
 	})
@@ -93,7 +92,7 @@ func (a *address) urls(ctx context.Context, l net.Listener) []string {
 	if !at.IP.IsUnspecified() {
 		return []string{a.url(at.String())}
 	}
-	return lists.Map(ownAddresses(ctx), func(own netip.Addr) string {
+	return protocol.Each(ownAddresses(ctx), func(own netip.Addr) string {
 		return a.url(net.JoinHostPort(own.String(), strconv.Itoa(at.Port)))
 	})
 }

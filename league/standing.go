@@ -3,8 +3,6 @@ package league
 import (
 	"fmt"
 	"strings"
-
-	"evenodd/league/words"
 )
 
 // A Tally counts the matches of one player.
@@ -126,8 +124,9 @@ const maxSharing = 5
 // SharedBy formats the players that share the first rank, two or more: "shared by P01 and
 // P03".
 func SharedBy(players []string) string {
-	if len(players) <= maxSharing {
-		return "shared by " + words.And(players)
+	last := len(players) - 1
+	if last < maxSharing {
+		return "shared by " + strings.Join(players[:last], ", ") + " and " + players[last]
 	}
 	return fmt.Sprintf("shared by %s and %d more players", strings.Join(players[:maxSharing-1], ", "),
 		len(players)-maxSharing+1)

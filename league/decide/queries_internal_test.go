@@ -5,11 +5,10 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
 func TestEachQueryOfAgentsHasAnAnswer(t *testing.T) {
-	answered := lists.Map(queries[:], func(row query) string { return row.name })
+	answered := protocol.Each(queries[:], func(row query) string { return row.name })
 	assert.Equal(t, protocol.Queries[:], answered)
 }

@@ -1,10 +1,6 @@
 package protocol
 
-import (
-	"fmt"
-
-	"evenodd/league/lists"
-)
+import "fmt"
 
 const organiseMethod = "organise_league"
 
@@ -51,7 +47,7 @@ var Commands = [...]Command{
 }
 
 func commandNames(commands []Command) []string {
-	return lists.Map(commands, func(c Command) string { return c.Name })
+	return Each(commands, func(c Command) string { return c.Name })
 }
 
 // The winners that a rule command can name beside the id of a player.

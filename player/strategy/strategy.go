@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/tictactoe"
@@ -211,7 +210,7 @@ func Specialties() string {
 
 // Names returns the names of the strategies.
 func Names() []string {
-	return lists.Map(named(), Strategy.Name)
+	return protocol.Each(named(), Strategy.Name)
 }
 
 // New returns the strategy with a name; the error for an unknown name lists all names.

@@ -9,7 +9,6 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
-	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
@@ -123,7 +122,7 @@ func (a *auditor) checkResult(m *scheduledMatch) {
 }
 
 func names[V any](values league.PerPlayer[V]) []string {
-	return lists.Map(values, func(v league.Member[V]) string { return v.Name })
+	return protocol.Each(values, func(v league.Member[V]) string { return v.Name })
 }
 
 // judge compares the verdict and the grade of a result with those that follow from what its report

@@ -21,7 +21,6 @@ import (
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
-	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -311,7 +310,7 @@ func (w *savedLeague) history(id string) *store.History {
 func (w *savedLeague) setHistory(h *store.History) {
 	path := store.HistoryLines(w.dir.History(h.PlayerID))
 	require.NoError(w.t, os.RemoveAll(path))
-	lines := lists.Map(h.Matches, func(m store.HistoryMatch) any { return &m })
+	lines := protocol.Each(h.Matches, func(m store.HistoryMatch) any { return &m })
 	require.NoError(w.t, store.AppendHistory(path, &store.HistoryHeader{
 		Header: store.NewHeader(""), PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: leagueID,
 	}, lines, new(int64)))

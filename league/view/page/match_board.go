@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"strconv"
 
-	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 	"evenodd/rules"
@@ -62,7 +61,7 @@ func (b *matchBoard) To(number int) string {
 
 // Mistakes are the positions after a move that gave away a win or a draw.
 func (b *matchBoard) Mistakes() []boardStep {
-	return lists.Filter(b.Steps, func(s boardStep) bool { return len(s.Step.Mistakes()) > 0 })
+	return protocol.Select(b.Steps, func(s boardStep) bool { return len(s.Step.Mistakes()) > 0 })
 }
 
 // A boardStep is a position of the page.
@@ -97,7 +96,7 @@ func (s boardStep) Time() string {
 
 // Mistakes say what the moves gave away.
 func (s boardStep) Mistakes() []string {
-	return lists.Map(s.Step.Mistakes(), func(m record.MadeMove) string { return shown(m.PlayerID + " " + m.Mistake()) })
+	return protocol.Each(s.Step.Mistakes(), func(m record.MadeMove) string { return shown(m.PlayerID + " " + m.Mistake()) })
 }
 
 // A matchDraw is the draw of a match with all that a reader needs to compute it again.

@@ -4,8 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
-
-	"evenodd/league/words"
+	"strings"
 )
 
 // sentence says what the data show, and what they cannot show.
@@ -98,7 +97,7 @@ func (a *Analysis) group(players []int) string {
 	case last == 0:
 		return names[0] + " is"
 	case last < most:
-		return words.And(names) + " are"
+		return strings.Join(names[:last], ", ") + " and " + names[last] + " are"
 	default:
 		return fmt.Sprintf("%s and %d others are", names[0], last)
 	}

@@ -144,13 +144,13 @@ func TestCommandLineIsSplitIntoWords(t *testing.T) {
 		{"other letters", "./bot 'é ü'", []string{"./bot", "é ü"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := wordsOf(tt.line)
+			got, err := words(tt.line)
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, got)
 		})
 	}
 	for _, line := range []string{`"`, `a 'b`, `a\`, `"a\"`} {
-		_, err := wordsOf(line)
+		_, err := words(line)
 		assert.Error(t, err, line)
 	}
 }

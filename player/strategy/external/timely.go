@@ -13,7 +13,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
-	"evenodd/league/words"
 	"evenodd/player/strategy"
 )
 
@@ -76,7 +75,7 @@ func (t *timely) choose(ctx context.Context, v strategy.View,
 	}
 	v.FellBack()
 	choice, failed := t.fallback.Choose(ctx, v)
-	text := words.Clip(strings.ToValidUTF8(err.Error(), "�"), maxLogged)
+	text := protocol.Clip(strings.ToValidUTF8(err.Error(), "�"), maxLogged)
 	t.log.WithLevel(t.count(err, v.RoundID)).Str("error", text).Str("match_id", v.MatchID).
 		Str("fallback", t.fallback.Name()).Str("choice", choice).Str("event_type", t.failed).
 		Msg(t.asked + " did not choose, the fallback strategy did")
@@ -116,7 +115,7 @@ func (t *timely) Account() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return fmt.Sprintf("%s: %s, %d answered by the fallback strategy %s", t.name,
-		words.Counted(t.questions, "question"), t.byFallback, t.fallback.Name())
+		protocol.Counted(t.questions, "question"), t.byFallback, t.fallback.Name())
 }
 
 // newFallback returns the strategy that chooses when an MCP host or server does not.
@@ -124,7 +123,7 @@ func newFallback(t Tools) (strategy.Strategy, error) {
 	s, err := strategy.New(cmp.Or(t.Fallback, "random"))
 	if err != nil {
 		return nil, fmt.Errorf("unknown strategy %q for --fallback%s; choose one of: %s", t.Fallback,
-			words.DidYouMean(t.Fallback, strategy.Names()), strings.Join(strategy.Names(), ", "))
+			protocol.DidYouMean(t.Fallback, strategy.Names()), strings.Join(strategy.Names(), ", "))
 	}
 	return s, nil
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
-	"evenodd/league/words"
 	"evenodd/player/strategy"
 	"evenodd/rules"
 )
@@ -88,5 +87,5 @@ func causeOf(err error) string {
 	case errors.As(err, &request): // without the URL
 		err = request.Err
 	}
-	return words.Clip(err.Error(), maxCause)
+	return protocol.Clip(err.Error(), maxCause)
 }

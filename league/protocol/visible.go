@@ -1,4 +1,4 @@
-package words
+package protocol
 
 import (
 	"fmt"
@@ -176,18 +176,24 @@ func plainASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// Invisible returns the first character of a text that a reader cannot see, and its number from 1; ok is false if all are
-// visible. White space is visible.
-func Invisible(s string) (r rune, number int, ok bool) {
+// CheckDisplayName returns an error if a reader cannot see all characters of a new agent's name, or
+// sees nothing at all.
+func CheckDisplayName(name string) error {
 	var eye reader
-	for i, r := range s {
-		number++
-		_, size := utf8.DecodeRuneInString(s[i:])
-		if !eye.sees(r, s[i+size:]) {
-			return r, number, true
+	blank, n := true, 0
+	for i, r := range name {
+		n++
+		_, size := utf8.DecodeRuneInString(name[i:])
+		if !eye.sees(r, name[i+size:]) {
+			return Fault(ErrInvalidFieldType, "display_name has a character that cannot be seen, U+%04X (character %d), "+
+				"and could look like another name: remove it", r, n)
 		}
+		blank = blank && unicode.IsSpace(r)
 	}
-	return 0, 0, false
+	if blank {
+		return Fault(ErrInvalidFieldType, "display_name has no visible character: use letters, digits or symbols")
+	}
+	return nil
 }
 
 // NameKey returns a key that is equal for display names that a reader may take for each other: it
