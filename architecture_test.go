@@ -35,9 +35,11 @@ type importRule struct {
 func importRules() []importRule {
 	carriers := []string{"transport/http", "transport/memory", "transport/nats", "transport/mcp"}
 	return []importRule{
+		{"the ground floor imports nothing", "league/words imports league", "every package of a league and of an agent may import it, and gets nothing else with it",
+			func(p, i string) bool { return ground(p) && (ours(i) || impure(i)) }},
 		{"the protocol imports the domain and the seam", "league/protocol imports transport/http", "every agent imports league/protocol, and with it all that league/protocol imports",
 			func(p, i string) bool {
-				return in(p, "league/protocol") && ours(i) && i != "league" && i != "transport"
+				return in(p, "league/protocol") && ours(i) && !ground(i) && i != "league" && i != "transport"
 			}},
 		{"rules are pure", "rules/evenodd imports time", "the result of a game follows from values alone, so that audit and simulation can compute it again",
 			func(p, i string) bool {
@@ -48,7 +50,7 @@ func importRules() []importRule {
 		{"the domain is pure", "league imports league/protocol", "results, pairings, ranks and statistics follow from values alone",
 			func(p, i string) bool {
 				pure := p != "league" && i == "league" || p == "league" && i == "rules"
-				return (p == "league" || in(p, "league/pairing", "league/view/stats")) && ours(i) && !pure
+				return (p == "league" || in(p, "league/pairing", "league/view/stats")) && ours(i) && !ground(i) && !pure
 			}},
 		{"statistics are pure", "league/view/stats imports time", "the same results and seed give the same numbers, in a page, a report and a table",
 			func(p, i string) bool {
@@ -57,21 +59,21 @@ func importRules() []importRule {
 		{"the fold is pure", "league/journal imports os", "a league's state follows from its events alone; league/store gives it the types of documents, and its file is league/journal/journalfile",
 			func(p, i string) bool {
 				pure := slices.Contains([]string{"league", "league/protocol", "league/pairing", "league/store"}, i)
-				return p == "league/journal" && (ours(i) && !pure || impure(i) || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
+				return p == "league/journal" && (ours(i) && !ground(i) && !pure || impure(i) || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
 			}},
 		{"decisions are pure", "league/decide imports league/journal/journalfile", "a decision follows from the league's state and its arguments, so that a table test and the audit can repeat it",
 			func(p, i string) bool {
 				pure := i == "league" || i == "league/journal" || in(i, "league/protocol", "league/pairing", "rules")
-				return in(p, "league/decide") && (ours(i) && !pure || impure(i) && i != "time" || in(i, "context", "sync", "github.com/rs/zerolog"))
+				return in(p, "league/decide") && (ours(i) && !ground(i) && !pure || impure(i) && i != "time" || in(i, "context", "sync", "github.com/rs/zerolog"))
 			}},
 		{"the conversation of a match is pure", "league/conduct imports context", "what an answer is worth follows from values alone, so that a script can test it and the audit can repeat it from a transcript",
 			func(p, i string) bool {
 				pure := i == "league" || in(i, "league/protocol", "rules")
-				return in(p, "league/conduct") && (ours(i) && !pure || impure(i) && i != "time" || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
+				return in(p, "league/conduct") && (ours(i) && !ground(i) && !pure || impure(i) && i != "time" || in(i, "io", "context", "sync", "github.com/rs/zerolog"))
 			}},
 		{"faults are pure", "league/simulation/faults imports math/rand/v2", "faults follow from the seed and the decision, so that concurrency does not change them",
 			func(p, i string) bool {
-				return in(p, "league/simulation/faults") && (ours(i) && i != "league" && i != "league/protocol" || impure(i))
+				return in(p, "league/simulation/faults") && (ours(i) && !ground(i) && i != "league" && i != "league/protocol" || impure(i))
 			}},
 		{"carriers do not know the protocol", "transport/nats imports league/protocol", "transport carries values and does not interpret them, so that it can carry other protocols",
 			func(p, i string) bool {
@@ -95,18 +97,18 @@ func importRules() []importRule {
 			}},
 		{"supervision knows no league", "cmd/supervise imports player", "cmd/supervise restarts and stops processes; cmd says which",
 			func(p, i string) bool { return in(p, "cmd/supervise") && ours(i) }},
-		{"roles do not import each other", "referee imports player/strategy", "manager, referee and player are separate programs that exchange messages; they share league, league/protocol, league/membership and league/store; the referee alone conducts matches",
+		{"roles do not import each other", "referee imports player/strategy", "manager, referee and player are separate programs that exchange messages; they share league, league/protocol, league/membership, league/store and the ground floor; the referee alone conducts matches",
 			func(p, i string) bool {
 				if !role(p) {
 					return false
 				}
-				shared := i == "league" || in(i, "league/protocol", "league/membership", "league/store") || i == "league/conduct" && in(p, "referee")
+				shared := i == "league" || ground(i) || in(i, "league/protocol", "league/membership", "league/store") || i == "league/conduct" && in(p, "referee")
 				return slices.ContainsFunc([]string{"league/manager", "referee", "player"}, func(r string) bool { return in(i, r) && !in(p, r) }) ||
 					in(p, "referee", "player") && in(i, "league") && !shared
 			}},
 		{"dialects stay at the edge", "transport/dialect imports transport/http", "third-party forms are translated at the edge of a process: the code behind it sees the specification's form. The conformance kit is such an edge",
 			func(p, i string) bool {
-				return in(p, "transport/dialect") && ours(i) && i != "league" && i != "transport" && !in(i, "league/protocol", "transport/dialect") ||
+				return in(p, "transport/dialect") && ours(i) && !ground(i) && i != "league" && i != "transport" && !in(i, "league/protocol", "transport/dialect") ||
 					in(i, "transport/dialect") && !in(p, "cmd", "transport/dialect", "league/inspect/check")
 			}},
 		{"the translation is pure", "transport/dialect imports sync", "transport/dialect takes and returns values, so that a table of messages tests it; transport/dialect/bridge has the locks, the waiting and the log",
@@ -117,7 +119,7 @@ func importRules() []importRule {
 			func(p, i string) bool { return role(p) && in(i, "config") }},
 		{"config does not import agents", "config imports league/manager", "settings are values that cmd passes to agents",
 			func(p, i string) bool {
-				return in(p, "config") && ours(i) && i != "league" && !in(i, "config", "league/protocol", "league/store/atomicfile", "league/store/openfile")
+				return in(p, "config") && ours(i) && !ground(i) && i != "league" && !in(i, "config", "league/protocol", "league/store/atomicfile", "league/store/openfile")
 			}},
 		{"viper stays in config", "cmd imports github.com/spf13/viper", "settings come from one place",
 			func(p, i string) bool {
@@ -161,9 +163,12 @@ func ours(path string) bool {
 	return in(path, "main", "cmd", "config", "league", "player", "referee", "rules", "transport")
 }
 
+// ground reports whether a package is on the ground floor: what the standard library lacks for texts and lists.
+func ground(path string) bool { return in(path, "league/words", "league/lists") }
+
 // role reports whether a package belongs to a manager, a referee or a player.
 func role(path string) bool {
-	return in(path, "league", "referee", "player") && !in(path, "league/protocol", "league/simulation", "league/view/page", "league/inspect/check")
+	return in(path, "league", "referee", "player") && !ground(path) && !in(path, "league/protocol", "league/simulation", "league/view/page", "league/inspect/check")
 }
 
 // shortened returns an import path without the module name.

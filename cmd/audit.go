@@ -15,6 +15,7 @@ import (
 	"evenodd/league/inspect/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 type auditOptions struct {
@@ -101,7 +102,7 @@ func runAudit(s streams, o *auditOptions, dir string) (err error) {
 	switch n, stated := report.Findings(), report.Stated(); {
 	case err != nil:
 	case n > 0:
-		err = exit(exitFound, "%s", protocol.Counted(n, "finding"))
+		err = exit(exitFound, "%s", words.Counted(n, "finding"))
 	case o.strict && stated > 0:
 		err = exit(exitFound, "results that rest on the word of a referee alone: %d", stated)
 	}

@@ -15,7 +15,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/league/inspect/check"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
+	"evenodd/league/words"
 	"evenodd/rules/evenodd"
 	"evenodd/transport/http"
 )
@@ -119,7 +120,7 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 	if len(args) > 0 {
 		if o.Role = args[0]; !slices.Contains(roles(), o.Role) {
 			return usage("unknown role %q: must be one of %s%s", o.Role, strings.Join(roles(), ", "),
-				protocol.DidYouMean(o.Role, roles()))
+				words.DidYouMean(o.Role, roles()))
 		}
 	}
 	switch {
@@ -137,7 +138,7 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 // selection selects the requirements to test or to list.
 func (o *checkOptions) selection() error {
 	o.Selection.Level = check.Level(strings.ToUpper(o.level))
-	all := slices.Concat(protocol.Each(o.asked(), o.catalogue)...)
+	all := slices.Concat(lists.Map(o.asked(), o.catalogue)...)
 	for i, text := range o.Selection.Only {
 		id := strings.ToUpper(strings.TrimSpace(text))
 		if id == "" || !slices.ContainsFunc(all, func(q check.Requirement) bool { return strings.HasPrefix(q.ID, id) }) {
@@ -162,11 +163,11 @@ func (o *checkOptions) asked() []string {
 
 // near suggests ids instead of an unknown one: those of the same group, or all groups.
 func near(all []check.Requirement, id string) []string {
-	ids := protocol.Each(all, func(q check.Requirement) string { return q.ID })
-	if same := protocol.Select(ids, func(other string) bool { return groupOf(other) == groupOf(id) }); len(same) > 0 {
+	ids := lists.Map(all, func(q check.Requirement) string { return q.ID })
+	if same := lists.Filter(ids, func(other string) bool { return groupOf(other) == groupOf(id) }); len(same) > 0 {
 		return same
 	}
-	return slices.Compact(protocol.Each(ids, groupOf))
+	return slices.Compact(lists.Map(ids, groupOf))
 }
 
 // groupOf returns the group of a requirement: P-INV for P-INV-03.
@@ -223,11 +224,11 @@ func verdict(r *check.Report) error {
 	case r.Conforms():
 		return nil
 	case failed > 0:
-		return exit(exitFound, "%s failed", protocol.Counted(failed, "requirement"))
+		return exit(exitFound, "%s failed", words.Counted(failed, "requirement"))
 	case r.Count(check.Pass) == 0:
 		return exit(exitFound, "no requirement passed")
 	}
-	return exit(exitFound, "no requirement failed, but the test is incomplete: %s", protocol.Escape(r.Ended))
+	return exit(exitFound, "no requirement failed, but the test is incomplete: %s", words.Escape(r.Ended))
 }
 
 // open listens at the address where the agent finds its manager: the default address,

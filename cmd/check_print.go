@@ -10,7 +10,8 @@ import (
 	"charm.land/lipgloss/v2"
 
 	"evenodd/league/inspect/check"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
+	"evenodd/league/words"
 )
 
 // column returns the word for a verdict, as wide as the longest one and in the style
@@ -137,10 +138,10 @@ func summary(r *check.Report) string {
 		if causes[level] == 0 {
 			return ""
 		}
-		return " for " + protocol.Counted(causes[level], "cause")
+		return " for " + words.Counted(causes[level], "cause")
 	}
 	return fmt.Sprintf("%d passed, %d failed%s, %s%s, %d skipped, took %s",
-		r.Count(check.Pass), r.Count(check.Fail), of(check.Must), protocol.Counted(r.Count(check.Warn), "warning"),
+		r.Count(check.Pass), r.Count(check.Fail), of(check.Must), words.Counted(r.Count(check.Warn), "warning"),
 		of(check.Should), r.Count(check.Skipped), (time.Duration(r.TookMS) * time.Millisecond).Round(100*time.Millisecond))
 }
 
@@ -164,7 +165,7 @@ func exchangeLines(x *check.Exchange) []string {
 
 // brief returns a body on one line, cut to most bytes.
 func brief(text string, most int) string {
-	return protocol.Clip(strings.Join(strings.Fields(text), " "), most)
+	return words.Clip(strings.Join(strings.Fields(text), " "), most)
 }
 
 // printList lists requirements.
@@ -181,7 +182,7 @@ func (o *checkOptions) printList(w io.Writer) error {
 		Roles         []section `json:"roles"`
 	}{SchemaVersion: check.SchemaVersion, Roles: []section{}}
 	for _, role := range o.asked() {
-		list.Roles = append(list.Roles, section{role, protocol.Select(o.catalogue(role), o.Selection.Wants)})
+		list.Roles = append(list.Roles, section{role, lists.Filter(o.catalogue(role), o.Selection.Wants)})
 	}
 	return show(w, o.format, list, func(w io.Writer) error {
 		var text printout

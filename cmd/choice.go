@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // A choice is the value of a flag that takes one of some words, in any case. A shell completes the words.
@@ -18,10 +18,10 @@ type choice struct {
 
 var _ pflag.Value = (*choice)(nil)
 
-// choiceFlag defines a flag that takes one of words. Its text is about, with the words.
-func choiceFlag(f *pflag.FlagSet, value *string, name, usual, about string, words ...string) {
+// choiceFlag defines a flag that takes one of allowed. Its text is about, with them.
+func choiceFlag(f *pflag.FlagSet, value *string, name, usual, about string, allowed ...string) {
 	*value = usual
-	f.Var(&choice{value, words}, name, strings.TrimPrefix(about+": "+protocol.OrList(words), ": "))
+	f.Var(&choice{value, allowed}, name, strings.TrimPrefix(about+": "+words.Or(allowed), ": "))
 }
 
 // formatFlag defines the flag of the commands that print text or JSON.
@@ -51,8 +51,8 @@ func (c *choice) String() string { return *c.value }
 func (c *choice) Type() string { return "string" }
 
 // mustBe says which words a value may be, and which is the closest.
-func mustBe(value string, words []string) string {
-	return "must be " + protocol.OrList(words) + protocol.DidYouMean(value, words)
+func mustBe(value string, allowed []string) string {
+	return "must be " + words.Or(allowed) + words.DidYouMean(value, allowed)
 }
 
 // A limit is a flag with a number that has a unit; 0 for none.

@@ -13,9 +13,11 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
+	"evenodd/league/words"
 	"evenodd/player/strategy/external"
 )
 
@@ -72,7 +74,7 @@ func (o *simulateOptions) enter() error {
 	}
 	if o.given("players") && o.Players != len(listed) {
 		return usage("--players %d: %s lists %s; leave --players out", o.Players, o.entrants,
-			protocol.Counted(len(listed), "player"))
+			words.Counted(len(listed), "player"))
 	}
 	o.Players, o.Strategies = len(listed), nil
 	var own []simulation.Entrant
@@ -99,7 +101,7 @@ func forceFlag(f *pflag.FlagSet, force *bool) {
 func preflight(ctx context.Context, players []simulation.Entrant, gameType string, move float64,
 	processors int) error {
 	game, _ := games().Game(gameType) // the flag allows no others
-	players = protocol.Select(players, func(e simulation.Entrant) bool { return external.Tried(e.Strategy) })
+	players = lists.Filter(players, func(e simulation.Entrant) bool { return external.Tried(e.Strategy) })
 	players = slices.CompactFunc(players, func(a, b simulation.Entrant) bool { return a.Where == b.Where })
 	causes := make([]error, len(players)) // nil for a player that can decide
 	var trials sync.WaitGroup
@@ -133,7 +135,7 @@ func (o *simulateOptions) tried() []simulation.Entrant {
 	if o.entrants != "" {
 		return o.Entrants
 	}
-	return protocol.Each(o.Strategies, func(name string) simulation.Entrant {
+	return lists.Map(o.Strategies, func(name string) simulation.Entrant {
 		return simulation.Entrant{Strategy: name, Tools: o.Tools, Where: "--strategies " + name}
 	})
 }
@@ -153,5 +155,5 @@ func (o *upOptions) try(ctx context.Context, files *config.Loader, entrants []co
 
 // own are the players that this command starts, and those of a URL.
 func (o *upOptions) own(entrants []config.Entrant) []simulation.Entrant {
-	return protocol.Each(entrants, func(e config.Entrant) simulation.Entrant { return entrantOf(&e, o.tools) })
+	return lists.Map(entrants, func(e config.Entrant) simulation.Entrant { return entrantOf(&e, o.tools) })
 }

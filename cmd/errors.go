@@ -11,7 +11,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
+	"evenodd/league/words"
 )
 
 // Exit codes.
@@ -88,8 +89,8 @@ func onlyCommands(c *cobra.Command, args []string) error {
 			return fmt.Errorf("unknown command %q for %q (did you mean %s?)", args[0], c.CommandPath(), other.Name())
 		}
 	}
-	names := protocol.Each(c.Commands(), (*cobra.Command).Name)
-	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), protocol.DidYouMean(args[0], names))
+	names := lists.Map(c.Commands(), (*cobra.Command).Name)
+	return fmt.Errorf("unknown command %q for %q%s", args[0], c.CommandPath(), words.DidYouMean(args[0], names))
 }
 
 // flagError explains an error of the flags on a command line.
@@ -100,7 +101,7 @@ func flagError(c *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		return fmt.Errorf("%w%s", err, protocol.DidYouMean("--"+unknown.GetSpecifiedName(), names))
+		return fmt.Errorf("%w%s", err, words.DidYouMean("--"+unknown.GetSpecifiedName(), names))
 	}
 	return err
 }

@@ -26,6 +26,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/words"
 )
 
 // hostile is a text that clears a terminal, changes colours and text direction, hides, and forges a
@@ -63,7 +64,7 @@ func runHarmless(t *testing.T, args ...string) (printed string) {
 }
 
 // stringMember matches a member whose value is a string, or a list that begins with one.
-var stringMember = protocol.Pattern(`"(\w+)":\s*(?:\[\s*)?"`)
+var stringMember = words.Pattern(`"(\w+)":\s*(?:\[\s*)?"`)
 
 // membersOf returns the names of the members of JSON that are strings, in order.
 func membersOf(text []byte) []string {

@@ -7,7 +7,7 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/rules"
@@ -51,7 +51,7 @@ func known() config.Known {
 
 // gamesOf returns the games with types from a file.
 func gamesOf(types []string) rules.Registry {
-	return rules.NewRegistry(protocol.Each(types, func(t string) rules.Game {
+	return rules.NewRegistry(lists.Map(types, func(t string) rules.Game {
 		game, _ := games().Game(t) // the loader refuses unknown types
 		return game
 	})...)

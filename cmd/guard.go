@@ -11,7 +11,7 @@ import (
 	"strconv"
 
 	"evenodd/config"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/transport/http"
 )
 
@@ -64,7 +64,7 @@ func (g *guard) allows(address netip.Addr) bool {
 
 // list returns the networks in CIDR notation.
 func (g *guard) list() []string {
-	return protocol.Each(g.networks, netip.Prefix.String)
+	return lists.Map(g.networks, netip.Prefix.String)
 }
 
 // checkHost returns an error for a host that does not exist or has no allowed address,

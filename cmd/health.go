@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // healthPatience limits a request for the health of an agent.
@@ -88,7 +89,7 @@ func askHealth(ctx context.Context, url, ca string) (jsontext.Value, error) {
 	case r.StatusCode != http.StatusOK:
 		return nil, fmt.Errorf("%s answers with the HTTP status %d", url, r.StatusCode)
 	case err != nil:
-		return nil, fmt.Errorf("%s does not answer with the health of an agent: %s", url, protocol.Escape(err.Error()))
+		return nil, fmt.Errorf("%s does not answer with the health of an agent: %s", url, words.Escape(err.Error()))
 	case health.Status != "ok" && health.Status != "warning":
 		return body, fmt.Errorf("%s is not healthy: its status is %q", url, health.Status)
 	}

@@ -69,24 +69,34 @@ func helpOf(root *cobra.Command, out io.Writer) {
 
 // flagUsages are the flags of a command by groups.
 func flagUsages(c *cobra.Command, width int) string {
-	first := pflag.NewFlagSet("", pflag.ContinueOnError)
-	grouped := make([]pflag.FlagSet, len(flagGroups))
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
-		in := first
-		for i, group := range flagGroups {
-			if slices.Contains(strings.Fields(group.names), f.Name) {
-				in = &grouped[i]
-			}
-		}
-		in.AddFlag(f)
-	})
-	text := "Flags:\n" + first.FlagUsagesWrapped(width)
-	for i, group := range flagGroups {
-		if grouped[i].HasAvailableFlags() {
-			text += "\n" + group.title + "\n" + grouped[i].FlagUsagesWrapped(width)
+	var text strings.Builder
+	for _, group := range flagsByGroup(c) {
+		if group.flags.HasAvailableFlags() {
+			text.WriteString(group.title + "\n" + group.flags.FlagUsagesWrapped(width) + "\n")
 		}
 	}
-	return strings.TrimRight(text, "\n")
+	return strings.TrimRight(text.String(), "\n")
+}
+
+// A flagGroup has the flags of a command in a group.
+type flagGroup struct {
+	title string
+	flags *pflag.FlagSet
+}
+
+// flagsByGroup are the flags of a command: first those that nearly all need, then those of flagGroups.
+func flagsByGroup(c *cobra.Command) []flagGroup {
+	all := []flagGroup{{"Flags:", new(pflag.FlagSet)}}
+	for _, group := range flagGroups {
+		all = append(all, flagGroup{group.title, new(pflag.FlagSet)})
+	}
+	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+		i := slices.IndexFunc(flagGroups[:], func(g helpGroup) bool {
+			return slices.Contains(strings.Fields(g.names), f.Name)
+		})
+		all[i+1].flags.AddFlag(f) // the first for a flag of no group
+	})
+	return all
 }
 
 // reflow wraps the paragraphs of a text at a width. Lines that are indented or begin a list stay lines.

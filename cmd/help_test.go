@@ -3,11 +3,14 @@ package cmd
 import (
 	"bytes"
 	"flag"
+	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"testing"
 
@@ -87,6 +90,69 @@ func TestHelpGroupsNameWhatExists(t *testing.T) {
 			}
 		}
 	}
+}
+
+// checkGenerated compares the text between the marks of a name on a page, or writes it with -update.
+func checkGenerated(t *testing.T, page, name, want string) {
+	t.Helper()
+	begin := "<!-- generated: " + name + " -->\n"
+	before, rest, found := strings.Cut(readFile(t, page), begin)
+	require.True(t, found, name)
+	written, after, found := strings.Cut(rest, "<!-- end -->")
+	require.True(t, found, name)
+	if flag.Lookup("update").Value.String() == "true" {
+		require.NoError(t, os.WriteFile(page, []byte(before+begin+want+"<!-- end -->"+after), 0o644))
+		return
+	}
+	assert.Equal(t, want, written, "go test ./cmd -run TestGeneratedTables -update writes the table %s", name)
+}
+
+// The list of all commands in docs/commands.md, with their flags in the groups of the help.
+func TestGeneratedTablesOfTheCommandsPage(t *testing.T) {
+	var table strings.Builder
+	table.WriteString("| command | what it does | its flags |\n| --- | --- | --- |\n")
+	commands, use := documented(t), strings.NewReplacer("evenodd ", "", " [flags]", "", "|", `\|`)
+	for _, path := range slices.Sorted(maps.Keys(commands)) {
+		c := commands[path]
+		if path == c.Root().Name() {
+			continue
+		}
+		var groups []string
+		for _, group := range flagsByGroup(c) {
+			names := group.title
+			group.flags.VisitAll(func(f *pflag.Flag) {
+				if f.Name != "help" && !f.Hidden {
+					names += " `--" + f.Name + "`"
+				}
+			})
+			if strings.Contains(names, "`") {
+				groups = append(groups, strings.TrimPrefix(names, "Flags: "))
+			}
+		}
+		fmt.Fprintf(&table, "| `%s` | %s | %s |\n", use.Replace(c.UseLine()), c.Short, strings.Join(groups, "; "))
+	}
+	checkGenerated(t, "../docs/commands.md", "commands", table.String())
+}
+
+// Each flag that a page names is one of a command.
+func TestFlagsOfPagesExist(t *testing.T) {
+	known := map[string]bool{"--help": true, "--version": true}
+	for _, c := range documented(t) {
+		c.Flags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
+		c.PersistentFlags().VisitAll(func(f *pflag.Flag) { known["--"+f.Name] = true })
+	}
+	pages, err := filepath.Glob("../docs/*.md")
+	require.NoError(t, err)
+	named, others := 0, regexp.MustCompile(`^(nats-server|npm) `) // programs with flags of their own
+	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../ARCHITECTURE.md") {
+		for _, code := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(readFile(t, page), -1) {
+			for _, flag := range regexp.MustCompile(`(?:^|[ (])(--[a-z][a-z-]*)`).FindAllStringSubmatch(code[1], -1) {
+				named++
+				assert.True(t, known[flag[1]] || others.MatchString(code[1]), "%s: no command has %s", page, flag[1])
+			}
+		}
+	}
+	assert.Greater(t, named, 200)
 }
 
 func TestHelpFitsIn80Columns(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // newLeagueCodes makes 'evenodd league codes'.
@@ -52,7 +53,7 @@ its name, for --nats-creds; the manager uses manager.nk and journal.nk. Keys tha
 			rows := csvRows(columns, names, func(name string) []any {
 				return []any{name, crand.Text(), role}[:len(strings.Fields(columns))]
 			})
-			return writeCSV(o.out, rows, protocol.Escape) // the manager compares the names
+			return writeCSV(o.out, rows, words.Escape) // the manager compares the names
 		},
 	}
 	choiceFlag(c.Flags(), &role, "role", "", "print a column with the role of the agents", protocol.RolePlayer,

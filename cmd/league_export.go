@@ -11,6 +11,7 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
@@ -109,7 +110,7 @@ type exportedAgent struct {
 
 // agents are all agents.
 func (r *leagueRecord) agents() []exportedAgent {
-	return protocol.Each(r.SortedAgents(), func(a *journal.Agent) exportedAgent {
+	return lists.Map(r.SortedAgents(), func(a *journal.Agent) exportedAgent {
 		return exportedAgent{r.Agent(a), a.Role, a.Endpoint}
 	})
 }
@@ -118,7 +119,7 @@ func (r *leagueRecord) agents() []exportedAgent {
 func csvRows[E any](columns string, list []E, row func(E) []any) [][]string {
 	rows := [][]string{strings.Fields(columns)}
 	for _, one := range list {
-		rows = append(rows, protocol.Each(row(one), cellText))
+		rows = append(rows, lists.Map(row(one), cellText))
 	}
 	return rows
 }
@@ -160,7 +161,7 @@ func (r *leagueRecord) gradesCSV(roster []config.RosterEntry, matches []record.M
 		standings[norm.NFC.String(s.DisplayName)] = s
 	}
 	const columns = "name player_id rank points played won drawn lost technical_losses decided_by_ruling chosen_by_chance"
-	players := protocol.Select(roster, func(e config.RosterEntry) bool { return e.Role == protocol.RolePlayer })
+	players := lists.Filter(roster, func(e config.RosterEntry) bool { return e.Role == protocol.RolePlayer })
 	return csvRows(columns, players, func(e config.RosterEntry) []any {
 		s := standings[e.Name]
 		return []any{e.Name, s.PlayerID, protocol.NonZero(s.Rank), s.Points, s.Played, s.Wins, s.Draws, s.Losses,

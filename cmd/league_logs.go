@@ -17,8 +17,10 @@ import (
 	"evenodd/config/userfile"
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // newLeagueLogs makes 'evenodd league logs'.
@@ -77,7 +79,7 @@ func (o *organiser) logs(ctx context.Context, a *agentArchive, from record.Sourc
 		Transcripts int    `json:"transcripts"`
 	}{headOf(o.leagueID), a.id, output, len(a.matches), a.transcripts}, func(w io.Writer) error {
 		return printLine(w, "%s: the log, the events, %s and %s of %s", output,
-			protocol.Counted(len(a.matches), "result"), protocol.Counted(a.transcripts, "transcript"), a.id)
+			words.Counted(len(a.matches), "result"), words.Counted(a.transcripts, "transcript"), a.id)
 	})
 }
 
@@ -122,7 +124,7 @@ func (a *agentArchive) collect(r *leagueRecord, e *journal.Event, line string) {
 func (a *agentArchive) write(ctx context.Context, from record.Source) error {
 	a.zip = zip.NewWriter(&a.file)
 	all, _ := a.Schedule(0) // fails only for an unknown round
-	a.matches = protocol.Select(all, func(m record.Match) bool {
+	a.matches = lists.Filter(all, func(m record.Match) bool {
 		return m.RoundID <= a.Round && (m.PlayerAID == a.id || m.PlayerBID == a.id || a.about[m.MatchID])
 	})
 	var log, results bytes.Buffer
@@ -158,7 +160,7 @@ func (a *agentArchive) add(name string, content []byte) {
 // writeMatch adds the attempts at a match that have a result.
 func (a *agentArchive) writeMatch(ctx context.Context, from record.Source, row *record.Match) error {
 	id, _ := league.ParseMatchID(row.MatchID)
-	wanted := append(protocol.Each(row.Annulled, func(o record.AnnulledOutcome) int { return o.Attempt }), row.Attempt)
+	wanted := append(lists.Map(row.Annulled, func(o record.AnnulledOutcome) int { return o.Attempt }), row.Attempt)
 	slices.Sort(wanted)
 	for _, attempt := range slices.Compact(wanted) {
 		if attempt < 1 || attempt > len(a.Match(id).Attempts) {

@@ -14,8 +14,10 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // The output of league status --format json. The members are a contract.
@@ -99,7 +101,7 @@ func (r *leagueRecord) status() *leagueStatus {
 // agents that need attention have one.
 func (r *leagueRecord) attention() [][]any {
 	const most = 50
-	rows := protocol.Each(r.missing(), func(a missingAgent) []any {
+	rows := lists.Map(r.missing(), func(a missingAgent) []any {
 		return []any{a.DisplayName, "", "absent " + a.Role, "has not registered"}
 	})
 	table := map[string]league.Standing{}
@@ -107,10 +109,10 @@ func (r *leagueRecord) attention() [][]any {
 		table[row.PlayerID] = row
 	}
 	for _, a := range r.SortedAgents() {
-		row, needs := table[a.AgentID], protocol.Select([]string{r.obstacles[a.AgentID]}, func(s string) bool { return s != "" })
+		row, needs := table[a.AgentID], lists.Filter([]string{r.obstacles[a.AgentID]}, func(s string) bool { return s != "" })
 		add := func(n int, what, how string) {
 			if n > 0 {
-				needs = append(needs, protocol.Counted(n, what)+how)
+				needs = append(needs, words.Counted(n, what)+how)
 			}
 		}
 		add(row.TechnicalLosses, "technical loss", "")
@@ -207,15 +209,15 @@ func (s *leagueStatus) addTables(text *printout) {
 	named := s.record.named
 	add("Agents", []string{"Name", "Agent", "State", "Attention"}, s.record.attention())
 	add("Running matches", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
-		protocol.Each(s.Running, func(m record.RunningMatch) []any {
+		lists.Map(s.Running, func(m record.RunningMatch) []any {
 			return []any{m.MatchID, named(m.PlayerAID), named(m.PlayerBID), named(m.RefereeID), protocol.NonZero(m.Attempt),
 				journal.InSeconds(m.Since)}
 		}))
-	add("Rematches", []string{"Match", "State", "By", "Since", "Reason"}, protocol.Each(s.Rematches,
+	add("Rematches", []string{"Match", "State", "By", "Since", "Reason"}, lists.Map(s.Rematches,
 		func(m orderedRematch) []any {
 			return []any{m.MatchID, m.State, m.By, journal.InSeconds(m.At), m.Reason}
 		}))
-	add("Last decisions", []string{"Event", "Time", "Decision"}, protocol.Each(s.Decisions,
+	add("Last decisions", []string{"Event", "Time", "Decision"}, lists.Map(s.Decisions,
 		func(d record.DecisionMade) []any { return []any{d.Event, journal.InSeconds(d.At), d.About} }))
 }
 
@@ -306,12 +308,12 @@ func (r *leagueRecord) told(e *journal.Event) string {
 	case *journal.AgentShutdown:
 		return fmt.Sprintf("%s shut down: it %s", r.named(d.AgentID), d.Reason)
 	case *journal.Started:
-		return fmt.Sprintf("the league began with %s and %s", protocol.Counted(len(d.Players), "player"),
-			protocol.Counted(len(d.Referees), "referee"))
+		return fmt.Sprintf("the league began with %s and %s", words.Counted(len(d.Players), "player"),
+			words.Counted(len(d.Referees), "referee"))
 	case *journal.RoundAnnounced:
 		text := fmt.Sprintf("round %d began", d.RoundID)
 		if d.RepeatedPairs > 0 {
-			text += "; too few players are left: " + protocol.Counted(d.RepeatedPairs, "pair") + " met before"
+			text += "; too few players are left: " + words.Counted(d.RepeatedPairs, "pair") + " met before"
 		}
 		if d.RepeatedByes > 0 {
 			text += "; a player gets a second bye"

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/record"
 )
 
@@ -29,7 +29,7 @@ func TestStatusListsDeniedRefereesAsTheManagerChooses(t *testing.T) {
 				}
 				r.Agents[id] = a
 			}
-			assert.Equal(t, tt.want, protocol.Each(r.status().Agents, func(a record.AgentStatus) string { return a.AgentID }))
+			assert.Equal(t, tt.want, lists.Map(r.status().Agents, func(a record.AgentStatus) string { return a.AgentID }))
 		})
 	}
 }

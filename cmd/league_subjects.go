@@ -19,6 +19,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
@@ -248,7 +249,7 @@ func readAs[T any](s streams, data jsontext.Value, member string, show func(*T) 
 
 func printQueriedStandings(s streams, data jsontext.Value) error {
 	return readAs(s, data, "standings", func(d *protocol.StandingsData) error {
-		rows := protocol.Each(d.Standings, func(r protocol.StandingRow) league.Standing { return r.Standing() })
+		rows := lists.Map(d.Standings, func(r protocol.StandingRow) league.Standing { return r.Standing() })
 		titles, cells := league.Cells(slices.DeleteFunc(league.Columns(rows), func(c league.Column) bool {
 			return c.Name == "technical_losses" // the message does not have them
 		}), rows)
@@ -262,7 +263,7 @@ func printQueriedSchedule(s streams, data jsontext.Value) error {
 		if d.KnownRounds != nil {
 			unknown = *d.KnownRounds + 1
 		}
-		return printMatches(s.out, protocol.Each(d.Matches, func(m protocol.ScheduledMatch) []any {
+		return printMatches(s.out, lists.Map(d.Matches, func(m protocol.ScheduledMatch) []any {
 			return []any{m.RoundID, m.MatchID, m.PlayerAID, m.PlayerBID, m.RefereeEndpoint, m.Status, m.WinnerPlayerID, ""}
 		}), unknown)
 	})

@@ -9,8 +9,9 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // recordedStandings shows the table to the organiser.
@@ -52,7 +53,7 @@ func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []le
 		}
 		if cause := record.Cause(doc, row.PlayerID); cause != "" {
 			lines = append(lines, fmt.Sprintf("%s: %s (%s)", row.DisplayName,
-				protocol.Counted(row.TechnicalLosses, "technical loss"), protocol.Clip(cause, 200)))
+				words.Counted(row.TechnicalLosses, "technical loss"), words.Clip(cause, 200)))
 		}
 	}
 	return lines
@@ -88,7 +89,7 @@ func (r *leagueRecord) printSchedule(w io.Writer, rows []record.Match) error {
 	if known := r.KnownRounds(); known < r.TotalRounds() {
 		unknown = known + 1
 	}
-	return printMatches(w, protocol.Each(rows, func(m record.Match) []any {
+	return printMatches(w, lists.Map(rows, func(m record.Match) []any {
 		return []any{m.RoundID, m.MatchID, r.named(m.PlayerAID), r.named(m.PlayerBID), r.named(m.RefereeID), m.Status,
 			r.named(m.Winner()), matchRemark(&m)}
 	}), unknown)
@@ -100,7 +101,7 @@ func printMatches(w io.Writer, rows [][]any, unknown int) error {
 	header := []string{"Round", "Match", "Player A", "Player B", "Referee", "Status", "Winner", "Remark"}
 	last := len(header) - 1
 	if !slices.ContainsFunc(rows, func(row []any) bool { return row[last] != "" }) {
-		header, rows = header[:last], protocol.Each(rows, func(row []any) []any { return row[:last] })
+		header, rows = header[:last], lists.Map(rows, func(row []any) []any { return row[:last] })
 	}
 	err := printTable(w, header, rows)
 	if err == nil && unknown > 0 {

@@ -18,10 +18,12 @@ import (
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // A folderLeague is a league of a data folder.
@@ -56,7 +58,7 @@ func clockTime(at string) string {
 // leaguesIn lists the leagues of a data folder: those that run, then the one with the newest entry.
 func leaguesIn(dir store.Folder) ([]folderLeague, error) {
 	ids, err := audit.Leagues(dir)
-	leagues := protocol.Each(ids, func(id string) folderLeague { return readEnds(dir, id) })
+	leagues := lists.Map(ids, func(id string) folderLeague { return readEnds(dir, id) })
 	order := func(l *folderLeague) string {
 		if l.running {
 			return "~" // behind all times
@@ -95,7 +97,7 @@ func readEnds(dir store.Folder, id string) folderLeague {
 // else a new one made of the name. Without a name it is the usual one, unless the folder has one other league only.
 func idOf(dir store.Folder, name, usual string, now time.Time) (string, error) {
 	leagues, _ := leaguesIn(dir) // a folder without leagues is an error
-	leagues = protocol.Select(leagues, func(l folderLeague) bool {
+	leagues = lists.Filter(leagues, func(l folderLeague) bool {
 		return l.created != nil && l.created.Simulation == nil
 	})
 	if name == "" {
@@ -128,8 +130,8 @@ func (s streams) chooseLeague(dir store.Folder, leagueID string, change bool) (s
 	if err != nil {
 		return "", err
 	}
-	leagues := protocol.Select(all, func(l folderLeague) bool { return leagueID == "" || l.id == leagueID })
-	running := protocol.Select(leagues, func(l folderLeague) bool { return l.running })
+	leagues := lists.Filter(all, func(l folderLeague) bool { return leagueID == "" || l.id == leagueID })
+	running := lists.Filter(leagues, func(l folderLeague) bool { return l.running })
 	switch {
 	case len(leagues) == 0:
 		return "", fmt.Errorf("there is no league %.64q in %s; there is %s", leagueID, dir, namesOf(all))
@@ -146,7 +148,7 @@ func (s streams) chooseLeague(dir store.Folder, leagueID string, change bool) (s
 
 // namesOf lists leagues.
 func namesOf(leagues []folderLeague) string {
-	return protocol.Clip(strings.Join(protocol.Each(leagues, folderLeague.String), ", "), 1000)
+	return words.Clip(strings.Join(lists.Map(leagues, folderLeague.String), ", "), 1000)
 }
 
 // A listedLeague is a league as 'evenodd league list' shows it. Its members are a contract.
@@ -171,13 +173,13 @@ which commands that read choose without --league-id.`,
 			if err != nil {
 				return err
 			}
-			rows := protocol.Each(leagues, func(l folderLeague) listedLeague { return o.listed(c.Context(), l) })
+			rows := lists.Map(leagues, func(l folderLeague) listedLeague { return o.listed(c.Context(), l) })
 			return show(o.out, o.format, struct {
 				SchemaVersion string         `json:"schema_version"`
 				Leagues       []listedLeague `json:"leagues"`
 			}{outputSchema, rows}, func(w io.Writer) error {
 				header := []string{"League", "Name", "State", "Last entry", "Players", "Results"}
-				return printTable(w, header, protocol.Each(rows, func(l listedLeague) []any {
+				return printTable(w, header, lists.Map(rows, func(l listedLeague) []any {
 					return []any{l.LeagueID, l.DisplayName, cmp.Or(l.Problem, stateOf(&l.Progress, l.Running)), clockTime(l.LastEntry),
 						l.Players, fmt.Sprintf("%d of %s%d", l.Recorded, atMost(l.AtMost), l.Matches)}
 				}))

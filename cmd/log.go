@@ -14,6 +14,7 @@ import (
 	"golang.org/x/term"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // logTime is the time format of logs; times are UTC.
@@ -60,9 +61,9 @@ func consoleWriter(w io.Writer) io.Writer {
 		case nil:
 			return ""
 		case []byte: // JSON
-			return protocol.Escape(string(v))
+			return words.Escape(string(v))
 		}
-		return protocol.Escape(fmt.Sprint(value))
+		return words.Escape(fmt.Sprint(value))
 	}
 	return zerolog.ConsoleWriter{
 		Out: w, TimeFormat: time.TimeOnly, FieldsExclude: []string{"agent_id", "event_type"},
@@ -75,7 +76,7 @@ func consoleWriter(w io.Writer) io.Writer {
 type withoutTokens struct{ io.Writer }
 
 func (w withoutTokens) Write(line []byte) (int, error) {
-	_, err := w.Writer.Write(protocol.EscapeJSON(protocol.HideTokens(line)))
+	_, err := w.Writer.Write(words.EscapeJSON(protocol.HideTokens(line)))
 	return len(line), err
 }
 

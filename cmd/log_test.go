@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // A logLine is a line of a log (spec 003 table 12).
@@ -44,7 +44,7 @@ func logLines(t *testing.T, stderr string) []logLine {
 	return lines
 }
 
-var timestampOfLogs = protocol.Pattern(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
+var timestampOfLogs = words.Pattern(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)
 
 // check checks the members that every line must have.
 func (l *logLine) check(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
@@ -373,8 +374,8 @@ func (o *managerOptions) situation(status manager.Status, resumed bool) string {
 		return fmt.Sprintf("resumes: round %d of %s%d, %d of %s%d matches recorded", max(status.Round, 1), most,
 			status.Rounds, status.Recorded, most, status.Matches)
 	}
-	text := fmt.Sprintf("waits for %s and %s", protocol.Counted(o.Players, "player"),
-		protocol.Counted(o.Referees, "referee"))
+	text := fmt.Sprintf("waits for %s and %s", words.Counted(o.Players, "player"),
+		words.Counted(o.Referees, "referee"))
 	if o.Players == 0 {
 		text = "waits for its start by the organiser"
 	}

@@ -3,7 +3,6 @@ package cmd
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net"
@@ -181,8 +180,6 @@ func rowsOf(t *testing.T, head string, pattern *regexp.Regexp, files ...string) 
 
 // The tables of docs/operators.md are those of the sources: 'go test ./cmd -run TestGeneratedTables -update' writes them.
 func TestGeneratedTablesOfTheOperatorsPage(t *testing.T) {
-	const page = "../docs/operators.md"
-	text := readFile(t, page)
 	for name, table := range map[string]string{
 		"metrics": rowsOf(t, "| metric | meaning |", regexp.MustCompile(`"(evenodd_\w+)",\s*"([^"]+)\."`),
 			"metrics/metrics.go", "monitor.go", "page.go", "agent.go"),
@@ -190,15 +187,7 @@ func TestGeneratedTablesOfTheOperatorsPage(t *testing.T) {
 			"../transport/http/addresses.go"),
 	} {
 		assert.Greater(t, strings.Count(table, "\n"), 12, name)
-		before, rest, found := strings.Cut(text, "<!-- generated: "+name+" -->\n")
-		require.True(t, found, name)
-		written, after, found := strings.Cut(rest, "<!-- end -->")
-		require.True(t, found, name)
-		if flag.Lookup("update").Value.String() == "true" {
-			written, text = table, before+"<!-- generated: "+name+" -->\n"+table+"<!-- end -->"+after
-			require.NoError(t, os.WriteFile(page, []byte(text), 0o644))
-		}
-		assert.Equal(t, table, written, "go test ./cmd -run TestGeneratedTables -update writes the table %s", name)
+		checkGenerated(t, "../docs/operators.md", name, table)
 	}
 }
 

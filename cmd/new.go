@@ -15,8 +15,10 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/cmd/starter"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store/openfile"
+	"evenodd/league/words"
 )
 
 // newNew makes 'evenodd new', the commands that write source code to start from.
@@ -86,7 +88,7 @@ at once. %s`, role, about),
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if language == "" {
-				return usage("set --lang to the language: %s", protocol.OrList(languages()))
+				return usage("set --lang to the language: %s", words.Or(languages()))
 			}
 			all := starter.Languages()
 			p.Language = all[slices.IndexFunc(all, func(l starter.Language) bool { return l.Name == language })]
@@ -102,7 +104,7 @@ at once. %s`, role, about),
 
 // languages returns the names of all languages.
 func languages() []string {
-	return protocol.Each(starter.Languages(), func(l starter.Language) string { return l.Name })
+	return lists.Map(starter.Languages(), func(l starter.Language) string { return l.Name })
 }
 
 // writeAgent writes the project, and says how to go on.

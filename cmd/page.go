@@ -18,6 +18,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -50,7 +51,7 @@ func newLeaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 	// room for a class behind one address; the calls of agents have limits of their own
 	quota := http.NewQuota(http.Limits{Calls: 128, CallsPerAddress: 64, Rate: 50, Burst: 1000},
 		http.StreamLimits{Streams: 512, StreamsPerAddress: 256, Write: 5 * time.Second})
-	return &leaguePage{protocol.Each(pages.Routes(), func(r page.Route) http.Mount {
+	return &leaguePage{lists.Map(pages.Routes(), func(r page.Route) http.Mount {
 		return http.Mount{Pattern: r.Pattern, Handler: r.Handler, Quota: quota, Stream: r.Stream}
 	}), quota, board, pages.Finish, board.Close}, nil
 }

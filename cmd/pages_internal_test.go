@@ -17,6 +17,7 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player/strategy/external"
@@ -37,7 +38,7 @@ func TestDifferencesOfTheSpecificationAreDecided(t *testing.T) {
 	}
 	inLog := func(component, rest string) string { // the members of a line of a log
 		const line = `{"message_type":"","conversation_id":"","message":"","event_type":"","agent_id":"","level":"","timestamp":"","x":1}`
-		names := protocol.Each(protocol.ParseObject(arranged([]byte(line), component)), func(m league.Member[jsontext.Value]) string {
+		names := lists.Map(protocol.ParseObject(arranged([]byte(line), component)), func(m league.Member[jsontext.Value]) string {
 			return "`" + m.Name + "`"
 		})
 		require.Equal(t, rest, names[len(names)-1])

@@ -16,19 +16,19 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 var (
 	// codeSpan is a command in a sentence.
-	codeSpan = protocol.Pattern("`(evenodd [^`\n]+)`")
+	codeSpan = words.Pattern("`(evenodd [^`\n]+)`")
 	// called is a call of evenodd in a command line, after variables of its environment.
-	called = protocol.Pattern(`(?:^|&& |; |\| |sudo )(?:[A-Z_]+=(?:\$\([^)]*\)|\S)* )*evenodd (.+)`)
+	called = words.Pattern(`(?:^|&& |; |\| |sudo )(?:[A-Z_]+=(?:\$\([^)]*\)|\S)* )*evenodd (.+)`)
 	// shellWord is a word of a command line, with quotes.
-	shellWord = protocol.Pattern(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
+	shellWord = words.Pattern(`(?:[^\s'"]|'[^']*'|"[^"]*")+`)
 	// placeholder stands for a value in a command of a sentence.
-	placeholder = protocol.Pattern(`^[A-Z]+$|…`)
-	usageOf     = protocol.Pattern(`(?m)^Usage:\n  evenodd(.*)`)
+	placeholder = words.Pattern(`^[A-Z]+$|…`)
+	usageOf     = words.Pattern(`(?m)^Usage:\n  evenodd(.*)`)
 )
 
 // TestCommandsOfPagesExist parses every command line of the shell blocks and of the sentences of all
@@ -99,17 +99,17 @@ func assertParses(t *testing.T, at string, words []string) {
 }
 
 var (
-	hexText    = protocol.Pattern(`\b[0-9a-f]{12,}\b`)
-	speed      = protocol.Pattern(`in [\w.]+, [\d,]+ matches/s`)
-	lineNumber = protocol.Pattern(`jsonl:\d+|\bline \d+`)
-	cutHash    = protocol.Pattern(`[0-9a-f]{12}…`)
+	hexText    = words.Pattern(`\b[0-9a-f]{12,}\b`)
+	speed      = words.Pattern(`in [\w.]+, [\d,]+ matches/s`)
+	lineNumber = words.Pattern(`jsonl:\d+|\bline \d+`)
+	cutHash    = words.Pattern(`[0-9a-f]{12}…`)
 )
 
-// docs/checking-a-league.md shows a session: each command after "$ ", and what it prints. Hashes differ each time, because journals contain times. So a hash of the page stands
+// docs/evidence.md shows a session: each command after "$ ", and what it prints. Hashes differ each time, because journals contain times. So a hash of the page stands
 // for the one that the program printed in its place.
-func TestCheckingALeaguePageShowsWhatTheProgramPrints(t *testing.T) {
+func TestEvidencePageShowsWhatTheProgramPrints(t *testing.T) {
 	t.Parallel()
-	runSession(t, "checking-a-league.md", 8)
+	runSession(t, "evidence.md", 8)
 }
 
 // runSession runs the commands of a page, and compares what they print with the page.

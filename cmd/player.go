@@ -19,6 +19,7 @@ import (
 	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/league/words"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -225,7 +226,7 @@ func (r *played) summary() string {
 		if r.Tied {
 			rank = "shared " + rank
 		}
-		text += fmt.Sprintf("; %s of %d with %s", rank, r.Players, protocol.Counted(r.Points, "point"))
+		text += fmt.Sprintf("; %s of %d with %s", rank, r.Players, words.Counted(r.Points, "point"))
 	}
 	return text
 }

@@ -19,8 +19,9 @@ import (
 	"golang.org/x/term"
 
 	"evenodd/league"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // Output formats of several commands.
@@ -45,14 +46,14 @@ func headOf(leagueID string) head { return head{outputSchema, leagueID} }
 func printJSON(w io.Writer, document any) error {
 	text, err := json.Marshal(document, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err == nil {
-		_, err = w.Write(append(protocol.EscapeJSON(text), '\n'))
+		_, err = w.Write(append(words.EscapeJSON(text), '\n'))
 	}
 	return err
 }
 
 // printCSV writes rows, each on one line, for people who open them in a spreadsheet.
 func printCSV(out io.Writer, rows [][]string) error {
-	return writeCSV(out, rows, func(cell string) string { return noFormula(protocol.Escape(cell)) })
+	return writeCSV(out, rows, func(cell string) string { return noFormula(words.Escape(cell)) })
 }
 
 // noFormula puts an apostrophe before a cell that a spreadsheet would take for a formula. A
@@ -122,7 +123,7 @@ func (s streams) note(format string, args ...any) { _ = printLine(s.err, format,
 
 // styled is printLine with a text of this program in front, which may have a style.
 func styled(w io.Writer, front, format string, args ...any) error {
-	_, err := io.WriteString(w, front+protocol.Escape(fmt.Sprintf(format, args...))+"\n")
+	_, err := io.WriteString(w, front+words.Escape(fmt.Sprintf(format, args...))+"\n")
 	return err
 }
 
@@ -170,11 +171,11 @@ func cellText(cell any) string {
 func printTable(w io.Writer, header []string, rows [][]any) error {
 	t := table.New().Border(lipgloss.RoundedBorder()).Headers(header...)
 	for _, row := range rows {
-		t.Row(protocol.Each(row, func(cell any) string {
+		t.Row(lists.Map(row, func(cell any) string {
 			if n, ok := cell.(float64); ok {
 				return fmt.Sprintf("%.1f", n)
 			}
-			return protocol.Escape(cellText(cell))
+			return words.Escape(cellText(cell))
 		})...)
 	}
 	t.StyleFunc(func(row, column int) lipgloss.Style {
@@ -254,9 +255,9 @@ func championOf(c league.Champion) string {
 // further ones.
 func standingsCSV(standings []league.Standing, further ...league.Column) [][]string {
 	columns := slices.Concat(league.Fields(standings), further)
-	rows := [][]string{protocol.Each(columns, func(c league.Column) string { return c.Name })}
+	rows := [][]string{lists.Map(columns, func(c league.Column) string { return c.Name })}
 	for i := range standings {
-		rows = append(rows, protocol.Each(columns, func(c league.Column) string { return c.Value(&standings[i]) }))
+		rows = append(rows, lists.Map(columns, func(c league.Column) string { return c.Value(&standings[i]) }))
 	}
 	return rows
 }
@@ -270,10 +271,10 @@ func lossesAndFallbacks(standings []league.Standing) error {
 	}
 	var problems []string
 	if losses > 0 {
-		problems = append(problems, protocol.Counted(losses, "technical loss"))
+		problems = append(problems, words.Counted(losses, "technical loss"))
 	}
 	if fallbacks > 0 {
-		problems = append(problems, protocol.Counted(fallbacks, "choice")+" of a fallback in place of a model or a host")
+		problems = append(problems, words.Counted(fallbacks, "choice")+" of a fallback in place of a model or a host")
 	}
 	if len(problems) == 0 {
 		return nil

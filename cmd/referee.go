@@ -11,6 +11,7 @@ import (
 	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/league/words"
 	"evenodd/referee"
 	"evenodd/transport"
 	"evenodd/transport/http"
@@ -104,7 +105,7 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	}
 	var text printout
 	done := r.Record()
-	conducted := protocol.Counted(done.Conducted, "match")
+	conducted := words.Counted(done.Conducted, "match")
 	text.line("%s: %s conducted. %s", done.RefereeID, conducted, championOf(done.Champion))
 	for _, id := range slices.Sorted(maps.Keys(done.Warnings)) {
 		text.line("%s: %d replies did not conform to the protocol", id, done.Warnings[id])

@@ -15,6 +15,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/inspect/audit"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
@@ -258,7 +259,7 @@ func resultOf(m *protocol.MatchResult) string {
 	case m.Status == league.StatusTechnicalLoss:
 		text += " of both"
 	}
-	points := protocol.Each(m.Score, func(s league.Member[int]) string {
+	points := lists.Map(m.Score, func(s league.Member[int]) string {
 		return fmt.Sprintf("%s %d", s.Name, s.Value)
 	})
 	if m.Reason != "" {

@@ -12,11 +12,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config/userfile"
-	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
 	"evenodd/league/view/report"
 	"evenodd/league/view/stats"
+	"evenodd/league/words"
 )
 
 // Further formats of reports.
@@ -194,7 +194,7 @@ func printLeagueReport(w io.Writer, r *report.Report, s *report.Sheet, dir strin
 		r.Write(&t, false)
 		if n := len(r.Transcripts); n > 0 {
 			t.line("%s with faults, disputes or decisions: evenodd replay %s --data %s",
-				protocol.Counted(n, "conversation"), r.Transcripts[0].MatchID, dir)
+				words.Counted(n, "conversation"), r.Transcripts[0].MatchID, dir)
 		}
 		t.line(
 			"Each match, the cross table and the points after each round: --format html, json or csv. One agent: --agent ID")

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/transport/http"
 )
@@ -49,7 +50,7 @@ func ownAddresses(ctx context.Context) (list []netip.Addr) {
 // interfaceAddresses are the addresses of the network interfaces; none if they cannot be listed.
 func interfaceAddresses() []netip.Addr {
 	addresses, _ := net.InterfaceAddrs()
-	return protocol.Each(addresses, func(a net.Addr) netip.Addr {
+	return lists.Map(addresses, func(a net.Addr) netip.Addr {
 		network, _ := netip.ParsePrefix(a.String()) // the zero address for another form
 		return network.Addr()
 	})
@@ -92,7 +93,7 @@ func (a *address) urls(ctx context.Context, l net.Listener) []string {
 	if !at.IP.IsUnspecified() {
 		return []string{a.url(at.String())}
 	}
-	return protocol.Each(ownAddresses(ctx), func(own netip.Addr) string {
+	return lists.Map(ownAddresses(ctx), func(own netip.Addr) string {
 		return a.url(net.JoinHostPort(own.String(), strconv.Itoa(at.Port)))
 	})
 }

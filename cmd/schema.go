@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy/external"
 )
 
@@ -74,10 +75,10 @@ the system.`,
 		ValidArgs: games().Types(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("schema prompt takes one game: %s", protocol.OrList(games().Types()))
+				return usage("schema prompt takes one game: %s", words.Or(games().Types()))
 			}
 			if _, err := games().Game(args[0]); err != nil {
-				return usage("%w%s", err, protocol.DidYouMean(args[0], games().Types()))
+				return usage("%w%s", err, words.DidYouMean(args[0], games().Types()))
 			}
 			return nil
 		},
@@ -102,7 +103,7 @@ func (o *schemaOptions) arguments(_ *cobra.Command, args []string) error {
 		return usage("--example needs a message type, such as %s", protocol.TypeGameInvitation)
 	case len(args) == 1 && !slices.Contains(types, strings.ToUpper(args[0])):
 		return usage("unknown message type %q%s: 'evenodd schema --methods' lists the types", args[0],
-			protocol.DidYouMean(args[0], types))
+			words.DidYouMean(args[0], types))
 	}
 	return nil
 }

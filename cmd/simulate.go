@@ -15,9 +15,9 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/manager"
-	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
+	"evenodd/league/words"
 	"evenodd/player/strategy/external"
 )
 
@@ -284,7 +284,7 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	stop()
 	if err == nil && ctx.Err() == nil {
 		took := time.Since(start)
-		s.note("%s in %s, %.0f matches/s", protocol.Counted(len(result.Matches), "match"),
+		s.note("%s in %s, %.0f matches/s", words.Counted(len(result.Matches), "match"),
 			took.Round(time.Millisecond), float64(len(result.Matches))/took.Seconds())
 		noteModels(s, result)
 		printHead(s.err, head)

@@ -10,6 +10,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/league/words"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
@@ -102,7 +103,7 @@ func printOutside(w io.Writer, r *simulation.Result) error {
 		if i == 0 {
 			text.line("Accepted, with a warning:")
 		}
-		text.line("  %s (%s): %s, %s", b.PlayerID, rows[b.PlayerID].DisplayName, b.Problem, protocol.Times(b.Count))
+		text.line("  %s (%s): %s, %s", b.PlayerID, rows[b.PlayerID].DisplayName, b.Problem, words.Times(b.Count))
 	}
 	return text.print(w)
 }

@@ -8,10 +8,12 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/decide"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/view/record"
 	"evenodd/league/view/stats"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 )
 
@@ -46,7 +48,7 @@ func printFailures(w io.Writer, r *simulation.Result) error {
 		case t.Failed == 0:
 			continue
 		case t.Fallback == "":
-			text.line("%s: %s (%s)", row.DisplayName, protocol.Counted(row.TechnicalLosses, "technical loss"), t.Cause)
+			text.line("%s: %s (%s)", row.DisplayName, words.Counted(row.TechnicalLosses, "technical loss"), t.Cause)
 			continue
 		}
 		how := "by chance"
@@ -83,9 +85,9 @@ func printRated(s streams, r *simulation.Result) error {
 	}
 	header := []string{"Player", "Name", "Rating (95%)", "Ranks"}
 	opponents := all.Ratings[:min(len(all.Ratings), mostColumns)]
-	header = append(header, protocol.Each(opponents, func(o stats.Player) string { return o.PlayerID })...)
-	rows := protocol.Each(all.Ratings, func(p stats.Player) []any {
-		return append([]any{p.PlayerID, p.DisplayName, p.Interval(), p.Ranks()}, protocol.Each(opponents,
+	header = append(header, lists.Map(opponents, func(o stats.Player) string { return o.PlayerID })...)
+	rows := lists.Map(all.Ratings, func(p stats.Player) []any {
+		return append([]any{p.PlayerID, p.DisplayName, p.Interval(), p.Ranks()}, lists.Map(opponents,
 			func(o stats.Player) any { return winsDrawsLosses(met[[2]string{p.PlayerID, o.PlayerID}]) })...)
 	})
 	note := "Columns of opponents: wins–draws–losses against them."

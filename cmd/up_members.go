@@ -18,8 +18,10 @@ import (
 	"evenodd/cmd/supervise"
 	"evenodd/config"
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // An upMember is a process of the league, or a player that runs elsewhere. The group's lock
@@ -44,10 +46,10 @@ type upMember struct {
 
 // The lines by which a process tells that it listens. The log names the endpoint of an agent.
 var (
-	leagueLine    = protocol.Pattern(`^League \S+ at (https?://\S+:(\d+)/\S*) `)
-	listeningLine = protocol.Pattern(`"endpoint":"(?:https?://[^"]*:(\d+)/|nats://)[^"]*".*"event_type":"` +
+	leagueLine    = words.Pattern(`^League \S+ at (https?://\S+:(\d+)/\S*) `)
+	listeningLine = words.Pattern(`"endpoint":"(?:https?://[^"]*:(\d+)/|nats://)[^"]*".*"event_type":"` +
 		"LISTENING" + `"`)
-	usageLine = protocol.Pattern(`^Try 'evenodd .*--help'\.$`)
+	usageLine = words.Pattern(`^Try 'evenodd .*--help'\.$`)
 )
 
 // addMembers adds the manager, the referees and the players of a league.
@@ -112,14 +114,14 @@ func (g *upGroup) admit() (text []byte, err error) {
 	}
 	var written bytes.Buffer
 	rows := csvRows("name code role", listed, func(e config.RosterEntry) []any { return []any{e.Name, e.Code, e.Role} })
-	err = writeCSV(&written, rows, protocol.Escape)
+	err = writeCSV(&written, rows, words.Escape)
 	return written.Bytes(), err
 }
 
 // withoutKeys returns an environment without the keys of language models: each key is only
 // for the process of its player.
 func withoutKeys(environ []string, entrants []config.Entrant) []string {
-	secret := protocol.Each(entrants, func(e config.Entrant) string { return e.LLM.KeyEnv })
+	secret := lists.Map(entrants, func(e config.Entrant) string { return e.LLM.KeyEnv })
 	secret = append(secret, llmKeyVariable, openAIKeyVariable)
 	return slices.DeleteFunc(slices.Clone(environ), func(variable string) bool {
 		name, _, _ := strings.Cut(variable, "=")

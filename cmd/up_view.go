@@ -13,8 +13,10 @@ import (
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // An upView shows a league on a terminal: a line for each change, and the table after a round. It reads the
@@ -112,15 +114,15 @@ func (v *upView) ask() {
 	if v.enter == nil || v.record.Started != nil {
 		return
 	}
-	players := protocol.Select(v.record.SortedAgents(), func(a *journal.Agent) bool {
+	players := lists.Filter(v.record.SortedAgents(), func(a *journal.Agent) bool {
 		return a.Player && a.Answered && !a.Out()
 	})
 	if len(players) < 2 || !v.record.HasReferee("") {
 		return
 	}
-	question := "Start with " + protocol.Counted(len(players), "player") + "? Press Enter."
+	question := "Start with " + words.Counted(len(players), "player") + "? Press Enter."
 	if missing := v.record.missing(); len(missing) > 0 {
-		names := protocol.Each(missing[:min(len(missing), mostRows)], func(a missingAgent) string { return a.DisplayName })
+		names := lists.Map(missing[:min(len(missing), mostRows)], func(a missingAgent) string { return a.DisplayName })
 		question += " Not here yet: " + strings.Join(names, ", ") + "."
 	}
 	if question != v.asked {

@@ -25,6 +25,7 @@ import (
 
 	"evenodd/config/userfile"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // Prefix is the prefix of every environment variable.
@@ -122,7 +123,7 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 		empty := commands[key] != nil && s.viper.Get(key) == nil // the section of a command
 		if !slices.Contains(names, key) && !empty {
 			problems = append(problems, fmt.Errorf("settings file %s: unknown setting %q%s", file, key,
-				protocol.DidYouMean(key, names)))
+				words.DidYouMean(key, names)))
 		}
 	}
 	slices.SortFunc(problems, func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
@@ -270,7 +271,7 @@ func UnknownVariables(environ []string, commands map[string]*pflag.FlagSet, othe
 	for _, one := range environ {
 		name, _, _ := strings.Cut(one, "=")
 		if strings.HasPrefix(name, Prefix+"_") && !strings.HasPrefix(name, Prefix+"_TEST_") && !slices.Contains(known, name) {
-			unknown = append(unknown, name+protocol.DidYouMean(name, known))
+			unknown = append(unknown, name+words.DidYouMean(name, known))
 		}
 	}
 	slices.Sort(unknown)

@@ -17,6 +17,7 @@ import (
 
 	"evenodd/config/userfile"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // An Entrant is one player of an entrants file.
@@ -270,8 +271,8 @@ func (f *entrantsFile) members(n *yaml.Node, what string, known ...string) map[s
 		name := n.Content[i]
 		switch {
 		case !slices.Contains(known, name.Value):
-			f.refuse(name, "unknown member %q%s: %s has only %s", protocol.Clip(name.Value, 60),
-				protocol.DidYouMean(name.Value, known), what, strings.Join(known, ", "))
+			f.refuse(name, "unknown member %q%s: %s has only %s", words.Clip(name.Value, 60),
+				words.DidYouMean(name.Value, known), what, strings.Join(known, ", "))
 		case m[name.Value] != nil:
 			f.refuse(name, "%s is given twice", name.Value)
 		default:

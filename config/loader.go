@@ -22,6 +22,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/config/userfile"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
 	"evenodd/league/store/openfile"
@@ -126,7 +127,7 @@ func (l *Loader) Rules(leagueID string, gameType ...string) (*Rules, error) {
 		return nil, fmt.Errorf("%s: games: must list %s, the game of league %s", l.Path(games), league.GameType, leagueID)
 	}
 	r := &Rules{League: league, System: system, Game: &games.Games[i], Timeouts: system.Timeouts,
-		Retry: system.RetryPolicy, Games: protocol.Each(games.Games, func(g Game) string { return g.GameType })}
+		Retry: system.RetryPolicy, Games: lists.Map(games.Games, func(g Game) string { return g.GameType })}
 	if league.Timeouts != nil {
 		err = json.Unmarshal(league.Timeouts, &r.Timeouts)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"evenodd/config/userfile"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // A RosterEntry is a line of a roster: an agent that may register in a league.
@@ -142,9 +143,9 @@ type nameLines map[string]int
 
 // add adds a name. It refuses one that a reader may take for another name of the role.
 func (l nameLines) add(role, name string, line int) error {
-	key := role + " " + protocol.NameKey(name)
+	key := role + " " + words.NameKey(name)
 	unseen := protocol.AsError(protocol.CheckDisplayName(name))
-	shown := protocol.Clip(name, 60)
+	shown := words.Clip(name, 60)
 	switch before := l[key]; {
 	case !protocol.ValidName(name):
 		return fmt.Errorf("name %q: must have 1 to 50 characters without control characters", shown)

@@ -12,7 +12,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // Known lists what the program has of the things that files can name. Package config
@@ -49,7 +51,7 @@ func (r *report) refuse(member, why string) {
 // quoted returns a value as JSON, cut to 60 bytes.
 func quoted(value any) string {
 	text, _ := json.Marshal(value, json.Deterministic(true)) // the value was read from JSON
-	return protocol.Clip(string(text), 60)
+	return words.Clip(string(text), 60)
 }
 
 // object checks a JSON value against a struct type. The tag rule names the check of
@@ -64,10 +66,10 @@ func (r *report) object(t reflect.Type, path string, value any) {
 	}
 	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
 	fields := fieldsOf(t)
-	names := protocol.Each(fields, memberName)
+	names := lists.Map(fields, memberName)
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		if !slices.Contains(names, name) && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "$") {
-			r.unknown = append(r.unknown, at(name)+protocol.DidYouMean(name, names))
+			r.unknown = append(r.unknown, at(name)+words.DidYouMean(name, names))
 		}
 	}
 	for i, f := range fields {

@@ -3,6 +3,8 @@ package league
 import (
 	"fmt"
 	"strings"
+
+	"evenodd/league/words"
 )
 
 // A Tally counts the matches of one player.
@@ -124,9 +126,8 @@ const maxSharing = 5
 // SharedBy formats the players that share the first rank, two or more: "shared by P01 and
 // P03".
 func SharedBy(players []string) string {
-	last := len(players) - 1
-	if last < maxSharing {
-		return "shared by " + strings.Join(players[:last], ", ") + " and " + players[last]
+	if len(players) <= maxSharing {
+		return "shared by " + words.And(players)
 	}
 	return fmt.Sprintf("shared by %s and %d more players", strings.Join(players[:maxSharing-1], ", "),
 		len(players)-maxSharing+1)

@@ -8,6 +8,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // authorize returns the referee that a message comes from, or an error for a caller that
@@ -127,7 +128,7 @@ func (p *Player) matchOf(ctx context.Context, q question) (*match, error) {
 	}
 	if member != nil && q.playerID != "" && q.playerID != member.AgentID {
 		p.misnamed(ctx, q.envelope, q.matchID, protocol.Fault(protocol.ErrPlayerNotRegistered,
-			"player_id is %s, and this player is %s", protocol.Clip(q.playerID, 50), member.AgentID))
+			"player_id is %s, and this player is %s", words.Clip(q.playerID, 50), member.AgentID))
 	}
 	if member != nil && !member.Strict() {
 		m.calledAs = q.playerID

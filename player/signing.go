@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player/strategy"
@@ -128,8 +129,8 @@ func (p *Player) ownMoves(key questionKey) (moves []string) {
 }
 
 func movesOf(all []protocol.PlayerMove, id string) []string {
-	own := protocol.Select(all, func(m protocol.PlayerMove) bool { return m.PlayerID == id })
-	return protocol.Each(own, func(m protocol.PlayerMove) string { return m.Move })
+	own := lists.Filter(all, func(m protocol.PlayerMove) bool { return m.PlayerID == id })
+	return lists.Map(own, func(m protocol.PlayerMove) string { return m.Move })
 }
 
 // sign signs a decision and appends it to history.jsonl, without sync, before the answer

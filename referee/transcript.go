@@ -10,8 +10,10 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // A transcript collects the states of a match and the exchanges between referee
@@ -39,7 +41,7 @@ type entry struct {
 }
 
 func newTranscript(clock *protocol.Clock, tokens ...string) *transcript {
-	t := &transcript{clock: clock, tokens: protocol.Select(tokens, func(token string) bool {
+	t := &transcript{clock: clock, tokens: lists.Filter(tokens, func(token string) bool {
 		return token != "" && token != protocol.NoToken
 	})}
 	t.enter(protocol.StateAssigned)
@@ -86,7 +88,7 @@ func (t *transcript) answer(fault *protocol.Error, timing *protocol.Timing) stri
 	text := bytes.Clone(body[:min(len(body), enough)])
 	// no escape sequence hides a token; fails for prose
 	_ = (*jsontext.Value)(&text).Format(jsontext.PreserveRawStrings(false))
-	return protocol.Clip(hidden(strings.ToValidUTF8(string(text), "\uFFFD"), t.tokens), store.MaxAnswer)
+	return words.Clip(hidden(strings.ToValidUTF8(string(text), "\uFFFD"), t.tokens), store.MaxAnswer)
 }
 
 func (t *transcript) add(e entry) {
@@ -148,7 +150,7 @@ func (e *entry) exchange(tokens []string) store.Exchange {
 		return x
 	}
 	if m, ok := e.message.(interface{ Type() string }); ok {
-		x.MessageType = hidden(protocol.Clip(m.Type(), protocol.MaxMessageType), tokens)
+		x.MessageType = hidden(words.Clip(m.Type(), protocol.MaxMessageType), tokens)
 	}
 	var problems []string
 	code := protocol.ErrInvalidFieldType

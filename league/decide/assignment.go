@@ -6,6 +6,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
@@ -57,7 +58,7 @@ func NextReferee(s *journal.State, announced string, offers int, failed func(id 
 
 // full tells whether a referee has as many matches of the round as it can conduct at once.
 func full(s *journal.State, id string) bool {
-	announced := protocol.Select(s.Rounds[s.Round-1].Referees, func(other string) bool { return other == id })
+	announced := lists.Filter(s.Rounds[s.Round-1].Referees, func(other string) bool { return other == id })
 	return len(announced) >= s.Agents[id].Capacity
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
@@ -17,7 +18,7 @@ import (
 func Decision(s *journal.State, q *protocol.OrganiseRequest) (*journal.Decided, error) {
 	row := slices.IndexFunc(protocol.Commands[:], func(c protocol.Command) bool { return c.Name == q.Command })
 	if row < 0 {
-		names := protocol.Each(protocol.Commands[:], func(c protocol.Command) string { return c.Name })
+		names := lists.Map(protocol.Commands[:], func(c protocol.Command) string { return c.Name })
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "command %.40q: want one of %s", q.Command,
 			strings.Join(names, ", "))
 	}

@@ -11,6 +11,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // The states of a manager (004 §9.2).
@@ -205,7 +206,7 @@ func (v *View) inactive(askerID string) (list []protocol.InactiveAgent) {
 		for _, id := range v.Silent {
 			if askerID == "" && v.Obstacle != nil && v.Obstacle(id) != "" && len(list) < protocol.MaxInactive {
 				list = append(list, protocol.InactiveAgent{AgentID: id, State: journal.LifecycleRegistered,
-					Reason: protocol.Clip(v.Obstacle(id), 490)})
+					Reason: words.Clip(v.Obstacle(id), 490)})
 			}
 		}
 		return list

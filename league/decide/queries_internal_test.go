@@ -5,10 +5,11 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
 func TestEachQueryOfAgentsHasAnAnswer(t *testing.T) {
-	answered := protocol.Each(queries[:], func(row query) string { return row.name })
+	answered := lists.Map(queries[:], func(row query) string { return row.name })
 	assert.Equal(t, protocol.Queries[:], answered)
 }

@@ -10,7 +10,9 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // An Applicant is an agent that applies for registration. AgentID is the id that it
@@ -91,7 +93,7 @@ func (r *Registrations) Silent() int { return len(r.silent) }
 // SilentIDs are the ids of at most limit agents that have not answered, in order;
 // nil for none.
 func (r *Registrations) SilentIDs(limit int) []string {
-	return protocol.Each(r.silent[:min(len(r.silent), limit)], func(s silence) string { return s.id })
+	return lists.Map(r.silent[:min(len(r.silent), limit)], func(s silence) string { return s.id })
 }
 
 // GraceLeft is how long the registration of an agent cannot be dropped yet: 0 if it
@@ -345,7 +347,7 @@ type waitingQueue []waiter
 type waiter struct {
 	player  bool
 	url     string        // see protocol.CanonicalURL
-	name    string        // its protocol.NameKey
+	name    string        // its words.NameKey
 	code    protocol.Code // of its last rejection: no slot is free, or its name or URL is taken
 	expires time.Time     // the applicant must apply again before
 }
@@ -368,7 +370,7 @@ func (q *waitingQueue) ahead(a *Applicant, code protocol.Code, now time.Time) (w
 		case w.url == url:
 			return waiters
 		case w.code == code && (code == protocol.ErrLeagueFull || code == protocol.ErrDuplicateName &&
-			w.name == protocol.NameKey(a.DisplayName)):
+			w.name == words.NameKey(a.DisplayName)):
 			waiters = append(waiters, w)
 		}
 	}
@@ -378,7 +380,7 @@ func (q *waitingQueue) ahead(a *Applicant, code protocol.Code, now time.Time) (w
 // update keeps the position of an applicant that may apply again, and removes any
 // other applicant: rejection nil means admitted.
 func (q *waitingQueue) update(a *Applicant, rejection *RejectionError, now time.Time) {
-	w := waiter{player: a.Player(), url: protocol.CanonicalURL(a.Endpoint), name: protocol.NameKey(a.DisplayName)}
+	w := waiter{player: a.Player(), url: protocol.CanonicalURL(a.Endpoint), name: words.NameKey(a.DisplayName)}
 	i := slices.IndexFunc(*q, func(other waiter) bool { return other.player == w.player && other.url == w.url })
 	switch {
 	case rejection != nil && rejection.Retry > 0:

@@ -9,6 +9,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/rules"
 )
 
@@ -114,7 +115,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 		v.PingFirst = true
 	case fault != nil:
 		// A detail may name members of the report, and everybody may read the journal.
-		v.Rejected, v.Err = protocol.Clip(protocol.WithoutTokens(fault.Detail), 300), fault
+		v.Rejected, v.Err = words.Clip(protocol.WithoutTokens(fault.Detail), 300), fault
 		v.Misdrawn = c.fault == nil && !c.relays && p.withoutNumber(s, r) != nil
 	case doubleLoss && pings == NotRunning:
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again",

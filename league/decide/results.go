@@ -8,6 +8,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
@@ -56,7 +57,7 @@ func evidence(s *journal.State, id string, d *journal.Doubts) (all []string) {
 	several(d.Stated-d.NotShown, "%d result rests on the word of referee %s alone.",
 		"%d results rest on the word of referee %s alone.")
 	if n := len(d.Explained); n > 0 {
-		single := protocol.Each(d.Explained[:min(n, maxSingle)], func(match league.MatchID) string {
+		single := lists.Map(d.Explained[:min(n, maxSingle)], func(match league.MatchID) string {
 			return match.String() + ": " + strings.Replace(s.Match(match).Doubt(), journal.OnItsWord+", which", "its referee", 1)
 		})
 		text := strings.Join(single, "; ")

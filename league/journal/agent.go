@@ -6,7 +6,9 @@ import (
 	"strings"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // An Agent is a registered player or referee: its registration, with the changes of
@@ -16,7 +18,7 @@ type Agent struct {
 
 	Player       bool
 	URL          string // Endpoint in the form of protocol.CanonicalURL
-	nameKey      string // DisplayName in the form of protocol.NameKey
+	nameKey      string // DisplayName in the form of words.NameKey
 	TokenSince   string // when it got this token, as Event.At
 	Confirmed    bool   // it has used this token
 	Informed     bool   // it knows that the league is over
@@ -156,7 +158,7 @@ func (s *State) HasReferee(except string) bool {
 
 // InactivePlayers are the inactive players of a match, in its order.
 func (s *State) InactivePlayers(ids ...string) []string {
-	return protocol.Select(ids, func(id string) bool { return s.Agents[id].Inactive() })
+	return lists.Filter(ids, func(id string) bool { return s.Agents[id].Inactive() })
 }
 
 // ForfeitWinner is the player of a match that does not forfeit it, and so wins it; nil
@@ -259,7 +261,7 @@ func (a *Agent) KeyAt(event int) string {
 
 // Keys are all public keys of an agent, in order.
 func (a *Agent) Keys() []string {
-	all := append(protocol.Each(a.formerKeys, func(f formerKey) string { return f.key }), a.PublicKey)
+	all := append(lists.Map(a.formerKeys, func(f formerKey) string { return f.key }), a.PublicKey)
 	return slices.DeleteFunc(all, func(key string) bool { return key == "" })
 }
 
@@ -311,7 +313,7 @@ func (s *State) registered(players bool) []*Agent {
 
 // IDs are the ids of the registered players or referees, in order.
 func (s *State) IDs(players bool) []string {
-	return protocol.Each(s.registered(players), func(a *Agent) string { return a.AgentID })
+	return lists.Map(s.registered(players), func(a *Agent) string { return a.AgentID })
 }
 
 // Registered is the number of registered players or referees, and how many of them have
@@ -335,8 +337,8 @@ func (s *State) AtURL(players bool, url string) []*Agent {
 }
 
 // Named returns the players or the referees with a display name that has the same
-// protocol.NameKey.
+// words.NameKey.
 func (s *State) Named(players bool, name string) []*Agent {
-	key := protocol.NameKey(name)
+	key := words.NameKey(name)
 	return s.agentsWhere(players, func(a *Agent) bool { return a.nameKey == key })
 }

@@ -6,6 +6,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // AgentRegistered admits a player or a referee to the league.
@@ -51,7 +52,7 @@ func (d *AgentRegistered) apply(s *State, at string) error {
 	}
 	a := &Agent{
 		AgentRegistered: *d, Player: d.Role == protocol.RolePlayer, URL: protocol.CanonicalURL(d.Endpoint),
-		nameKey: protocol.NameKey(d.DisplayName), TokenSince: at, RegisteredAt: at, Answered: !d.AwaitsAnswer,
+		nameKey: words.NameKey(d.DisplayName), TokenSince: at, RegisteredAt: at, Answered: !d.AwaitsAnswer,
 	}
 	if err := a.setRefereeAuth(d.RefereeAuth); err != nil {
 		return err

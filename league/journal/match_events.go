@@ -76,7 +76,7 @@ func (d *MatchDeclined) apply(s *State, _ string) error {
 }
 
 // The grades of evidence of a WIN or DRAW that a referee reports: what its result rests on
-// (docs/checking-a-league.md). A technical loss, a forfeit and a ruling have none.
+// (docs/evidence.md). A technical loss, a forfeit and a ruling have none.
 const (
 	GradeProven     = "proven"     // all moves and the draw are shown and signed by both players
 	GradeRecomputed = "recomputed" // all are shown, but not all moves are signed

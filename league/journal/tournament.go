@@ -7,8 +7,8 @@ import (
 	"slices"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/pairing"
-	"evenodd/league/protocol"
 )
 
 // A Tournament is the format of a league whose pairings depend on its results. It never
@@ -156,7 +156,7 @@ func (s *State) MissingSeeds() []string {
 	for _, id := range s.Started.Players {
 		names[s.Agents[id].DisplayName] = true
 	}
-	return protocol.Select(s.Created.Tournament.Seeding, func(name string) bool { return !names[name] })
+	return lists.Filter(s.Created.Tournament.Seeding, func(name string) bool { return !names[name] })
 }
 
 // An upcoming holds the pairings of the round after the last announced one. They are

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -64,8 +65,8 @@ func (s *State) registeredPlayers() []league.Standing {
 
 // AgentRecords are the registered agents in the form of agents.json, in order of ids.
 func (s *State) AgentRecords() (referees, players []store.Agent) {
-	return append([]store.Agent{}, protocol.Each(s.registered(false), s.agentRecord)...),
-		append([]store.Agent{}, protocol.Each(s.registered(true), s.agentRecord)...)
+	return append([]store.Agent{}, lists.Map(s.registered(false), s.agentRecord)...),
+		append([]store.Agent{}, lists.Map(s.registered(true), s.agentRecord)...)
 }
 
 // agentRecord is an agent in the form of agents.json.

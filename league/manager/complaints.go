@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // playerError takes GAME_ERROR of a player, which says what is wrong with the calls of a referee: it takes the player
@@ -24,8 +25,8 @@ func (m *Manager) playerError(_ context.Context, _ string, q *protocol.GameError
 	}
 	if first {
 		detail, _ := q.Context["detail"].(string)
-		m.log.Warn().Str("player_id", a.id).Str("match_id", protocol.Clip(q.MatchID, 60)).Str("error_code", protocol.Clip(q.ErrorCode, 60)).
-			Str("defect", protocol.Clip(detail, 300)).Str("event_type", "GAME_ERROR").
+		m.log.Warn().Str("player_id", a.id).Str("match_id", words.Clip(q.MatchID, 60)).Str("error_code", words.Clip(q.ErrorCode, 60)).
+			Str("defect", words.Clip(detail, 300)).Str("event_type", "GAME_ERROR").
 			Msg("a player says that a referee takes it for another one")
 	}
 	return &protocol.Ack{Status: protocol.StatusAcknowledged, PlayerID: a.id, MatchID: q.MatchID}, nil

@@ -13,6 +13,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -131,7 +132,7 @@ func (m *Manager) journalPage(from, limit int) (any, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	text := protocol.Each(lines, func(line []byte) string { return string(line) })
+	text := lists.Map(lines, func(line []byte) string { return string(line) })
 	return &protocol.JournalData{First: max(from, 1), Lines: text, Last: last}, nil
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // A refusalLog reports refused requests, and bounds the log under a flood of them. In each
@@ -60,12 +61,12 @@ func (l *refusalLog) write(ctx context.Context, method, sender string, err error
 	if e.Code == "" { // an error of JSON-RPC
 		defect = err.Error()
 	}
-	sender = protocol.Clip(sender, 60)
+	sender = words.Clip(sender, 60)
 	omitted, ok := l.allow(address, sender, code)
 	if !ok {
 		return
 	}
-	line := l.log.Warn().Str("method", protocol.Clip(method, 60)).Str("sender", sender)
+	line := l.log.Warn().Str("method", words.Clip(method, 60)).Str("sender", sender)
 	if address != "" {
 		line.Str("address", address)
 	}

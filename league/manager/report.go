@@ -12,6 +12,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // reportMatchResult records a result. It acknowledges the report when the result is on disk.
@@ -221,7 +222,7 @@ func (m *Manager) warnAbout(r *journal.MatchReported) {
 		silent := silence{r.RefereeID, c.Name}
 		if m.silences[silent]++; m.silences[silent] == silentAfter {
 			m.log.Warn().Stringer("match_id", r.MatchID).Str("referee_id", r.RefereeID).Str("player_id", c.Name).
-				Str("reason", protocol.Clip(r.Reason, protocol.MaxReason)).Str("event_type", "PLAYER_OUT_OF_REACH").
+				Str("reason", words.Clip(r.Reason, protocol.MaxReason)).Str("event_type", "PLAYER_OUT_OF_REACH").
 				Msg("this referee names the same player as loser without a move for the third time: it may not reach it; its reason " +
 					"and the log of the player tell more")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
@@ -107,7 +108,7 @@ func (m *Manager) start(work context.Context) error {
 		return err
 	}
 	byID := func(id string) *agent { return m.agents[id] }
-	m.players, m.referees = protocol.Each(m.state.Started.Players, byID), protocol.Each(m.state.Started.Referees, byID)
+	m.players, m.referees = lists.Map(m.state.Started.Players, byID), lists.Map(m.state.Started.Referees, byID)
 	return nil
 }
 

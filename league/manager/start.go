@@ -16,6 +16,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // The pings of agents that have not answered: the first pause between two pings of one
@@ -214,8 +215,8 @@ func (m *Manager) mayStart() error {
 	_, referees := m.state.Registered(false)
 	if players < 2 || referees < 1 {
 		return protocol.Fault(protocol.ErrLeagueNotStarted,
-			"%s and %s have answered: a league needs 2 players and 1 referee", protocol.Counted(players, "player"),
-			protocol.Counted(referees, "referee")).
+			"%s and %s have answered: a league needs 2 players and 1 referee", words.Counted(players, "player"),
+			words.Counted(referees, "referee")).
 			With("awaited", m.applicants.SilentIDs(protocol.MaxInactive))
 	}
 	if !m.state.HasReferee("") {

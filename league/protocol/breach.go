@@ -3,6 +3,8 @@ package protocol
 import (
 	"slices"
 	"strconv"
+
+	"evenodd/league/lists"
 )
 
 // A playerReply is the answer of a player to a question of its referee.
@@ -33,15 +35,6 @@ func (m *Method[Q, R]) ReplyBreach(r *R, to ReplyTo) *Error {
 	return to.breach(e, reply.player(), e.breaches)
 }
 
-// Recorded reads a reply from its JSON, as a carrier reads it: members that cannot be read are listed in its envelope.
-func (m *Method[Q, R]) Recorded(raw []byte) (*R, error) {
-	r, err := m.decode(raw)
-	if err != nil {
-		return nil, err
-	}
-	return r.(*R), nil
-}
-
 // RecordedBreach is ReplyBreach for the JSON of a reply to a method.
 func RecordedBreach(method string, raw []byte, to ReplyTo) *Error {
 	var reply GameJoinAck // each reply has its envelope and its player_id
@@ -52,7 +45,7 @@ func RecordedBreach(method string, raw []byte, to ReplyTo) *Error {
 
 // breach returns the error of a reply with broken members.
 func (to *ReplyTo) breach(e *Envelope, player string, broken []FieldError) *Error {
-	broken = Select(broken, func(f FieldError) bool { return !meaningful(f.Field) })
+	broken = lists.Filter(broken, func(f FieldError) bool { return !meaningful(f.Field) })
 	got := [...]string{e.Sender, e.ConversationID, player}
 	must := [len(got)]string{PlayerSender(to.PlayerID), to.ConversationID, to.PlayerID}
 	for i, name := range [len(got)]string{"sender", "conversation_id", "player_id"} {

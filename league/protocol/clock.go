@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"evenodd/league/words"
 )
 
 // A Clock is the time of an agent: the current time, and a way to wait. A test or a
@@ -157,12 +159,4 @@ func OptionalTimestamp(t time.Time) string {
 }
 
 // clip shortens an untrusted text for an error text.
-func clip(s string) string { return Clip(s, 60) }
-
-// Clip cuts a text to limit bytes, and removes invalid UTF-8.
-func Clip(s string, limit int) string {
-	if len(s) <= limit {
-		return strings.ToValidUTF8(s, "")
-	}
-	return strings.ToValidUTF8(s[:limit], "") + "…"
-}
+func clip(s string) string { return words.Clip(s, 60) }

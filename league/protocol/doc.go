@@ -14,6 +14,8 @@
 // pointer to the other side.
 package protocol
 
+import "evenodd/league/words"
+
 // Name and version of the protocol (spec 003 §2.10.2).
 const (
 	Name    = "league.v2"
@@ -24,4 +26,4 @@ const (
 // 2.1.0; "" stands for the current version (spec 003 §2.10.2).
 func SupportedVersion(v string) bool { return v == "" || supported().MatchString(v) }
 
-var supported = Pattern(`^2\.(0\.(0|[1-9][0-9]*)|1\.0)([-+][0-9A-Za-z.+-]+)?$`)
+var supported = words.Pattern(`^2\.(0\.(0|[1-9][0-9]*)|1\.0)([-+][0-9A-Za-z.+-]+)?$`)

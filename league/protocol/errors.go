@@ -13,42 +13,44 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/words"
 	"evenodd/transport"
 )
 
 // A Code is an error of the catalogue: E001 … E031.
 type Code string
 
-// The error catalogue (spec 003 §2.9.3, 002 §9, 004 §6).
+// The error catalogue (spec 003 §2.9.3, 002 §9, 004 §6): what each code means, and what its receiver does.
+// docs/protocol.md has these comments.
 const (
-	ErrTimeout              Code = "E001"
-	ErrInvalidFieldType     Code = "E002"
-	ErrMissingField         Code = "E003"
-	ErrInvalidParityChoice  Code = "E004"
-	ErrPlayerNotRegistered  Code = "E005"
-	ErrMatchNotFound        Code = "E006"
-	ErrDuplicateReport      Code = "E007"
-	ErrInvalidMatchState    Code = "E008"
-	ErrConnection           Code = "E009"
-	ErrIllegalMove          Code = "E010"
-	ErrTokenMissing         Code = "E011"
-	ErrTokenInvalid         Code = "E012"
-	ErrRefereeNotRegistered Code = "E013"
-	ErrNotAuthorized        Code = "E014"
-	ErrMatchIDMismatch      Code = "E015"
-	ErrInvalidQueryType     Code = "E016"
-	ErrLeagueNotFound       Code = "E017"
-	ErrProtocolVersion      Code = "E018"
-	ErrLateRegistration     Code = "E019"
-	ErrLeagueFull           Code = "E020"
-	ErrInvalidTimestamp     Code = "E021"
-	ErrRateLimited          Code = "E022"
-	ErrMessageTooLarge      Code = "E023"
-	ErrDuplicateName        Code = "E024"
-	ErrInvalidEndpoint      Code = "E025"
-	ErrUnsupportedGame      Code = "E026"
-	ErrLeagueNotStarted     Code = "E030"
-	ErrLeagueComplete       Code = "E031"
+	ErrTimeout              Code = "E001" // no answer in time. Answer faster; the caller retries
+	ErrInvalidFieldType     Code = "E002" // a member has a wrong type or value. `context.fields` lists all of them
+	ErrMissingField         Code = "E003" // a required member is missing or null. Add the members of `context.fields`
+	ErrInvalidParityChoice  Code = "E004" // the choice is neither `even` nor `odd`. Send one of them, in lower case
+	ErrPlayerNotRegistered  Code = "E005" // no player has this id. Use the id of the registration
+	ErrMatchNotFound        Code = "E006" // the receiver does not know the match. Copy `match_id` from the request
+	ErrDuplicateReport      Code = "E007" // the match has another result. Stop reporting: that one counts
+	ErrInvalidMatchState    Code = "E008" // the call does not fit the state, as after the end of a match. Stop this call
+	ErrConnection           Code = "E009" // no connection, or an answer that cannot be read. See the log of the agent
+	ErrIllegalMove          Code = "E010" // the move is not legal. Send one of `valid_options`
+	ErrTokenMissing         Code = "E011" // `auth_token` or the credential is missing. Send the [token](#tokens)
+	ErrTokenInvalid         Code = "E012" // the token is wrong. Use that of the last registration, or register again
+	ErrRefereeNotRegistered Code = "E013" // the token is not that of a referee. Register as a referee
+	ErrNotAuthorized        Code = "E014" // the token is that of another agent. Send that of the agent in `sender`
+	ErrMatchIDMismatch      Code = "E015" // the answer is about another match. Copy `match_id` from the question
+	ErrInvalidQueryType     Code = "E016" // there is no such query. Use one of the [table](#league_query)
+	ErrLeagueNotFound       Code = "E017" // the agent belongs to another league. Use the `league_id` of the registration
+	ErrProtocolVersion      Code = "E018" // `protocol` or its version is not supported. Send `league.v2`, and 2.1.0
+	ErrLateRegistration     Code = "E019" // registration is over. Ask the organiser; return with the token
+	ErrLeagueFull           Code = "E020" // the league has all its agents. Try again after `retry_after_sec`
+	ErrInvalidTimestamp     Code = "E021" // a time is not UTC. Write it as `2026-03-01T10:00:00Z`
+	ErrRateLimited          Code = "E022" // too many calls. Wait for `Retry-After` or `context.retry_after_sec`
+	ErrMessageTooLarge      Code = "E023" // the request is too large. Send at most 10 KB
+	ErrDuplicateName        Code = "E024" // another agent has this name. Choose another `display_name`
+	ErrInvalidEndpoint      Code = "E025" // the endpoint cannot be called. Correct `contact_endpoint`
+	ErrUnsupportedGame      Code = "E026" // the league plays another game. Register for the league's game
+	ErrLeagueNotStarted     Code = "E030" // the league has not started. Wait for the first ROUND_ANNOUNCEMENT
+	ErrLeagueComplete       Code = "E031" // the league is over. Stop
 )
 
 // Codes of JSON-RPC 2.0 itself.
@@ -277,7 +279,7 @@ func fromRemote(remote *transport.Error) *Error {
 	return e
 }
 
-var errorName = Pattern(`^[A-Z][A-Z0-9_]*$`)
+var errorName = words.Pattern(`^[A-Z][A-Z0-9_]*$`)
 
 // describe copies the contents of an error message to e, and tells whether its code belongs to
 // the catalogue: the message has the catalogue's name of the code, or no name but a complete

@@ -3,10 +3,10 @@ package protocol
 import (
 	"net/netip"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
 	"unicode/utf8"
+
+	"evenodd/league/words"
 )
 
 // A form is a rule for the text of a string.
@@ -59,13 +59,8 @@ const (
 )
 
 func matching(rule, pattern string) *form {
-	compiled := Pattern(pattern)
+	compiled := words.Pattern(pattern)
 	return &form{rule: rule, pattern: pattern, valid: func(s string) bool { return compiled().MatchString(s) }}
-}
-
-// Pattern returns a regular expression, compiled at its first use: most runs of the program use few.
-func Pattern(text string) func() *regexp.Regexp {
-	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
 // ValidURL tells whether s is an absolute URL: a valid endpoint in a message.
@@ -104,6 +99,19 @@ func isHexadecimal(s string) bool {
 // ValidName tells whether s is a valid display name: 1 to 50 characters, none of which
 // controls a terminal (002 §3.1.2).
 func ValidName(s string) bool { return s != "" && short(s, nameForm.max) && harmless(s) }
+
+// CheckDisplayName returns an error if a reader cannot see all characters of a new agent's name, or
+// sees nothing at all.
+func CheckDisplayName(name string) error {
+	if r, number, ok := words.Invisible(name); ok {
+		return Fault(ErrInvalidFieldType, "display_name has a character that cannot be seen, U+%04X (character %d), "+
+			"and could look like another name: remove it", r, number)
+	}
+	if strings.TrimSpace(name) == "" {
+		return Fault(ErrInvalidFieldType, "display_name has no visible character: use letters, digits or symbols")
+	}
+	return nil
+}
 
 // harmless tells whether s cannot control a terminal: it has no control characters, no
 // line or paragraph separators, and no changes of text direction.

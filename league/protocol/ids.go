@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"evenodd/league"
+	"evenodd/league/words"
 )
 
 // Sender names of the protocol (spec 003 §2.4.4).
@@ -78,10 +79,10 @@ func ConversationAttempt(matchID, conversation string) int {
 // also names files.
 func ValidLeagueID(id string) bool { return leagueID().MatchString(id) }
 
-var leagueID = Pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
+var leagueID = words.Pattern(`^[A-Za-z0-9_][A-Za-z0-9._-]{0,63}$`)
 
 // A registration code has no character that JSON or CSV quotes: no double quote (22), comma (2c) and backslash (5c).
-var registrationCode = Pattern(`^[!\x23-\x2b\x2d-\x5b\x5d-~]{8,128}$`)
+var registrationCode = words.Pattern(`^[!\x23-\x2b\x2d-\x5b\x5d-~]{8,128}$`)
 
 // CheckRegistrationCode returns the rule that a registration code breaks. It does not name
 // the code, which is secret.

@@ -393,7 +393,7 @@ type MatchResultReport struct {
 // legal moves of a game of several turns, and the digest of the transcript, which is the line that
 // the referee's results file has of the match; "" for a referee without files.
 type Evidence struct {
-	// last [signature](signatures.md) of each player that signed, by id
+	// last [signature](evidence.md#signatures) of each player that signed, by id
 	Signatures league.PerPlayer[MoveSignature] `json:"signatures,omitzero"`
 	// all legal moves of a game of several turns
 	Moves []PlayerMove `json:"moves,omitzero"`

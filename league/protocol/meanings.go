@@ -6,6 +6,9 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json"
+
+	"evenodd/league/lists"
+	"evenodd/league/words"
 )
 
 // commentsJSON has the comments above the fields of messages by their names in Go. TestMeanings writes the file.
@@ -36,11 +39,11 @@ var usualMeanings = map[string]string{
 	"player_id":              "id of the player, such as `P01`",
 	"referee_id":             "id of the referee, such as `REF01`",
 	"attempt":                "number of the attempt at the match, from 1; absent means 1",
-	"public_key":             "Ed25519 key for [signatures](signatures.md)",
+	"public_key":             "Ed25519 key for [signatures](evidence.md#signatures)",
 	"registration_code":      "code of the display name in a [league with a roster](leagues.md#the-roster)",
-	"started":                "hash of the journal's event that started the league, in a league with [signatures](signatures.md)",
+	"started":                "hash of the journal's event that started the league, in a league with [signatures](evidence.md#signatures)",
 	"journal_head":           "hash of the last event of the manager's journal, so that a missing end of the journal is noticed",
-	"journal_head_signature": "[signature](signatures.md) of the manager under the head",
+	"journal_head_signature": "[signature](evidence.md#signatures) of the manager under the head",
 	"total_players":          "rows of the whole table",
 	"standings":              "the table, at most 100 rows of it",
 	"rank":                   "position in the table, from 1; no two rows have the same",
@@ -59,11 +62,11 @@ var usualMeanings = map[string]string{
 	"entropy_commitments":    "entropy commitment of each player that sent one, by id",
 	"winner":                 "id of the winner; null after a draw, and if both players lost technically",
 	"turn":                   "number of the question in the match, from 1",
-	"signature":              "[signature](signatures.md) of the move",
+	"signature":              "[signature](evidence.md#signatures) of the move",
 	"error_code":             "code of the [catalogue](#error-catalogue)",
 	"error_description":      "the same name; a sentence for people is in `context.detail`",
 	"retry_count":            "number of the next retry, from 1; the number of retries in the last GAME_ERROR",
-	"query_type": OrList(Each(Queries[:], code)) + "; the organiser also sends " + code(QueryJournal) + " and " +
+	"query_type": words.Or(lists.Map(Queries[:], code)) + "; the organiser also sends " + code(QueryJournal) + " and " +
 		code(QueryAgentLog),
 }
 

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"evenodd/league/words"
 )
 
 // A MethodRow is a row of the method table without its Go types: names, messages and timeout.
@@ -156,7 +158,7 @@ var (
 	Query = newMethod[LeagueQuery, LeagueQueryResponse](MethodRow{
 		Name: "league_query", Request: TypeLeagueQuery, Result: "LEAGUE_QUERY_RESPONSE",
 		From: "player, referee", To: "manager", codes: queryCodes,
-		About: "Answers one of " + andList(Queries[:]) + ". It needs the token of a registered agent.", ReadOnly: true})
+		About: "Answers one of " + words.And(Queries[:]) + ". It needs the token of a registered agent.", ReadOnly: true})
 
 	// The tools for debugging and control (spec 003 §5.5, §8.11).
 
@@ -182,7 +184,7 @@ var (
 		About: "Starts the league with the agents that have registered. It needs the admin token."})
 	OrganiseLeague = newMethod[OrganiseRequest, Organised](MethodRow{
 		Name: organiseMethod, Result: "ORGANISED", From: "organiser", To: "manager",
-		About: "Carries out a command of the organiser: " + OrList(commandNames(Commands[:])) +
+		About: "Carries out a command of the organiser: " + words.Or(commandNames(Commands[:])) +
 			". The journal records it with the organiser's name and reason. It needs the admin token."})
 )
 

@@ -1,6 +1,10 @@
 package protocol
 
-import "fmt"
+import (
+	"fmt"
+
+	"evenodd/league/words"
+)
 
 // ModelTotals count the requests of a player to its language model. They are no part of a message: a player
 // writes them to its history.
@@ -19,6 +23,6 @@ func (m *ModelTotals) Words() string {
 	if m.TokensIn > 0 {
 		tokens = fmt.Sprintf(", %d tokens in, %d out", m.TokensIn, m.TokensOut)
 	}
-	return fmt.Sprintf("%s%s, median %d ms, 90 %% within %d ms", Counted(m.Requests, "request"), tokens, m.MedianMS,
+	return fmt.Sprintf("%s%s, median %d ms, 90 %% within %d ms", words.Counted(m.Requests, "request"), tokens, m.MedianMS,
 		m.P90MS)
 }

@@ -99,7 +99,7 @@ func valueAt(t require.TestingT, raw []byte, path string) any {
 
 func quoted(s string) string { return string(protocol.Quote(s)) }
 
-func words(texts ...string) (values []string) {
+func quotedAll(texts ...string) (values []string) {
 	for _, s := range texts {
 		values = append(values, quoted(s))
 	}
@@ -114,25 +114,25 @@ var (
 
 	// asText contains control characters, or has the maximum length of a field, or one character more.
 	asText = func() (values []string) {
-		values = words("a\x1bb", "a\nb", "\u202eab", "a\u2028b", "a\u009fb")
+		values = quotedAll("a\x1bb", "a\nb", "\u202eab", "a\u2028b", "a\u009fb")
 		for _, n := range []int{50, 128, 200, 300, 500} {
 			values = append(values, quoted(strings.Repeat("é", n)), quoted(strings.Repeat("é", n)+"x"))
 		}
 		return values
 	}()
 
-	asTime = words("2025-01-15T10:30:00+02:00", "2025-01-15T10:30:00+00:00", "2025-01-15T10:30:00.123456Z", "2025-01-15T10:30:00.Z",
+	asTime = quotedAll("2025-01-15T10:30:00+02:00", "2025-01-15T10:30:00+00:00", "2025-01-15T10:30:00.123456Z", "2025-01-15T10:30:00.Z",
 		"2025-01-15T10:30:00", "2025-01-15T10:30:00z", "2025-01-15T1:30:00Z", "2025-02-29T10:30:00Z", "2024-02-29T10:30:00Z",
 		"2016-12-31T23:59:60Z", "2025-01-15T24:00:00Z", "2025-01-15 10:30:00Z", "2025-01-15T10:30:00,5Z", "2025-01-15T10:30:00-00:00",
 		"2025-01-15T10:30:00.1234567890123456789Z", "2025-01-15T10:30:00.12345678901234567890Z", "20250115T103000Z")
-	asURL = words("http://", "localhost:8101", "mailto:a@b", "http://user@/x", "http://a@b@c/", "http://::1/", "http://[::1]:80/",
+	asURL = quotedAll("http://", "localhost:8101", "mailto:a@b", "http://user@/x", "http://a@b@c/", "http://::1/", "http://[::1]:80/",
 		"http://[x]/", "HTTP://X", "h://h:99999999/", "http://a b/", "http://a/%zz", "http://a:b/", "http://a/\n", "http://h#f",
 		"http://h?q", "//h/x", "1http://h", "http://h/"+strings.Repeat("p", 291), "http://h/"+strings.Repeat("p", 292))
-	asSender = words("player:", "Player:P01", "player:\n", "referee:REF01", "league_manager", "league_manager ",
+	asSender = quotedAll("player:", "Player:P01", "player:\n", "referee:REF01", "league_manager", "league_manager ",
 		"player:"+strings.Repeat("é", 113), "player:"+strings.Repeat("é", 114))
-	asVersion = words("2.1.0", "2.1", "01.2.3", "1.2.3-rc.1+5", "league.v1")
-	asCode    = words("E001", "e001", "E1", "E0011")
-	asDigest  = words(strings.Repeat("a", 64), strings.ToUpper(aDigest), aDigest+"0", strings.Repeat("g", 64))
+	asVersion = quotedAll("2.1.0", "2.1", "01.2.3", "1.2.3-rc.1+5", "league.v1")
+	asCode    = quotedAll("E001", "e001", "E1", "E0011")
+	asDigest  = quotedAll(strings.Repeat("a", 64), strings.ToUpper(aDigest), aDigest+"0", strings.Repeat("g", 64))
 )
 
 // formed returns replacements for a string of the same form.
@@ -160,7 +160,7 @@ func mutations(value any) []string {
 	case string:
 		half := []rune(v)
 		return slices.Concat(anywhere, asText, formed(v),
-			words(strings.ToUpper(v), strings.ToLower(v), v+" ", v+v, string(half[:len(half)/2])))
+			quotedAll(strings.ToUpper(v), strings.ToLower(v), v+" ", v+v, string(half[:len(half)/2])))
 	case float64, bool:
 		return slices.Concat(anywhere, asNumber, []string{"false"})
 	}

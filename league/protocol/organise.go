@@ -1,6 +1,10 @@
 package protocol
 
-import "fmt"
+import (
+	"fmt"
+
+	"evenodd/league/lists"
+)
 
 const organiseMethod = "organise_league"
 
@@ -47,7 +51,7 @@ var Commands = [...]Command{
 }
 
 func commandNames(commands []Command) []string {
-	return Each(commands, func(c Command) string { return c.Name })
+	return lists.Map(commands, func(c Command) string { return c.Name })
 }
 
 // The winners that a rule command can name beside the id of a player.

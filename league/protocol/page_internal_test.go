@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"maps"
 	"os"
 	"reflect"
 	"regexp"
@@ -17,6 +16,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/words"
 )
 
 // page describes the protocol. Its generated parts stand between markers; the rest is written
@@ -81,11 +82,11 @@ func typeText(f *field) string {
 // allowedText is the column of allowed values.
 func allowedText(f *field) string {
 	const usual = 200
-	var words []string
+	var quoted []string
 	for _, v := range f.values {
-		words = append(words, "`"+v+"`")
+		quoted = append(quoted, "`"+v+"`")
 	}
-	allowed := strings.Join(words, ", ")
+	allowed := strings.Join(quoted, ", ")
 	switch {
 	case f.kind == kindInteger && f.rule != "":
 		return strings.TrimPrefix(f.rule, "an integer ")
@@ -104,7 +105,7 @@ func allowedText(f *field) string {
 	case f.kind == kindString && f.max > 0 && f.max != usual:
 		return fmt.Sprintf("at most %d characters", f.max)
 	case f.kind == kindArray && f.min > 0:
-		return "at least " + Counted(f.min, "element")
+		return "at least " + words.Counted(f.min, "element")
 	case f.items != nil && f.items.form != nil:
 		return f.items.form.rule
 	}
@@ -288,6 +289,8 @@ func generate(t *testing.T, part string) string {
 		return methodTable()
 	case "names":
 		return otherNames()
+	case "errors":
+		return errorTable(t)
 	case "envelope":
 		return strings.Replace(tableOfFields("", compile(reflect.TypeFor[Envelope](), "the type")().fields), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
 	case "example":
@@ -307,6 +310,20 @@ func generate(t *testing.T, part string) string {
 	}
 	require.Fail(t, "unknown part", "%q", part)
 	return ""
+}
+
+// errorTable lists the error codes, with the comments of their constants.
+func errorTable(t *testing.T) string {
+	source, err := os.ReadFile("errors.go")
+	require.NoError(t, err)
+	text := "| code | name | JSON-RPC code | meaning | what to do |\n| --- | --- | --- | --- | --- |\n"
+	codes := regexp.MustCompile(`Code = "(E\d+)" // (.+?)\. (.)(.*)`).FindAllStringSubmatch(string(source), -1)
+	require.Len(t, codes, len(catalogue), "each code has its meaning, and what to do")
+	for _, c := range codes {
+		code := Code(c[1])
+		text += fmt.Sprintf("| %s | %s | %s | %s | %s |\n", code, code.Name(), codesOf(code), c[2], strings.ToLower(c[3])+c[4])
+	}
+	return text
 }
 
 func TestProtocolPageHasTheGeneratedParts(t *testing.T) {
@@ -415,17 +432,6 @@ func codesOf(code Code) string {
 	return text
 }
 
-func TestProtocolPageHasTheErrorCatalogue(t *testing.T) {
-	var want, got []string
-	for _, code := range slices.Sorted(maps.Keys(catalogue)) {
-		want = append(want, fmt.Sprintf("| %s | %s | %s |", code, code.Name(), codesOf(code)))
-	}
-	for _, row := range regexp.MustCompile(`(?m)^(\| E\d+ \|[^|]*\|[^|]*\|)[^|]+\|[^|]+\|$`).FindAllStringSubmatch(sections(t)["Error catalogue"], -1) {
-		got = append(got, row[1])
-	}
-	assert.Equal(t, want, got)
-}
-
 // The errors of a message have the JSON-RPC codes of its method: "`E006` (4003)".
 func TestProtocolPageHasTheCodesOfEachMethod(t *testing.T) {
 	pair := regexp.MustCompile("((?:`E\\d{3}`(?:, | and | or )?)+)\\s\\((-?\\d+)\\)")
@@ -453,9 +459,9 @@ func TestProtocolPageHasTheCodesOfEachMethod(t *testing.T) {
 	assert.Greater(t, checked, 30)
 }
 
-// words returns all names of the code that the page may mention: of messages, methods, members,
+// mentionable returns all names of the code that the page may mention: of messages, methods, members,
 // errors and values.
-func words() map[string]bool {
+func mentionable() map[string]bool {
 	known := map[string]bool{}
 	add := func(texts ...string) {
 		for _, text := range texts {
@@ -481,7 +487,7 @@ func words() map[string]bool {
 
 func TestProtocolPageNamesNothingUnknown(t *testing.T) {
 	text := regexp.MustCompile("(?s)```.*?```").ReplaceAllString(pageText(t), "")
-	known := words()
+	known := mentionable()
 	for _, word := range regexp.MustCompile(`\bE\d{3}\b|\b[A-Z]+(?:_[A-Z]+)+\b`).FindAllString(text, -1) {
 		assert.True(t, known[word], "the code does not have %s", word)
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 )
 
 // The types of queries. Package decide answers them, and package cmd sends them.
@@ -418,7 +419,7 @@ func FinalRows(rows []StandingRow) []FinalRow {
 
 // Rows are the rows of the final table. A row without counts has only zeros: see Counted.
 func (c *LeagueCompleted) Rows() []StandingRow {
-	return Each(c.FinalStandings, func(r FinalRow) StandingRow {
+	return lists.Map(c.FinalStandings, func(r FinalRow) StandingRow {
 		return StandingRow{
 			Rank: r.Rank, Tied: r.Tied, SharedRank: r.SharedRank, PlayerID: r.PlayerID, DisplayName: r.DisplayName,
 			Played: ValueOf(r.Played), Wins: ValueOf(r.Wins), Draws: ValueOf(r.Draws), Losses: ValueOf(r.Losses),

@@ -10,6 +10,9 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/lists"
+	"evenodd/league/words"
 )
 
 const (
@@ -152,8 +155,8 @@ func (f *field) apply(word, messageType string) {
 	case "command":
 		f.values = commandNames(Commands[:])
 	case "reasoned":
-		reasoned := Select(Commands[:], func(c Command) bool { return c.Reasoned })
-		f.demand = "required for " + andList(commandNames(reasoned))
+		reasoned := lists.Filter(Commands[:], func(c Command) bool { return c.Reasoned })
+		f.demand = "required for " + words.And(commandNames(reasoned))
 	case "capacity":
 		f.rule = capacityRule
 	case "printable":
@@ -310,5 +313,5 @@ func oneOf(values []string) string {
 	if len(values) == 1 {
 		return "exactly " + strconv.Quote(values[0])
 	}
-	return "one of " + strings.Join(Each(values, strconv.Quote), ", ")
+	return "one of " + strings.Join(lists.Map(values, strconv.Quote), ", ")
 }

@@ -8,6 +8,9 @@ import (
 	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/lists"
+	"evenodd/league/words"
 )
 
 // MessageTypes returns all message types that have a schema, in alphabetical order.
@@ -43,7 +46,7 @@ func Schema(messageType string) (map[string]any, bool) {
 	return s, true
 }
 
-var markdown = Pattern("`|\\[([^]]*)\\]\\([^)]*\\)")
+var markdown = words.Pattern("`|\\[([^]]*)\\]\\([^)]*\\)")
 
 // plainText returns Markdown without its marks and links.
 func plainText(text string) string { return markdown().ReplaceAllString(text, "$1") }
@@ -109,7 +112,7 @@ func (f *field) schema(described bool) map[string]any {
 
 func (f *field) textSchema(s map[string]any) {
 	if f.values != nil {
-		values := Each(f.values, func(v string) any { return v })
+		values := lists.Map(f.values, func(v string) any { return v })
 		if f.null || f.optional {
 			values = append(values, nil)
 		}

@@ -139,30 +139,29 @@ func TestKeysThatProveNothingAreRefused(t *testing.T) {
 	}
 }
 
-// vectorsOnPage returns the vectors of docs/signatures.md: the values by their names.
-func vectorsOnPage(t *testing.T) (vectors []map[string]string) {
+// vectorsOf returns the vectors of testdata/signatures.txt: the values by their names.
+func vectorsOf(t *testing.T) (vectors []map[string]string) {
 	t.Helper()
-	page, err := os.ReadFile("../../docs/signatures.md")
+	text, err := os.ReadFile("testdata/signatures.txt")
 	require.NoError(t, err)
-	for i, block := range strings.Split(string(page), "```") {
-		body, isVector := strings.CutPrefix(block, "text\n")
-		if i%2 == 0 || !isVector {
+	for block := range strings.SplitSeq(string(text), "\n\n") {
+		if strings.HasPrefix(block, "#") {
 			continue
 		}
 		vector := map[string]string{}
-		for line := range strings.Lines(body) {
+		for line := range strings.Lines(block) {
 			name, value, ok := strings.Cut(strings.TrimSpace(line), ": ")
 			require.True(t, ok, line)
 			vector[name] = value
 		}
 		vectors = append(vectors, vector)
 	}
+	require.Len(t, vectors, 5)
 	return vectors
 }
 
-func TestSignaturePageShowsTheVectors(t *testing.T) {
-	vectors := vectorsOnPage(t)
-	require.Len(t, vectors, 4)
+func TestSignatureVectors(t *testing.T) {
+	vectors := vectorsOf(t)
 	seed, err := hex.DecodeString(vectors[0]["seed"])
 	require.NoError(t, err)
 	key := protocol.NewSigningKey([32]byte(seed))

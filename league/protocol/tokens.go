@@ -14,6 +14,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"evenodd/league/words"
 )
 
 // NoToken is the auth_token of a reply to a caller without an access token, because a
@@ -134,7 +136,7 @@ var signs = []string{"tok-", "adm-", "registration_code"}
 
 // secrets matches tokens, also ones that are cut to 22 characters, which hold 128 bits, and a member
 // registration_code up to the end of its value.
-var secrets = Pattern(
+var secrets = words.Pattern(
 	`(registration_code\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"])+|(?:tok|adm)-[A-Za-z0-9_-]{22,}`)
 
 // ManagerKeys are the keys of a league's manager, each derived from its secret by a domain of its own, so
@@ -233,5 +235,5 @@ var claimed = [...]func() *regexp.Regexp{
 
 // textMember matches a member whose value is a string without escapes, at any depth.
 func textMember(name string) func() *regexp.Regexp {
-	return Pattern(`"` + name + `"[ \t\r\n]*:[ \t\r\n]*"([^"\\]*)"`)
+	return words.Pattern(`"` + name + `"[ \t\r\n]*:[ \t\r\n]*"([^"\\]*)"`)
 }

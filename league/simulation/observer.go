@@ -13,6 +13,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/referee"
 )
 
@@ -132,7 +133,7 @@ func summary(answer any, err error) string {
 
 // redact is a text for users: shortened, without tokens.
 func redact(text string) string {
-	return protocol.Clip(protocol.WithoutTokens(text), maxSummary)
+	return words.Clip(protocol.WithoutTokens(text), maxSummary)
 }
 
 // warned counts a breach. Problem has no text of the player, so there are few different ones.

@@ -7,10 +7,11 @@ import (
 	"slices"
 
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/manager"
 	"evenodd/league/pairing"
-	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
+	"evenodd/league/words"
 	"evenodd/player/strategy/external"
 )
 
@@ -74,7 +75,7 @@ func (o *Options) Validate() error {
 	}
 	check(o.Concurrency >= 0 && o.Concurrency <= 10_000, "concurrency is 1 to 10,000, not %d", o.Concurrency)
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
-		"transport %q: one of memory, wire, http%s", o.Transport, protocol.DidYouMean(o.Transport,
+		"transport %q: one of memory, wire, http%s", o.Transport, words.DidYouMean(o.Transport,
 			[]string{Memory, Wire, HTTP}))
 	o.checkExternal(check)
 	o.checkTournament(check)
@@ -161,12 +162,12 @@ func (e *Entrant) record() journal.SimulatedEntrant {
 	case external.Model:
 		shown += ":" + e.Tools.LLM.Model
 	}
-	return journal.SimulatedEntrant{Name: e.Name, Strategy: protocol.Clip(shown, maxShown)}
+	return journal.SimulatedEntrant{Name: e.Name, Strategy: words.Clip(shown, maxShown)}
 }
 
 // records are the entrants in the journal; nil for none.
 func (o *Options) records() []journal.SimulatedEntrant {
-	return protocol.Each(o.Entrants, func(e Entrant) journal.SimulatedEntrant { return e.record() })
+	return lists.Map(o.Entrants, func(e Entrant) journal.SimulatedEntrant { return e.record() })
 }
 
 // checkEntrants returns the problems of the entrants, one for all entrants of a line.

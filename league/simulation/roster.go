@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"sync"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 )
@@ -33,7 +34,7 @@ type entry struct {
 }
 
 func newRoster(endpoints []string) *roster {
-	return &roster{changed: make(chan struct{}), players: protocol.Each(endpoints, func(endpoint string) *entry {
+	return &roster{changed: make(chan struct{}), players: lists.Map(endpoints, func(endpoint string) *entry {
 		return &entry{endpoint: endpoint, strategy: ExternalStrategy}
 	})}
 }

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/tictactoe"
@@ -210,7 +211,7 @@ func Specialties() string {
 
 // Names returns the names of the strategies.
 func Names() []string {
-	return protocol.Each(named(), Strategy.Name)
+	return lists.Map(named(), Strategy.Name)
 }
 
 // New returns the strategy with a name; the error for an unknown name lists all names.

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
@@ -46,7 +47,7 @@ func playerOn(said protocol.Object, names []string, byPort bool) protocol.Assign
 		endpoints = append(endpoints, name+"_endpoint", name+"_url")
 	}
 	p := protocol.AssignedPlayer{
-		PlayerID: cmp.Or(protocol.Each(ids, said.Text)...), Endpoint: cmp.Or(protocol.Each(endpoints, said.Text)...),
+		PlayerID: cmp.Or(lists.Map(ids, said.Text)...), Endpoint: cmp.Or(lists.Map(endpoints, said.Text)...),
 	}
 	if n, numbered := league.ParsePlayerID(p.PlayerID); byPort && p.Endpoint == "" && numbered && n < 100 {
 		p.Endpoint = fmt.Sprintf("http://localhost:81%02d/mcp", n)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // A Failure is a response that is no result.
@@ -59,7 +60,7 @@ func (m *Method) failure(o protocol.Object) Failure {
 }
 
 // failedStatus matches a status that reports a failure.
-var failedStatus = protocol.Pattern(`(?i)^(error|failed|failure|unknown.*)$`)
+var failedStatus = words.Pattern(`(?i)^(error|failed|failure|unknown.*)$`)
 
 // described is a failure with a text. The code of the catalogue is a member of o, or in the
 // text.
@@ -80,7 +81,7 @@ func readError(e jsontext.Value) Failure {
 	return f.named(protocol.ParseObject(f.Data), o)
 }
 
-var errorCode = protocol.Pattern(`\bE0[0-9]{2}\b`)
+var errorCode = words.Pattern(`\bE0[0-9]{2}\b`)
 
 // named finds the code of the catalogue in the objects of an error, or in its text.
 func (f Failure) named(objects ...protocol.Object) Failure {
@@ -101,7 +102,7 @@ func inCatalogue(code string) bool { return code != "" && protocol.Code(code).Na
 func (f Failure) ofProtocol() bool { return f.ErrorCode != "" || protocol.IsErrorCode(f.Code) }
 
 // unknownMethod matches a text that says only that the method is unknown.
-var unknownMethod = protocol.Pattern(
+var unknownMethod = words.Pattern(
 	`(?i)(unknown|unsupported|unrecogni[sz]ed|invalid|no such|unexpected|unhandled|not (supported|implemented))` +
 		`.{0,12}(method|message|tool|action|command|request)|` +
 		`(method|message.?type|tool|action|command)` +

@@ -10,6 +10,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // An Assigned match is what the manager knows of a match that it assigned to a third-party
@@ -51,7 +52,7 @@ func (a *Assigned) IsReportedBy(reporter string) bool {
 }
 
 // playerID matches an id of a player as the name or the value of a member.
-var playerID = protocol.Pattern(`"(P[0-9]{2,6})"`)
+var playerID = words.Pattern(`"(P[0-9]{2,6})"`)
 
 // HasPlayers tells whether all players that a report names are those of the match.
 func (a *Assigned) HasPlayers(report protocol.Object) bool {

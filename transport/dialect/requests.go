@@ -10,7 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/transport"
 )
 
@@ -134,7 +136,7 @@ func (q *Request) lowerCase() bool {
 
 // ourEnvelope matches the beginning of a message of one of our agents: compact, with the time
 // in seconds, and with the conversation of an attempt at a match or of a round.
-var ourEnvelope = protocol.Pattern(`^\{"protocol":"` + protocol.Name +
+var ourEnvelope = words.Pattern(`^\{"protocol":"` + protocol.Name +
 	`","message_type":"([A-Z_]+)","sender":"[^"]*",` +
 	`"timestamp":"[^"]{20}","conversation_id":"conv-(?:round-|[^"]*-a[0-9]+")`)
 
@@ -185,7 +187,7 @@ func rename(o *protocol.Object, from, to string) {
 
 // only returns some members of an object.
 func only(o protocol.Object, names ...string) protocol.Object {
-	return protocol.Select(o, func(m member) bool { return slices.Contains(names, m.Name) })
+	return lists.Filter(o, func(m member) bool { return slices.Contains(names, m.Name) })
 }
 
 // CallBody returns the body of a request in the form of the specification. A nil id is

@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // numberedManager is the only sender of manager messages that some agents accept.
@@ -24,7 +25,7 @@ func AsNumberedManager(method string, message []byte) []byte {
 }
 
 // aboutIdentity matches a reason that is about the identity of an agent.
-var aboutIdentity = protocol.Pattern(`(?i)\b(sender|ids?|identifier|identity|player_?id|referee_?id|agent_?id|` +
+var aboutIdentity = words.Pattern(`(?i)\b(sender|ids?|identifier|identity|player_?id|referee_?id|agent_?id|` +
 	`not (known|recogni[sz]ed|configured|listed)|unknown (player|referee|agent))\b`)
 
 // RefusesSender tells whether a reply refuses a registration, or a message of our manager,

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
@@ -108,7 +109,7 @@ func (s *ToolServer) Expired(status int) bool {
 // String lists the tools for people, as method=tool.
 func (s *ToolServer) String() string {
 	pair := func(method string) string { return method + "=" + s.tools[method].name }
-	return strings.Join(protocol.Each(slices.Sorted(maps.Keys(s.tools)), pair), " ")
+	return strings.Join(lists.Map(slices.Sorted(maps.Keys(s.tools)), pair), " ")
 }
 
 // FromEvents returns the response in a stream of server-sent events, in which a server
@@ -143,7 +144,7 @@ type Tool struct {
 
 // NamesOf are the names of tools.
 func NamesOf(tools []Tool) []string {
-	return protocol.Each(tools, func(t Tool) string { return t.name })
+	return lists.Map(tools, func(t Tool) string { return t.name })
 }
 
 // maxToolName is the longest name of a tool in bytes: the log has it.
@@ -158,8 +159,8 @@ func ReadTools(response []byte) (tools []Tool, cursor string) {
 		if len(name) > maxToolName {
 			continue
 		}
-		arguments := protocol.Each(schema.Object("properties"), func(p member) string { return p.Name })
-		tools = append(tools, Tool{name, arguments, protocol.Each(list(schema.Get("required")), protocol.Unquote)})
+		arguments := lists.Map(schema.Object("properties"), func(p member) string { return p.Name })
+		tools = append(tools, Tool{name, arguments, lists.Map(list(schema.Get("required")), protocol.Unquote)})
 	}
 	return tools, result.Text("nextCursor")
 }
@@ -192,7 +193,7 @@ func toolName(name string) string {
 
 // namesOfTool are the names of a method, as toolName spells them.
 func (m *Method) namesOfTool() []string {
-	return protocol.Each(append(m.names(), m.toolAliases...), toolName)
+	return lists.Map(append(m.names(), m.toolAliases...), toolName)
 }
 
 // tool returns the tool for the method: the one with its name in the specification, else

@@ -6,8 +6,10 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // A question is identified by its match, attempt, referee and turn.
@@ -85,11 +87,11 @@ func (a *auditor) noteUndecided(h *playerHistory, i int, decided map[league.Atte
 	if _, signed := r.Signatures.Get(h.PlayerID); !signed {
 		return
 	}
-	moves := len(protocol.Select(r.Evidence.Moves, func(p protocol.PlayerMove) bool { return p.PlayerID == h.PlayerID }))
+	moves := len(lists.Filter(r.Evidence.Moves, func(p protocol.PlayerMove) bool { return p.PlayerID == h.PlayerID }))
 	if known := decided[r.Attempt]; known < max(moves, 1) {
 		a.note(RuleHistory, h.at(h.lines[i]).in(x.MatchID),
 			"the history of %s has %s of %s in %s, which it signed: a line was removed, or could not be written",
-			h.PlayerID, protocol.Counted(known, "decision"), protocol.Counted(max(moves, 1), "move"), x.MatchID)
+			h.PlayerID, words.Counted(known, "decision"), words.Counted(max(moves, 1), "move"), x.MatchID)
 	}
 }
 

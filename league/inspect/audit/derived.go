@@ -4,8 +4,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // writtenAgain ends a note about a file that derives from the journal. The manager writes
@@ -114,7 +114,7 @@ func (d *derived[T]) check(a *auditor) {
 func (d *derived[T]) find(a *auditor, diffs []difference) {
 	first, more := diffs[0], ""
 	if n := len(diffs) - 1; n > 0 {
-		more = "; it differs in " + protocol.Counted(n, "more member")
+		more = "; it differs in " + words.Counted(n, "more member")
 	}
 	rule := d.rule
 	if last := first.member.LastToken(); last == "player_A_id" || last == "player_B_id" {

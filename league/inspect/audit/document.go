@@ -18,6 +18,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // A document is a JSON file of the data folder.
@@ -164,7 +165,7 @@ func Reason(err error) string {
 		about, _, _ := strings.Cut(text, wrong.Error())
 		text = about + wrongType(wrong)
 	}
-	return protocol.Clip(strings.ReplaceAll(text, "jsontext: ", ""), 300)
+	return words.Clip(strings.ReplaceAll(text, "jsontext: ", ""), 300)
 }
 
 // lineOf returns the line in which JSON is wrong.
@@ -254,8 +255,8 @@ func compare(member jsontext.Pointer, got, want any, found *[]difference) {
 				compare(member.AppendToken(strconv.Itoa(i)), got[i], want[i], found)
 			}
 			if len(got) != len(want) {
-				*found = append(*found, difference{member: member, got: protocol.Counted(len(got), "entry"),
-					want: protocol.Counted(len(want), "entry")})
+				*found = append(*found, difference{member: member, got: words.Counted(len(got), "entry"),
+					want: words.Counted(len(want), "entry")})
 			}
 			return
 		}

@@ -12,6 +12,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/words"
 )
 
 // clockTolerance is how much earlier than the event before it an event may be
@@ -62,7 +63,7 @@ func (a *auditor) readJournal() {
 		a.find(RuleEvent, a.inJournal(0), "the journal is empty")
 	}
 	if a.chain.setBacks > 0 {
-		a.note(RuleTime, a.inJournal(0), "the clock was set back %s", protocol.Counted(a.chain.setBacks, "time"))
+		a.note(RuleTime, a.inJournal(0), "the clock was set back %s", words.Counted(a.chain.setBacks, "time"))
 	}
 }
 
@@ -184,8 +185,6 @@ func (a *auditor) brokenResult(d *journal.MatchReported) string {
 // remember stores what later checks need of an event that the fold has accepted.
 func (a *auditor) remember(e *journal.Event, here Location) {
 	switch d := e.Data.(type) {
-	case *journal.Created, *journal.Configured:
-		a.configured = append(a.configured, configuration{a.state.Configuration, a.state.Events})
 	case *journal.Started:
 		a.started, a.startHash = here.Line, a.chain.head
 	case *journal.RoundAnnounced:

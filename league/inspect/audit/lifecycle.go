@@ -7,6 +7,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // checkDrop finds a registration that was dropped for silence before the grace
@@ -39,7 +40,7 @@ func (a *auditor) checkSuspension(id, change string, here Location) {
 	case change == suspended && !suspend, change == shutDown && !shutdown:
 		a.find(RuleLifecycle, here,
 			"%s is %s after %s in a row; the league suspends after %d and shuts down after %d (0: never)", clip(id), change,
-			protocol.Counted(agent.Failures, "failure"), a.state.Created.SuspendAfter, a.state.Created.ShutdownAfter)
+			words.Counted(agent.Failures, "failure"), a.state.Created.SuspendAfter, a.state.Created.ShutdownAfter)
 	}
 }
 
@@ -53,7 +54,7 @@ func (a *auditor) checkRound(d *journal.RoundAnnounced, here Location) {
 	for _, id := range slices.Concat(s.Started.Players, s.Started.Referees) {
 		if suspend, shutdown := s.ExceedsLimits(s.Agents[id]); suspend || shutdown {
 			a.find(RuleLifecycle, here.of(id), "round %d begins, but %s, with %s in a row, was neither suspended nor shut down",
-				d.RoundID, id, protocol.Counted(s.Agents[id].Failures, "failure"))
+				d.RoundID, id, words.Counted(s.Agents[id].Failures, "failure"))
 		}
 	}
 	absent := (*journal.Agent).Inactive

@@ -10,8 +10,10 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // A scheduledMatch is a match of an announced round with its events.
@@ -193,7 +195,7 @@ func (a *auditor) reportMissing() {
 		report(RuleMatchFile, folder, "%d more matches have a result, but no file", more)
 	}
 	if a.onlyLogged > 0 {
-		a.note(RuleMatchFile, folder, "%s with a record, but without a file%s", protocol.Counted(a.onlyLogged, "match"),
+		a.note(RuleMatchFile, folder, "%s with a record, but without a file%s", words.Counted(a.onlyLogged, "match"),
 			writtenAgain)
 	}
 }
@@ -265,7 +267,7 @@ func (m *scheduledMatch) annulledBefore(attempt int) (n int) {
 // play names the match, and which repetition of it an attempt belongs to.
 func (m *scheduledMatch) play(attempt int) string {
 	if n := m.annulledBefore(attempt); n > 0 {
-		return fmt.Sprintf("%s after %s", m.id, protocol.Counted(n, "annulled result"))
+		return fmt.Sprintf("%s after %s", m.id, words.Counted(n, "annulled result"))
 	}
 	return m.id
 }
@@ -281,7 +283,7 @@ func (a *auditor) showsAnnulled(f *matchFile) bool {
 // outcomesOf are the results of an attempt, whether they count or are annulled. An attempt has
 // one at most. Those of attempt 0 are the forfeits of the match.
 func outcomesOf(m *journal.Match, attempt int) []journal.Outcome {
-	all := protocol.Each(m.Annulled, func(o journal.AnnulledOutcome) journal.Outcome { return o.Outcome })
+	all := lists.Map(m.Annulled, func(o journal.AnnulledOutcome) journal.Outcome { return o.Outcome })
 	return slices.DeleteFunc(append(all, m.Outcome), func(o journal.Outcome) bool {
 		return o.Report == nil || o.Report.Number != attempt || attempt == 0 && o.Forfeited == nil
 	})

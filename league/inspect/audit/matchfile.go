@@ -12,8 +12,10 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // checkMatchFile compares the file of a match or an attempt with the schedule, the journal and its own
@@ -35,7 +37,7 @@ func (a *auditor) checkMatchFile(f *matchFile) bool {
 		r = nil
 	}
 	diffs := a.differencesOf(f, r)
-	other := protocol.Select(diffs, func(diff difference) bool { return slices.Contains(identity, diff.member) })
+	other := lists.Filter(diffs, func(diff difference) bool { return slices.Contains(identity, diff.member) })
 	if len(other) > 0 {
 		diffs = other
 	}
@@ -202,10 +204,10 @@ const (
 )
 
 var (
-	statesOfManager   = protocol.Pattern(`^ACKNOWLEDGED$`)
-	statesOfPlayed    = protocol.Pattern(begun + ` COLLECTING_CHOICES DRAWING_NUMBER` + ended)
-	statesOfLost      = protocol.Pattern(failed + ended)
-	statesOfAbandoned = protocol.Pattern(failed + ` ABANDONED$`)
+	statesOfManager   = words.Pattern(`^ACKNOWLEDGED$`)
+	statesOfPlayed    = words.Pattern(begun + ` COLLECTING_CHOICES DRAWING_NUMBER` + ended)
+	statesOfLost      = words.Pattern(failed + ended)
+	statesOfAbandoned = words.Pattern(failed + ` ABANDONED$`)
 )
 
 // checkStates checks the states that a match passed against its result and the kind of its file.
@@ -323,7 +325,7 @@ func (a *auditor) openLog(path string) {
 	at := Location{File: file}.at
 	log, err := store.ReadMatchLog(path)
 	if err != nil {
-		a.find(RuleSchema, at(0), "it cannot be read: %s", protocol.Clip(strings.TrimPrefix(cause(err), path+": "), 300))
+		a.find(RuleSchema, at(0), "it cannot be read: %s", words.Clip(strings.TrimPrefix(cause(err), path+": "), 300))
 		return
 	}
 	a.noteUnknown(Location{File: file}, log.Unknown)

@@ -8,6 +8,7 @@ import (
 
 	"evenodd/league/decide"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // schemaVersion is that of a Report as JSON.
@@ -58,7 +59,7 @@ type Unlisted struct {
 
 // String formats the count like a finding.
 func (u Unlisted) String() string {
-	return fmt.Sprintf("%s: %s not listed", u.File, protocol.Counted(u.Count, "more "+u.Severity))
+	return fmt.Sprintf("%s: %s not listed", u.File, words.Counted(u.Count, "more "+u.Severity))
 }
 
 // A Finding is one violation of a rule, or a note.
@@ -115,11 +116,11 @@ func (r *Report) Stated() (n int) {
 func (l *League) Summary() string {
 	findings := "no findings"
 	if n := l.count(SeverityFinding); n > 0 {
-		findings = protocol.Counted(n, "finding")
+		findings = words.Counted(n, "finding")
 	}
-	about := fmt.Sprintf("audited %s of league %s: %s", protocol.Counted(l.Recorded, "match"), l.LeagueID, findings)
+	about := fmt.Sprintf("audited %s of league %s: %s", words.Counted(l.Recorded, "match"), l.LeagueID, findings)
 	if n := l.count(SeverityNote); n > 0 {
-		about += ", " + protocol.Counted(n, "note")
+		about += ", " + words.Counted(n, "note")
 	}
 	switch l.State {
 	case decide.StateWaitingForRegistrations:
@@ -222,7 +223,7 @@ func (a *auditor) notListed() []Unlisted {
 
 // clip shortens an identifier, which anybody may have written.
 func clip(id string) string {
-	return protocol.Clip(id, 40)
+	return words.Clip(id, 40)
 }
 
 // quoted formats an optional value of a document, shortened; a digest fits.

@@ -9,6 +9,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
@@ -122,7 +123,7 @@ func (a *auditor) checkResult(m *scheduledMatch) {
 }
 
 func names[V any](values league.PerPlayer[V]) []string {
-	return protocol.Each(values, func(v league.Member[V]) string { return v.Name })
+	return lists.Map(values, func(v league.Member[V]) string { return v.Name })
 }
 
 // judge compares the verdict and the grade of a result with those that follow from what its report

@@ -21,6 +21,7 @@ import (
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -310,7 +311,7 @@ func (w *savedLeague) history(id string) *store.History {
 func (w *savedLeague) setHistory(h *store.History) {
 	path := store.HistoryLines(w.dir.History(h.PlayerID))
 	require.NoError(w.t, os.RemoveAll(path))
-	lines := protocol.Each(h.Matches, func(m store.HistoryMatch) any { return &m })
+	lines := lists.Map(h.Matches, func(m store.HistoryMatch) any { return &m })
 	require.NoError(w.t, store.AppendHistory(path, &store.HistoryHeader{
 		Header: store.NewHeader(""), PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: leagueID,
 	}, lines, new(int64)))

@@ -8,8 +8,10 @@ import (
 
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // signs tells whether the league has keys, by its first event.
@@ -80,17 +82,17 @@ func (a *auditor) noteUnsigned() {
 	}
 	for id, u := range a.unsigned {
 		a.note(RuleUnsigned, u.first, "nothing but the report of %s proves the choices in %s: it relays no signatures",
-			clip(id), protocol.Counted(u.number, "match"))
+			clip(id), words.Counted(u.number, "match"))
 	}
 	if a.state.Started == nil || !a.completed() {
 		return
 	}
-	keyless := protocol.Select(a.state.Started.Players, func(id string) bool {
+	keyless := lists.Filter(a.state.Started.Players, func(id string) bool {
 		return a.state.Agents[id].PublicKey == ""
 	})
 	if len(keyless) > 0 {
 		a.note(RuleUnsigned, a.inJournal(a.started), "%s without a key: nothing proves its moves: %s",
-			protocol.Counted(len(keyless), "player"), listedIDs(keyless))
+			words.Counted(len(keyless), "player"), listedIDs(keyless))
 	}
 }
 
@@ -101,7 +103,7 @@ func listedIDs(ids []string) string {
 	if len(ids) > most {
 		ids, more = ids[:most], fmt.Sprintf(" and %d more", len(ids)-most)
 	}
-	return strings.Join(protocol.Each(ids, clip), ", ") + more
+	return strings.Join(lists.Map(ids, clip), ", ") + more
 }
 
 // checkKeys compares the keys of the league with those that the auditor knows.
@@ -217,6 +219,6 @@ func (a *auditor) checkPinnedHead() {
 	}
 	known, lines := max(a.heads.signed, a.heads.pinned), a.chain.lines
 	if (a.signs() || a.options.Head != "") && known > 0 && known < lines {
-		a.note(RuleJournalHead, at.at(known+1), "no signed head covers the last %s", protocol.Counted(lines-known, "event"))
+		a.note(RuleJournalHead, at.at(known+1), "no signed head covers the last %s", words.Counted(lines-known, "event"))
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
@@ -50,7 +51,7 @@ func right(names ...string) test {
 // exist wants members, of any value, by their paths, as the agent wrote them.
 func exist(paths ...string) test {
 	return func(f *fact) string {
-		return cmp.Or(protocol.Each(paths, func(path string) string { return isThere(f.sent(), path) })...)
+		return cmp.Or(lists.Map(paths, func(path string) string { return isThere(f.sent(), path) })...)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
@@ -149,7 +150,7 @@ func (x *managerExam) members() []*member { return slices.Concat(x.players, x.re
 
 // present are the players that get the messages of the whole league.
 func (x *managerExam) present() []*member {
-	return protocol.Select(x.players, func(p *member) bool { return !p.elsewhere && !p.late })
+	return lists.Filter(x.players, func(p *member) bool { return !p.elsewhere && !p.late })
 }
 
 // announced tells whether the manager has sent a message of a league that has begun.

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
@@ -102,7 +103,7 @@ func orderProblem(rows []members) string {
 // recordLeague records all messages of the manager.
 func (x *managerExam) recordLeague() {
 	x.mu.Lock()
-	assigned := protocol.Each(x.matches, func(m *assignedMatch) string { return m.id })
+	assigned := lists.Map(x.matches, func(m *assignedMatch) string { return m.id })
 	x.mu.Unlock()
 	announced := map[int][]members{} // the matches of each round, as the first player was told
 	told := x.present()

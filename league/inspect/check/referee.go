@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 )
 
@@ -27,7 +28,7 @@ type refereeExam struct {
 }
 
 func (x *refereeExam) scenarios() []scenario {
-	names := append(protocol.Each(x.matchCases(), func(row matchCase) string { return row.name }),
+	names := append(lists.Map(x.matchCases(), func(row matchCase) string { return row.name }),
 		"registration", play, everyMatch, "end")
 	return []scenario{
 		{[]string{"wire"}, x.examineServer}, {names, x.play}, {[]string{"wire", "misuse"}, x.misuse},

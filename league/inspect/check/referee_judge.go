@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
@@ -96,7 +97,7 @@ func (p *fakePlayer) ending() *ending { return append(p.endings(), nil)[0] }
 
 // endings returns all GAME_OVER of a player, in order.
 func (p *fakePlayer) endings() []*ending {
-	return protocol.Each(p.received(protocol.TypeGameOver), func(c *call) *ending {
+	return lists.Map(p.received(protocol.TypeGameOver), func(c *call) *ending {
 		e := &ending{result: objectOf(c.params["game_result"])}
 		e.status = e.result.text("status")
 		e.winner = e.result.text("winner_player_id")

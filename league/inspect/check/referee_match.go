@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
@@ -293,9 +294,9 @@ func (x *refereeExam) matchCases() []matchCase {
 // matches makes the matches that show a selected requirement, and the first of all. Matches whose players
 // answer at once show what a usual league shows.
 func (x *refereeExam) matches() []*refereedMatch {
-	needed := protocol.Select(x.matchCases(), func(row matchCase) bool {
+	needed := lists.Filter(x.matchCases(), func(row matchCase) bool {
 		usual := !row.short && !row.long && x.needs(play)
 		return usual || row.name == wellPlayed || x.needs(row.name, everyMatch)
 	})
-	return protocol.Each(needed, x.newMatch)
+	return lists.Map(needed, x.newMatch)
 }

@@ -15,7 +15,9 @@ import (
 	"strings"
 	"time"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // The roles that can be examined.
@@ -113,7 +115,7 @@ type Report struct {
 
 // Count returns how many findings have a verdict.
 func (r *Report) Count(v Verdict) int {
-	return len(protocol.Select(r.Findings, func(f Finding) bool { return f.Verdict == v }))
+	return len(lists.Filter(r.Findings, func(f Finding) bool { return f.Verdict == v }))
 }
 
 // Conforms tells whether at least one requirement passed, no MUST failed, and no MUST was cut
@@ -141,7 +143,7 @@ func (s Selection) Wants(r Requirement) bool {
 // Catalogue returns the requirements of a role, in the order of a report; nil for an
 // unknown role.
 func Catalogue(role string) []Requirement {
-	return protocol.Each(tableOf(role), func(r rule) Requirement { return r.Requirement })
+	return lists.Map(tableOf(role), func(r rule) Requirement { return r.Requirement })
 }
 
 // tableOf returns the rules of a role, in the order of the report.
@@ -253,7 +255,7 @@ func causesOf(findings []Finding) []Cause {
 
 // tokens finds the tokens of a message by the names of their members. In the result of an MCP tool
 // the message is a text, with escaped quotation marks.
-var tokens = protocol.Pattern(`(?i)(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
+var tokens = words.Pattern(`(?i)(\\*"(?:(?:auth|access|admin)_)?token\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"]){5,}`)
 
 // hideTokens removes the tokens of the agent, the kit and the operator from a text of a report,
 // because reports are published.

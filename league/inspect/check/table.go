@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // A rule is a row of the table of a role: a requirement, and how the kit judges it.
@@ -102,9 +103,8 @@ func should(id, see, text string, clauses ...clause) rule {
 // ones as the agent wrote them, and that they have the expected values.
 func form(id, see, messageType string, optional ...string) rule {
 	names := append(slices.DeleteFunc(required(messageType), isEnvelope), optional...)
-	last := len(names) - 1
 	return should(id, see,
-		messageType+" has "+strings.Join(names[:last], ", ")+" and "+names[last]+", as in the protocol.",
+		messageType+" has "+words.And(names)+", as in the protocol.",
 		on(messageType, ruled((*fact).read, func(field string) bool { return !isEnvelope(field) }), func(f *fact) string {
 			if f.call == nil || f.call.kind != messageType { // a reply, or the question of another game than even_odd
 				return ""

@@ -12,8 +12,9 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 	"evenodd/rules"
 )
 
@@ -109,7 +110,7 @@ func (now *moment) match(id league.MatchID, attempt int) *matchView {
 	for i := range m.Attempts {
 		v.Attempts = append(v.Attempts, attemptOf(m, i, v.Attempt))
 	}
-	v.Decided = protocol.Select(now.decisions(len(now.Decisions)), func(d made) bool { return d.Match == v.ID })
+	v.Decided = lists.Filter(now.decisions(len(now.Decisions)), func(d made) bool { return d.Match == v.ID })
 	if m.Report == nil {
 		v.State, v.Since = now.stateOf(v.ID, len(m.Current())), now.Begun[id]
 		return v
@@ -312,5 +313,5 @@ func rawOf(message jsontext.Value) string {
 	if raw.Indent(jsontext.WithIndent("  ")) != nil {
 		return ""
 	}
-	return protocol.Clip(record.Public(string(protocol.EscapeJSON(raw))), longestRaw)
+	return words.Clip(record.Public(string(words.EscapeJSON(raw))), longestRaw)
 }

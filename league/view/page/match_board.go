@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strconv"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 	"evenodd/rules"
@@ -61,7 +62,7 @@ func (b *matchBoard) To(number int) string {
 
 // Mistakes are the positions after a move that gave away a win or a draw.
 func (b *matchBoard) Mistakes() []boardStep {
-	return protocol.Select(b.Steps, func(s boardStep) bool { return len(s.Step.Mistakes()) > 0 })
+	return lists.Filter(b.Steps, func(s boardStep) bool { return len(s.Step.Mistakes()) > 0 })
 }
 
 // A boardStep is a position of the page.
@@ -96,7 +97,7 @@ func (s boardStep) Time() string {
 
 // Mistakes say what the moves gave away.
 func (s boardStep) Mistakes() []string {
-	return protocol.Each(s.Step.Mistakes(), func(m record.MadeMove) string { return shown(m.PlayerID + " " + m.Mistake()) })
+	return lists.Map(s.Step.Mistakes(), func(m record.MadeMove) string { return shown(m.PlayerID + " " + m.Mistake()) })
 }
 
 // A matchDraw is the draw of a match with all that a reader needs to compute it again.

@@ -18,7 +18,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/record"
 	"evenodd/rules"
 )
@@ -57,7 +57,7 @@ func New(b *Board, o Options) (*Pages, error) {
 	p := &Pages{board: b, options: o, assets: readAssets(), templates: map[string]*template.Template{}, routes: routes()}
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
 	p.updates = &updates{pages: p}
-	for _, name := range append(protocol.Each(p.routes, func(r route) string { return r.template }), "problem") {
+	for _, name := range append(lists.Map(p.routes, func(r route) string { return r.template }), "problem") {
 		t, err := parse(files, template.FuncMap{
 			"base":     func() string { return o.Base },
 			"asset":    func(name string) string { return o.Base + p.assets.url(name) },

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"evenodd/league"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 )
 
 // The chart in units of its view box.
@@ -87,10 +87,10 @@ func (m *moment) chart() *chart {
 	for i, row := range rows[:len(rows)-c.More] {
 		player, _ := m.PlayerIndex(row.PlayerID)
 		of := func(round int) int { return points[round][player] }
-		path := protocol.Each(c.rounds, func(round int) string { return decimal(x(round)) + "," + decimal(y(of(round))) })
+		path := lists.Map(c.rounds, func(round int) string { return decimal(x(round)) + "," + decimal(y(of(round))) })
 		c.Lines = append(c.Lines, chartLine{
 			ref: m.agent(row.PlayerID), Colour: m.colour(row.PlayerID), Shown: i < chartShown,
-			Path: strings.Join(path, " "), Label: label(m.agent(row.PlayerID)), LabelY: y(of(last)), Cells: protocol.Each(c.Columns, of),
+			Path: strings.Join(path, " "), Label: label(m.agent(row.PlayerID)), LabelY: y(of(last)), Cells: lists.Map(c.Columns, of),
 		})
 	}
 	c.separateLabels()

@@ -8,6 +8,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // An ending is the view of the end of a league.
@@ -49,7 +50,7 @@ func (m *moment) ending(rows []standingsRow) *ending {
 	if l := m.Longest; l.MatchID.Round > 0 && m.Match(l.MatchID).Report != nil {
 		e.Longest = &longest{m.result(l.MatchID), record.Milliseconds(protocol.Milliseconds(l.Took))}
 		if l.Moves > 0 {
-			e.Longest.Took = protocol.Counted(l.Moves, "move")
+			e.Longest.Took = words.Counted(l.Moves, "move")
 		}
 	}
 	return e

@@ -6,8 +6,9 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // An overview is the view of the first page.
@@ -126,7 +127,7 @@ func (m *moment) progress() *progress {
 	if m.round == live && m.Completed == nil {
 		p.Leader = m.Leader
 	}
-	p.Rematches = protocol.Each(m.Rematches, league.MatchID.String)
+	p.Rematches = lists.Map(m.Rematches, league.MatchID.String)
 	m.describe(p)
 	p.EndsAt, p.Left = m.expected(p)
 	p.Bound = m.Created.Tournament.IsKnockout() && m.Completed == nil
@@ -148,7 +149,7 @@ func (m *moment) describe(p *progress) {
 		p.Announce = "No manager runs the league."
 	case m.Started == nil:
 		p.State, p.Text, p.Awaited = "waiting", "Waiting for the start", m.awaited()
-		p.Announce = protocol.Counted(p.Players, "player") + " registered."
+		p.Announce = words.Counted(p.Players, "player") + " registered."
 	case m.Paused != nil:
 		p.State, p.Text, p.Paused = "paused", "Paused", m.Paused
 		p.Announce = "The league is paused."
@@ -169,7 +170,7 @@ func (m *moment) lastRound() string {
 	}
 	rows := m.StandingsAfter(round)
 	return fmt.Sprintf("Round %d ended. %s leads with %s.", round, m.agent(rows[0].PlayerID).Name,
-		protocol.Counted(rows[0].Points, "point"))
+		words.Counted(rows[0].Points, "point"))
 }
 
 // awaited is what a league waits for that has not started.
@@ -179,16 +180,16 @@ func (m *moment) awaited() *awaited {
 	if c.Roster != nil && a.WantedPlayers == 0 {
 		a.WantedPlayers = c.Roster.Players
 	}
-	silent := protocol.Select(m.SortedAgents(), func(one *journal.Agent) bool { return !one.Answered })
-	a.Silent = protocol.Each(silent, func(one *journal.Agent) ref { return m.agent(one.AgentID) })
+	silent := lists.Filter(m.SortedAgents(), func(one *journal.Agent) bool { return !one.Answered })
+	a.Silent = lists.Map(silent, func(one *journal.Agent) ref { return m.agent(one.AgentID) })
 	return a
 }
 
 // Facts are the facts about the league in one line.
 func (p *progress) Facts() string {
-	facts := []string{p.Game, p.Format, protocol.Counted(p.Players, "player"), protocol.Counted(p.Referees, "referee")}
+	facts := []string{p.Game, p.Format, words.Counted(p.Players, "player"), words.Counted(p.Referees, "referee")}
 	if p.End != nil {
-		facts = append(facts, protocol.Counted(p.Recorded, "match"))
+		facts = append(facts, words.Counted(p.Recorded, "match"))
 	}
 	return strings.Join(facts, " · ")
 }

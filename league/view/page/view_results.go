@@ -7,7 +7,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/record"
 )
 
@@ -126,7 +126,7 @@ func (m *moment) note(match *record.Match) string {
 	case match.Status == league.StatusTechnicalLoss && len(match.Faults) == 0:
 		return shown(match.Reason)
 	case match.Status == league.StatusTechnicalLoss:
-		return strings.Join(protocol.Each(match.Faults, func(f league.Member[string]) string {
+		return strings.Join(lists.Map(match.Faults, func(f league.Member[string]) string {
 			return f.Name + " " + record.FailureInWords(f.Value)
 		}), "; ")
 	}

@@ -6,8 +6,9 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // The standings are the view of the table. Columns that are the same for all players are left
@@ -58,7 +59,7 @@ func (m *moment) standings() *standings {
 		s.Evidence = decide.Evidence(m.State)
 	}
 	if m.Started == nil {
-		s.Missing = protocol.Each(protocol.Select(m.Listed, func(name string) bool { return len(m.Named(true, name)) == 0 }), shown)
+		s.Missing = lists.Map(lists.Filter(m.Listed, func(name string) bool { return len(m.Named(true, name)) == 0 }), shown)
 	}
 	before := m.ranksBefore()
 	s.Moves, s.Form = before != nil, m.Started != nil && m.last() > 0 && len(rows) <= formPlayers
@@ -82,14 +83,14 @@ func (m *moment) standings() *standings {
 // fill sets the columns that have no form of their own on a page, without the rare ones in which
 // every player has 0, and their cells.
 func (s *standings) fill() {
-	rows := protocol.Each(s.Rows, func(r standingsRow) league.Standing { return r.Standing })
+	rows := lists.Map(s.Rows, func(r standingsRow) league.Standing { return r.Standing })
 	own := []string{"", "rank", "player_id", "display_name", "points", "remark"} // "" of tie-breaks
 	s.Columns = slices.DeleteFunc(league.Columns(rows), func(c league.Column) bool {
 		return slices.Contains(own, c.Name) ||
 			c.Rare && !slices.ContainsFunc(rows, func(r league.Standing) bool { return c.Text(&r) != "0" })
 	})
 	for i := range s.Rows {
-		s.Rows[i].Cells = protocol.Each(s.Columns, func(c league.Column) string { return c.Text(&rows[i]) })
+		s.Rows[i].Cells = lists.Map(s.Columns, func(c league.Column) string { return c.Text(&rows[i]) })
 	}
 }
 
@@ -117,14 +118,14 @@ func (m *moment) ranksBefore() map[string]int {
 }
 
 // move is the movement from a rank to another one, in places and in words.
-func move(before, now int) (places int, words string) {
+func move(before, now int) (places int, text string) {
 	switch places = before - now; {
 	case before == 0 || places == 0:
 		return 0, "same rank"
 	case places > 0:
-		return places, "up " + protocol.Counted(places, "place")
+		return places, "up " + words.Counted(places, "place")
 	}
-	return places, "down " + protocol.Counted(-places, "place")
+	return places, "down " + words.Counted(-places, "place")
 }
 
 // form are the last results by player, the latest last.
@@ -219,7 +220,7 @@ func crossOf(l *record.League, round, from, against int) *cross {
 	}
 	met := m.Meetings(m.last(), func(player, opponent string) bool { return lines[player] && columns[opponent] })
 	for _, row := range shown {
-		c.Rows = append(c.Rows, crossRow{row, protocol.Each(c.Columns, func(column standingsRow) crossCell {
+		c.Rows = append(c.Rows, crossRow{row, lists.Map(c.Columns, func(column standingsRow) crossCell {
 			return m.crossCell(row.ID, column.ID, met[[2]string{row.ID, column.ID}])
 		})})
 	}
@@ -264,8 +265,8 @@ func (m *moment) crossCell(player, opponent string, h *record.HeadToHead) crossC
 	}
 	if cell.Several {
 		cell.Text = fmt.Sprintf("%d–%d", h.Wins, h.Losses)
-		cell.Title = fmt.Sprintf("%s against %s: %s, %s, %s", player, opponent, protocol.Counted(h.Wins, "win"),
-			protocol.Counted(h.Draws, "draw"), protocol.Counted(h.Losses, "loss"))
+		cell.Title = fmt.Sprintf("%s against %s: %s, %s, %s", player, opponent, words.Counted(h.Wins, "win"),
+			words.Counted(h.Draws, "draw"), words.Counted(h.Losses, "loss"))
 		return cell
 	}
 	id, _ := league.ParseMatchID(cell.Match)

@@ -11,6 +11,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // live is the round of a page that shows the present state.
@@ -75,7 +76,7 @@ func (m *moment) agent(id string) ref {
 
 // shown is a text of others as pages show it: public, visible, and not longer than a page can bear.
 func shown(text string) string {
-	return protocol.Escape(protocol.Clip(record.Public(text), 1000))
+	return words.Escape(words.Clip(record.Public(text), 1000))
 }
 
 // game is the name of a game for people: "Even Odd" for even_odd.

@@ -12,6 +12,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
@@ -375,7 +376,7 @@ func TestKnockoutIsShownAsABracket(t *testing.T) {
 		c := crossOf(l, live, 0, 0)
 		assert.Equal(t, name == "knockout", c.Bracket != nil, name)
 		if name == "knockout" {
-			assert.Equal(t, []string{"Quarter-final", "Semi-final", "Final"}, protocol.Each(c.Bracket, func(r bracketRound) string { return r.Title }))
+			assert.Equal(t, []string{"Quarter-final", "Semi-final", "Final"}, lists.Map(c.Bracket, func(r bracketRound) string { return r.Title }))
 			final := c.Bracket[2].Ties[0]
 			assert.Contains(t, final.Sides[:], bracketSide{ref{l.Champion().PlayerID, l.Champion().DisplayName}, "won", []mark{won}})
 			require.NotNil(t, c.Bracket[2].Third)

@@ -7,8 +7,10 @@ import (
 	"strings"
 	"time"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 	"evenodd/rules"
 )
 
@@ -54,7 +56,7 @@ type Cell struct {
 
 // Words are the moves of the step: "P01 column 4, P02 column 2".
 func (s *Step) Words() string {
-	words := protocol.Each(s.Moves, func(m MadeMove) string {
+	words := lists.Map(s.Moves, func(m MadeMove) string {
 		if m.Better != "" {
 			return m.PlayerID + " " + m.Words + " ?"
 		}
@@ -81,7 +83,7 @@ func (s *Step) Took() (longest *float64) {
 
 // Mistakes are the moves of the step that gave away a win or a draw.
 func (s *Step) Mistakes() []MadeMove {
-	return protocol.Select(s.Moves, func(m MadeMove) bool { return m.Better != "" })
+	return lists.Filter(s.Moves, func(m MadeMove) bool { return m.Better != "" })
 }
 
 // Mistakes are the first moves of the players that gave away a win or a draw: "move 4 ? P01 gave away a
@@ -205,7 +207,7 @@ func (r *replay) add(at string) {
 		mover = rules.NoSide
 	}
 	for i, row := range step.Board {
-		step.Cells = append(step.Cells, protocol.Each(row, func(text string) Cell {
+		step.Cells = append(step.Cells, lists.Map(row, func(text string) Cell {
 			return Cell{Text: text, Owner: rules.NoSide}
 		}))
 		for k := range row {
@@ -228,9 +230,9 @@ func boardOf(p rules.Position) [][]string {
 	if !ok {
 		return nil
 	}
-	return protocol.Each(drawer.Draw(rules.NoSide), func(row []string) []string {
-		return protocol.Each(row, func(cell string) string {
-			text := []rune(protocol.Escape(cell))
+	return lists.Map(drawer.Draw(rules.NoSide), func(row []string) []string {
+		return lists.Map(row, func(cell string) string {
+			text := []rune(words.Escape(cell))
 			return string(text[:min(len(text), 3)])
 		})
 	})

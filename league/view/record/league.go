@@ -17,6 +17,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/rules"
 )
 
@@ -306,7 +307,7 @@ func (m *Match) Remarks() (remarks []string) {
 		remarks = append(remarks, m.Doubt)
 	}
 	if n := len(m.Annulled); n > 0 {
-		remarks = append(remarks, protocol.Counted(n, "annulled result"))
+		remarks = append(remarks, words.Counted(n, "annulled result"))
 	}
 	return append(remarks, m.KeyMarks...)
 }

@@ -10,9 +10,10 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/pairing"
-	"evenodd/league/protocol"
 	"evenodd/league/view/stats"
+	"evenodd/league/words"
 	"evenodd/rules"
 )
 
@@ -109,7 +110,7 @@ type unrated struct {
 // sentence tells how many results no rating uses; "" for none.
 func (u *unrated) sentence() (text string) {
 	if u.stated > 0 {
-		text = " Not rated: " + protocol.Counted(u.stated, "result") + " on the word of a referee alone."
+		text = " Not rated: " + words.Counted(u.stated, "result") + " on the word of a referee alone."
 	}
 	if u.copies > 0 {
 		text += fmt.Sprintf(" Counted once: the matches of %s are copies of each other, with the same sides and moves (%d).",
@@ -371,8 +372,8 @@ func (c *Comparison) Sentence() string {
 		text = fmt.Sprintf("Stopped after all %d legs: no player is shown to be better than every other.", c.Legs)
 	}
 	const most = 6
-	level := protocol.Select(c.Pairs, func(p ComparedPair) bool { return p.Better == "" })
-	pairs := protocol.Each(level, func(p ComparedPair) string { return p.PlayerID + " and " + p.OpponentID })
+	level := lists.Filter(c.Pairs, func(p ComparedPair) bool { return p.Better == "" })
+	pairs := lists.Map(level, func(p ComparedPair) string { return p.PlayerID + " and " + p.OpponentID })
 	if len(pairs) > 0 {
 		text += " Not told apart: " + strings.Join(upTo(pairs, most), "; ") + "."
 	}

@@ -10,7 +10,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 )
 
 // The documents about agents, running matches and decisions. Their members are a contract.
@@ -101,7 +101,7 @@ func (l *League) SortedAgents() []*journal.Agent {
 func (l *League) CheckAgent(id string) error {
 	const most = 20 // of which the error tells the ids
 	agents := l.SortedAgents()
-	known := protocol.Each(agents[:min(len(agents), most)], func(a *journal.Agent) string { return a.AgentID })
+	known := lists.Map(agents[:min(len(agents), most)], func(a *journal.Agent) string { return a.AgentID })
 	switch further := len(agents) - len(known); {
 	case l.Agents[id] != nil:
 		return nil

@@ -11,8 +11,10 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // FormatInWords is the format of a league for people: "round-robin, 2 legs".
@@ -61,11 +63,11 @@ func (l *League) ChampionLine() string {
 func ChampionLine(rows []league.Standing, champion league.Champion) string {
 	if !rows[0].Tied {
 		return fmt.Sprintf("Champion: %s (%s) with %s", champion.DisplayName, champion.PlayerID,
-			protocol.Counted(champion.Points, "point")) + Because(champion)
+			words.Counted(champion.Points, "point")) + Because(champion)
 	}
-	first := protocol.Select(rows, func(r league.Standing) bool { return r.Rank == rows[0].Rank })
-	sharing := protocol.Each(first, func(r league.Standing) string { return r.DisplayName + " (" + r.PlayerID + ")" })
-	return fmt.Sprintf("Champion: %s with %s", league.SharedBy(sharing), protocol.Counted(rows[0].Points, "point"))
+	first := lists.Filter(rows, func(r league.Standing) bool { return r.Rank == rows[0].Rank })
+	sharing := lists.Map(first, func(r league.Standing) string { return r.DisplayName + " (" + r.PlayerID + ")" })
+	return fmt.Sprintf("Champion: %s with %s", league.SharedBy(sharing), words.Counted(rows[0].Points, "point"))
 }
 
 // Because adds the reason, which may be the text of a third-party manager.
@@ -118,7 +120,7 @@ func FailureInWords(code string) string {
 
 // addresses are URLs, addresses of the network with or without a port, and what errors of the
 // network name. They can be those of an agent.
-var addresses = protocol.Pattern(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>)\\]+` +
+var addresses = words.Pattern(`(?i)\b[a-z][a-z0-9+.-]*://[^\s"'<>)\\]+` +
 	`|\b\d{1,3}(\.\d{1,3}){3}(:\d+)?\b|\[[0-9a-f.]*:[0-9a-f:.]*(%\w+)?\](:\d+)?` +
 	`|\b(dial|lookup|read|write) (tcp|udp)?[46]? ?[^\s"'<>\\]+|\b(localhost|[a-z0-9-]+(\.[a-z0-9-]+)+):\d{2,5}\b`)
 
@@ -135,7 +137,7 @@ const longestAnswer = 160
 
 // excerpt is the beginning of a text of a player: visible and without tokens.
 func excerpt(text string) string {
-	return protocol.Escape(protocol.Clip(protocol.WithoutTokens(text), longestAnswer))
+	return words.Escape(words.Clip(protocol.WithoutTokens(text), longestAnswer))
 }
 
 // answered is what a player answered, from the beginning of its response: the result or the

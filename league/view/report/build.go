@@ -8,9 +8,11 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 	"evenodd/rules"
 )
 
@@ -141,7 +143,7 @@ func (b *builder) transcript(doc *store.Match) error {
 	found := b.health.Add(doc)
 	for i := range found {
 		f := &found[i]
-		f.Kind, f.Problem, f.Answer = kindOf(f), record.Public(f.Problem), protocol.Clip(record.Public(f.Answer), maxAnswer)
+		f.Kind, f.Problem, f.Answer = kindOf(f), record.Public(f.Problem), words.Clip(record.Public(f.Answer), maxAnswer)
 	}
 	b.faults = append(b.faults, found...)
 	why := whyShown(m, doc, found)
@@ -319,7 +321,7 @@ func (b *builder) seal() {
 // addCrossTable adds the results that count by player and opponent.
 func (b *builder) addCrossTable() {
 	sums := b.state.Meetings(b.state.Round, func(string, string) bool { return true })
-	b.CrossTable = protocol.Each(b.Standings, func(player league.Standing) CrossRow {
+	b.CrossTable = lists.Map(b.Standings, func(player league.Standing) CrossRow {
 		row := CrossRow{player.PlayerID, []record.HeadToHead{}}
 		for _, opponent := range b.Standings {
 			if h := sums[[2]string{row.PlayerID, opponent.PlayerID}]; h != nil {

@@ -9,6 +9,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/inspect/check"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 )
@@ -111,7 +112,7 @@ func newGroup(f *record.Fault) FaultGroup {
 
 // MatchIDs are the ids of the matches of the occurrences, each once, in order.
 func (g *FaultGroup) MatchIDs() []string {
-	return slices.Compact(protocol.Each(g.Occurrences, func(f record.Fault) string { return f.MatchID }))
+	return slices.Compact(lists.Map(g.Occurrences, func(f record.Fault) string { return f.MatchID }))
 }
 
 // add keeps what an event tells.

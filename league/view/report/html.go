@@ -5,7 +5,7 @@ import (
 	"io"
 
 	"evenodd/league"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/page"
 	"evenodd/league/view/record"
 )
@@ -82,7 +82,7 @@ func (r *Report) Sheets(w io.Writer) error {
 		if err != nil {
 			return err
 		}
-		s.Matches = protocol.Select(s.Matches, func(m record.Match) bool { return m.HasResult() })
+		s.Matches = lists.Filter(s.Matches, func(m record.Match) bool { return m.HasResult() })
 		s.Agent.Warnings = s.Agent.Warnings[:min(len(s.Agent.Warnings), sheetWarnings)]
 		view.Sheets = append(view.Sheets, pageSheet{
 			s, s.Matches[max(len(s.Matches)-sheetMatches, 0):], s.Faults[:min(len(s.Faults), sheetFaults)],
@@ -122,7 +122,7 @@ func (l *matchList) add(m *record.Match) {
 
 // Talks are the conversations of a match.
 func (l *matchList) Talks(m *record.Match) []Transcript {
-	return protocol.Select(l.transcripts, func(t Transcript) bool { return t.MatchID == m.MatchID })
+	return lists.Filter(l.transcripts, func(t Transcript) bool { return t.MatchID == m.MatchID })
 }
 
 // rounds are the matches by round.

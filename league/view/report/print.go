@@ -9,8 +9,9 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/decide"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 // A Writer writes the parts of a report for people: in Markdown, or on a terminal. Texts among the
@@ -73,7 +74,7 @@ func (s *Sheet) Write(w Writer) {
 		w.Line("Matches conducted: %d, declined: %d", s.Agent.Matches, s.Agent.Declined)
 	}
 	for _, one := range s.Agent.Warnings {
-		w.Line("Accepted, with a warning: %s, %s", one.Problem, protocol.Times(one.Count))
+		w.Line("Accepted, with a warning: %s, %s", one.Problem, words.Times(one.Count))
 	}
 	w.Heading(2, "Faults by agent")
 	writeFaults(w, s.Faults, s.report.state, true)
@@ -81,14 +82,14 @@ func (s *Sheet) Write(w Writer) {
 	writeMatches(w, s.Matches, s.report.games)
 	if len(s.Opponents) > 0 {
 		w.Heading(2, "Opponents")
-		w.Table([]string{"Opponent", "Name", "W", "D", "L", "Points"}, protocol.Each(s.Opponents, func(h record.HeadToHead) []any {
+		w.Table([]string{"Opponent", "Name", "W", "D", "L", "Points"}, lists.Map(s.Opponents, func(h record.HeadToHead) []any {
 			return []any{h.OpponentID, s.report.state.Agents[h.OpponentID].DisplayName, h.Wins, h.Draws, h.Losses, h.Points}
 		}))
 	}
 	if len(s.Agent.Latency) > 0 {
 		w.Heading(2, "Times of the answers")
 		w.Table([]string{"Answer to", "Answers", "p50 ms", "p90 ms", "p99 ms", "Longest ms", "Late", "Limit"},
-			protocol.Each(s.Agent.Latency, func(l record.Latency) []any {
+			lists.Map(s.Agent.Latency, func(l record.Latency) []any {
 				return []any{l.Method, l.Answers, l.Number(l.P50), l.Number(l.P90), l.Number(l.P99), l.Number(l.Longest), l.Late, fmt.Sprintf("%g s", l.Deadline)}
 			}))
 	}
@@ -103,10 +104,10 @@ func (s *Sheet) Write(w Writer) {
 
 // writeMatches writes the matches. A remark says which moves gave away a win or a draw.
 func writeMatches(w Writer, matches []record.Match, games map[string]*record.Conversation) {
-	rows := protocol.Each(matches, func(m record.Match) []any {
+	rows := lists.Map(matches, func(m record.Match) []any {
 		remarks := m.Remarks()
 		for _, f := range m.Fallbacks {
-			remarks = append(remarks, f.Name+": "+protocol.Counted(f.Value, "fallback"))
+			remarks = append(remarks, f.Name+": "+words.Counted(f.Value, "fallback"))
 		}
 		if game := games[m.MatchID]; game != nil {
 			remarks = append(remarks, game.Mistakes()...)
@@ -181,7 +182,7 @@ func (d *markdown) write(format string, args ...any) {
 	for i := range args {
 		switch value := args[i].(type) {
 		case string:
-			args[i] = markup.Replace(protocol.Escape(value))
+			args[i] = markup.Replace(words.Escape(value))
 		case float64:
 			args[i] = fmt.Sprintf("%.1f", value)
 		}
@@ -257,7 +258,7 @@ func (l *League) Words() string {
 }
 
 // Ranking are the labels of the tie-breaks.
-func (l *League) Ranking() []string { return protocol.Each(l.Tiebreakers, league.TiebreakLabel) }
+func (l *League) Ranking() []string { return lists.Map(l.Tiebreakers, league.TiebreakLabel) }
 
 // Sentence tells the fault of a group, how often it happened, and its consequence.
 func (g *FaultGroup) Sentence() string {
@@ -281,9 +282,9 @@ func (g *FaultGroup) Sentence() string {
 	if g.Code != "" {
 		text += fmt.Sprintf(", %s %s", g.Code, g.Name)
 	}
-	text += ": " + protocol.Times(g.Count)
+	text += ": " + words.Times(g.Count)
 	if g.Lost > 0 {
-		text += ", " + protocol.Counted(g.Lost, "technical loss")
+		text += ", " + words.Counted(g.Lost, "technical loss")
 	}
 	return text
 }
@@ -311,13 +312,13 @@ func (s *Sheet) StandingLine() string {
 		return "No match has a result yet"
 	}
 	text := fmt.Sprintf("Rank %d of %d: %s in %s: %s, %s, %s", r.Rank, s.League.Players,
-		protocol.Counted(r.Points, "point"), protocol.Counted(r.Played, "match"),
-		protocol.Counted(r.Wins, "win"), protocol.Counted(r.Draws, "draw"), protocol.Counted(r.Losses, "loss"))
+		words.Counted(r.Points, "point"), words.Counted(r.Played, "match"),
+		words.Counted(r.Wins, "win"), words.Counted(r.Draws, "draw"), words.Counted(r.Losses, "loss"))
 	if r.TechnicalLosses > 0 {
 		text += fmt.Sprintf(" (%d technical)", r.TechnicalLosses)
 	}
 	if r.Fallbacks > 0 {
-		text += fmt.Sprintf("; %s: moves that its model or host did not choose", protocol.Counted(r.Fallbacks, "fallback"))
+		text += fmt.Sprintf("; %s: moves that its model or host did not choose", words.Counted(r.Fallbacks, "fallback"))
 	}
 	return text
 }

@@ -13,7 +13,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/protocol"
+	"evenodd/league/lists"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
 	"evenodd/league/view/stats"
@@ -173,8 +173,8 @@ func (r *Report) Sheet(agentID string) (*Sheet, error) {
 			s.Matches, about[m.MatchID] = append(s.Matches, *m), true
 		}
 	}
-	s.Decisions = protocol.Select(r.Decisions, func(d record.DecisionMade) bool { return about[d.Matter] })
-	own := protocol.Select(r.faults, func(f record.Fault) bool { return f.AgentID == agentID })
+	s.Decisions = lists.Filter(r.Decisions, func(d record.DecisionMade) bool { return about[d.Matter] })
+	own := lists.Filter(r.faults, func(f record.Fault) bool { return f.AgentID == agentID })
 	s.Faults = groups(own, 0, r.order())
 	return s, nil
 }

@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
+
+	"evenodd/league/words"
 )
 
 // sentence says what the data show, and what they cannot show.
@@ -97,7 +98,7 @@ func (a *Analysis) group(players []int) string {
 	case last == 0:
 		return names[0] + " is"
 	case last < most:
-		return strings.Join(names[:last], ", ") + " and " + names[last] + " are"
+		return words.And(names) + " are"
 	default:
 		return fmt.Sprintf("%s and %d others are", names[0], last)
 	}

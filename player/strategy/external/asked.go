@@ -16,6 +16,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 )
 
@@ -231,7 +232,7 @@ func choiceFrom(r *mcp.CallToolResult, options []string) (string, error) {
 	}
 	choice, _, err := choiceIn(text, options)
 	if errors.Is(err, errChatter) {
-		return "", wrong("the tool answered %q, which is not a choice; the legal choices are %s", protocol.Clip(text, 200),
+		return "", wrong("the tool answered %q, which is not a choice; the legal choices are %s", words.Clip(text, 200),
 			strings.Join(options, ", "))
 	}
 	return choice, err

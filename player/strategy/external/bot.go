@@ -15,7 +15,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
-	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 )
 
@@ -50,7 +50,7 @@ var errClosed = errors.New("the player is stopping")
 // "strategy exec:" or "--mcp-command ".
 func (o *Programs) find(setting, line string) (path string, args []string, err error) {
 	short := strings.TrimPrefix(setting, "strategy ")
-	list, err := words(line)
+	list, err := wordsOf(line)
 	switch {
 	case err != nil:
 		return "", nil, fmt.Errorf("%s%s: %w", setting, line, err)
@@ -136,7 +136,7 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	choice, reason, err := b.ask(&v, &limits)
 	if err != nil {
 		b.failed++
-		b.cause = protocol.Clip(filepath.Base(b.path)+": "+causeOf(err), maxCause)
+		b.cause = words.Clip(filepath.Base(b.path)+": "+causeOf(err), maxCause)
 		return "", &strategy.FailedError{Cause: b.cause, Err: fmt.Errorf("the bot %s %w", b.name, err)}
 	}
 	b.log.Debug().Str("match_id", v.MatchID).Str("choice", choice).Func(func(e *zerolog.Event) {
@@ -262,6 +262,6 @@ func (b *bot) Totals() strategy.Totals {
 func (b *bot) Account() string {
 	<-b.turn
 	defer func() { b.turn <- struct{}{} }()
-	return fmt.Sprintf("%s: %s, %d without an answer; started %s", b.name, protocol.Counted(b.questions, "question"),
-		b.failed, protocol.Counted(b.starts, "time"))
+	return fmt.Sprintf("%s: %s, %d without an answer; started %s", b.name, words.Counted(b.questions, "question"),
+		b.failed, words.Counted(b.starts, "time"))
 }

@@ -14,7 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 	"evenodd/rules"
 )
@@ -107,7 +107,7 @@ func Check(name string, t Tools, types ...string) error {
 	s, err := strategy.New(name)
 	if err != nil {
 		return fmt.Errorf("unknown strategy %q%s; choose one of: %s", name,
-			protocol.DidYouMean(name, append(strategy.Names(), Model, Asked, HostName)), Names(t.Hosted))
+			words.DidYouMean(name, append(strategy.Names(), Model, Asked, HostName)), Names(t.Hosted))
 	}
 	return strategy.Fits(s, types...)
 }

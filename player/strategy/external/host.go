@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 )
 
@@ -137,10 +138,10 @@ func (h *Host) Answer(choiceID, choice string) error {
 	i := slices.IndexFunc(h.pending, func(p *pendingChoice) bool { return p.question.ChoiceID == choiceID })
 	if i < 0 {
 		return fmt.Errorf("choice_id %q: no such question waits; it was answered, or its deadline is over",
-			protocol.Clip(choiceID, 60))
+			words.Clip(choiceID, 60))
 	}
 	if options := h.pending[i].question.ValidOptions; !slices.Contains(options, choice) {
-		return fmt.Errorf("choice %q: must be one of %s", protocol.Clip(choice, 60), strings.Join(options, ", "))
+		return fmt.Errorf("choice %q: must be one of %s", words.Clip(choice, 60), strings.Join(options, ", "))
 	}
 	h.pending[i].answer <- choice // its only element, because the question is removed now
 	h.pending = slices.Delete(h.pending, i, i+1)

@@ -13,6 +13,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 )
 
@@ -127,7 +128,7 @@ func choiceIn(line string, options []string) (choice, reason string, err error) 
 	}
 	choice = optionFor(choice, options)
 	if !slices.Contains(options, choice) {
-		return "", "", wrong("answered %q, which is not a legal choice; the legal choices are %s", protocol.Clip(choice, 60),
+		return "", "", wrong("answered %q, which is not a legal choice; the legal choices are %s", words.Clip(choice, 60),
 			strings.Join(options, ", "))
 	}
 	return choice, reason, nil
@@ -158,7 +159,7 @@ func choiceOf(text string) (choice, reason string, err error) {
 		Reason jsontext.Value `json:"reason"`
 	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return "", "", wrong("answered with invalid JSON: %q; an answer is one line", protocol.Clip(text, 200))
+		return "", "", wrong("answered with invalid JSON: %q; an answer is one line", words.Clip(text, 200))
 	}
 	switch a.Choice.Kind() {
 	case '"':
@@ -166,10 +167,10 @@ func choiceOf(text string) (choice, reason string, err error) {
 	case '0':
 		choice = string(a.Choice)
 	default:
-		return "", "", wrong(`answered without a "choice" that is a string: %q`, protocol.Clip(text, 200))
+		return "", "", wrong(`answered without a "choice" that is a string: %q`, words.Clip(text, 200))
 	}
 	if a.Reason.Kind() == '"' {
 		_ = json.Unmarshal(a.Reason, &reason)
 	}
-	return choice, protocol.Clip(reason, maxReason), nil
+	return choice, words.Clip(reason, maxReason), nil
 }

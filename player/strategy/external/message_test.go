@@ -144,13 +144,13 @@ func TestCommandLineIsSplitIntoWords(t *testing.T) {
 		{"other letters", "./bot 'é ü'", []string{"./bot", "é ü"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := words(tt.line)
+			got, err := wordsOf(tt.line)
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, got)
 		})
 	}
 	for _, line := range []string{`"`, `a 'b`, `a\`, `"a\"`} {
-		_, err := words(line)
+		_, err := wordsOf(line)
 		assert.Error(t, err, line)
 	}
 }

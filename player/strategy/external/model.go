@@ -18,7 +18,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/sashabaranov/go-openai"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 	"evenodd/rules"
 )
@@ -110,8 +112,8 @@ func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 		m.took = append(m.took[max(0, len(m.took)-maxTimes+1):], time.Since(began))
 		m.mu.Unlock()
 		if err != nil {
-			err = &strategy.FailedError{Cause: protocol.Clip(m.withoutKey(causeOf(err)), maxCause), Err: &quotedError{
-				text: protocol.Clip(m.withoutKey(err.Error()), maxLogged), cause: err}}
+			err = &strategy.FailedError{Cause: words.Clip(m.withoutKey(causeOf(err)), maxCause), Err: &quotedError{
+				text: words.Clip(m.withoutKey(err.Error()), maxLogged), cause: err}}
 		}
 		return choice, err
 	})
@@ -148,10 +150,10 @@ func (m *model) converse(ctx context.Context, v *strategy.View) (string, error) 
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Since(began) {
 		return "", refused
 	}
-	m.log.Debug().Str("error", protocol.Clip(m.withoutKey(refused.Error()), maxLogged)).Str("match_id", v.MatchID).
+	m.log.Debug().Str("error", words.Clip(m.withoutKey(refused.Error()), maxLogged)).Str("match_id", v.MatchID).
 		Str("event_type", "MODEL_CORRECTION").Msg("asking the language model again for a legal choice")
 	answer, err = m.ask(ctx, append(messages,
-		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: protocol.Clip(answer, maxAnswer)},
+		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: words.Clip(answer, maxAnswer)},
 		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: promptAgain(refused, v.Options)}))
 	if err != nil { // the first answer says more than the failure of the second question
 		return "", refused
@@ -189,7 +191,7 @@ func (m *model) ask(ctx context.Context, messages []openai.ChatCompletionMessage
 		if again || !temporary || wait(ctx, pause) != nil {
 			return "", err
 		}
-		m.log.Debug().Str("error", protocol.Clip(m.withoutKey(err.Error()), maxLogged)).
+		m.log.Debug().Str("error", words.Clip(m.withoutKey(err.Error()), maxLogged)).
 			Str("event_type", "MODEL_RETRY").Msg("retrying the call of the language model")
 	}
 }
@@ -261,7 +263,7 @@ type refusedError struct {
 
 func (e *refusedError) Error() string {
 	parts := []string{fmt.Sprintf("%s answered HTTP %d %s", e.host, e.status, http.StatusText(e.status)), e.said, e.hint}
-	return strings.Join(protocol.Select(parts, func(part string) bool { return part != "" }), ": ")
+	return strings.Join(lists.Filter(parts, func(part string) bool { return part != "" }), ": ")
 }
 
 // wantsKey tells whether the endpoint refuses callers without a key.
@@ -278,7 +280,7 @@ type bounded struct {
 
 // quote returns at most maxSaid bytes of an error of the API.
 func (b bounded) quote(said string) string {
-	return protocol.Clip(b.conceal(strings.TrimSpace(said)), maxSaid)
+	return words.Clip(b.conceal(strings.TrimSpace(said)), maxSaid)
 }
 
 // Do sends a request.

@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
-	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // chosen returns the option that an answer of a model names. The choice of the last JSON object with one is
@@ -30,7 +30,7 @@ func chosen(answer string, options []string) (string, error) {
 		if only := optionsIn(named, options); len(only) == 1 && !isNumber(named) { // "cell 4"
 			return only[0], nil
 		}
-		return "", wrong("the model chose %q, which is not a legal choice", protocol.Clip(named, 60))
+		return "", wrong("the model chose %q, which is not a legal choice", words.Clip(named, 60))
 	}
 	for _, part := range []string{answer, lastLine().FindString(answer), lastSentence().FindString(answer)} {
 		if named := optionsIn(part, options); len(named) == 1 {
@@ -41,7 +41,7 @@ func chosen(answer string, options []string) (string, error) {
 	if len(optionsIn(answer, options)) == 0 {
 		number = "no option"
 	}
-	return "", wrong("the model named %s: %q", number, protocol.Clip(strings.TrimSpace(answer), 200))
+	return "", wrong("the model named %s: %q", number, words.Clip(strings.TrimSpace(answer), 200))
 }
 
 // maxObjects is how many beginnings of JSON objects are tried, the last ones of an answer.
@@ -104,8 +104,8 @@ const inWord = `\pL\p{Nd}_`
 
 // These match a text from the beginning of its last line, or of its last sentence, that contains a word.
 var (
-	lastLine     = protocol.Pattern(`[^\n]*[` + inWord + `][^` + inWord + `]*$`)
-	lastSentence = protocol.Pattern(`[^.!?\n]*[` + inWord + `][^` + inWord + `]*$`)
+	lastLine     = words.Pattern(`[^\n]*[` + inWord + `][^` + inWord + `]*$`)
+	lastSentence = words.Pattern(`[^.!?\n]*[` + inWord + `][^` + inWord + `]*$`)
 )
 
 // optionsIn returns the options that a text contains as whole words.

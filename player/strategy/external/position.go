@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
 	"evenodd/rules"
@@ -19,7 +20,7 @@ const maxSearched = 10_000
 // opponent. It returns false if they lead to no position, or to several.
 func courseOf(game rules.Game, side rules.Side, v *strategy.View) (rules.Course, bool) {
 	if len(v.Moves) > 0 {
-		moves := protocol.Each(v.Moves, func(m protocol.PlayerMove) rules.Move {
+		moves := lists.Map(v.Moves, func(m protocol.PlayerMove) rules.Move {
 			if m.PlayerID == v.PlayerID {
 				return rules.Move{Side: side, Text: m.Move}
 			}

@@ -14,7 +14,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
-	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // exitDelay is the time that a program may take to exit after the end of its output.
@@ -117,7 +117,7 @@ func (o *output) log(level zerolog.Level, stream, line, event, message string) {
 		o.omitted.Add(1)
 		return
 	}
-	e := o.logger.WithLevel(level).Str(stream, protocol.Clip(strings.ToValidUTF8(line, "�"), maxLogged))
+	e := o.logger.WithLevel(level).Str(stream, words.Clip(strings.ToValidUTF8(line, "�"), maxLogged))
 	if n := o.omitted.Swap(0); n > 0 {
 		e.Int64("not_logged", n)
 	}
@@ -148,11 +148,9 @@ func (p *process) chatter(line string) {
 		"the bot printed a line that is not an answer: print answers to standard output and everything else to standard error")
 }
 
-// ask sends a question and waits for the answer until a time, or until closed is closed. Words say how the time
-// is limited.
-// After a *wrongAnswerError the process can still be used; after any other error it
-// cannot.
-func (p *process) ask(question []byte, options []string, until time.Time, words string,
+// ask sends a question and waits for the answer until a time, or until closed is closed; limit says in words how the time
+// is limited. After a *wrongAnswerError the process can still be used; after any other error it cannot.
+func (p *process) ask(question []byte, options []string, until time.Time, limit string,
 	closed <-chan struct{}) (choice, reason string, err error) {
 	stdin := p.child.pipes[0]
 	_ = stdin.SetWriteDeadline(until) // pipes support it
@@ -172,15 +170,15 @@ func (p *process) ask(question []byte, options []string, until time.Time, words 
 				return choice, reason, err
 			}
 			p.chatter(line)
-			chatter = protocol.Clip(line, 60)
+			chatter = words.Clip(line, 60)
 			if said += len(line) + 1; said > maxPrinted {
 				return "", "", fmt.Errorf("printed %d MB and no answer, last %q", maxPrinted>>20, chatter)
 			}
 		case <-timeout:
 			if said > 0 {
-				return "", "", fmt.Errorf("did not answer in time (%s); it printed %q instead", words, chatter)
+				return "", "", fmt.Errorf("did not answer in time (%s); it printed %q instead", limit, chatter)
 			}
-			return "", "", fmt.Errorf("did not answer in time (%s); an answer is one line, and flushed", words)
+			return "", "", fmt.Errorf("did not answer in time (%s); an answer is one line, and flushed", limit)
 		case <-closed:
 			return "", "", errClosed
 		}

@@ -11,7 +11,9 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 	"evenodd/rules"
 )
@@ -63,7 +65,7 @@ func promptAgain(refused error, options []string) string {
 
 // answerForm says what may be answered, and how.
 func answerForm(options []string, info rules.Info) string {
-	quoted := protocol.OrList(protocol.Each(options, strconv.Quote))
+	quoted := words.Or(lists.Map(options, strconv.Quote))
 	if info.MoveWord != "" {
 		quoted = "a " + info.MoveWord + ": " + quoted
 	}
@@ -80,7 +82,7 @@ func (p *prompt) situation() {
 	}
 	usual := league.DefaultScoring().MatchPoints
 	p.say("Rules: %s\nUsually a win counts %s, a draw %d and a loss %d.\n", p.info.Rules,
-		protocol.Counted(usual.Win, "point"), usual.Draw, usual.Loss)
+		words.Counted(usual.Win, "point"), usual.Draw, usual.Loss)
 	if p.side != rules.NoSide {
 		p.say("You are player %s.\n", [...]string{"A", "B"}[p.side])
 	}
@@ -101,7 +103,7 @@ func (p *prompt) situation() {
 		p.say("Nobody has moved yet.\n")
 		return
 	}
-	made := protocol.Each(course.Moves(), func(m rules.Move) string {
+	made := lists.Map(course.Moves(), func(m rules.Move) string {
 		if m.Side == p.side {
 			return "you " + p.info.Say(m.Text)
 		}
@@ -131,7 +133,7 @@ func (p *prompt) sayBoard(course rules.Course) {
 	for _, row := range board {
 		named = named || slices.ContainsFunc(row, func(cell string) bool { return slices.Contains(p.v.Options, cell) })
 	}
-	labelled := protocol.Each(board, slices.Clone[[]string])
+	labelled := lists.Map(board, slices.Clone[[]string])
 	for _, option := range p.v.Options {
 		row, column, text, one := filledBy(course, p.side, option, board)
 		if !one {
@@ -183,8 +185,8 @@ func (p *prompt) experience() {
 		p.say("The numbers drawn so far: %d even, %d odd.\n", even, odd)
 	}
 	if last := v.Memory().Last(v.OpponentID); last != "" && single {
-		counts := protocol.Each(v.Options, func(o string) string {
-			return fmt.Sprintf("%q %s", o, protocol.Counted(v.Memory().Chose(v.OpponentID, o), "time"))
+		counts := lists.Map(v.Options, func(o string) string {
+			return fmt.Sprintf("%q %s", o, words.Counted(v.Memory().Chose(v.OpponentID, o), "time"))
 		})
 		p.say("Your opponent, or others like it, chose %s, last %q.\n", strings.Join(counts, ", "), last)
 	}
@@ -228,7 +230,7 @@ func (p *prompt) resultOf(m *protocol.PlayedMatch, single bool) string {
 func (p *prompt) sayRank(who, playerID string) {
 	for i := range p.v.Table {
 		if r := &p.v.Table[i]; r.PlayerID == playerID {
-			p.say("%s number %d of the table with %s.\n", who, r.ShownRank(), protocol.Counted(r.Points, "point"))
+			p.say("%s number %d of the table with %s.\n", who, r.ShownRank(), words.Counted(r.Points, "point"))
 			return
 		}
 	}

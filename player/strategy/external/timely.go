@@ -13,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 )
 
@@ -75,7 +76,7 @@ func (t *timely) choose(ctx context.Context, v strategy.View,
 	}
 	v.FellBack()
 	choice, failed := t.fallback.Choose(ctx, v)
-	text := protocol.Clip(strings.ToValidUTF8(err.Error(), "�"), maxLogged)
+	text := words.Clip(strings.ToValidUTF8(err.Error(), "�"), maxLogged)
 	t.log.WithLevel(t.count(err, v.RoundID)).Str("error", text).Str("match_id", v.MatchID).
 		Str("fallback", t.fallback.Name()).Str("choice", choice).Str("event_type", t.failed).
 		Msg(t.asked + " did not choose, the fallback strategy did")
@@ -115,7 +116,7 @@ func (t *timely) Account() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return fmt.Sprintf("%s: %s, %d answered by the fallback strategy %s", t.name,
-		protocol.Counted(t.questions, "question"), t.byFallback, t.fallback.Name())
+		words.Counted(t.questions, "question"), t.byFallback, t.fallback.Name())
 }
 
 // newFallback returns the strategy that chooses when an MCP host or server does not.
@@ -123,7 +124,7 @@ func newFallback(t Tools) (strategy.Strategy, error) {
 	s, err := strategy.New(cmp.Or(t.Fallback, "random"))
 	if err != nil {
 		return nil, fmt.Errorf("unknown strategy %q for --fallback%s; choose one of: %s", t.Fallback,
-			protocol.DidYouMean(t.Fallback, strategy.Names()), strings.Join(strategy.Names(), ", "))
+			words.DidYouMean(t.Fallback, strategy.Names()), strings.Join(strategy.Names(), ", "))
 	}
 	return s, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 	"evenodd/rules"
 )
@@ -87,5 +88,5 @@ func causeOf(err error) string {
 	case errors.As(err, &request): // without the URL
 		err = request.Err
 	}
-	return protocol.Clip(err.Error(), maxCause)
+	return words.Clip(err.Error(), maxCause)
 }

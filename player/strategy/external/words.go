@@ -4,26 +4,26 @@ import (
 	"errors"
 	"strings"
 
-	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // quoted is the pattern of a quoted string, and of a backslash with the character after it.
 const quoted = `'[^']*'|"(?:[^"\\]|\\.)*"|\\.`
 
 var (
-	wordPattern = protocol.Pattern(`(?s)(?:` + quoted + `|[^ \t\n'"\\])+`)
-	partPattern = protocol.Pattern(`(?s)` + quoted)
+	wordPattern = words.Pattern(`(?s)(?:` + quoted + `|[^ \t\n'"\\])+`)
+	partPattern = words.Pattern(`(?s)` + quoted)
 	// an item of a list: quoted as in CSV with the comma after it, or with the quotes of a shell
-	fieldPattern = protocol.Pattern(`^[ \t]*"(?:[^"]|"")*"[ \t]*(?:,|$)`)
-	itemPattern  = protocol.Pattern(`(?s)^(?:` + quoted + `|[^,'"\\])*`)
+	fieldPattern = words.Pattern(`^[ \t]*"(?:[^"]|"")*"[ \t]*(?:,|$)`)
+	itemPattern  = words.Pattern(`(?s)^(?:` + quoted + `|[^,'"\\])*`)
 	unescaped    = strings.NewReplacer(`\"`, `"`, `\\`, `\`)
 )
 
 var errOpen = errors.New("an open quote, or a backslash at the end")
 
-// words splits a command line into words, with the quotes and backslashes of a shell but
+// wordsOf splits a command line into words, with the quotes and backslashes of a shell but
 // none of its expansions.
-func words(line string) (list []string, err error) {
+func wordsOf(line string) (list []string, err error) {
 	if rest := wordPattern().ReplaceAllString(line, ""); strings.Trim(rest, " \t\n") != "" {
 		return nil, errOpen
 	}
@@ -55,7 +55,7 @@ func Split(list string) (items []string, err error) {
 			item = itemPattern().FindString(rest)
 			rest = rest[len(item):]
 			item = strings.TrimSpace(item)
-			if one, err := words(item); err == nil && len(one) == 1 && strings.ContainsAny(item[:1], `'"`) {
+			if one, err := wordsOf(item); err == nil && len(one) == 1 && strings.ContainsAny(item[:1], `'"`) {
 				item = one[0]
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 	"evenodd/transport"
 	"evenodd/transport/dialect"
 )
@@ -233,7 +234,7 @@ func excerpt(body []byte) string {
 
 // secretMember matches a member of our messages that holds a secret of at least 5 bytes. A
 // shorter text, such as "none", protects nothing.
-var secretMember = protocol.Pattern(`"(?:[a-z_]*token|registration_code)":"([^"]{5,})"`)
+var secretMember = words.Pattern(`"(?:[a-z_]*token|registration_code)":"([^"]{5,})"`)
 
 // tokens returns the secrets of a call: the credential beside its message, and those in it.
 func (c *call) tokens() (tokens [][]byte) {

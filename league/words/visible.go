@@ -1,4 +1,4 @@
-package protocol
+package words
 
 import (
 	"fmt"
@@ -176,24 +176,18 @@ func plainASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// CheckDisplayName returns an error if a reader cannot see all characters of a new agent's name, or
-// sees nothing at all.
-func CheckDisplayName(name string) error {
+// Invisible returns the first character of a text that a reader cannot see, and its number from 1; ok is false if all are
+// visible. White space is visible.
+func Invisible(s string) (r rune, number int, ok bool) {
 	var eye reader
-	blank, n := true, 0
-	for i, r := range name {
-		n++
-		_, size := utf8.DecodeRuneInString(name[i:])
-		if !eye.sees(r, name[i+size:]) {
-			return Fault(ErrInvalidFieldType, "display_name has a character that cannot be seen, U+%04X (character %d), "+
-				"and could look like another name: remove it", r, n)
+	for i, r := range s {
+		number++
+		_, size := utf8.DecodeRuneInString(s[i:])
+		if !eye.sees(r, s[i+size:]) {
+			return r, number, true
 		}
-		blank = blank && unicode.IsSpace(r)
 	}
-	if blank {
-		return Fault(ErrInvalidFieldType, "display_name has no visible character: use letters, digits or symbols")
-	}
-	return nil
+	return 0, 0, false
 }
 
 // NameKey returns a key that is equal for display names that a reader may take for each other: it

@@ -1,8 +1,12 @@
-package protocol
+// Package words has what all packages need to write sentences for people: numbers with their nouns, lists, the word that
+// a mistyped one resembles, and texts of others shortened and made harmless. It imports nothing of the module.
+package words
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 )
 
 // Counted is a number with its noun: "1 match", "3 matches".
@@ -29,17 +33,31 @@ func Times(n int) string {
 	return Counted(n, "time")
 }
 
-// OrList lists words: "text, json or csv".
-func OrList(words []string) string { return listed(words, "or") }
+// Or lists words, of which one applies: "text, json or csv".
+func Or(list []string) string { return listed(list, " or ") }
 
-func andList(words []string) string { return listed(words, "and") }
+// And lists words, which apply together: "P01, P02 and P03".
+func And(list []string) string { return listed(list, " and ") }
 
-func listed(words []string, before string) string {
-	last := len(words) - 1
+func listed(list []string, conjunction string) string {
+	last := len(list) - 1
 	if last < 1 {
-		return strings.Join(words, "")
+		return strings.Join(list, "")
 	}
-	return strings.Join(words[:last], ", ") + " " + before + " " + words[last]
+	return strings.Join(list[:last], ", ") + conjunction + list[last]
+}
+
+// Clip cuts a text to limit bytes, and removes invalid UTF-8.
+func Clip(s string, limit int) string {
+	if len(s) <= limit {
+		return strings.ToValidUTF8(s, "")
+	}
+	return strings.ToValidUTF8(s[:limit], "") + "…"
+}
+
+// Pattern returns a regular expression, compiled at its first use: most runs of the program use few.
+func Pattern(text string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
 // DidYouMean returns " (did you mean NAME?)" with the one of names that a mistyped word resembles
