@@ -54,7 +54,7 @@ func (m *match) step(side rules.Side) conduct.Step {
 	defer m.mu.Unlock()
 	step := m.conduct.Step(side, m.referee.options.Clock.Now())
 	if step.Message != nil {
-		m.transcript.sent(m.players[side], step.Method, step.Try, step.Message)
+		m.transcript.sent(m.players[side], step.Method.Name, step.Try, step.Message)
 	}
 	return step
 }
@@ -78,7 +78,7 @@ func (m *match) ask(side rules.Side, step *conduct.Step, w *window) {
 	m.mu.Lock()
 	worth := m.conduct.Judge(side, &a)
 	m.conduct.Take(side, worth)
-	x := store.Exchange{Method: step.Method, Try: step.Try, Timing: a.Timing, Void: worth.Void,
+	x := store.Exchange{Method: step.Method.Name, Try: step.Try, Timing: a.Timing, Void: worth.Void,
 		Stalled: protocol.Milliseconds(worth.Stalled), Local: worth.Void != "" && a.Local}
 	m.received(side, entry{Exchange: x, at: a.At, message: answer, fault: worth.Fault})
 	m.mu.Unlock()
@@ -150,11 +150,11 @@ func (m *match) noteWorth(side rules.Side, step *conduct.Step, a *conduct.Attemp
 			level = zerolog.ErrorLevel
 			m.givenUp.Store(true)
 		}
-		about(o.Log.WithLevel(level)).Str("message_type", step.Response).Str("error_code", string(fault.Code)).
+		about(o.Log.WithLevel(level)).Str("message_type", step.Method.Result).Str("error_code", string(fault.Code)).
 			Str("detail", fault.Detail).Str("void", worth.Void).Int("times", worth.Voids).Bool("given_up", worth.GivenUp).
 			Str("event_type", "ATTEMPT_VOID").Msg("a call attempt is void: the fault is local")
 	case fault != nil && fault.Code == protocol.ErrRateLimited:
-		about(o.Log.Info()).Str("message_type", step.Request).Str("detail", fault.Detail).
+		about(o.Log.Info()).Str("message_type", step.Method.Request).Str("detail", fault.Detail).
 			Dur("asked_ms", fault.RetryAfter()).Dur("wait_ms", worth.Pause).Str("event_type", "PLAYER_RATE_LIMIT").
 			Msg("a player asks the referee to wait")
 	}

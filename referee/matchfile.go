@@ -39,9 +39,9 @@ func (m *match) document() *store.Match {
 		Attempt: a.Attempt, ConversationID: m.conversation,
 		RefereeID: m.member.AgentID, WrittenBy: store.WrittenByReferee,
 		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName,
-			EntropyCommitment: m.conduct.EntropyCommitment(rules.SideA)},
+			EntropyCommitment: m.conduct.Record(rules.SideA).EntropyCommitment},
 		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName,
-			EntropyCommitment: m.conduct.EntropyCommitment(rules.SideB)},
+			EntropyCommitment: m.conduct.Record(rules.SideB).EntropyCommitment},
 		Draw: m.conduct.Draw(), Scoring: a.Scoring, Started: a.Started, Members: a.Members,
 	}
 }

@@ -130,7 +130,7 @@ func (r *Referee) Progress(bearer, matchID string) (*Progress, error) {
 	p.Reported = m.reported
 	var moved [2]bool
 	for i := range moved {
-		moved[i] = m.conduct != nil && m.conduct.HasMoved(rules.Side(i))
+		moved[i] = m.conduct != nil && m.conduct.Record(rules.Side(i)).Move != ""
 	}
 	m.mu.Unlock()
 	for i, id := range m.players {

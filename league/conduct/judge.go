@@ -184,7 +184,7 @@ func (m *Match) void(w *Worth, q *question, a *Attempt, late bool, after time.Du
 	case late && (a.Reply != nil || w.Fault.Code != protocol.ErrTimeout):
 		w.Void = fmt.Sprintf("the referee read the response %v after the deadline", after)
 	case w.Fault.Code == protocol.ErrTimeout:
-		margin := protocol.Margin(m.window())
+		margin := protocol.Margin(m.Window())
 		stalled, when := max(a.Overdue, a.At.Round(0).Sub(w.until.Round(0)), a.AtEnd), "the time to answer ended"
 		if stalled <= margin {
 			stalled, when = a.AtStart, "the question was sent"
@@ -206,7 +206,7 @@ func (m *Match) void(w *Worth, q *question, a *Attempt, late bool, after time.Du
 // which the player has lost. So the number of such answers in a window is bounded, even if the clock does not advance.
 func (m *Match) waits(w *Worth, q *question, now time.Time) bool {
 	const step = 250 * time.Millisecond
-	left := min(w.until.Sub(now), m.window()+q.queued-q.waited)
+	left := min(w.until.Sub(now), m.Window()+q.queued-q.waited)
 	w.waited = max(w.Fault.RetryAfter(), min(time.Duration(q.waits+1)*step, time.Second))
 	w.Pause = max(min(w.waited, left), 0)
 	return w.waited < left
@@ -297,7 +297,7 @@ func (m *Match) count(of rules.Side, r *Reply) {
 // judgeReply returns the fault of an answer; nil for one that counts. Answers are judged by their meaning, unless the
 // league is strict.
 func (m *Match) judgeReply(s *side, of rules.Side, r *Reply) *protocol.Error {
-	if r.Breach != nil && m.assignment.Replies == protocol.RepliesStrict {
+	if r.Breach != nil && m.Strict() {
 		return r.Breach
 	}
 	if fault := m.sameMatch(r); fault != nil {
@@ -312,7 +312,7 @@ func (m *Match) judgeReply(s *side, of rules.Side, r *Reply) *protocol.Error {
 // sameMatch returns the fault of an answer with the type of another message (E002) or about another match (E015). A
 // type that the protocol does not have is a deviation of the form alone.
 func (m *Match) sameMatch(r *Reply) *protocol.Error {
-	if want := m.response(); r.Type != want && protocol.IsMessageType(r.Type) {
+	if want := m.method().Result; r.Type != want && protocol.IsMessageType(r.Type) {
 		return invalid("message_type must be %s, got %.60q", want, r.Type)
 	}
 	if got, broken := r.broken("match_id"); broken {
@@ -340,16 +340,12 @@ func judgeJoin(r *Reply) *protocol.Error {
 
 // judgeMove returns the fault of a move.
 func (m *Match) judgeMove(s *side, of rules.Side, r *Reply) *protocol.Error {
-	member, form, illegal := "move_data", "an object with the choice as a string", protocol.ErrIllegalMove
-	if m.assignment.GameType == evenOdd {
-		member, form, illegal = "parity_choice", "a string", protocol.ErrInvalidParityChoice
-	}
 	given, err := r.Choice, m.course.Check(of, r.Choice)
-	if got, broken := r.broken(member); broken {
-		given, err = got, fmt.Errorf("%s must be %s", member, form)
+	if got, broken := r.broken(m.form.Choice[0]); broken {
+		given, err = got, fmt.Errorf("%s must be %s", m.form.Choice[0], m.form.Type)
 	}
 	if err != nil {
-		fault := protocol.Fault(illegal, "%v, got %.60q", err, given).With("invalid_choice",
+		fault := protocol.Fault(m.form.Illegal, "%v, got %.60q", err, given).With("invalid_choice",
 			words.Clip(given, protocol.MaxMessageType))
 		if options := m.course.Ask(of).Options; len(options) > 0 {
 			fault = fault.With("valid_choices", options)
@@ -384,7 +380,7 @@ func invalid(format string, args ...any) *protocol.Error {
 // lossReason says why a player lost. If it answered with an error, the reason has the HTTP status and the JSON-RPC
 // code, and no text of the player.
 func (m *Match) lossReason(fault *protocol.Error) string {
-	answered := "answered " + m.request() + " with "
+	answered := "answered " + m.method().Request + " with "
 	status := protocol.HTTPStatus(fault)
 	succeeded, limited := status/100 == 2, fault.Code == protocol.ErrRateLimited
 	switch {
@@ -399,13 +395,13 @@ func (m *Match) lossReason(fault *protocol.Error) string {
 	case status != 0:
 		answered += fmt.Sprintf("HTTP %d", status)
 	case fault.Code == protocol.ErrTimeout:
-		return "did not send " + m.response() + " in time"
+		return "did not send " + m.method().Result + " in time"
 	case fault.Code == protocol.ErrConnection && protocol.Accepted(fault):
-		return "accepted the connection, but sent no readable " + m.response()
+		return "accepted the connection, but sent no readable " + m.method().Result
 	case fault.Code == protocol.ErrConnection:
-		return "could not be reached for " + m.response()
+		return "could not be reached for " + m.method().Result
 	default:
-		return fmt.Sprintf("sent no valid %s (%s)", m.response(), fault.Code)
+		return fmt.Sprintf("sent no valid %s (%s)", m.method().Result, fault.Code)
 	}
 	if !limited {
 		return answered

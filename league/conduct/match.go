@@ -12,6 +12,7 @@ import (
 type Match struct {
 	assignment   *protocol.MatchAssignment
 	game         rules.Game
+	form         *protocol.MoveForm
 	referee      string
 	conversation string
 	nonce        protocol.Secret
@@ -53,7 +54,7 @@ type side struct {
 func New(a *protocol.MatchAssignment, game rules.Game, referee string, nonce protocol.Secret,
 	format func(time.Time) string) *Match {
 	m := &Match{
-		assignment: a, game: game, referee: referee, nonce: nonce, format: format,
+		assignment: a, game: game, form: protocol.MoveFormOf(a.GameType), referee: referee, nonce: nonce, format: format,
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
 		plain:        a.Members == protocol.MembersPlain,
 		state:        protocol.StateAssigned,
@@ -135,5 +136,27 @@ func (m *Match) Commitment() string { return m.commitment }
 // Conversation is the conversation_id of the messages.
 func (m *Match) Conversation() string { return m.conversation }
 
-// HasMoved tells whether a side has made a legal move.
-func (m *Match) HasMoved(s rules.Side) bool { return m.sides[s].move != "" }
+// Strict tells whether an answer counts only if its form has no breach.
+func (m *Match) Strict() bool { return m.assignment.Replies == protocol.RepliesStrict }
+
+// Owes tells whether a side owes an answer to a question.
+func (m *Match) Owes(of rules.Side) bool { return m.sides[of].owes }
+
+// Moves are the legal moves of a game of several turns, up to the last call of Next. The caller must not change them.
+func (m *Match) Moves() []protocol.PlayerMove { return m.moves }
+
+// A Record is what one side has done.
+type Record struct {
+	Move              string        // the last one that counts; "" for none
+	Fallbacks         int           // among the moves
+	EntropyCommitment string        // "" for none
+	Entropy           string        // that it revealed with its last move, in hexadecimal digits; "" for none
+	Lost              string        // why it has lost technically, after its id; "" while it has not
+	Fault             protocol.Code // the failure by which it has lost; "" for none, and for a refused invitation
+}
+
+// Record returns what a side has done so far.
+func (m *Match) Record(of rules.Side) Record {
+	s := &m.sides[of]
+	return Record{s.move, s.fallbacks, s.entropyCommitment, s.entropyText, s.lost, s.fault}
+}

@@ -53,11 +53,9 @@ const (
 type Step struct {
 	Kind    Kind
 	Message any // of Ask: *protocol.GameInvitation, ChooseParityCall or GameMoveCall; of GameError: *protocol.GameError
-	Method  string
+	Method  *protocol.MethodRow
 	Try     int           // the number of the call attempt that the message begins, or about which it is
 	Window  time.Duration // the length of a window that opens now; 0 if none does
-
-	Request, Response string // of Ask: the types of the message and of its answer
 
 	Pause    time.Duration // of a Pause
 	Delivery bool          // the delivery of the last GAME_ERROR ends the Pause
@@ -80,7 +78,7 @@ func (m *Match) Step(of rules.Side, now time.Time) Step {
 	case q.failure != nil:
 		failure := q.failure
 		q.failure = nil
-		return Step{Kind: GameError, Message: m.gameError(s, failure, now), Method: protocol.NotifyGameError.Name,
+		return Step{Kind: GameError, Message: m.gameError(s, failure, now), Method: &protocol.NotifyGameError.MethodRow,
 			Try: q.try, Failure: failure, Retries: q.retries}
 	case !s.owes:
 		return Step{}
@@ -91,7 +89,7 @@ func (m *Match) Step(of rules.Side, now time.Time) Step {
 	}
 	var opened time.Duration
 	if !q.open {
-		opened = m.window()
+		opened = m.Window()
 		q.open, q.end, q.queued, q.waited, q.waits = true, now.Add(opened), 0, 0, 0
 		q.stamp = m.format(q.end)
 	}
@@ -105,33 +103,46 @@ func (m *Match) Step(of rules.Side, now time.Time) Step {
 		}
 	}
 	q.try++
-	step := Step{Kind: Ask, Try: q.try, Window: opened, Request: m.request(), Response: m.response()}
-	step.Method, step.Message = m.ask(s, of, now)
-	return step
+	return Step{Kind: Ask, Method: m.method(), Message: m.ask(s, of, now), Try: q.try, Window: opened}
 }
 
-// window is the length of the windows of the present question.
-func (m *Match) window() time.Duration {
+// Asked makes a side owe an answer to the present question as a transcript says, whatever Step would do: with the number
+// of the call attempt, and the deadline that the message has; zero for none.
+func (m *Match) Asked(of rules.Side, try int, deadline time.Time) {
+	s := &m.sides[of]
+	q := &s.question
+	s.owes, q.failure = true, nil
+	if skipped := try - q.try; skipped > 0 {
+		q.try, q.retries = try, q.retries+skipped
+	}
+	if !deadline.IsZero() {
+		q.end = deadline
+		q.deadline.Ask(deadline)
+	}
+}
+
+// Window is the length of the windows of the present question.
+func (m *Match) Window() time.Duration {
 	if m.state == protocol.StateWaitingForPlayers {
 		return protocol.Seconds(m.assignment.Timeouts.GameJoinAck)
 	}
 	return protocol.Seconds(m.assignment.Timeouts.Move)
 }
 
-// ask returns the question to a side: GAME_INVITATION (spec 003 §8.7.1); then CHOOSE_PARITY_CALL in Even/Odd (§8.7.3),
-// and GAME_MOVE_CALL in every other game (§3.8.2). What a side is shown of the game comes from rules.Course.Ask alone.
-func (m *Match) ask(s *side, of rules.Side, now time.Time) (method string, message any) {
+// ask returns the question to a side: GAME_INVITATION (spec 003 §8.7.1), and then the message by which its game asks
+// for moves (protocol.MoveFormOf). What a side is shown of the game comes from rules.Course.Ask alone.
+func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 	a, q := m.assignment, &s.question
 	if m.state == protocol.StateWaitingForPlayers {
-		return protocol.Invite.Name, protocol.Plain(&protocol.GameInvitation{
+		return protocol.Plain(&protocol.GameInvitation{
 			Envelope: m.envelope(protocol.TypeGameInvitation, s, now),
 			LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 			RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
 		})
 	}
 	q.deadline.Ask(q.end.Truncate(time.Second)) // as the message says it
-	if a.GameType == evenOdd {
-		return protocol.ChooseParity.Name, protocol.Plain(&protocol.ChooseParityCall{
+	if m.form.Method.Name == protocol.ChooseParity.Name {
+		return protocol.Plain(&protocol.ChooseParityCall{
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s, now),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
@@ -141,16 +152,13 @@ func (m *Match) ask(s *side, of rules.Side, now time.Time) (method string, messa
 	shown := m.course.Ask(of)
 	context := map[string]any{"opponent_id": s.opponent, "round_id": a.RoundID}
 	maps.Copy(context, shown.Context)
-	return protocol.MakeMove.Name, protocol.Plain(&protocol.GameMoveCall{
+	return protocol.Plain(&protocol.GameMoveCall{
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s, now),
 		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 		MoveRequest: protocol.MoveRequest{MoveType: shown.MoveType, ValidOptions: shown.Options, Context: context},
 		Deadline:    q.stamp, SignatureRequest: m.signatureRequest(s),
 	})
 }
-
-// evenOdd is the game whose moves have messages of their own.
-const evenOdd = "even_odd"
 
 // envelope begins a message to a player. Its token is valid only between the referee and this player, in this attempt.
 func (m *Match) envelope(messageType string, s *side, now time.Time) protocol.Envelope {
@@ -190,31 +198,18 @@ func (m *Match) gameError(s *side, w *Worth, now time.Time) *protocol.GameError 
 		Envelope: m.envelope(protocol.TypeGameError, s, now),
 		MatchID:  m.assignment.MatchID, PlayerID: s.player.PlayerID, AffectedPlayer: s.player.PlayerID,
 		ErrorCode: string(fault.Code), ErrorName: fault.Code.Name(), ErrorDescription: fault.Code.Name(),
-		ActionRequired: m.response(), GameState: m.state, Retryable: &again,
+		ActionRequired: m.method().Result, GameState: m.state, Retryable: &again,
 		RetryCount: &retries, MaxRetries: &most, RetryInfo: info,
 		Context: details, Consequence: consequence,
 	})
 }
 
-// request and response are the types of the messages of the present question.
-func (m *Match) request() string {
-	switch {
-	case m.state == protocol.StateWaitingForPlayers:
-		return protocol.TypeGameInvitation
-	case m.assignment.GameType == evenOdd:
-		return protocol.TypeChooseParityCall
+// method is that of the present question.
+func (m *Match) method() *protocol.MethodRow {
+	if m.state == protocol.StateWaitingForPlayers {
+		return &protocol.Invite.MethodRow
 	}
-	return protocol.TypeGameMoveCall
-}
-
-func (m *Match) response() string {
-	switch {
-	case m.state == protocol.StateWaitingForPlayers:
-		return protocol.TypeGameJoinAck
-	case m.assignment.GameType == evenOdd:
-		return protocol.TypeChooseParityResponse
-	}
-	return protocol.TypeGameMoveResponse
+	return m.form.Method
 }
 
 // signs tells whether a side signs its moves: the league does, and the player has a public key.

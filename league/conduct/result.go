@@ -97,9 +97,6 @@ func (m *Match) signatures() league.PerPlayer[protocol.MoveSignature] {
 	return ofSides(m, func(s *side) protocol.MoveSignature { return s.signature })
 }
 
-// EntropyCommitment is the commitment of a side to its entropy; "" for none.
-func (m *Match) EntropyCommitment(of rules.Side) string { return m.sides[of].entropyCommitment }
-
 // GameOver is the GAME_OVER to a side, with a result and a draw of this match.
 func (m *Match) GameOver(of rules.Side, result *league.Result, draw *protocol.Draw, now time.Time) *protocol.GameOver {
 	return protocol.Plain(&protocol.GameOver{

@@ -35,6 +35,15 @@ func (m *Method[Q, R]) ReplyBreach(r *R, to ReplyTo) *Error {
 	return to.breach(e, reply.player(), e.breaches)
 }
 
+// Recorded reads a reply from its JSON, as a carrier reads it: members that cannot be read are listed in its envelope.
+func (m *Method[Q, R]) Recorded(raw []byte) (*R, error) {
+	r, err := m.decode(raw)
+	if err != nil {
+		return nil, err
+	}
+	return r.(*R), nil
+}
+
 // RecordedBreach is ReplyBreach for the JSON of a reply to a method.
 func RecordedBreach(method string, raw []byte, to ReplyTo) *Error {
 	var reply GameJoinAck // each reply has its envelope and its player_id

@@ -152,6 +152,8 @@ type auditor struct {
 	standings    *derived[store.Standings]
 	derived      []derivedFile
 
+	configured []configuration
+
 	state    *journal.State // folded up to the first event that cannot be folded
 	journal  string         // the file, as findings name it
 	doubtful bool           // there are findings in the journal
@@ -172,6 +174,12 @@ type auditor struct {
 	unsigned repeated // by referee: results that have choices without a signature
 
 	report League
+}
+
+// A configuration is that of the league from an event on.
+type configuration struct {
+	*journal.Configuration
+	event int
 }
 
 // run audits. The order matters while the league goes on: it reads files before

@@ -185,6 +185,8 @@ func (a *auditor) brokenResult(d *journal.MatchReported) string {
 // remember stores what later checks need of an event that the fold has accepted.
 func (a *auditor) remember(e *journal.Event, here Location) {
 	switch d := e.Data.(type) {
+	case *journal.Created, *journal.Configured:
+		a.configured = append(a.configured, configuration{a.state.Configuration, a.state.Events})
 	case *journal.Started:
 		a.started, a.startHash = here.Line, a.chain.head
 	case *journal.RoundAnnounced:

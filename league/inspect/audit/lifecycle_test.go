@@ -33,6 +33,7 @@ func newCreated() *journal.Created {
 	return &journal.Created{
 		SchemaVersion: journal.SchemaVersion, LeagueID: leagueID, GameType: evenodd.Type, Legs: 1,
 		Scoring: league.MatchPoints{Win: 3, Draw: 1}, Tiebreakers: []string{"points"},
+		Configuration: journal.Configuration{Timeouts: protocol.DefaultTimeouts(), RetryPolicy: protocol.DefaultRetryPolicy()},
 	}
 }
 

@@ -36,7 +36,7 @@ func TestAuditIsLinearInAMatchFile(t *testing.T) {
 
 func TestAtMost50FindingsOfAFileAreListed(t *testing.T) {
 	w := newSavedLeague(t, 3)
-	withExchanges(w, 100)
+	withExchanges(w, 200)
 	report := w.audit()
 	about := 0
 	for _, f := range report.Findings {

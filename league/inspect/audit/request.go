@@ -1,11 +1,12 @@
 package audit
 
 import (
-	"maps"
 	"reflect"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league/conduct"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -26,77 +27,98 @@ func (p phase) asks() bool { return p == phaseJoin || p == phaseMove }
 
 // A matchMethod is a method of a match as a transcript has it.
 type matchMethod struct {
-	phase             phase
-	request, response string // message types
-	newRequest        func() typed
-	// differences compares a request with the match
-	differences func(t *transcriptCheck, e *exchange) []difference
+	phase    phase
+	row      protocol.MethodRow
+	request  func(raw []byte) (typed, error)
+	response func(raw []byte) (typed, error)
+	// differences compares a request with the one that the conduct makes
+	differences func(t *transcriptCheck, e *exchange, want any) []difference
 }
 
-// methods are the methods of a match. Each function sets the members of a request that follow
-// from the match, beside those of the envelope.
-var methods = map[string]matchMethod{
-	protocol.Invite.Name: row(phaseJoin, protocol.Invite.MethodRow,
-		func(t *transcriptCheck, e *exchange, q *protocol.GameInvitation) {
-			q.LeagueID, q.RoundID, q.MatchID, q.GameType, q.Attempt = t.id, t.match.key.Round, t.match.id, t.doc.GameType,
-				t.doc.Attempt
-			q.RoleInMatch, q.OpponentID = roles[e.side.side], t.opponent(e)
+// methods are the methods of a match. Each function sets the members of a request that the conduct cannot know.
+var methods = map[string]*matchMethod{
+	protocol.Invite.Name: row(phaseJoin, &protocol.Invite,
+		func(t *transcriptCheck, e *exchange, got, q *protocol.GameInvitation) {
+			q.DrawCommitment = got.DrawCommitment
 			if t.doc.Draw != nil {
 				q.DrawCommitment = t.doc.Draw.Commitment
 			}
 		}),
-	protocol.ChooseParity.Name: row(phaseMove, protocol.ChooseParity.MethodRow,
-		func(t *transcriptCheck, e *exchange, q *protocol.ChooseParityCall) {
-			e.deadline = q.Deadline
-			q.MatchID, q.PlayerID, q.GameType, q.Context.OpponentID, q.Context.RoundID = t.match.id, e.side.id, t.doc.GameType,
-				t.opponent(e), t.match.key.Round
+	protocol.ChooseParity.Name: row(phaseMove, &protocol.ChooseParity,
+		func(t *transcriptCheck, e *exchange, got, q *protocol.ChooseParityCall) {
+			q.Deadline = got.Deadline
+			q.Context.YourStandings = got.Context.YourStandings
 			// Standings rest on the journal, which may have findings.
 			if rank, ok := t.state.PlayerIndex(e.side.id); ok && !t.doubtful && !t.chain.stopped {
-				q.Context.YourStandings = t.expectedStandings(rank, q.Context.YourStandings)
+				q.Context.YourStandings = t.expectedStandings(rank, got.Context.YourStandings)
+			}
+			t.unsigned(&q.SignatureRequest, &got.SignatureRequest)
+		}),
+	protocol.MakeMove.Name: row(phaseMove, &protocol.MakeMove,
+		func(t *transcriptCheck, e *exchange, got, q *protocol.GameMoveCall) {
+			q.Deadline = got.Deadline
+			t.unsigned(&q.SignatureRequest, &got.SignatureRequest)
+		}),
+	protocol.NotifyMatchResult.Name: row(phaseEnd, &protocol.NotifyMatchResult,
+		func(t *transcriptCheck, e *exchange, got, q *protocol.GameOver) {
+			if q.GameResult == nil {
+				q.GameResult = got.GameResult
+			} else if got.GameResult != nil {
+				q.GameResult.Reason, q.GameResult.Faults = got.GameResult.Reason, got.GameResult.Faults
 			}
 		}),
-	protocol.MakeMove.Name: row(phaseMove, protocol.MakeMove.MethodRow,
-		func(t *transcriptCheck, e *exchange, q *protocol.GameMoveCall) {
-			e.deadline = q.Deadline
-			q.MatchID, q.PlayerID, q.GameType = t.match.id, e.side.id, t.doc.GameType
-			t.expectMove(e, &q.MoveRequest)
-		}),
-	protocol.NotifyMatchResult.Name: row(phaseEnd, protocol.NotifyMatchResult.MethodRow,
-		func(t *transcriptCheck, e *exchange, q *protocol.GameOver) {
-			q.MatchID, q.GameType, q.Draw = t.match.id, t.doc.GameType, t.doc.Draw
-			if t.doc.Result != nil {
-				result := t.doc.Result.Result
-				if q.GameResult != nil {
-					result.Reason, result.Faults = q.GameResult.Reason, q.GameResult.Faults
-				}
-				q.GameResult = &result
-			}
-		}),
-	protocol.NotifyGameError.Name: row(phaseNone, protocol.NotifyGameError.MethodRow,
-		func(t *transcriptCheck, e *exchange, q *protocol.GameError) {
-			e.code = q.ErrorCode
+	// Its times, its words and what the file cannot know of the failure are those of the file.
+	protocol.NotifyGameError.Name: row(phaseNone, &protocol.NotifyGameError,
+		func(t *transcriptCheck, e *exchange, got, q *protocol.GameError) {
+			want := *q
+			*q = *got
 			q.MatchID, q.PlayerID, q.AffectedPlayer = t.match.id, e.side.id, e.side.id
+			if got.Retryable != nil && want.ErrorCode == got.ErrorCode {
+				q.RetryCount, q.MaxRetries = want.RetryCount, want.MaxRetries
+			}
 		}),
 }
 
-func row[Q any](p phase, m protocol.MethodRow, expect func(t *transcriptCheck, e *exchange, want *Q)) matchMethod {
-	return matchMethod{p, m.Request, m.Result, func() typed { return any(new(Q)).(typed) },
-		func(t *transcriptCheck, e *exchange) (found []difference) {
+// unsigned sets the members of a question that follow from the nonce, which the file of an abandoned attempt lacks.
+func (t *transcriptCheck) unsigned(want, got *protocol.SignatureRequest) {
+	switch {
+	case t.doc.Draw == nil:
+		want.DrawCommitment = got.DrawCommitment
+	case want.Sign:
+		want.DrawCommitment = t.doc.Draw.Commitment
+	}
+}
+
+func row[Q, R any](p phase, m *protocol.Method[Q, R], complete func(t *transcriptCheck, e *exchange, got, want *Q)) *matchMethod {
+	return &matchMethod{
+		phase: p, row: m.MethodRow,
+		request: func(raw []byte) (typed, error) {
+			q := new(Q)
+			return any(q).(typed), json.Unmarshal(raw, q)
+		},
+		response: func(raw []byte) (typed, error) {
+			r, err := m.Recorded(raw)
+			if err != nil {
+				return new(protocol.Ack), err
+			}
+			return any(r).(typed), nil
+		},
+		differences: func(t *transcriptCheck, e *exchange, made any) (found []difference) {
 			got := any(e.read.typed).(*Q)
-			want := *got
+			want := *made.(*Q)
 			q := protocol.EnvelopeOf(&want)
-			q.MessageType, q.Sender = e.method.request, protocol.RefereeSender(t.doc.RefereeID)
-			q.ConversationID = t.doc.ConversationID
-			expect(t, e, &want)
+			q.Timestamp, q.AuthToken = protocol.EnvelopeOf(got).Timestamp, protocol.EnvelopeOf(got).AuthToken
+			q.MessageType, q.Sender = m.Request, protocol.RefereeSender(t.doc.RefereeID)
+			q.Protocol, q.ConversationID = protocol.EnvelopeOf(got).Protocol, t.doc.ConversationID
+			complete(t, e, got, &want)
 			q.SetPlain(t.plain())
 			if plain := protocol.Plain(&want); !reflect.DeepEqual(got, plain) { // encoding takes much longer
 				compare("", decoded(encoded(got)), decoded(protocol.HideTokens(encoded(plain))), &found) // as the referee wrote it
 			}
 			return found
-		}}
+		},
+	}
 }
-
-func (t *transcriptCheck) opponent(e *exchange) string { return t.match.players[e.side.side.Other()] }
 
 // A typed is a message that has a type.
 type typed interface{ Type() string }
@@ -113,80 +135,204 @@ func readMessages(transcript []store.Exchange) []readMessage {
 	all := make([]readMessage, len(transcript))
 	for i := range transcript {
 		e, m := &transcript[i], &all[i]
-		m.typed = new(message)
-		if method, known := methods[e.Method]; known && e.Direction == store.Sent {
-			m.typed = method.newRequest()
-		}
-		if len(e.Message) > 0 {
-			m.err = json.Unmarshal(e.Message, m.typed)
+		m.typed = new(protocol.Ack)
+		method, known := methods[e.Method]
+		switch {
+		case len(e.Message) == 0 || !known:
+		case e.Direction == store.Sent:
+			m.typed, m.err = method.request(e.Message)
+		default:
+			m.typed, m.err = method.response(e.Message)
 		}
 	}
 	return all
 }
 
-// checkRequest compares a request of the referee with the match.
+// conduct begins the conversation of a file's attempt again, as its referee began it; nil for a game that this program
+// does not know.
+func (a *auditor) conduct(f *matchFile) *conduct.Match {
+	d, m := f.value, f.match
+	if a.reports == nil || d.GameType != a.reports.GameType {
+		return nil
+	}
+	q := &protocol.MatchAssignment{
+		LeagueID: a.id, RoundID: m.key.Round, MatchID: m.id, Attempt: d.Attempt, GameType: d.GameType,
+		Scoring: a.state.Created.Scoring, Members: a.state.Created.Members, Started: d.Started, RefereeID: d.RefereeID,
+	}
+	event := m.Event
+	if assigned := m.Attempt(d.Attempt, d.RefereeID); assigned != nil && assigned.Event > 0 {
+		event = assigned.Event
+	}
+	for _, c := range a.configured {
+		if c.event <= event || q.RetryPolicy == (protocol.RetryPolicy{}) {
+			q.Timeouts, q.RetryPolicy = c.Timeouts, c.RetryPolicy
+			if q.Replies = ""; c.Replies == protocol.RepliesStrict {
+				q.Replies = protocol.RepliesStrict
+			}
+		}
+	}
+	for i, p := range []*protocol.AssignedPlayer{&q.PlayerA, &q.PlayerB} {
+		p.PlayerID, p.AccessToken = m.players[i], protocol.HiddenToken // no file has it
+		if d.Started != "" {
+			p.PublicKey = a.state.Agents[p.PlayerID].KeyAt(event)
+		}
+	}
+	var nonce protocol.Secret
+	if d.Draw != nil {
+		nonce, _ = protocol.ParseSecret(d.Draw.Nonce)
+	}
+	return conduct.New(q, a.reports.Game, d.RefereeID, nonce, protocol.FormatTimestamp)
+}
+
+// next is what the referee does next for a side, after its pauses, and the conduct then.
+func (t *transcriptCheck) next(s *playerSide) (conduct.Step, conduct.Match) {
+	c := *t.conduct
+	for {
+		step := c.Step(s.side, t.at)
+		switch {
+		case step.Kind == conduct.Pause:
+			continue
+		case step.Kind == conduct.Done && !c.Owes(s.side) && !c.Owes(s.side.Other()) && len(c.Next()) > 0:
+			continue
+		}
+		return step, c
+	}
+}
+
+// checkRequest compares a request of the referee with what the conduct does next.
 func (t *transcriptCheck) checkRequest(e *exchange) {
 	s := e.side
 	if e.Void != "" || e.Timing != nil || e.Stalled != 0 || e.Local || e.WrongToken {
 		t.find(e, "/direction", "an exchange that was sent to %s has the result of a call; only one that was received can",
 			s.id)
 	}
-	if e.Omission() != "" || e.method.differences == nil {
-		return
-	}
-	if e.Message.Kind() == 'n' || len(e.Message) == 0 || e.read.err != nil {
+	unreadable := e.Omission() == "" && (e.Message.Kind() == 'n' || len(e.Message) == 0 || e.read.err != nil)
+	if unreadable {
 		t.find(e, "/message", "the message to %s cannot be read", s.id)
+	}
+	var want any
+	switch e.method.phase {
+	case phaseEnd:
+		want = t.checkGameOver(e)
+	case phaseNone:
+		want = t.checkGameError(e)
+	default:
+		want = t.checkQuestion(e)
+	}
+	if want == nil || unreadable || e.Omission() != "" {
 		return
 	}
-	for _, diff := range onePerObject(e.method.differences(t, e)) {
+	for _, diff := range onePerObject(e.method.differences(t, e, want)) {
 		rule := RuleTranscript
 		if diff.member == "/draw_commitment" {
 			rule = RuleCommitment
 		}
 		t.findAt(rule, s.id, e.at+"/message"+diff.member, "%s in the %s to %s is %s; in %s it is %s",
-			name(diff.member), e.method.request, s.id, diff.got, t.match.id, diff.want)
-	}
-	switch e.method.phase {
-	case phaseMove:
-		deadline, err := protocol.ParseTimestamp(e.deadline)
-		if err != nil {
-			t.find(e, "/message/deadline", "the deadline of %s in %s is no time: %v", s.id, t.match.id, err)
-		}
-		s.deadline.Ask(deadline)
-	case phaseEnd:
-		s.overs++
-		if t.doc.Result == nil && t.doc.Lifecycle.State == protocol.StateAbandoned {
-			t.find(e, "/message/game_result", "%s was told how %s ended, but it was given up", s.id, t.match.id)
-		}
-	case phaseNone:
-		t.checkGameError(e)
+			name(diff.member), e.method.row.Request, s.id, diff.got, t.match.id, diff.want)
 	}
 }
 
-// expectMove sets the members of a question that follow from the position. A referee
-// that hides or invents a part of the position decides the match.
-func (t *transcriptCheck) expectMove(e *exchange, q *protocol.MoveRequest) {
-	if !t.toMove(e.side) {
-		return
+// checkGameOver counts how often a player is told the end, and returns the right message.
+func (t *transcriptCheck) checkGameOver(e *exchange) any {
+	e.side.overs++
+	if t.doc.Result == nil && t.doc.Lifecycle.State == protocol.StateAbandoned {
+		t.find(e, "/message/game_result", "%s was told how %s ended, but it was given up", e.side.id, t.match.id)
 	}
-	question := t.position.Ask(e.side.side)
-	context := map[string]any{}
-	maps.Copy(context, q.Context)
-	context["opponent_id"], context["round_id"] = t.opponent(e), t.match.key.Round
-	maps.Copy(context, question.Context)
-	*q = protocol.MoveRequest{MoveType: question.MoveType, ValidOptions: question.Options, Context: context}
+	q := &protocol.GameOver{MatchID: t.match.id, GameType: t.doc.GameType, Draw: t.doc.Draw}
+	if t.doc.Result != nil {
+		result := t.doc.Result.Result
+		q.GameResult = &result
+	}
+	return q
 }
 
-// checkGameError checks that a GAME_ERROR reports the last failure of the player,
-// once.
-func (t *transcriptCheck) checkGameError(e *exchange) {
-	s, failure := e.side, e.side.unreported
-	s.unreported = nil
-	if failure == nil {
-		t.find(e, "/method", "%s got a GAME_ERROR about %s, but did not fail before it in %s", s.id, orNone(e.code),
+// checkGameError checks that a GAME_ERROR reports the last failure of the player, once, and returns the right message.
+func (t *transcriptCheck) checkGameError(e *exchange) any {
+	if t.conduct == nil {
+		return nil
+	}
+	s := e.side
+	step, after := t.next(s)
+	said, _ := e.read.typed.(*protocol.GameError)
+	if said == nil {
+		said = new(protocol.GameError)
+	}
+	if step.Kind != conduct.GameError {
+		t.find(e, "/method", "%s got a GAME_ERROR about %s, but did not fail before it in %s", s.id, orNone(said.ErrorCode),
 			t.match.id)
-	} else if failure.Error.ErrorCode != e.code || failure.Try != e.Try {
-		t.find(e, "/message/error_code", "%s got a GAME_ERROR about %s at try %d, but failed with %s at try %d", s.id,
-			orNone(e.code), e.Try, quoted(&failure.Error.ErrorCode), failure.Try)
+		return nil
 	}
+	*t.conduct = after
+	if code := string(step.Failure.Fault.Code); code != said.ErrorCode || step.Try != e.Try {
+		t.find(e, "/message/error_code", "%s got a GAME_ERROR about %s at try %d, but failed with %s at try %d", s.id,
+			orNone(said.ErrorCode), e.Try, quoted(&code), step.Try)
+	}
+	return step.Message
+}
+
+// checkQuestion checks that a question is what the conduct asks next, and returns the right message; nil for none.
+func (t *transcriptCheck) checkQuestion(e *exchange) any {
+	s := e.side
+	s.try, s.calledAt[e.Try] = e.Try, t.at
+	if t.conduct == nil {
+		return nil
+	}
+	step, after := t.next(s)
+	deadline := t.deadline(e, &after)
+	switch did := t.conduct.Record(s.side); {
+	case step.Kind == conduct.Ask && step.Method.Name == e.Method:
+		if step.Try != e.Try {
+			t.find(e, "/try", "try %d of %s of %s comes where try %d must follow", e.Try, quoted(&e.Method), s.id, step.Try)
+		}
+		*t.conduct = after
+	case step.Kind == conduct.GameError && step.Method.Name != e.Method && after.Owes(s.side) && s.phase == e.method.phase:
+		t.find(e, "/method", "%s is asked again by %s, but was not told of its failure by GAME_ERROR", s.id, quoted(&e.Method))
+		*t.conduct = after
+	case did.Lost != "":
+		t.find(e, "/method", "%s was asked by %s, although it had lost", s.id, quoted(&e.Method))
+		s.ignored = true
+		return nil
+	case !after.Owes(s.side) && (s.phase == e.method.phase ||
+		e.method.phase == phaseMove && after.State() == protocol.StateCollectingChoices):
+		what := "was asked again by %s, although its answer was correct"
+		if t.reports.Game.MaxTurns() > 1 && e.method.phase == phaseMove {
+			what = "was asked for a move by %s when it had none to make"
+		}
+		t.find(e, "/method", "%s "+what, s.id, quoted(&e.Method))
+		s.ignored = true
+		return nil
+	default:
+		if e.method.phase >= t.nextPhase { // else there is a finding
+			t.find(e, "/method", "%s was asked by %s before both players had answered what comes before", s.id, quoted(&e.Method))
+		}
+		t.conduct = nil
+		return nil
+	}
+	t.conduct.Asked(s.side, e.Try, deadline)
+	s.phase, s.ignored = e.method.phase, false
+	return step.Message
+}
+
+// deadline reads the deadline of a question. It must not give the player more time than the league does.
+func (t *transcriptCheck) deadline(e *exchange, after *conduct.Match) time.Time {
+	if e.method.phase != phaseMove || e.read.err != nil || len(e.Message) == 0 {
+		return time.Time{}
+	}
+	text := ""
+	switch q := e.read.typed.(type) {
+	case *protocol.ChooseParityCall:
+		text = q.Deadline
+	case *protocol.GameMoveCall:
+		text = q.Deadline
+	}
+	deadline, err := protocol.ParseTimestamp(text)
+	if err != nil {
+		t.find(e, "/message/deadline", "the deadline of %s in %s is no time: %v", e.side.id, t.match.id, err)
+		return time.Time{}
+	}
+	if latest := t.at.Add(after.Window() + clockTolerance); deadline.After(latest) {
+		t.find(e, "/message/deadline", "%s has until %s in %s, which is longer than the %v of the league", e.side.id, text,
+			t.match.id, after.Window())
+	}
+	return deadline
 }

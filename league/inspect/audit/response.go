@@ -1,189 +1,285 @@
 package audit
 
 import (
-	"cmp"
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/conduct"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 	"evenodd/league/words"
 )
 
-// A message holds the members of a player's reply that the referee judges by.
-type message struct {
-	protocol.Envelope
-	MatchID           string            `json:"match_id"`
-	Accept            *bool             `json:"accept"`
-	EntropyCommitment string            `json:"entropy_commitment"`
-	ParityChoice      string            `json:"parity_choice"`
-	MoveData          protocol.MoveData `json:"move_data"`
-	Entropy           string            `json:"entropy"`
-	Fallback          jsontext.Value    `json:"fallback"` // any value, because only true says something
-}
-
-func (m *message) move() string { return cmp.Or(m.ParityChoice, m.MoveData.Choice) }
-
-// checkResponse judges a response as the referee must have judged it.
+// checkResponse judges a response as the referee must have judged it, and makes it count as the file says.
 func (t *transcriptCheck) checkResponse(e *exchange) {
-	if e.method.phase == phaseMove {
-		e.side.deadline.Queue(e.Timing)
-	}
-	if e.Void != "" {
-		t.checkVoid(e)
+	s, asks := e.side, e.method.phase.asks()
+	t.checkTiming(e)
+	switch {
+	case e.Void != "" && !asks:
+		t.find(e, "/void", "%s asks %s nothing: the attempt cannot be void", quoted(&e.Method), s.id)
 		return
-	}
-	if e.Error != nil && e.method.phase.asks() {
-		e.side.unreported = e.Exchange
+	case e.Void != "" && e.Error == nil:
+		t.find(e, "/void", "%s answered here: only a failure can be void", s.id)
+		return
+	case e.Error == nil && e.read.err != nil:
+		t.find(e, "/message", "the answer counts, but cannot be read: %s", Reason(e.read.err))
+		return
+	case asks && s.open[e.Method] >= 0 && e.Try != s.try:
+		t.find(e, "/try", "the answer of %s to %s is said to be of try %d; it was asked by try %d", s.id, quoted(&e.Method), e.Try, s.try)
 	}
 	switch {
-	case e.Omission() != "":
+	case !asks: // a player that does not acknowledge the end has played all the same
+		return
+	case s.ignored:
+		s.ignored = false
+		return
+	case e.Omission() != "" && e.Void == "":
 		t.noteOmitted(e)
-	case e.Error != nil && (e.read.err != nil || !t.countsDespiteError(e)):
-		t.checkFailure(e)
-	case e.read.err != nil:
-		t.find(e, "/message", "the answer counts, but cannot be read: %s", Reason(e.read.err))
+	}
+	if t.conduct == nil {
+		return
+	}
+	if s.open[e.Method] < 0 { // it was not asked: that is a finding
+		step, after := t.next(s)
+		if step.Kind != conduct.Ask || step.Method.Name != e.Method {
+			return
+		}
+		*t.conduct, s.phase = after, e.method.phase
+	}
+	attempt := t.attempt(e)
+	if attempt.Reply == nil && attempt.Fault == nil {
+		return // an answer that the file omits, and of which nothing else tells
+	}
+	worth := t.conduct.Judge(s.side, attempt)
+	switch {
+	case e.Void != "":
+		t.checkVoid(e, &worth)
+	case t.counts(e, &worth):
+		t.checkAnswer(e, attempt.Reply, &worth)
 	default:
-		t.checkAnswer(e)
+		worth = t.checkFailure(e, attempt, worth)
+	}
+	if t.conduct == nil {
+		return
+	}
+	t.conduct.Take(s.side, worth)
+	if t.conduct.Strayed() {
+		t.conduct = nil
 	}
 }
 
-// noteOmitted notes a response that the file omits, so that nobody can tell
-// whether it counted.
-func (t *transcriptCheck) noteOmitted(e *exchange) {
-	e.side.unknown, e.question.answered = true, true
-	if e.method.phase == phaseMove && t.severalTurns() {
-		t.position = nil
+// attempt is how a call attempt ended, as far as the file tells. It does not have what only the caller can know of a
+// failure: its HTTP status, and how long the player asked the referee to wait.
+func (t *transcriptCheck) attempt(e *exchange) *conduct.Attempt {
+	a := &conduct.Attempt{At: t.at, Timing: e.Timing, Local: e.Local, Overdue: protocol.FromMilliseconds(e.Stalled)}
+	switch {
+	case e.Omission() != "" && e.Void == "" && !t.reportedAfter(e):
+		a.Reply = t.omitted(e)
+	case len(e.Message) > 0 && e.read.err == nil:
+		a.Reply = conduct.ReplyOf(e.read.typed)
+		for _, member := range e.UnreadableMembers {
+			a.Reply.Broken = append(a.Reply.Broken, protocol.FieldError{Field: member})
+		}
+		a.Reply.Breach = protocol.RecordedBreach(e.Method, e.Message, protocol.ReplyTo{
+			ConversationID: t.doc.ConversationID, PlayerID: e.side.id}) // but for the access token, which no file has
+	case e.Error != nil:
+		code := protocol.Code(e.Error.ErrorCode)
+		a.Fault = protocol.Fault(code, "%s", e.Error.Detail)
+		a.Fault.Remote = code == protocol.ErrRateLimited
 	}
+	return a
+}
+
+// noteOmitted notes a response that the file omits, so that nobody can tell whether it counted.
+func (t *transcriptCheck) noteOmitted(e *exchange) {
+	e.side.unknown = true
 	t.note(RuleTranscript, t.location(SeverityNote, e.at, e.side.id),
 		"the file omits this answer of %s: the result of %s cannot be compared with it", e.side.id, t.match.id)
 }
 
-// checkFailure checks the refusal of a response that does not count.
-func (t *transcriptCheck) checkFailure(e *exchange) {
-	s := e.side
-	if !e.method.phase.asks() {
-		return // a player that does not acknowledge the end has played all the same
+// omitted is the answer that the file omits, by what the rest of the file says of it; nil if it says nothing.
+func (t *transcriptCheck) omitted(e *exchange) *conduct.Reply {
+	s, yes, of := e.side, true, t.doc.PlayerA
+	if s.id == t.doc.PlayerB.PlayerID {
+		of = t.doc.PlayerB
 	}
-	s.failedAt, s.fault = e.at, e.Error.ErrorCode
-	if e.read.err != nil || e.method.phase != phaseMove {
-		return
+	r := &conduct.Reply{Accept: &yes, EntropyCommitment: of.EntropyCommitment, Unsigned: false}
+	if e.method.phase == phaseJoin || t.doc.Result == nil {
+		return r
 	}
-	switch code := protocol.Code(e.Error.ErrorCode); code {
-	case protocol.ErrInvalidParityChoice, protocol.ErrIllegalMove:
-		if move := e.message.move(); t.legal(s, move, false) {
-			t.find(e, "/error", "the answer %q of %s was refused with %s, but is a legal move", move, s.id, code)
+	if choice, _ := t.doc.Result.Choices.Get(s.id); choice != nil {
+		r.Choice = *choice
+	}
+	if t.reports.Game.MaxTurns() > 1 {
+		moves := t.doc.Evidence.Moves[min(len(t.conduct.Moves()), len(t.doc.Evidence.Moves)):]
+		i := slices.IndexFunc(moves, func(m protocol.PlayerMove) bool { return m.PlayerID == s.id })
+		if i < 0 {
+			return nil
 		}
-	case protocol.ErrMatchIDMismatch:
-		if e.message.MatchID == t.match.id {
-			t.find(e, "/error", "the answer of %s was refused with %s, but it is about %s", s.id, code, t.match.id)
-		}
+		r.Choice = moves[i].Move
 	}
+	if t.doc.Draw != nil {
+		r.Entropy, _ = t.doc.Draw.Entropies.Get(s.id)
+	}
+	signed, _ := t.doc.Evidence.Signatures.Get(s.id)
+	r.Signature = signed.Signature
+	return r
 }
 
-// countsDespiteError tells whether a response counts although a member of it
-// cannot be read (E002): the decisive members are right, and no GAME_ERROR
-// followed.
-func (t *transcriptCheck) countsDespiteError(e *exchange) bool {
-	m := e.message
-	if t.reportedAfter(e) || e.Error.ErrorCode != string(protocol.ErrInvalidFieldType) || len(e.Message) == 0 ||
-		m.MatchID != "" && m.MatchID != t.match.id || m.MatchID == "" && e.Unreadable("match_id") ||
-		m.MessageType != e.method.response && protocol.IsMessageType(m.MessageType) {
-		return false
+// counts tells whether a response counts by the file: it has no error; or only one about members that the referee could
+// not read and did not need, so that no GAME_ERROR follows.
+func (t *transcriptCheck) counts(e *exchange, worth *conduct.Worth) bool {
+	if e.Error == nil || e.Omission() != "" && !t.reportedAfter(e) {
+		return true
 	}
-	switch e.method.phase {
-	case phaseJoin:
-		_, digest := protocol.ParseSecret(m.EntropyCommitment)
-		return m.Accept != nil && (m.EntropyCommitment == "" || digest)
-	case phaseMove:
-		return m.move() != "" && t.legal(e.side, m.move(), true) && (e.side.commitment == "" || t.keepsCommitment(e))
-	}
-	return false
+	return worth.Fault == nil && e.Error.ErrorCode == string(protocol.ErrInvalidFieldType) && len(e.Message) > 0 && !t.reportedAfter(e)
 }
 
 // reportedAfter tells whether the next message to the player is a GAME_ERROR.
 func (t *transcriptCheck) reportedAfter(e *exchange) bool {
-	later := t.doc.Transcript[e.index+1:]
-	next := slices.IndexFunc(later, func(x store.Exchange) bool {
-		return x.Direction == store.Sent && x.PlayerID == e.PlayerID
-	})
-	return next >= 0 && later[next].Method == protocol.NotifyGameError.Name
+	next := t.later[e.index].sent
+	return next > 0 && t.doc.Transcript[next].Method == protocol.NotifyGameError.Name
 }
 
-// keepsCommitment tells whether a player revealed the entropy that it had
-// committed to.
-func (t *transcriptCheck) keepsCommitment(e *exchange) bool {
-	_, opens := protocol.OpensEntropy(e.side.commitment, t.match.id, e.side.id, e.message.Entropy)
-	return opens
-}
-
-// checkAnswer checks a response that counts: it must be about this match, in time,
-// of the right type, and legal.
-func (t *transcriptCheck) checkAnswer(e *exchange) {
-	s, m := e.side, e.message
-	e.question.answered, e.question.correct = true, e.Error == nil
-	if !e.method.phase.asks() {
-		return
-	}
-	breach := protocol.RecordedBreach(e.Method, e.Message,
-		protocol.ReplyTo{ConversationID: t.doc.ConversationID, PlayerID: s.id})
-	if breach != nil { // although the meaning is clear
+// checkAnswer checks a response that counts: it must be about this match, in time, of the right type, and legal.
+func (t *transcriptCheck) checkAnswer(e *exchange, r *conduct.Reply, worth *conduct.Worth) {
+	s := e.side
+	s.failedAt, s.fault = "", ""
+	if breach := r.Breach; breach != nil { // although the meaning is clear
 		first := Location{}
 		if t.breaches[s.id].number == 0 {
 			first = t.location(SeverityNote, e.at, s.id)
 		}
 		t.breaches.add(s.id, first, breach.Detail)
 	}
-	if m.MatchID != "" && m.MatchID != t.match.id {
-		t.find(e, "/message/match_id", "the answer of %s counts, but is about %s", s.id, quoted(&m.MatchID))
+	if worth.Verdict == conduct.Lost && worth.Fault == nil { // it refused the invitation
+		s.failedAt = e.at
 	}
-	if m.MessageType != e.method.response && protocol.IsMessageType(m.MessageType) {
-		t.find(e, "/message/message_type", "the answer of %s counts, but is a %s instead of a %s", s.id,
-			quoted(&m.MessageType), e.method.response)
-	}
-	if e.method.phase == phaseJoin {
-		s.joined = m.Accept != nil && *m.Accept
-		s.failedAt, s.fault = "", ""
-		if !s.joined {
-			s.failedAt = e.at
-		}
-		s.commitment = m.EntropyCommitment
+	if worth.Fault == nil {
 		return
 	}
-	if after, late := t.late(e); late {
-		t.find(e, "/at", "the answer of %s counts, but came %s after its deadline", s.id, after)
+	if s.unknown { // and the rest of the file does not tell
+		t.conduct = nil
+		return
 	}
-	t.checkMove(e)
+	rule, member, why := RuleTranscript, "", "by the rules it does not: "+worth.Fault.Detail
+	switch code := worth.Fault.Code; {
+	case worth.Verdict == conduct.Void:
+		member, why = "/at", "came after its deadline: "+worth.Void
+	case code == protocol.ErrMatchIDMismatch:
+		member, why = "/message/match_id", "is about "+quoted(&r.MatchID)
+	case code == protocol.ErrInvalidParityChoice, code == protocol.ErrIllegalMove:
+		member, why = "/message/"+protocol.MoveFormBy(e.Method).Choice[0], fmt.Sprintf("%.40q is no legal move", r.Choice)
+	case r.Type != e.method.row.Result && protocol.IsMessageType(r.Type):
+		member = "/message/message_type"
+	case strings.HasPrefix(worth.Fault.Detail, "entropy "):
+		rule, member, why = RuleCommitment, "/message/entropy", "the entropy in it is not what it committed to"
+	case strings.HasPrefix(worth.Fault.Detail, "signature "):
+		rule, member = RuleSignature, "/message/signature"
+	}
+	t.findAt(rule, s.id, e.at+jsontext.Pointer(member), "the answer of %s counts, but %s", s.id, why)
+	worth.Verdict, worth.Fault, worth.Void = conduct.Counts, nil, ""
 }
 
-// checkMove checks a move that counts.
-func (t *transcriptCheck) checkMove(e *exchange) {
-	s, move := e.side, e.message.move()
-	s.failedAt, s.entropy, s.last = "", "", move
-	if string(e.message.Fallback) == "true" {
-		s.fallbacks++
-	}
-	if !s.joined {
-		t.find(e, "/message", "%s moved in %s without having joined it", s.id, t.match.id)
-	}
-	if !t.legal(s, move, true) {
-		member := jsontext.Pointer("/message/move_data")
-		if e.Method == protocol.ChooseParity.Name {
-			member = "/message/parity_choice"
+// checkFailure checks the refusal of a response that does not count, and returns what it was worth by the file.
+func (t *transcriptCheck) checkFailure(e *exchange, a *conduct.Attempt, worth conduct.Worth) conduct.Worth {
+	s, code := e.side, protocol.Code(e.Error.ErrorCode)
+	s.failedAt, s.fault = e.at, e.Error.ErrorCode
+	if r := a.Reply; r != nil && worth.Fault == nil && r.Signature != "" { // else it is enough that the result is signed
+		if statement, key, due := t.conduct.Statement(s.side, r); due {
+			r.Unsigned = !statement.Verify(key, r.Signature)
+			worth = t.conduct.Judge(s.side, a)
 		}
-		t.find(e, member, "the answer %.40q of %s counts, but is no legal move", move, s.id)
 	}
-	t.move(s, move)
+	said, known := t.verdict(e, code)
+	agrees := worth.Fault != nil && worth.Fault.Code == code
 	switch {
-	case s.commitment == "":
-	case t.keepsCommitment(e):
-		s.entropy = e.message.Entropy
+	case worth.Verdict == conduct.Void: // the referee did not say so, and knew more
+	case worth.Fault == nil && a.Reply != nil && t.strict() && code != protocol.ErrMatchIDMismatch: // for its token
+	case worth.Fault == nil && e.method.phase == phaseMove && protocol.MoveFormBy(e.Method).Illegal == code:
+		t.find(e, "/error", "the answer %q of %s was refused with %s, but is a legal move", a.Reply.Choice, s.id, code)
+	case worth.Fault == nil:
+		t.find(e, "/error", "the answer of %s was refused with %s, but counts by the rules", s.id, code)
+	case !agrees:
+		t.find(e, "/error", "the answer of %s was refused with %s; by the rules it is %s: %s", s.id, code, worth.Fault.Code,
+			worth.Fault.Detail)
+	case !known || said == worth.Verdict:
+		return worth
+	case said == conduct.Wait || worth.Verdict == conduct.Wait: // the file does not say how long it asked to wait
+	case s.doubted || t.mayBe(s, a, said):
+	case said == conduct.Lost:
+		t.find(e, "", "%s has lost %s by this failure, but the league gives it another attempt", s.id, t.match.id)
 	default:
-		t.findAt(RuleCommitment, s.id, e.at+"/message/entropy",
-			"the entropy that %s revealed in %s is not what it committed to", s.id, t.match.id)
+		t.find(e, "", "%s gets another attempt in %s after this failure, but the league gives it none", s.id, t.match.id)
 	}
+	if !known {
+		said = conduct.Again
+	}
+	worth.Verdict, worth.Fault, worth.Void, worth.Loss = said, protocol.Fault(code, "%s", e.Error.Detail), "", "failed"
+	return worth
+}
+
+// verdict is what a failure was worth by what follows it in the file. It is not known of the last one of an attempt that
+// was given up.
+func (t *transcriptCheck) verdict(e *exchange, code protocol.Code) (said conduct.Verdict, known bool) {
+	next, again := t.later[e.index].sent, t.later[e.index].asked
+	if next == 0 {
+		return 0, false
+	}
+	if t.doc.Transcript[next].Method == e.Method && code == protocol.ErrRateLimited {
+		return conduct.Wait, true
+	}
+	report, reported := t.file.messages[next].typed.(*protocol.GameError)
+	if reported && report.Retryable != nil {
+		if *report.Retryable {
+			return conduct.Again, true
+		}
+		return conduct.Lost, true
+	}
+	if again > 0 && t.doc.Transcript[again].Try > e.Try {
+		return conduct.Again, true
+	}
+	return conduct.Lost, reported
+}
+
+// mayBe tells whether a failure has a verdict within the time by which the file is imprecise: deadlines have seconds,
+// and a question waits up to a second for the delivery of the GAME_ERROR before it.
+func (t *transcriptCheck) mayBe(s *playerSide, a *conduct.Attempt, said conduct.Verdict) bool {
+	const imprecise = 2*time.Second + timingTolerance
+	earlier, later := *a, *a
+	earlier.At, later.At = a.At.Add(-imprecise), a.At.Add(imprecise)
+	return t.conduct.Judge(s.side, &earlier).Verdict == said || t.conduct.Judge(s.side, &later).Verdict == said
+}
+
+// strict tells whether the replies of the attempt had to have their access tokens.
+func (t *transcriptCheck) strict() bool { return t.conduct.Strict() }
+
+// checkVoid checks that the file has evidence for a void attempt: a call attempt that counts for nothing because the
+// fault was the referee's own. Without evidence, a referee could save a player that it likes.
+func (t *transcriptCheck) checkVoid(e *exchange, worth *conduct.Worth) {
+	code := protocol.Code(e.Error.ErrorCode)
+	switch answered := len(e.Message) > 0; {
+	case worth.Verdict == conduct.Void && (!e.Local || pauses(code)):
+		return
+	case answered:
+		t.find(e, "/void", "%s answered here in time: only a failure can be void", e.side.id)
+	case code != protocol.ErrTimeout:
+		t.find(e, "/void", "a failure of %s with %s is said to be void, but nothing shows a fault of the referee's side",
+			e.side.id, code)
+	default:
+		t.find(e, "/void",
+			"a failure of %s is said to be void (%s), but the question waited only %v at the referee, which stalled for %v",
+			e.side.id, clip(e.Void), protocol.ValueOf(e.Timing).Queued, protocol.FromMilliseconds(e.Stalled))
+	}
+	worth.Verdict, worth.Fault, worth.Void = conduct.Void, protocol.Fault(code, "%s", e.Error.Detail), e.Void
+}
+
+// pauses tells whether a call can fail with a code at the referee's side.
+func pauses(code protocol.Code) bool {
+	return code == protocol.ErrConnection || code == protocol.ErrTimeout
 }
 
 // noteNonconforming makes one note for each player with answers that do not
@@ -212,71 +308,9 @@ func (t *transcriptCheck) checkTiming(e *exchange) {
 		t.find(e, "/timing", "a part of the call to %s took a negative time", e.side.id)
 		return
 	}
-	if passed, known := t.passed(e); known && timing.Total() > passed+timingTolerance {
+	calledAt := e.side.calledAt[e.Try]
+	if passed := t.at.Sub(calledAt); !calledAt.IsZero() && passed >= 0 && !t.wentBack && timing.Total() > passed+timingTolerance {
 		t.find(e, "/timing", "the call to %s is said to have taken %v, but %v passed between request and response", e.side.id,
 			timing.Total(), passed)
 	}
-}
-
-// passed returns the time between a request and its response.
-func (t *transcriptCheck) passed(e *exchange) (passed time.Duration, known bool) {
-	q := e.question
-	return t.at.Sub(q.calledAt), q.attempt == e.Try && !q.calledAt.IsZero() && !t.at.Before(q.calledAt) && !t.wentBack
-}
-
-// checkVoid checks that the file has evidence for a void attempt: a call attempt
-// that counts for nothing because the fault was the referee's own. Without
-// evidence, a referee could save a player that it likes.
-//
-// A response to a question for a move is void if the referee read it too late (Deadline).
-// A timeout (E001) is void if the question waited at the referee, or the referee
-// stalled, for more than the margin. The window was at least the time that passed
-// besides, less a twentieth, by which the referee may have noticed its end late.
-func (t *transcriptCheck) checkVoid(e *exchange) {
-	switch {
-	case !e.method.phase.asks():
-		t.find(e, "/void", "%s asks %s nothing: the attempt cannot be void", quoted(&e.Method), e.side.id)
-		return
-	case e.Error == nil:
-		t.find(e, "/void", "%s answered here: only a failure can be void", e.side.id)
-		return
-	}
-	_, late := t.late(e)
-	switch answered := len(e.Message) > 0; {
-	case late && (answered || e.Omission() != "" || e.Error.ErrorCode != string(protocol.ErrTimeout)):
-		return
-	case answered:
-		t.find(e, "/void", "%s answered here in time: only a failure can be void", e.side.id)
-		return
-	}
-	code := protocol.Code(e.Error.ErrorCode)
-	if e.Local && (code == protocol.ErrConnection || code == protocol.ErrTimeout) {
-		return
-	}
-	if code != protocol.ErrTimeout {
-		t.find(e, "/void", "a failure of %s with %s is said to be void, but nothing shows a fault of the referee's side",
-			e.side.id, code)
-		return
-	}
-	waited, stalled := protocol.ValueOf(e.Timing).Queued, protocol.FromMilliseconds(e.Stalled)
-	passed, known := t.passed(e)
-	if !known {
-		passed = -1
-	}
-	margin := protocol.Margin((passed - waited - stalled - timingTolerance) * 20 / 21)
-	if waited <= margin && stalled <= margin {
-		t.find(e, "/void",
-			"a failure of %s is said to be void (%s), but the question waited only %v at the referee, which stalled for %v",
-			e.side.id, clip(e.Void), waited, stalled)
-	}
-}
-
-// late tells whether the response to a question for a move is too late to count, and how
-// long after the deadline the referee read it.
-func (t *transcriptCheck) late(e *exchange) (after time.Duration, late bool) {
-	at, err := protocol.ParseTimestamp(e.At)
-	if err != nil || e.method.phase != phaseMove {
-		return 0, false
-	}
-	return e.side.deadline.Late(at)
 }

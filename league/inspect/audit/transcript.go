@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league"
+	"evenodd/league/conduct"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/words"
@@ -22,60 +23,65 @@ var roles = [2]string{protocol.RolePlayerA, protocol.RolePlayerB}
 
 // A playerSide is what a transcript has said about one player so far.
 type playerSide struct {
-	id         string
-	side       rules.Side
-	questions  map[string]*question // by method
-	deadline   protocol.Deadline    // of the last move it was asked for
-	unreported *store.Exchange      // its last failure, until a GAME_ERROR reports it
-	unknown    bool                 // the file omits a response
-	joined     bool
-	failedAt   jsontext.Pointer // its last response, if that was none, wrong or a refusal
-	fault      string           // the code of that failure; "" for a refusal
-	commitment string           // its entropy_commitment
-	entropy    string           // that it revealed
-	last       string           // its last move that counts
-	fallbacks  int              // of moves
-	overs      int              // how often GAME_OVER was sent to it
+	id       string
+	side     rules.Side
+	open     map[string]int    // requests less responses, by method
+	calledAt map[int]time.Time // by call attempt at the present question
+	phase    phase             // of the present question
+	try      int               // of the last question
+	failedAt jsontext.Pointer  // its last response, if that was none, wrong or a refusal
+	fault    string            // the code of that failure; "" for a refusal
+	ignored  bool              // it was asked in vain: its answer does not count
+	unknown  bool              // the file omits a response
+	doubted  bool              // there is a finding about its part of the transcript
+	overs    int               // how often GAME_OVER was sent to it
 }
 
-// A question is what a player was asked last by one method.
-type question struct {
-	open     int // requests less responses, of all questions of the method
-	attempt  int // the last call attempt; 0 before the first
-	calledAt time.Time
-	answered bool // with a response that counts, as far as that is known
-	correct  bool // with a response without any error
-}
-
-// A transcriptCheck is one walk over a transcript.
+// A transcriptCheck is one walk over a transcript. It has the conduct of the match do again what the referee did, and
+// compares: a rule about retries, windows or void attempts is written there alone. After a difference it goes on from
+// what the file says.
 type transcriptCheck struct {
 	*auditor
 	file  *matchFile
 	doc   *store.Match
 	match *scheduledMatch
-	game  rules.Game // nil if this program does not know it
 	sides [2]playerSide
 
-	position  rules.Position // nil where it is not known
-	moves     [2]string      // in this position
-	moved     [2]bool
-	at        time.Time // of the exchange before
-	wentBack  bool      // a step back in time was noted
-	nextPhase phase     // earlier ones are over
+	conduct   *conduct.Match // nil where it is not known how the match goes on
+	at        time.Time      // of the exchange before
+	wentBack  bool           // a step back in time was noted
+	nextPhase phase          // earlier ones are over
+	later     []later        // by exchange
+}
+
+// A later has the indexes of two later exchanges with the player of an exchange; 0 for none.
+type later struct {
+	sent  int // the next message to it
+	asked int // the next one by the same method
+}
+
+// laterOf finds the later exchanges of each, in one pass: a file may have very many.
+func laterOf(transcript []store.Exchange) []later {
+	all, next := make([]later, len(transcript)), map[[2]string]int{}
+	for i := len(transcript) - 1; i >= 0; i-- {
+		e := &transcript[i]
+		any, same := [2]string{e.PlayerID}, [2]string{e.PlayerID, e.Method}
+		all[i] = later{next[any], next[same]}
+		if e.Direction == store.Sent {
+			next[any], next[same] = i, i
+		}
+	}
+	return all
 }
 
 // An exchange is an entry of a transcript on the walk.
 type exchange struct {
 	*store.Exchange
-	index    int
-	at       jsontext.Pointer // in the file
-	side     *playerSide
-	method   matchMethod
-	question *question
-	read     readMessage
-	message  *message // the message of a response, as far as it could be read
-	deadline string   // of a question
-	code     string   // of a GAME_ERROR
+	index  int
+	at     jsontext.Pointer // in the file
+	side   *playerSide
+	method *matchMethod
+	read   readMessage
 }
 
 // find reports a finding at a member of an exchange.
@@ -85,50 +91,15 @@ func (t *transcriptCheck) find(e *exchange, member jsontext.Pointer, format stri
 
 // findAt reports a finding at a member of the file.
 func (t *transcriptCheck) findAt(rule, player string, member jsontext.Pointer, format string, args ...any) {
+	for i := range t.sides {
+		t.sides[i].doubted = t.sides[i].doubted || t.sides[i].id == player
+	}
 	t.auditor.find(rule, t.location(SeverityFinding, member, player), format, args...)
 }
 
 // location is that of a member in findings or notes about a player.
 func (t *transcriptCheck) location(severity string, member jsontext.Pointer, player string) Location {
 	return t.file.where(t.auditor, severity, member).of(player)
-}
-
-// severalTurns tells whether the game is known and has more than one turn.
-func (t *transcriptCheck) severalTurns() bool { return t.game != nil && t.game.MaxTurns() > 1 }
-
-// toMove tells whether a side has a move to make in a known position.
-func (t *transcriptCheck) toMove(s *playerSide) bool {
-	return t.position != nil && slices.Contains(t.position.ToMove(), s.side) && !t.moved[s.side]
-}
-
-// legal tells whether a player may make a move now. Unknown is the answer where
-// the position is not known.
-func (t *transcriptCheck) legal(s *playerSide, move string, unknown bool) bool {
-	switch {
-	case t.game != nil && !t.severalTurns():
-		return t.game.Start().Check(s.side, move) == nil
-	case t.position == nil:
-		return unknown
-	}
-	return t.position.Check(s.side, move) == nil
-}
-
-// move makes a move that counts. After one that cannot count, the position is not
-// known.
-func (t *transcriptCheck) move(s *playerSide, move string) {
-	if !t.toMove(s) || t.position.Check(s.side, move) != nil {
-		t.position = nil
-		return
-	}
-	t.moves[s.side], t.moved[s.side] = move, true
-	sides := t.position.ToMove()
-	if slices.ContainsFunc(sides, func(side rules.Side) bool { return !t.moved[side] }) {
-		return
-	}
-	for _, side := range sides {
-		t.file.moves = append(t.file.moves, protocol.PlayerMove{PlayerID: t.match.players[side], Move: t.moves[side]})
-	}
-	t.position, t.moved = t.position.Play(t.moves), [2]bool{}
 }
 
 // checkTranscript makes one walk over the transcript of a file, and compares the
@@ -138,18 +109,22 @@ func (a *auditor) checkTranscript(f *matchFile) {
 	if d.WrittenBy == store.WrittenByManager {
 		return
 	}
-	t := &transcriptCheck{auditor: a, file: f, doc: d, match: f.match}
-	if a.reports != nil && d.GameType == a.reports.GameType {
-		t.game, t.position = a.reports.Game, a.reports.Game.Start()
-	}
+	t := &transcriptCheck{auditor: a, file: f, doc: d, match: f.match, conduct: a.conduct(f), later: laterOf(d.Transcript)}
 	for i := range t.sides {
-		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), questions: map[string]*question{}}
+		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), open: map[string]int{}, calledAt: map[int]time.Time{}}
 	}
-	f.moves = nil
 	for i := range d.Transcript {
 		t.walk(i)
 	}
-	f.complete = len(d.Transcript) > 0 && d.Omitted == 0 && !t.sides[0].unknown && !t.sides[1].unknown
+	f.moves, f.complete = nil, len(d.Transcript) > 0 && d.Omitted == 0 && !t.sides[0].unknown && !t.sides[1].unknown
+	if c := t.conduct; c == nil {
+		f.complete = false
+	} else {
+		if !c.Owes(rules.SideA) && !c.Owes(rules.SideB) {
+			c.Next()
+		}
+		f.moves = c.Moves()
+	}
 	if d.Result == nil {
 		return
 	}
@@ -167,24 +142,25 @@ func (a *auditor) checkTranscript(f *matchFile) {
 		}
 		return
 	}
-	t.checkOutcome(&t.sides[0], "player_A", d.PlayerA.EntropyCommitment)
-	t.checkOutcome(&t.sides[1], "player_B", d.PlayerB.EntropyCommitment)
+	if t.conduct != nil {
+		t.checkOutcome(&t.sides[0], "player_A", d.PlayerA.EntropyCommitment)
+		t.checkOutcome(&t.sides[1], "player_B", d.PlayerB.EntropyCommitment)
+	}
 }
 
 // walk makes all checks of one exchange.
 func (t *transcriptCheck) walk(i int) {
 	e := &exchange{Exchange: &t.doc.Transcript[i], index: i, read: t.file.messages[i],
 		at: jsontext.Pointer(fmt.Sprintf("/transcript/%d", i))}
-	e.message, _ = e.read.typed.(*message)
 	side := slices.Index(t.match.players[:], e.PlayerID)
 	if side < 0 {
 		t.findAt(RuleTranscript, e.PlayerID, e.at+"/player_id", "%s does not play %s", quoted(&e.PlayerID), t.match.id)
 		return
 	}
-	e.side, e.method = &t.sides[side], methods[e.Method]
-	if e.question = e.side.questions[e.Method]; e.question == nil {
-		e.question = &question{}
-		e.side.questions[e.Method] = e.question
+	e.side = &t.sides[side]
+	if e.method = methods[e.Method]; e.method == nil {
+		t.find(e, "/method", "%s is no method of a match", quoted(&e.Method))
+		return
 	}
 	t.checkTime(e)
 	t.checkOrder(e)
@@ -197,7 +173,6 @@ func (t *transcriptCheck) walk(i int) {
 	case store.Sent:
 		t.checkRequest(e)
 	case store.Received:
-		t.checkTiming(e)
 		t.checkResponse(e)
 	default:
 		t.find(e, "/direction", "direction is %s; it must be sent or received", quoted(&e.Direction))
@@ -255,38 +230,18 @@ func containsToken(text string) bool {
 	return protocol.WithoutTokens(text) != text
 }
 
-// checkOrder checks the order of the phases and counts requests, responses and
-// call attempts.
+// checkOrder checks the order of the phases, and counts requests and responses.
 func (t *transcriptCheck) checkOrder(e *exchange) {
-	s, last, sent := e.side, *e.question, e.Direction == store.Sent
-	if e.method.request == "" {
-		t.find(e, "/method", "%s is no method of a match", quoted(&e.Method))
-	}
-	if sent {
-		*e.question = question{open: last.open + 1, attempt: e.Try, calledAt: t.at}
-	} else if e.question.open--; e.question.open < 0 && t.doc.Omitted == 0 {
+	s := e.side
+	if e.Direction == store.Sent {
+		s.open[e.Method]++
+	} else if s.open[e.Method]--; s.open[e.Method] < 0 && t.doc.Omitted == 0 {
 		t.find(e, "/method", "%s answered %s without being asked", s.id, quoted(&e.Method))
 	}
-	if e.method.phase == phaseNone {
-		return
-	}
-	if e.method.phase < t.nextPhase {
+	if e.method.phase < t.nextPhase && e.method.phase != phaseNone {
 		t.find(e, "/method", "%s comes after exchanges that must follow it", quoted(&e.Method))
 	}
 	t.nextPhase = max(t.nextPhase, e.method.phase)
-	if sent && e.Method == protocol.MakeMove.Name && t.severalTurns() && t.position != nil && !t.toMove(s) {
-		t.find(e, "/method", "%s was asked for a move in %s when it had none to make", s.id, t.match.id)
-	}
-	once := e.method.phase != phaseMove || t.game != nil && !t.severalTurns()
-	switch {
-	case sent && last.correct && once:
-		t.find(e, "/method", "%s was asked again by %s, although its answer was correct", s.id, quoted(&e.Method))
-	case sent && e.Try == last.attempt+1 && !last.correct, // the next attempt at the question
-		sent && e.Try == 1 && (last.attempt == 0 || last.answered && !once), // a new question
-		!sent && (e.Try == last.attempt || last.attempt == 0):
-	default:
-		t.find(e, "/try", "try %d of %s of %s comes after try %d", e.Try, quoted(&e.Method), s.id, last.attempt)
-	}
 }
 
 // checkEnd checks that GAME_OVER was sent once to each player. A referee that was
@@ -310,7 +265,7 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 	if s.unknown {
 		return
 	}
-	result, id := &t.doc.Result.Result, t.match.id
+	did, result, id := t.conduct.Record(s.side), &t.doc.Result.Result, t.match.id
 	find := func(at jsontext.Pointer, format string, args ...any) {
 		t.findAt(RuleTranscript, s.id, at, format, args...)
 	}
@@ -319,21 +274,23 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 	case lost && !failed:
 		find("/result/status",
 			"%s is said to have failed in %s, but the transcript does not end with a failure of it", s.id, id)
+	case lost && did.Lost == "" && !s.doubted:
+		find(s.failedAt, "%s is said to have lost %s by this failure, but the league gives it another attempt", s.id, id)
 	case !lost && failed:
 		find(s.failedAt, "%s failed here and did not correct it, but the result of %s does not say so", s.id, id)
-	case !lost && !s.joined:
+	case !lost && s.phase == phaseNone:
 		find("/transcript", "%s is said to have played %s, but never joined it", s.id, id)
 	}
-	player, used := jsontext.Pointer(s.id), s.entropy
+	player, used := jsontext.Pointer(s.id), did.Entropy
 	choice, _ := result.Choices.Get(s.id)
 	fallbacks, _ := result.Fallbacks.Get(s.id)
 	fault, _ := result.Faults.Get(s.id)
 	if t.doc.Draw != nil {
 		used, _ = t.doc.Draw.Entropies.Get(s.id)
 	}
-	hidden := used == "" && s.entropy == (protocol.Secret{}).Hex()
-	last := s.last
-	if lost && t.plain() { // the missing choice shows the loss: see referee
+	hidden := used == "" && did.Entropy == (protocol.Secret{}).Hex()
+	last := did.Move
+	if lost && t.plain() { // the missing choice shows the loss: see conduct
 		last = ""
 	}
 	for _, said := range []struct {
@@ -347,11 +304,11 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, member jsontext.Pointer, c
 		{RuleTranscript, "choice", "/result/choices/" + player, orNone(protocol.ValueOf(choice)), orNone(last),
 			(choice != nil) != (last != "") || protocol.ValueOf(choice) != last},
 		{RuleTranscript, "number of fallbacks", "/result/fallbacks/" + player, strconv.Itoa(fallbacks),
-			strconv.Itoa(s.fallbacks), fallbacks != s.fallbacks},
+			strconv.Itoa(did.Fallbacks), fallbacks != did.Fallbacks},
 		{RuleCommitment, "entropy commitment", "/" + member + "/entropy_commitment", orNone(commitment),
-			orNone(s.commitment), commitment != s.commitment},
-		{RuleCommitment, "entropy", "/draw/entropies/" + player, orNone(used), orNone(s.entropy),
-			used != s.entropy && !hidden},
+			orNone(did.EntropyCommitment), commitment != did.EntropyCommitment},
+		{RuleCommitment, "entropy", "/draw/entropies/" + player, orNone(used), orNone(did.Entropy),
+			used != did.Entropy && !hidden},
 	} {
 		if said.differs {
 			t.findAt(said.rule, s.id, said.member, "the %s of %s in %s is %s, in the transcript it is %s",
