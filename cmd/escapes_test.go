@@ -111,7 +111,7 @@ func readersOf(name, folder string) [][][]string {
 		in("replay R1M1 --data", "replay R2M1 --format json --data"),
 	}
 	if strings.HasSuffix(name, ".jsonl") {
-		readers = append(readers, in("report -o - --format html", "report --format text --agent P02", "report --format markdown --agent P02"))
+		readers = append(readers, in("report -o - --format html", "report --format text --agent P02"))
 	}
 	if filepath.Base(name) == "journal.jsonl" {
 		readers = append(readers, in("league status --data", "league standings --data", "league schedule --data"),

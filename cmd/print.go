@@ -101,6 +101,15 @@ func (p *printout) columns() int { return p.screen }
 // line adds a line, like printLine.
 func (p *printout) line(format string, args ...any) { _ = printLine(p, format, args...) } // never fails
 
+// heading adds the title of a part, below an empty line.
+func (p *printout) heading(title string) {
+	p.line("")
+	p.line("%s:", title)
+}
+
+// table adds a table.
+func (p *printout) table(header []string, rows [][]any) { _ = printTable(p, header, rows) } // never fails
+
 // print writes the lines.
 func (p *printout) print(w io.Writer) error {
 	_, err := io.WriteString(w, p.String())

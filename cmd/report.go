@@ -12,6 +12,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/config/userfile"
+	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
 	"evenodd/league/view/report"
@@ -19,11 +21,8 @@ import (
 	"evenodd/league/words"
 )
 
-// Further formats of reports.
-const (
-	formatHTML     = "html"
-	formatMarkdown = "markdown"
-)
+// formatHTML is an output format of reports.
+const formatHTML = "html"
 
 type reportOptions struct {
 	leagueID string
@@ -69,7 +68,7 @@ report has no tokens and no endpoints.`,
 	leagueFlag(f, &o.leagueID, "the league", "")
 	f.StringVar(&o.agentID, "agent", "", "write the sheet of this `agent`, such as P03")
 	f.BoolVar(&o.sheets, "sheets", false, "write the sheets of all agents as one HTML file, one page of A4 each")
-	choiceFlag(f, &o.format, "format", formatHTML, "", formatHTML, formatText, formatJSON, formatCSV, formatMarkdown)
+	choiceFlag(f, &o.format, "format", formatHTML, "", formatHTML, formatText, formatJSON, formatCSV)
 	lists := append(slices.Clone(reportLists), "opponents", "latency")
 	f.Var(&choice{&o.list, lists}, "list",
 		"the list of a CSV: matches, standings, faults, ratings or decisions; with --agent matches, faults, opponents or latency (default \"matches\")")
@@ -135,10 +134,7 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 
 // write writes the report, or the sheet of the agent.
 func (o *reportOptions) write(w io.Writer, r *report.Report, dir string) error {
-	var document interface {
-		HTML(w io.Writer) error
-		Markdown(w io.Writer) error
-	} = r
+	var document interface{ HTML(w io.Writer) error } = r
 	var sheet *report.Sheet
 	if o.agentID != "" {
 		var err error
@@ -152,8 +148,6 @@ func (o *reportOptions) write(w io.Writer, r *report.Report, dir string) error {
 		return printJSON(w, document)
 	case formatText:
 		return printLeagueReport(w, r, sheet, dir)
-	case formatMarkdown:
-		return document.Markdown(w)
 	case formatHTML:
 		if o.sheets {
 			return r.Sheets(w)
@@ -163,35 +157,13 @@ func (o *reportOptions) write(w io.Writer, r *report.Report, dir string) error {
 	return printCSV(w, withNames(listCSV(r, sheet, o.list), r.NameOf))
 }
 
-var _ report.Writer = (*printout)(nil)
-
-// Heading implements report.Writer.
-func (p *printout) Heading(level int, format string, args ...any) {
-	if level == 2 {
-		p.line("")
-		format += ":"
-	}
-	p.line(format, args...)
-}
-
-// Line implements report.Writer.
-func (p *printout) Line(format string, args ...any) { p.line(format, args...) }
-
-// Item implements report.Writer.
-func (p *printout) Item(depth int, format string, args ...any) {
-	p.line(strings.Repeat("  ", depth+1)+format, args...)
-}
-
-// Table implements report.Writer.
-func (p *printout) Table(header []string, rows [][]any) { _ = printTable(p, header, rows) } // never fails
-
 // printLeagueReport prints a report, or the sheet of an agent unless it is nil, for a terminal.
 func printLeagueReport(w io.Writer, r *report.Report, s *report.Sheet, dir string) error {
 	t := printout{screen: columnsOf(w)}
 	if s != nil {
-		s.Write(&t)
+		addSheet(&t, s)
 	} else {
-		r.Write(&t, false)
+		addReport(&t, r)
 		if n := len(r.Transcripts); n > 0 {
 			t.line("%s with faults, disputes or decisions: evenodd replay %s --data %s",
 				words.Counted(n, "conversation"), r.Transcripts[0].MatchID, dir)
@@ -200,6 +172,130 @@ func printLeagueReport(w io.Writer, r *report.Report, s *report.Sheet, dir strin
 			"Each match, the cross table and the points after each round: --format html, json or csv. One agent: --agent ID")
 	}
 	return t.print(w)
+}
+
+// addReport adds a report without its matches.
+func addReport(t *printout, r *report.Report) {
+	t.line("%s (%s, %s)", r.Title(), r.League.GameType, r.Format())
+	if len(r.Standings) > 0 {
+		titles, cells := league.Cells(league.Columns(r.Standings), r.Standings)
+		t.table(titles, cells)
+	}
+	for _, sentence := range r.Evidence {
+		t.line("%s", sentence)
+	}
+	if r.League.ChampionLine != "" {
+		t.line("%s", r.League.ChampionLine)
+	}
+	if r.Statistics != nil {
+		t.line("%s", r.Statistics.Sentence)
+	}
+	if len(r.Models) > 0 {
+		t.heading("Language models")
+	}
+	for i := range r.Models {
+		t.line("  %s (%s): %s", r.Models[i].DisplayName, r.Models[i].Name, r.Models[i].Words())
+	}
+	if len(r.Faults) > 0 || len(r.Evidence) == 0 { // else an agent may have failed without a word
+		t.heading("Faults by agent")
+		addFaults(t, r.Faults, r.NameOf, false)
+	}
+	if len(r.Decisions) > 0 {
+		t.heading("Decisions of organisers")
+	}
+	for _, one := range r.Decisions {
+		t.line("  %s  %s", one.At, one.About)
+	}
+	t.line("")
+	t.line("%s", r.Seal.Words())
+}
+
+// addSheet adds the sheet of an agent.
+func addSheet(t *printout, s *report.Sheet) {
+	t.line("%s (%s), %s of %s: %s", s.Agent.AgentID, s.Agent.DisplayName, s.Agent.Role, s.League.Name(),
+		s.League.Words())
+	t.line("State: %s", s.StateWords())
+	if s.Standing != nil {
+		t.line("%s. %s", s.StandingLine(), s.RatingWords())
+	} else {
+		t.line("Matches conducted: %d, declined: %d", s.Agent.Matches, s.Agent.Declined)
+	}
+	for _, one := range s.Agent.Warnings {
+		t.line("Accepted, with a warning: %s, %s", one.Problem, words.Times(one.Count))
+	}
+	t.heading("Faults by agent")
+	addFaults(t, s.Faults, s.NameOf, true)
+	t.heading("Matches")
+	addMatches(t, s)
+	if len(s.Opponents) > 0 {
+		t.heading("Opponents")
+		t.table([]string{"Opponent", "Name", "W", "D", "L", "Points"}, lists.Map(s.Opponents, func(h record.HeadToHead) []any {
+			return []any{h.OpponentID, s.NameOf(h.OpponentID), h.Wins, h.Draws, h.Losses, h.Points}
+		}))
+	}
+	if len(s.Agent.Latency) > 0 {
+		t.heading("Times of the answers")
+		t.table([]string{"Answer to", "Answers", "p50 ms", "p90 ms", "p99 ms", "Longest ms", "Late", "Limit"},
+			lists.Map(s.Agent.Latency, func(l record.Latency) []any {
+				return []any{l.Method, l.Answers, l.Number(l.P50), l.Number(l.P90), l.Number(l.P99), l.Number(l.Longest), l.Late, fmt.Sprintf("%g s", l.Deadline)}
+			}))
+	}
+	t.heading("History")
+	for _, h := range s.History {
+		t.line("  %s  %s", h.At, h.What)
+	}
+	for _, one := range s.Decisions {
+		t.line("  %s  %s", one.At, one.About)
+	}
+}
+
+// addMatches adds the matches of an agent.
+func addMatches(t *printout, s *report.Sheet) {
+	rows := lists.Map(s.Matches, func(m record.Match) []any {
+		remarks := m.Remarks()
+		for _, f := range m.Fallbacks {
+			remarks = append(remarks, f.Name+": "+words.Counted(f.Value, "fallback"))
+		}
+		remarks = append(remarks, s.Mistakes(m.MatchID)...)
+		return []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.Word(), m.Winner(), m.Reason, strings.Join(remarks, "; ")}
+	})
+	t.table([]string{"Match", "Player A", "Player B", "Result", "Winner", "Reason", "Remark"}, rows)
+}
+
+// addFaults adds faults with their remedies, and each try if they are wanted.
+func addFaults(t *printout, groups []report.FaultGroup, nameOf func(id string) string, tries bool) {
+	if len(groups) == 0 {
+		t.line("None.")
+	}
+	for i := range groups {
+		g := &groups[i]
+		if i == 0 || g.AgentID != groups[i-1].AgentID {
+			t.line("%s (%s)", g.AgentID, nameOf(g.AgentID))
+		}
+		t.line("  %s", g.Sentence())
+		t.line("    %s", g.Problem)
+		if g.Remedy != "" {
+			t.line("    To mend it (%s, %s): %s", g.Requirement, g.Page, g.Remedy)
+		}
+		if !tries {
+			t.line("    In %s", strings.Join(g.MatchIDs(), ", "))
+			continue
+		}
+		for k := range g.Occurrences {
+			one := &g.Occurrences[k]
+			where, answer := one.MatchID, ""
+			if one.Try > 0 {
+				where += fmt.Sprintf(", try %d", one.Try)
+			}
+			if one.Answer != "" {
+				answer = "; it answered " + one.Answer
+			}
+			if one.At != "" {
+				where += ", " + one.At
+			}
+			t.line("    %s: %s%s", where, one.Problem, answer)
+		}
+	}
 }
 
 // listCSV are the rows of a list of a report, or of the sheet of an agent unless it is nil. Their columns are a

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// A Column is a column of the standings. The terminal, CSV, Markdown, the pages and the report
+// A Column is a column of the standings. The terminal, CSV, the pages and the report
 // show the same columns: a new one is a member of Standing and a row of columns.
 type Column struct {
 	Name    string // for programs, as in CSV; "" if only people see the column

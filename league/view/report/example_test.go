@@ -11,7 +11,7 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-// A report is one document, which its methods write as Markdown or as HTML.
+// A report is one document, which a method writes as HTML.
 func ExampleRead() {
 	r, err := report.Read(context.Background(), store.Folder("../../../testdata/leagues/finished"), report.Options{
 		LeagueID: "league_2025_even_odd", Games: rules.NewRegistry(evenodd.Game{}),

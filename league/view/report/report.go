@@ -1,6 +1,6 @@
 // Package report makes the report of a league from its data folder: one document with everything
 // that is recorded of the league, and the sheet of one agent. Both have a form as JSON, which is a
-// contract, as HTML and as Markdown. A report has no token, no endpoint and no registration code,
+// contract, and as HTML. A report has no token, no endpoint and no registration code,
 // and nothing of matches that are being played. It depends on the data folder alone: the same
 // folder gives the same bytes.
 package report

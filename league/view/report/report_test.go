@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"html"
+	"io"
 	"math"
 	"os"
 	"path/filepath"
@@ -52,21 +53,18 @@ func read(t *testing.T, folder store.Folder, agentID string) *report.Report {
 func forms(t *testing.T, folder store.Folder) map[string]string {
 	t.Helper()
 	r, all := read(t, folder, ""), map[string]string{}
-	add := func(name string, document any, write ...func(*bytes.Buffer) error) {
+	add := func(name string, document interface{ HTML(w io.Writer) error }) {
 		text, err := json.Marshal(document)
 		require.NoError(t, err)
-		all[name+".json"] = string(text)
-		for i, one := range write {
-			var b bytes.Buffer
-			require.NoError(t, one(&b))
-			all[fmt.Sprintf("%s.%d", name, i)] = b.String()
-		}
+		var b bytes.Buffer
+		require.NoError(t, document.HTML(&b))
+		all[name+".json"], all[name+".html"] = string(text), b.String()
 	}
-	add("report", r, func(b *bytes.Buffer) error { return r.HTML(b) }, func(b *bytes.Buffer) error { return r.Markdown(b) })
+	add("report", r)
 	for i := range r.Agents {
 		s, err := read(t, folder, r.Agents[i].AgentID).Sheet(r.Agents[i].AgentID)
 		require.NoError(t, err)
-		add(r.Agents[i].AgentID, s, func(b *bytes.Buffer) error { return s.HTML(b) }, func(b *bytes.Buffer) error { return s.Markdown(b) })
+		add(r.Agents[i].AgentID, s)
 	}
 	return all
 }
