@@ -282,7 +282,7 @@ func (l *League) Meetings(last int, wanted func(player, opponent string) bool) m
 // A Comparison tells what stopped a league that ends when one player is shown to be better than
 // every other, and which players it could not tell apart.
 type Comparison struct {
-	StoppedBy string         `json:"stopped_by"` // StoppedBySignificance …; "" for a league that goes on
+	StoppedBy string         `json:"stopped_by"` // significance, legs or copies; "" for a league that goes on
 	Legs      int            `json:"legs"`       // the complete ones
 	MostLegs  int            `json:"most_legs"`
 	Best      string         `json:"best_player_id,omitzero"` // better than every other; "" for none

@@ -32,7 +32,7 @@ type Report struct {
 	Progress      []RoundPoints         `json:"progress"`            // of the completed rounds
 	Statistics    *stats.Analysis       `json:"statistics,omitzero"` // of a league that has started
 	Matches       []record.Match        `json:"matches"`
-	Evidence      []string              `json:"evidence,omitempty"` // see decide.Evidence
+	Evidence      []string              `json:"evidence,omitempty"` // what results rest on: see decide.Evidence
 	Faults        []FaultGroup          `json:"faults"`
 	Agents        []Agent               `json:"agents"`
 	Decisions     []record.DecisionMade `json:"decisions"`
@@ -117,7 +117,7 @@ type Seal struct {
 	Head       string `json:"head"` // the hash of the last event
 	ManagerKey string `json:"manager_key,omitzero"`
 	SignedHead string `json:"signed_head,omitzero"`
-	Covered    int    `json:"covered_events,omitzero"` // the events up to SignedHead
+	Covered    int    `json:"covered_events,omitzero"` // the events up to signed_head
 	Signature  string `json:"signature,omitzero"`
 	State      string `json:"state"`
 }

@@ -27,7 +27,7 @@ type Equality struct {
 	// not decide who meets whom. Where winners meet winners, as in a Swiss system, the statistic
 	// hardly depends on the results, and P is rarely small.
 	Possible  bool    `json:"possible"`
-	Rejected  bool    `json:"rejected"` // P is at most Level
+	Rejected  bool    `json:"rejected"` // p is at most 0.05
 	Statistic float64 `json:"statistic"`
 	Matches   int     `json:"matches"` // that a player won by playing
 	Shuffles  int     `json:"shuffles"`

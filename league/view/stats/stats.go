@@ -57,13 +57,13 @@ type Analysis struct {
 	Stated  int  `json:"stated,omitzero"`  // not rated: their result rests on the word of a referee
 	Copies  int  `json:"copies,omitzero"`  // not rated: the players have played the same match before
 	Played  int  `json:"played"`           // the others without technical losses
-	Used    int  `json:"used"`             // matches behind ratings and test: Played, or MaxMatches if Played is larger
-	Sampled bool `json:"sampled,omitzero"` // Used is a sample
+	Used    int  `json:"used"`             // matches behind ratings and test, at most 20,000
+	Sampled bool `json:"sampled,omitzero"` // these are a sample
 
 	Equality   Equality   `json:"equality"`
 	Sides      Sides      `json:"sides"`
-	Ratings    []Player   `json:"ratings"`              // the highest first; set by Round
-	Strategies []Strategy `json:"strategies,omitempty"` // in the order of their first player; nil if they are not known
+	Ratings    []Player   `json:"ratings"`              // the highest first
+	Strategies []Strategy `json:"strategies,omitempty"` // in the order of their first player
 
 	Players []Player `json:"-"` // by player
 	Order   []int    `json:"-"` // the players, the highest rating first
