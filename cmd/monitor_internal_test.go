@@ -125,8 +125,8 @@ func TestMetricsHaveAFewSeriesWhateverOthersSend(t *testing.T) {
 			transport.Request{Method: name, Endpoint: name + "://" + name})
 		n.metrics.Refused(&protocol.Error{Code: protocol.Code(name)})
 	}
-	outcomes := []error{nil, &transport.OpenError{}, &transport.Error{}, &transport.LocalError{Err: io.EOF},
-		&transport.ForbiddenError{}, context.DeadlineExceeded, context.Canceled, &transport.UnreachableError{}, io.EOF}
+	outcomes := []error{nil, &transport.CallError{Kind: transport.Held}, &transport.Error{}, &transport.CallError{Kind: transport.Local, Err: io.EOF},
+		&transport.CallError{Kind: transport.Forbidden}, context.DeadlineExceeded, context.Canceled, &transport.CallError{Kind: transport.Unreachable}, io.EOF}
 	for _, method := range append(protocol.Methods(), protocol.MethodRow{Name: "other"}) {
 		for _, outcome := range outcomes {
 			for _, carrier := range []string{"http", "https", "nats", "memory", "other"} {

@@ -132,7 +132,7 @@ func (c *carriers) Call(ctx context.Context, q transport.Request) (any, *transpo
 	case !strings.HasPrefix(q.Endpoint, nats.Scheme):
 		return c.http.Call(ctx, q)
 	case c.nats == nil:
-		return nil, nil, &transport.LocalError{Err: errNoNATS}
+		return nil, nil, &transport.CallError{Kind: transport.Local, Err: errNoNATS}
 	}
 	return c.nats.Call(ctx, q)
 }

@@ -2,7 +2,6 @@ package transport
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -41,22 +40,12 @@ func NewBreaker(next Caller, essential func(method string) bool, log zerolog.Log
 	return &Breaker{next: next, essential: essential, log: log, circuits: map[string]circuit{}}
 }
 
-// An OpenError says that a call was not made, because the calls before it failed.
-type OpenError struct {
-	Endpoint string
-	Until    time.Time // when the trial call is due
-}
-
-// Error names the endpoint and the time of the trial call.
-func (e *OpenError) Error() string {
-	return fmt.Sprintf("%s has failed too often; the next try is at %s", e.Endpoint, e.Until.UTC().Format(time.RFC3339))
-}
-
-// Call makes the call, unless the circuit is open: then the error is an *OpenError.
+// Call makes the call, unless the circuit is open: then the error is of the kind Held.
 func (b *Breaker) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	if !b.essential(r.Method) {
 		if until := b.openUntil(r.Endpoint); !until.IsZero() {
-			return nil, nil, &OpenError{r.Endpoint, until}
+			return nil, nil, &CallError{Kind: Held, Endpoint: r.Endpoint,
+				Err: fmt.Errorf("the next try is at %s", until.UTC().Format(time.RFC3339))}
 		}
 	}
 	result, timing, err := b.next.Call(ctx, r)
@@ -128,16 +117,12 @@ const (
 // healthBy judges an endpoint by the error of a call. An endpoint that answers with an
 // error, or asks to wait, is healthy. A local failure says nothing about it.
 func healthBy(err error) health {
-	switch {
-	case err == nil, is[RPCError](err), retryAfter(err) > 0:
+	if err == nil || is[RPCError](err) || retryAfter(err) > 0 {
 		return good
-	case is[*LocalError](err), is[*ForbiddenError](err), errors.Is(err, context.Canceled):
+	}
+	switch KindOf(err) {
+	case Local, Forbidden, Canceled:
 		return unknown
 	}
 	return bad
-}
-
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }

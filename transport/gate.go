@@ -40,6 +40,6 @@ func (m *Mux) Open() bool { return m.open == nil || m.open() }
 
 // closedGate is the error of a call that meets a closed gate.
 func closedGate() error {
-	return &Error{Code: CodeInternal, Message: "Internal error", Data: "this manager does not lead the league now",
-		After: time.Second}
+	return &CallError{Kind: Failed, After: time.Second,
+		Err: &Error{Code: CodeInternal, Message: "Internal error", Data: "this manager does not lead the league now"}}
 }

@@ -26,8 +26,7 @@ import (
 // Call returns when the result is there, the limit is over (the error is then
 // context.DeadlineExceeded) or ctx ends. The timing is nil when the carrier
 // measures none: the memory bus neither queues nor connects. An error that the other
-// side sent has the method RPCError; the error for an endpoint where nobody listens is an
-// *UnreachableError.
+// side sent has the method RPCError. KindOf says why a call failed.
 type Caller interface {
 	Call(ctx context.Context, request Request) (result any, timing *Timing, err error)
 }
@@ -87,8 +86,6 @@ type Error struct {
 	Code    int
 	Message string
 	Data    any
-	After   time.Duration // time to wait before a retry; travels beside the object (HTTP: Retry-After)
-	Status  int           // the HTTP status of the response; 0 on other carriers
 }
 
 // A Problem is the data of an Error that says what is wrong with a request.
@@ -111,94 +108,10 @@ func (e *Error) Error() string {
 // RPCError is the error's three parts.
 func (e *Error) RPCError() (code int, message string, data any) { return e.Code, e.Message, e.Data }
 
-// RetryAfter is the time to wait before a retry; 0 when none was given.
-func (e *Error) RetryAfter() time.Duration { return e.After }
-
-// HTTPStatus is the HTTP status of the response; 0 on other carriers.
-func (e *Error) HTTPStatus() int { return e.Status }
-
 // An RPCError is an error with the parts of a JSON-RPC error object.
 type RPCError interface {
 	error
 	RPCError() (code int, message string, data any)
-}
-
-// An UnreachableError says that nobody listens at an endpoint.
-type UnreachableError struct {
-	Endpoint string
-	Err      error
-}
-
-// Error names the endpoint.
-func (e *UnreachableError) Error() string {
-	if e.Err == nil {
-		return "nobody listens at " + e.Endpoint
-	}
-	return fmt.Sprintf("nobody listens at %s: %v", e.Endpoint, e.Err)
-}
-
-// Unwrap is the cause; nil for none.
-func (e *UnreachableError) Unwrap() error { return e.Err }
-
-// A BrokenError says that the other side accepted the connection, and sent no readable
-// response.
-type BrokenError struct {
-	Err    error
-	Closed bool // without a byte of a response
-}
-
-// Error says it without the name of the endpoint.
-func (e *BrokenError) Error() string {
-	if e.Closed {
-		return "connection closed without an answer"
-	}
-	return e.Err.Error()
-}
-
-// Unwrap is the cause.
-func (e *BrokenError) Unwrap() error { return e.Err }
-
-// An UnreadableError is a response whose body is no JSON-RPC response, or is too large.
-type UnreadableError struct {
-	Status int // of HTTP, one of success; 0 on other carriers
-	Err    error
-}
-
-// Error describes the problem of the body.
-func (e *UnreadableError) Error() string { return e.Err.Error() }
-
-// Unwrap returns the problem of the body.
-func (e *UnreadableError) Unwrap() error { return e.Err }
-
-// HTTPStatus is the status of the response.
-func (e *UnreadableError) HTTPStatus() int { return e.Status }
-
-// A LocalError is a failure of this side: it has no file descriptors, memory or ports
-// left. It says nothing about the endpoint, and makes a call attempt void.
-type LocalError struct{ Err error }
-
-// Error names the missing resource.
-func (e *LocalError) Error() string { return "this side cannot make connections: " + e.Err.Error() }
-
-// Unwrap is the cause.
-func (e *LocalError) Unwrap() error { return e.Err }
-
-// A ForbiddenError says that this side does not call an endpoint, because of its address
-// (SSRF) or its subject.
-type ForbiddenError struct {
-	Endpoint string     // "" from a dialer
-	Address  netip.Addr // zero on carriers without addresses
-}
-
-// Error names endpoint and address.
-func (e *ForbiddenError) Error() string {
-	switch {
-	case !e.Address.IsValid():
-		return e.Endpoint + " is an endpoint that must not be called"
-	case e.Endpoint == "":
-		return e.Address.String() + " is an address that must not be called"
-	}
-	return fmt.Sprintf("%s is at %s, an address that must not be called", e.Endpoint, e.Address)
 }
 
 // retryAfter is how long an error asks its receiver to wait, 0 for not at all.

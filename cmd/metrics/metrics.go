@@ -5,7 +5,6 @@ package metrics
 import (
 	"cmp"
 	"context"
-	"errors"
 	"net/http"
 	"slices"
 	"strings"
@@ -83,7 +82,7 @@ func (c *caller) Call(ctx context.Context, r transport.Request) (any, *transport
 	result, timing, err := c.next.Call(ctx, r)
 	method := c.method(r.Method)
 	c.calls.WithLabelValues(method, outcomeOf(err), carrierOf(r.Endpoint)).Inc()
-	if is[*transport.OpenError](err) {
+	if transport.KindOf(err) == transport.Held {
 		return result, timing, err // no call was made
 	}
 	c.took.WithLabelValues(method).Observe(time.Since(begun).Seconds())
@@ -95,30 +94,26 @@ func (c *caller) Call(ctx context.Context, r transport.Request) (any, *transport
 
 // outcomeOf is the value of the label outcome for a call.
 func outcomeOf(err error) string {
-	switch {
-	case err == nil:
+	if err == nil {
 		return "ok"
-	case is[*transport.OpenError](err):
+	}
+	switch transport.KindOf(err) {
+	case transport.Held:
 		return "held" // by the breaker
-	case is[transport.RPCError](err):
+	case transport.Failed:
 		return "refused"
-	case is[*transport.LocalError](err):
+	case transport.Local:
 		return "local"
-	case is[*transport.ForbiddenError](err):
+	case transport.Forbidden:
 		return "forbidden"
-	case errors.Is(err, context.DeadlineExceeded):
+	case transport.Timeout:
 		return "timeout"
-	case errors.Is(err, context.Canceled):
+	case transport.Canceled:
 		return "canceled"
-	case is[*transport.UnreachableError](err):
+	case transport.Unreachable:
 		return "unreachable"
 	}
 	return "broken"
-}
-
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
 }
 
 // carrierOf is the value of the label carrier.

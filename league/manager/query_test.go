@@ -322,7 +322,7 @@ func TestEndpointChangesAreRateLimited(t *testing.T) {
 type forbidden struct{}
 
 func (forbidden) Error() string { return "10.0.0.7 is not an allowed address" }
-func (forbidden) Unwrap() error { return &transport.ForbiddenError{} }
+func (forbidden) Unwrap() error { return &transport.CallError{Kind: transport.Forbidden} }
 
 // A failingCaller fails the calls for which fails returns an error.
 type failingCaller struct {

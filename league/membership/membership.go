@@ -148,9 +148,6 @@ func (e *RefusedError) Error() string {
 	return text
 }
 
-// RetryAfter returns the time that the manager asks to wait before the next registration.
-func (e *RefusedError) RetryAfter() time.Duration { return e.After }
-
 // Admitted returns nil for a registration that was accepted with an id and a token, else
 // a *RefusedError.
 func Admitted(r *protocol.Registration, id *string, token string) error {
@@ -185,7 +182,7 @@ func Retry(ctx context.Context, sleep func(context.Context, time.Duration) error
 		if err == nil || ctx.Err() != nil || !temporary(err) {
 			return err
 		}
-		wait := max(protocol.Backoff(i, 2*time.Second, 8*time.Second), protocol.AsError(err).RetryAfter())
+		wait := max(protocol.Backoff(i, 2*time.Second, 8*time.Second), retryAfter(err))
 		wait += time.Duration(rand.Int64N(int64(wait / 10))) //nolint:gosec // jitter, no secret
 		if waiting != nil {
 			waiting(err, wait)
@@ -194,6 +191,14 @@ func Retry(ctx context.Context, sleep func(context.Context, time.Duration) error
 			return err
 		}
 	}
+}
+
+// retryAfter is the time that a manager asks to wait before the next call; 0 for none.
+func retryAfter(err error) time.Duration {
+	if refused, ok := errors.AsType[*RefusedError](err); ok {
+		return min(refused.After, time.Hour)
+	}
+	return protocol.AsError(err).RetryAfter()
 }
 
 // temporary tells whether a call that failed may succeed later.

@@ -51,7 +51,7 @@ var errInternal = &protocol.Error{RPC: -32603, Detail: "Internal error", Remote:
 type unreachable struct{}
 
 func (unreachable) Error() string { return "connection refused" }
-func (unreachable) Unwrap() error { return &transport.UnreachableError{} }
+func (unreachable) Unwrap() error { return &transport.CallError{Kind: transport.Unreachable} }
 
 func remote(code protocol.Code) error { return &protocol.Error{Code: code, Remote: true} }
 

@@ -2,6 +2,7 @@ package membership_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 	"testing/synctest"
@@ -12,6 +13,7 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 // watched answers the requests of a watch in order.
@@ -43,12 +45,6 @@ func (p *watched) Call(ctx context.Context, r protocol.CallRequest) (any, *proto
 	}
 	return &protocol.LeagueQueryResponse{}, nil, nil
 }
-
-// statusError is an HTTP error without a message.
-type statusError int
-
-func (e statusError) Error() string   { return fmt.Sprint("HTTP ", int(e)) }
-func (e statusError) HTTPStatus() int { return int(e) }
 
 // watch runs a watch for five minutes and returns the calls of its callbacks.
 func watch(t *testing.T, p *watched, m *membership.Membership, register func(context.Context) error) (events []string, err error) {
@@ -89,8 +85,8 @@ func TestManagerIsUnreachableOnlyWithoutAnyResponse(t *testing.T) {
 	}{
 		{"always reachable", answers{reachable}, nil},
 		{"rate limited", answers{reachable, answerWith(remote(protocol.ErrRateLimited)), reachable}, nil},
-		{"HTTP 500", answers{reachable, answerWith(statusError(500))}, nil},
-		{"no JSON", answers{answerWith(fmt.Errorf("the answer is no JSON: %w", statusError(200)))}, nil},
+		{"HTTP 500", answers{reachable, answerWith(&transport.CallError{Kind: transport.Refused, Status: 500, Err: errors.New("HTTP 500")})}, nil},
+		{"no JSON", answers{answerWith(&transport.CallError{Kind: transport.Unreadable, Status: 200, Err: errors.New("the answer is no JSON")})}, nil},
 		{"never reachable", answers{unreachableManager}, []string{"15s away E009"}},
 		{"unreachable for a while", answers{reachable, unreachableManager, unreachableManager, unreachableManager, reachable, reachable}, []string{"30s away E009", "1m15s back"}},
 		{"no response", answers{reachable, hangs, reachable}, []string{"35s away E001", "50s back"}},

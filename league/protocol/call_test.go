@@ -219,7 +219,7 @@ func TestCarrierErrorsHaveCodes(t *testing.T) {
 		{"time is up", context.DeadlineExceeded, protocol.ErrTimeout, -1, false},
 		{"time is up, wrapped", fmt.Errorf("post: %w", context.DeadlineExceeded), protocol.ErrTimeout, -1, false},
 		{"the connection broke", lost, protocol.ErrConnection, -2, false},
-		{"connection refused", fmt.Errorf("post: %w", &transport.UnreachableError{}), protocol.ErrConnection, -2, true},
+		{"connection refused", fmt.Errorf("post: %w", &transport.CallError{Kind: transport.Unreachable}), protocol.ErrConnection, -2, true},
 		{"an error of our own", protocol.Fault(protocol.ErrRateLimited, "wait"), protocol.ErrRateLimited, 22, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {

@@ -85,7 +85,7 @@ func (m *measuring) Call(_ context.Context, r protocol.CallRequest) (any, *proto
 }
 
 func TestLocalErrors(t *testing.T) {
-	failure := &transport.LocalError{Err: errors.New("too many open files")}
+	failure := &transport.CallError{Kind: transport.Local, Err: errors.New("too many open files")}
 	assert.True(t, protocol.Local(protocol.AsError(fmt.Errorf("dial: %w", failure))))
 	assert.False(t, protocol.Local(errors.New("reset by peer")))
 	assert.False(t, protocol.Local(nil))

@@ -246,9 +246,8 @@ func AsError(err error) *Error {
 		return nil
 	}
 	var e *Error
-	closed, _ := errors.AsType[*transport.BrokenError](err)
 	remote, answered := errors.AsType[*transport.Error](err)
-	switch limited := HTTPStatus(err) == tooManyRequests; {
+	switch limited := transport.StatusOf(err) == tooManyRequests; {
 	case answered:
 		e = fromRemote(remote)
 		if limited {
@@ -259,7 +258,7 @@ func AsError(err error) *Error {
 		e.Remote = true
 	case errors.Is(err, context.DeadlineExceeded):
 		e = Fault(ErrTimeout, "no answer in time")
-	case closed != nil && closed.Closed:
+	case transport.KindOf(err) == transport.Closed:
 		e = Fault(ErrConnection, "%s", ClosedUnanswered)
 	default:
 		e = Fault(ErrConnection, "%v", err)
@@ -324,28 +323,18 @@ func (l *LeagueError) describe(e *Error, beside string) bool {
 
 const tooManyRequests = 429 // of HTTP
 
-// HTTPStatus returns the HTTP status of a failed call; 0 without a response, and for
-// other carriers.
-func HTTPStatus(err error) int {
-	var answered interface{ HTTPStatus() int }
-	if errors.As(err, &answered) {
-		return answered.HTTPStatus()
-	}
-	return 0
-}
+// HTTPStatus is transport.StatusOf.
+func HTTPStatus(err error) int { return transport.StatusOf(err) }
 
 // Unreachable tells whether a call failed because the connection was refused or the host
 // is unknown.
-func Unreachable(err error) bool { return is[*transport.UnreachableError](err) }
+func Unreachable(err error) bool { return transport.KindOf(err) == transport.Unreachable }
 
 // Accepted tells whether the other side accepted the connection of a call that failed without a
 // readable response.
-func Accepted(err error) bool { return is[*transport.BrokenError](err) }
-
-// is tells whether an error has a cause of a type.
-func is[E error](err error) bool {
-	_, ok := errors.AsType[E](err)
-	return ok
+func Accepted(err error) bool {
+	kind := transport.KindOf(err)
+	return kind == transport.Closed || kind == transport.Broken
 }
 
 // Answered tells whether the other side responded to a call: with a result, an error, or
@@ -361,13 +350,14 @@ func Answered(err error) bool {
 	if e.Remote || e.Code != ErrTimeout && e.Code != ErrConnection {
 		return true
 	}
-	return HTTPStatus(err) > 0 || is[*transport.UnreadableError](err)
+	kind := transport.KindOf(err)
+	return kind == transport.Refused || kind == transport.Unreadable
 }
 
 // Vacant tells whether a server responded that it has no agent at this path.
 func Vacant(err error) bool {
-	var v interface{ Vacant() bool }
-	return errors.As(err, &v) && v.Vacant()
+	e, ok := errors.AsType[*transport.CallError](err)
+	return ok && e.Vacant
 }
 
 // RateLimited returns E022, with the time to wait in whole seconds in
@@ -383,9 +373,8 @@ const retryAfter = "retry_after_sec"
 // error or from the carrier; 0 for none.
 func (e *Error) RetryAfter() time.Duration {
 	var seconds float64
-	var carried interface{ RetryAfter() time.Duration }
-	if errors.As(e.cause, &carried) {
-		seconds = carried.RetryAfter().Seconds()
+	if carried, ok := errors.AsType[*transport.CallError](e.cause); ok {
+		seconds = carried.After.Seconds()
 	}
 	switch n := e.Context[retryAfter].(type) {
 	case int:
@@ -398,13 +387,13 @@ func (e *Error) RetryAfter() time.Duration {
 
 // Forbidden tells whether a call was not made because this side does not call the address
 // of the endpoint (SSRF protection).
-func Forbidden(err error) bool { return is[*transport.ForbiddenError](err) }
+func Forbidden(err error) bool { return transport.KindOf(err) == transport.Forbidden }
 
 // Local tells whether a call failed because this side lacked a file descriptor, a port or
 // memory. A response of the other side is never a local error.
 func Local(err error) bool {
 	e := AsError(err)
-	return e != nil && !e.Remote && is[*transport.LocalError](err)
+	return e != nil && !e.Remote && transport.KindOf(err) == transport.Local
 }
 
 // TooFast returns the error for a caller over its rate limit, whose request was not read.

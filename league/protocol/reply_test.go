@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/transport"
 )
 
 // TestRepliesGetAnEnvelope checks that the method adds the envelope to a handler's reply.
@@ -182,10 +183,9 @@ func TestUntrustedTextIsClipped(t *testing.T) {
 }
 
 // carried is the error of a carrier for a response that is not a message.
-type carried struct{ wait time.Duration }
-
-func (c carried) Error() string             { return "HTTP 429 Too Many Requests" }
-func (c carried) RetryAfter() time.Duration { return c.wait }
+func carried(wait time.Duration) error {
+	return &transport.CallError{Kind: transport.Refused, After: wait, Err: errors.New("HTTP 503 Service Unavailable")}
+}
 
 func TestRetryAfter(t *testing.T) {
 	for name, test := range map[string]struct {
@@ -198,9 +198,9 @@ func TestRetryAfter(t *testing.T) {
 		"a text":                    {protocol.Fault(protocol.ErrRateLimited, "").With("retry_after_sec", "soon"), 0},
 		"the past":                  {protocol.Fault(protocol.ErrRateLimited, "").With("retry_after_sec", -3.0), 0},
 		"for ever":                  {protocol.Fault(protocol.ErrRateLimited, "").With("retry_after_sec", 1e300), time.Hour},
-		"by the carrier":            {protocol.AsError(fmt.Errorf("call: %w", carried{7 * time.Second})), 7 * time.Second},
+		"by the carrier":            {protocol.AsError(fmt.Errorf("call: %w", carried(7*time.Second))), 7 * time.Second},
 	} {
 		assert.Equal(t, test.wait, test.e.RetryAfter(), name)
 	}
-	assert.Equal(t, protocol.ErrConnection, protocol.AsError(carried{time.Second}).Code, "no message has the code")
+	assert.Equal(t, protocol.ErrConnection, protocol.AsError(carried(time.Second)).Code, "no message has the code")
 }

@@ -55,7 +55,7 @@ func (o externalAgents) Call(ctx context.Context, r transport.Request) (any, *tr
 func (o externalAgents) call(ctx context.Context, endpoint, method string, params any) (any, error) {
 	s := o[endpoint]
 	if s == nil || s.listens != nil && !s.listens() {
-		return nil, &transport.UnreachableError{Endpoint: endpoint}
+		return nil, &transport.CallError{Kind: transport.Unreachable, Endpoint: endpoint}
 	}
 	if s.watches != nil && method != protocol.Ping.Name {
 		s.watches(ctx, method)

@@ -167,7 +167,7 @@ func (c *faultyCaller) call(ctx context.Context, a *call) (any, error) {
 	}
 	if c.receiverIsDown(a) {
 		c.note(a, faultCrash)
-		return nil, &transport.UnreachableError{Endpoint: a.Endpoint}
+		return nil, &transport.CallError{Kind: transport.Unreachable, Endpoint: a.Endpoint}
 	}
 	if faults.Active(c.plan.Hang, a.to, c.roundOf(a)) {
 		c.note(a, faultHang)

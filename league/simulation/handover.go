@@ -51,7 +51,7 @@ func (c *faultyCaller) assign(ctx context.Context, a *call) (any, error) {
 	}
 	h := c.handOver(a.matchID, a.to)
 	if h == nil {
-		return nil, &transport.UnreachableError{Endpoint: a.Endpoint}
+		return nil, &transport.CallError{Kind: transport.Unreachable, Endpoint: a.Endpoint}
 	}
 	answer, err := c.deliver(ctx, a, fate)
 	if ack, ok := answer.(*protocol.MatchAssignmentAck); err != nil || !ok || ack.Status != protocol.StatusAccepted {

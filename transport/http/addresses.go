@@ -98,7 +98,7 @@ func Forbidden(address netip.Addr) bool {
 // NewDialer makes the dialer of all clients. It checks the address of each connection after
 // the name is resolved, so that DNS rebinding gains nothing: no connection is made to a
 // Forbidden address, to an address outside the networks of the call, or to an address that
-// allow refuses; a nil allow refuses none. The error is a *transport.ForbiddenError.
+// allow refuses; a nil allow refuses none. The error is transport.Forbidden.
 func NewDialer(allow func(netip.Addr) bool) Dialer {
 	guard := func(ctx context.Context, _, hostPort string, _ syscall.RawConn) error {
 		to, err := netip.ParseAddrPort(hostPort)
@@ -109,7 +109,7 @@ func NewDialer(allow func(netip.Addr) bool) Dialer {
 		address := to.Addr().Unmap().WithZone("")
 		p, called := ctx.Value(progressKey{}).(*progress)
 		if Forbidden(address) || called && !p.mayCall(address) || allow != nil && !allow(address) {
-			return &transport.ForbiddenError{Address: address}
+			return &transport.CallError{Kind: transport.Forbidden, Address: address}
 		}
 		return nil
 	}

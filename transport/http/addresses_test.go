@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"context"
+	"errors"
 	"net"
 	"net/netip"
 	"testing"
@@ -68,7 +69,7 @@ func TestNoSettingAllowsForbiddenAddresses(t *testing.T) {
 				Endpoint: endpoint, Method: "echo", Params: &text{"hi"}, Decode: textOf,
 				Networks: []netip.Prefix{netip.PrefixFrom(address.Unmap(), 0), netip.PrefixFrom(address.Unmap(), address.Unmap().BitLen())},
 			})
-			assert.Equal(t, &transport.ForbiddenError{Endpoint: endpoint, Address: address.Unmap()}, err, name)
+			assert.Equal(t, &transport.CallError{Kind: transport.Forbidden, Endpoint: endpoint, Address: address.Unmap()}, err, name)
 		}
 		client.Close()
 	}
@@ -87,7 +88,7 @@ func TestCallsStayInTheirNetworks(t *testing.T) {
 		_, _, err := client.Call(t.Context(), r)
 		return err
 	}
-	refused := &transport.ForbiddenError{Endpoint: base + "/mcp", Address: netip.MustParseAddr("127.0.0.1")}
+	refused := &transport.CallError{Kind: transport.Forbidden, Endpoint: base + "/mcp", Address: netip.MustParseAddr("127.0.0.1")}
 	require.Equal(t, refused, call("10.0.0.0/8", "::/0"))
 	require.Zero(t, l.accepted.Load(), "no connection was made")
 	require.NoError(t, call())
@@ -103,8 +104,8 @@ func TestCallsStayInTheirNetworks(t *testing.T) {
 // The dialer of other HTTP clients has the same guard.
 func TestDialerRefusesForbiddenAddresses(t *testing.T) {
 	_, err := carrier.NewDialer(nil)(t.Context(), "tcp", "169.254.169.254:80")
-	var forbidden *transport.ForbiddenError
-	require.ErrorAs(t, err, &forbidden)
+	forbidden, _ := errors.AsType[*transport.CallError](err)
+	require.Equal(t, transport.Forbidden, forbidden.Kind)
 	require.EqualError(t, forbidden, "169.254.169.254 is an address that must not be called")
 	_, l := start(t, serving(nil), carrier.Config{MaxBody: maxBody})
 	c, err := carrier.NewDialer(nil)(context.Background(), "tcp", l.Addr().(*net.TCPAddr).String())

@@ -95,9 +95,8 @@ func (c *Client) Reached(hostPort string) []netip.Addr { return c.reached.of(hos
 // Close drops the idle connections.
 func (c *Client) Close() { c.connections.CloseIdleConnections() }
 
-// Call posts the call and reads the response. The error is a *transport.Error if the endpoint
-// reports one; a *StatusError or an *transport.UnreadableError for another response without a result; and
-// one of the errors of package transport, or that of the context, without a response.
+// Call posts the call and reads the response. The error is a *transport.CallError, one of TLS, or that
+// of the context.
 func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
 	body, err := transport.EncodeRequest(q.Method, q.Params, c.lastID.Add(1))
 	if err != nil {
@@ -153,7 +152,7 @@ func (c *Client) post(ctx context.Context, q *transport.Request, to string, head
 	body []byte) (reply, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, to, bytes.NewReader(body))
 	if err != nil {
-		return reply{}, &transport.UnreachableError{Endpoint: to, Err: err}
+		return reply{}, &transport.CallError{Kind: transport.Unreachable, Endpoint: to, Err: err}
 	}
 	request.Header.Set("Content-Type", "application/json")
 	request.Header.Set("Accept", "application/json, text/event-stream")
@@ -190,7 +189,7 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 		return io.ReadAll(io.LimitReader(response.Body, min(limit, smallBody)))
 	case n > limit:
 		err := fmt.Errorf("the answer has %d bytes, more than the %d allowed", n, limit)
-		return nil, &transport.UnreadableError{Status: response.StatusCode, Err: err}
+		return nil, &transport.CallError{Kind: transport.Unreadable, Status: response.StatusCode, Err: err}
 	case n >= 0 && n <= smallBody:
 		b := make([]byte, n)
 		_, err := io.ReadFull(response.Body, b)
@@ -198,8 +197,8 @@ func readAll(response *http.Response, limit int64) ([]byte, error) {
 	}
 	b, err := io.ReadAll(io.LimitReader(response.Body, limit+1))
 	if err == nil && int64(len(b)) > limit {
-		err = &transport.UnreadableError{
-			Status: response.StatusCode, Err: fmt.Errorf("the answer has more than the %d bytes allowed", limit),
+		err = &transport.CallError{
+			Kind: transport.Unreadable, Status: response.StatusCode, Err: fmt.Errorf("the answer has more than the %d bytes allowed", limit),
 		}
 	}
 	return b, err

@@ -104,18 +104,13 @@ func TestUnreadableResponses(t *testing.T) {
 			require.ErrorContains(t, err, tt.want)
 			var answered *transport.Error
 			require.NotErrorAs(t, err, &answered, "the response is no JSON-RPC error")
-			var unreachable *transport.UnreachableError
-			require.NotErrorAs(t, err, &unreachable, "a server listens")
-			var status *carrier.StatusError
+			require.NotEqual(t, transport.Unreachable, transport.KindOf(err), "a server listens")
+			kind := transport.Refused
 			if tt.status < 300 {
-				require.NotErrorAs(t, err, &status)
-				var unreadable *transport.UnreadableError
-				require.ErrorAs(t, err, &unreadable)
-				require.Equal(t, tt.status, unreadable.HTTPStatus())
-				return
+				kind = transport.Unreadable
 			}
-			require.ErrorAs(t, err, &status)
-			require.Equal(t, tt.status, status.Status)
+			require.Equal(t, kind, transport.KindOf(err))
+			require.Equal(t, tt.status, transport.StatusOf(err))
 		})
 	}
 }
@@ -177,30 +172,31 @@ func TestVacantPathIsReported(t *testing.T) {
 func TestRefusalsWithAnErrorObject(t *testing.T) {
 	for _, tt := range []struct {
 		name, body string
+		status     int
 		want       transport.Error
 	}{
-		{"400", `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"},"id":1}`,
-			transport.Error{Status: 400, Code: -32602, Message: "Invalid params"}},
-		{"400 with the id null", `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
-			transport.Error{Status: 400, Code: -32600, Message: "Invalid Request"}},
-		{"401 with data", `{"jsonrpc":"2.0","error":{"code":4001,"message":"INVALID","data":{"a":"b"}},"id":1}`,
-			transport.Error{Status: 401, Code: 4001, Message: "INVALID", Data: jsontext.Value(`{"a":"b"}`)}},
-		{"404 for a method", `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`,
-			transport.Error{Status: 404, Code: -32601, Message: "Method not found"}},
-		{"400 with a bare word", `{"error":"Unknown method"}`,
-			transport.Error{Status: 400, Code: -32603, Message: "an error that is not a JSON-RPC error object"}},
-		{"500 for what failed inside", `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool: x"},"id":1}`,
-			transport.Error{Status: 500, Code: -32603, Message: "Unknown tool: x"}},
-		{"200", `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`,
-			transport.Error{Status: 200, Code: -32600, Message: "Invalid Request"}},
+		{"400", `{"jsonrpc":"2.0","error":{"code":-32602,"message":"Invalid params"},"id":1}`, 400,
+			transport.Error{Code: -32602, Message: "Invalid params"}},
+		{"400 with the id null", `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`, 400,
+			transport.Error{Code: -32600, Message: "Invalid Request"}},
+		{"401 with data", `{"jsonrpc":"2.0","error":{"code":4001,"message":"INVALID","data":{"a":"b"}},"id":1}`, 401,
+			transport.Error{Code: 4001, Message: "INVALID", Data: jsontext.Value(`{"a":"b"}`)}},
+		{"404 for a method", `{"jsonrpc":"2.0","error":{"code":-32601,"message":"Method not found"},"id":1}`, 404,
+			transport.Error{Code: -32601, Message: "Method not found"}},
+		{"400 with a bare word", `{"error":"Unknown method"}`, 400,
+			transport.Error{Code: -32603, Message: "an error that is not a JSON-RPC error object"}},
+		{"500 for what failed inside", `{"jsonrpc":"2.0","error":{"code":-32603,"message":"Unknown tool: x"},"id":1}`, 500,
+			transport.Error{Code: -32603, Message: "Unknown tool: x"}},
+		{"200", `{"jsonrpc":"2.0","error":{"code":-32600,"message":"Invalid Request"},"id":null}`, 200,
+			transport.Error{Code: -32600, Message: "Invalid Request"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			endpoint := serveHandler(t, answering(tt.want.Status, tt.body))
+			endpoint := serveHandler(t, answering(tt.status, tt.body))
 			_, err := say(context.Background(), newClient(t, nil), endpoint, "join", "")
 			var answered *transport.Error
 			require.ErrorAs(t, err, &answered)
 			assert.Equal(t, &tt.want, answered)
-			assert.Equal(t, tt.want.Status, answered.HTTPStatus())
+			assert.Equal(t, tt.status, transport.StatusOf(err))
 		})
 	}
 }
@@ -215,7 +211,8 @@ func TestRedirectsAreNotFollowed(t *testing.T) {
 		t.Run(http.StatusText(status), func(t *testing.T) {
 			endpoint := serveHandler(t, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, elsewhere, status) })
 			_, _, err := newClient(t, nil).Call(context.Background(), transport.Request{Endpoint: endpoint, Bearer: "tok-1", Method: "join", Params: &text{}, Decode: textOf})
-			require.Equal(t, &carrier.StatusError{Status: status}, err)
+			require.Equal(t, transport.Refused, transport.KindOf(err))
+			require.Equal(t, status, transport.StatusOf(err))
 			require.Zero(t, followed.Load(), "the credential is not sent to another server")
 		})
 	}
@@ -248,8 +245,9 @@ func TestUnreachable(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := say(context.Background(), newClient(t, tt.dial), tt.endpoint, "join", "")
-			var unreachable *transport.UnreachableError
+			var unreachable *transport.CallError
 			require.ErrorAs(t, err, &unreachable)
+			require.Equal(t, transport.Unreachable, unreachable.Kind)
 			assert.Equal(t, tt.endpoint, unreachable.Endpoint)
 			assert.Error(t, unreachable.Err)
 		})
@@ -287,8 +285,7 @@ func TestBrokenConnections(t *testing.T) {
 			require.Error(t, err)
 			var answered *transport.Error
 			require.NotErrorAs(t, err, &answered)
-			var unreachable *transport.UnreachableError
-			require.NotErrorAs(t, err, &unreachable)
+			require.NotEqual(t, transport.Unreachable, transport.KindOf(err))
 		})
 	}
 }

@@ -20,47 +20,30 @@ import (
 	"evenodd/transport"
 )
 
-// A StatusError is a response with an HTTP status that is no success.
-type StatusError struct {
-	Status int
-	After  time.Duration // Retry-After; 0 for none
-	TLS    bool          // the server needs HTTPS, and was called without
-	Said   string        // the reason in a JSON body, shortened and without control characters; "" for none
-	NoPath bool          // the server has nothing at this path: HTTP 404 or 405, and a body without a reason
-}
-
-// Vacant tells whether there is no agent at the path. Some agents answer HTTP 404 or 405
-// to an unknown method, and give the reason in a JSON body.
-func (e *StatusError) Vacant() bool { return e.NoPath }
-
-// Error names the status, and the probable cause.
-func (e *StatusError) Error() string {
-	text := fmt.Sprintf("HTTP %d %s", e.Status, http.StatusText(e.Status))
+// statusText names a status that is no success, and the probable cause.
+func (r reply) statusText(after time.Duration, reason string) string {
+	text := fmt.Sprintf("HTTP %d %s", r.Status, http.StatusText(r.Status))
 	switch {
-	case e.TLS:
+	case r.Status == http.StatusBadRequest && !r.https && bytes.Contains(r.Body, []byte("HTTP request")) &&
+		bytes.Contains(r.Body, []byte("HTTPS")): // the bodies of net/http ("an HTTPS server") and nginx ("HTTPS port")
 		return text + ": the server needs HTTPS: call it by https://"
-	case e.Status == http.StatusNotFound:
+	case r.Status == http.StatusNotFound:
 		return text + ": agents are called at " + Path
-	case e.Status >= 300 && e.Status < 400:
+	case r.Status >= 300 && r.Status < 400:
 		return text + ": a redirect, which is not followed; call the agent at its own URL"
-	case e.Status == http.StatusMisdirectedRequest:
+	case r.Status == http.StatusMisdirectedRequest:
 		return text + ": the agent does not have this host name; its operator can allow it by --allowed-host"
-	case e.After > 0:
-		return text + ": try again after " + e.After.String()
-	case e.Said != "":
-		return text + ": " + e.Said
+	case after > 0:
+		return text + ": try again after " + after.String()
+	case reason != "":
+		return text + ": " + reason
 	}
 	return text
 }
 
-// HTTPStatus is the status.
-func (e *StatusError) HTTPStatus() int { return e.Status }
-
-// RetryAfter is how long the server asks to wait; 0 when it does not.
-func (e *StatusError) RetryAfter() time.Duration { return e.After }
-
-// refused is the JSON-RPC error in a refusal, if it has one. An error from a gateway is
-// not the agent's error.
+// refused is the error of a response whose status is no success: with the JSON-RPC error in it, if it has one. An error
+// from a gateway is not the agent's error. Some agents answer HTTP 404 or 405 to an unknown method, and give the reason in a
+// JSON body; without a reason there is no agent at the path.
 func (r reply) refused() error {
 	after := r.retryAfter()
 	gateway := r.Status >= http.StatusBadGateway && r.Status <= http.StatusGatewayTimeout
@@ -69,19 +52,16 @@ func (r reply) refused() error {
 		members = nil
 	}
 	text := reasonIn(members)
-	noPath := (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed) &&
+	vacant := (r.Status == http.StatusNotFound || r.Status == http.StatusMethodNotAllowed) &&
 		(len(members) == 0 || strings.EqualFold(text, http.StatusText(r.Status)))
-	if e := members["error"]; !gateway && !noPath && e != nil && e.Kind() != 'n' {
+	if e := members["error"]; !gateway && !vacant && e != nil && e.Kind() != 'n' {
 		_, err := transport.DecodeResponse(r.Body, func([]byte) (any, error) { return struct{}{}, nil })
 		if e, ok := errors.AsType[*transport.Error](err); ok {
-			e.After, e.Status = after, r.Status
-			return e
+			return &transport.CallError{Kind: transport.Failed, Status: r.Status, After: after, Err: e}
 		}
 	}
-	// The bodies of net/http ("an HTTPS server") and nginx ("HTTPS port").
-	needsTLS := r.Status == http.StatusBadRequest && !r.https && bytes.Contains(r.Body, []byte("HTTP request")) &&
-		bytes.Contains(r.Body, []byte("HTTPS"))
-	return &StatusError{r.Status, after, needsTLS, text, noPath}
+	return &transport.CallError{Kind: transport.Refused, Status: r.Status, After: after, Vacant: vacant,
+		Err: errors.New(r.statusText(after, text))}
 }
 
 // longestReason is how many bytes of a reason an error shows.
@@ -128,26 +108,27 @@ func (r reply) retryAfter() time.Duration {
 	return min(max(0, after), maxRetryAfter)
 }
 
-// failed is the error of decoding the response, with the HTTP status. An error that the
-// other side did not send becomes a transport.UnreadableError.
+// failed is the error of decoding the response, with the HTTP status. An error that the other side did not send is
+// transport.Unreadable.
 func (r reply) failed(err error) error {
 	if err == nil {
 		return nil
 	}
-	if answered, ok := errors.AsType[*transport.Error](err); ok {
-		answered.Status = r.Status
-	}
+	failed := &transport.CallError{Kind: transport.Unreadable, Status: r.Status, Err: err}
 	if _, ok := errors.AsType[transport.RPCError](err); ok {
-		return err
+		failed.Kind = transport.Failed
+		return failed
 	}
 	if json.Unmarshal(r.Body, new(any)) == nil {
-		return &transport.UnreadableError{Status: r.Status, Err: err} // it is JSON, so the decoder names the problem
+		return failed // it is JSON, so the decoder names the problem
 	}
 	kind, _, _ := mime.ParseMediaType(r.header.Get("Content-Type"))
 	if kind != "" && !strings.Contains(kind, "json") {
-		return &transport.UnreadableError{Status: r.Status, Err: fmt.Errorf("the answer is %s, not JSON: %w", kind, err)}
+		failed.Err = fmt.Errorf("the answer is %s, not JSON: %w", kind, err)
+		return failed
 	}
-	return &transport.UnreadableError{Status: r.Status, Err: fmt.Errorf("the answer is not JSON: %w", err)}
+	failed.Err = fmt.Errorf("the answer is not JSON: %w", err)
+	return failed
 }
 
 // classify distinguishes the end of ctx, an endpoint where nobody listens, and a local
@@ -156,30 +137,34 @@ func classify(p *progress, endpoint string, err error) error {
 	if p.Err() != nil {
 		return p.Err()
 	}
-	if unreachable, ok := errors.AsType[*transport.UnreachableError](err); ok { // not a URL
-		return unreachable
+	failed, ok := errors.AsType[*transport.CallError](err)
+	switch {
+	case ok && failed.Kind == transport.Unreachable: // not a URL
+		return failed
+	case ok && failed.Kind == transport.Forbidden:
+		return &transport.CallError{Kind: transport.Forbidden, Endpoint: endpoint, Address: failed.Address}
+	case ok && failed.Kind == transport.Unreadable:
+		return err
 	}
 	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(record.RecordHeader[:]) == "HTTP/" {
 		return http.ErrSchemeMismatch
 	}
-	if forbidden, ok := errors.AsType[*transport.ForbiddenError](err); ok {
-		return &transport.ForbiddenError{Endpoint: endpoint, Address: forbidden.Address}
-	}
 	dns, ok := errors.AsType[*net.DNSError](err)
 	if ok && dns.IsNotFound || errors.Is(err, transport.ErrConnectionRefused) {
-		return &transport.UnreachableError{Endpoint: endpoint, Err: err}
+		return &transport.CallError{Kind: transport.Unreachable, Endpoint: endpoint, Err: err}
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
 		return fmt.Errorf("%w; --tls-ca names one to trust", err)
 	}
-	connected, answered := p.reached()
-	if transport.Exhausted(err) {
-		return &transport.LocalError{Err: err}
-	}
-	if _, ok := errors.AsType[*transport.UnreadableError](err); !ok && connected {
-		// By the bytes that came, because net/http names a closed connection by one of many
-		// errors: EOF, reset, broken pipe, closed idle connection.
-		return &transport.BrokenError{Err: err, Closed: !answered}
+	switch connected, answered := p.reached(); {
+	case transport.Exhausted(err):
+		return &transport.CallError{Kind: transport.Local, Err: err}
+	// By the bytes that came, because net/http names a closed connection by one of many errors: EOF, reset, broken pipe,
+	// closed idle connection.
+	case connected && answered:
+		return &transport.CallError{Kind: transport.Broken, Err: err}
+	case connected:
+		return &transport.CallError{Kind: transport.Closed, Err: err}
 	}
 	return err
 }

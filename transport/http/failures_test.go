@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -30,29 +31,27 @@ func thirdParty(t *testing.T, h http.HandlerFunc) *pipenet.Listener {
 }
 
 func TestRetryAfterIsRead(t *testing.T) {
-	type refused = carrier.StatusError
 	const refusal = `{"jsonrpc":"2.0","error":{"code":22,"message":"RATE_LIMITED"},"id":null}`
 	for _, tt := range []struct {
 		name   string
 		status int
 		said   string
 		body   string
-		want   error
+		want   time.Duration
 	}{
-		{"seconds", 429, "7", "", &refused{Status: 429, After: 7 * time.Second}},
-		{"seconds of a server that is down", 503, "7", "", &refused{Status: 503, After: 7 * time.Second}},
-		{"a date", 429, "Sat, 01 Jan 2000 00:01:30 GMT", "", &refused{Status: 429, After: 90 * time.Second}},
-		{"a date that has passed", 429, "Fri, 31 Dec 1999 23:00:00 GMT", "", &refused{Status: 429}},
-		{"a date far away", 429, "Sat, 01 Jan 2000 01:00:00 GMT", "", &refused{Status: 429, After: 10 * time.Minute}},
-		{"too many seconds", 429, "9223372036854775807", "", &refused{Status: 429, After: 10 * time.Minute}},
-		{"seconds that overflow", 429, "99999999999999999999", "", &refused{Status: 429}},
-		{"negative seconds", 429, "-7", "", &refused{Status: 429}},
-		{"words", 429, "later", "", &refused{Status: 429}},
-		{"nothing", 429, "", "", &refused{Status: 429}},
-		{"another status", 500, "7", "", &refused{Status: 500}},
-		{"an error beside it", 429, "7", refusal,
-			&transport.Error{Code: 22, Message: "RATE_LIMITED", After: 7 * time.Second, Status: 429}},
-		{"an error alone", 429, "", refusal, &transport.Error{Code: 22, Message: "RATE_LIMITED", Status: 429}},
+		{"seconds", 429, "7", "", 7 * time.Second},
+		{"seconds of a server that is down", 503, "7", "", 7 * time.Second},
+		{"a date", 429, "Sat, 01 Jan 2000 00:01:30 GMT", "", 90 * time.Second},
+		{"a date that has passed", 429, "Fri, 31 Dec 1999 23:00:00 GMT", "", 0},
+		{"a date far away", 429, "Sat, 01 Jan 2000 01:00:00 GMT", "", 10 * time.Minute},
+		{"too many seconds", 429, "9223372036854775807", "", 10 * time.Minute},
+		{"seconds that overflow", 429, "99999999999999999999", "", 0},
+		{"negative seconds", 429, "-7", "", 0},
+		{"words", 429, "later", "", 0},
+		{"nothing", 429, "", "", 0},
+		{"another status", 500, "7", "", 0},
+		{"an error beside it", 429, "7", refusal, 7 * time.Second},
+		{"an error alone", 429, "", refusal, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { // from the beginning of the year 2000
@@ -62,9 +61,17 @@ func TestRetryAfterIsRead(t *testing.T) {
 					_, _ = io.WriteString(w, tt.body)
 				})
 				_, err := say(t.Context(), newClient(t, l.Dial), pipeEndpoint, "echo", "")
-				require.Equal(t, tt.want, err)
-				var e interface{ RetryAfter() time.Duration }
+				var e *transport.CallError
 				require.ErrorAs(t, err, &e)
+				require.Equal(t, []any{tt.status, tt.want}, []any{e.Status, e.After})
+				answered, _ := errors.AsType[*transport.Error](err)
+				if tt.body == "" {
+					require.Equal(t, transport.Refused, e.Kind)
+					require.Nil(t, answered)
+				} else {
+					require.Equal(t, transport.Failed, e.Kind)
+					require.Equal(t, &transport.Error{Code: 22, Message: "RATE_LIMITED"}, answered)
+				}
 			})
 		})
 	}
@@ -89,11 +96,9 @@ func TestLocalFailures(t *testing.T) {
 				return &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("socket", missing)}
 			}))
 			_, err := say(context.Background(), client, pipeEndpoint, "join", "")
-			var local *transport.LocalError
-			require.ErrorAs(t, err, &local)
+			require.Equal(t, transport.Local, transport.KindOf(err))
 			require.ErrorIs(t, err, missing)
-			var unreachable *transport.UnreachableError
-			require.NotErrorAs(t, err, &unreachable)
+			require.NotEqual(t, transport.Unreachable, transport.KindOf(err))
 		})
 	}
 }
@@ -112,16 +117,15 @@ func TestForbiddenAddresses(t *testing.T) {
 	loopback := netip.MustParseAddr("127.0.0.1")
 	t.Run("one that is", func(t *testing.T) {
 		_, err := say(context.Background(), client(false), base+"/mcp", "echo", "hi")
-		require.Equal(t, &transport.ForbiddenError{Endpoint: base + "/mcp", Address: loopback}, err)
-		var unreachable *transport.UnreachableError
-		require.NotErrorAs(t, err, &unreachable)
+		require.Equal(t, &transport.CallError{Kind: transport.Forbidden, Endpoint: base + "/mcp", Address: loopback}, err)
+		require.NotEqual(t, transport.Unreachable, transport.KindOf(err))
 		require.EqualError(t, err, base+"/mcp is at 127.0.0.1, an address that must not be called")
 	})
 	t.Run("one in other clothes", func(t *testing.T) {
 		port := l.Addr().(*net.TCPAddr).AddrPort().Port()
 		endpoint := "http://" + netip.AddrPortFrom(netip.MustParseAddr("::ffff:127.0.0.1"), port).String() + "/mcp"
 		_, err := say(context.Background(), client(false), endpoint, "echo", "hi")
-		require.Equal(t, &transport.ForbiddenError{Endpoint: endpoint, Address: loopback}, err)
+		require.Equal(t, &transport.CallError{Kind: transport.Forbidden, Endpoint: endpoint, Address: loopback}, err)
 	})
 	require.Zero(t, l.accepted.Load(), "no connection was made")
 	t.Run("one that is not", func(t *testing.T) {

@@ -500,7 +500,8 @@ func TestEndlessBodiesAreCutOff(t *testing.T) {
 func TestRetryAfterOfErrors(t *testing.T) {
 	busy := func(after time.Duration) handler {
 		return func(context.Context, string, *text) (any, error) {
-			return nil, fmt.Errorf("wrapped: %w", &transport.Error{Code: 22, Message: "RATE_LIMITED", After: after})
+			return nil, fmt.Errorf("wrapped: %w", &transport.CallError{
+				Kind: transport.Failed, After: after, Err: &transport.Error{Code: 22, Message: "RATE_LIMITED"}})
 		}
 	}
 	base, _ := start(t, serving(map[string]handler{"busy": busy(1500 * time.Millisecond), "angry": busy(0)}), carrier.Config{MaxBody: maxBody})
@@ -526,7 +527,8 @@ func TestRetryAfterOfErrors(t *testing.T) {
 	}
 	t.Run("as its caller sees it", func(t *testing.T) {
 		_, err := say(context.Background(), newClient(t, nil), base+"/mcp", "busy", "")
-		require.Equal(t, &transport.Error{Code: 22, Message: "RATE_LIMITED", After: 2 * time.Second, Status: http.StatusTooManyRequests}, err)
+		require.Equal(t, &transport.CallError{Kind: transport.Failed, Status: http.StatusTooManyRequests, After: 2 * time.Second,
+			Err: &transport.Error{Code: 22, Message: "RATE_LIMITED"}}, err)
 	})
 }
 

@@ -322,7 +322,7 @@ func TestTLS(t *testing.T) {
 			require.Equal(t, &transport.Timing{Connecting: second}, timing, "the handshake has begun")
 
 			_, err = calls(roots, "http://example.com:80/mcp")
-			require.Equal(t, &carrier.StatusError{Status: 400, TLS: true}, err)
+			require.EqualError(t, err, "HTTP 400 Bad Request: the server needs HTTPS: call it by https://")
 		}
 	})
 }

@@ -49,11 +49,11 @@ func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
 
 // Call hands the call to the endpoint's listener and waits for the result. It
 // measures no timing, because it neither queues nor connects. An endpoint without a listener
-// is a *transport.UnreachableError.
+// is transport.Unreachable.
 func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
 	peer, ok := b.peers.Load(r.Endpoint)
 	if !ok {
-		return nil, nil, &transport.UnreachableError{Endpoint: r.Endpoint}
+		return nil, nil, &transport.CallError{Kind: transport.Unreachable, Endpoint: r.Endpoint}
 	}
 	l := peer.(*listener)
 	var body []byte
@@ -66,7 +66,7 @@ func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Ti
 	c := b.waiting.begin(ctx, r.Limit)
 	c.bearer, c.method, c.params, c.body = r.Bearer, r.Method, r.Params, body
 	if !l.deliver(c) {
-		unreachable := &transport.UnreachableError{Endpoint: r.Endpoint}
+		unreachable := &transport.CallError{Kind: transport.Unreachable, Endpoint: r.Endpoint}
 		b.waiting.end(c, unreachable)
 		return nil, nil, unreachable
 	}
@@ -87,8 +87,8 @@ func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Ti
 // read decodes an answer. Its error gets the time to wait that was sent beside it.
 func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error) {
 	value, err := transport.DecodeResponse(answer.Body, decode)
-	if refused, ok := errors.AsType[*transport.Error](err); ok {
-		refused.After = answer.RetryAfter
+	if refused, ok := errors.AsType[*transport.Error](err); ok && answer.RetryAfter > 0 {
+		err = &transport.CallError{Kind: transport.Failed, After: answer.RetryAfter, Err: refused}
 	}
 	return value, err
 }

@@ -110,9 +110,7 @@ func timedModes(t *testing.T, test func(t *testing.T, bus *memory.Bus)) {
 }
 
 func isUnreachable(t require.TestingT, err error) {
-	var unreachable *transport.UnreachableError
-	require.ErrorAs(t, err, &unreachable)
-	require.Equal(t, endpoint, unreachable.Endpoint)
+	require.Equal(t, &transport.CallError{Kind: transport.Unreachable, Endpoint: endpoint}, err)
 }
 
 func TestOnlyTheWireEncodesValues(t *testing.T) {
@@ -359,8 +357,7 @@ func TestStopRacesWithCalls(t *testing.T) {
 					default:
 					}
 					r, err := ask(context.Background(), bus, "ask", &question{Number: c + n})
-					var unreachable *transport.UnreachableError
-					if errors.As(err, &unreachable) {
+					if transport.KindOf(err) == transport.Unreachable {
 						runtime.Gosched()
 					} else if !answered(t, c+n, r, err) {
 						return

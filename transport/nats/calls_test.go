@@ -114,15 +114,15 @@ func TestFailedCallsSayWhoseFaultItIs(t *testing.T) {
 		sent    bool
 	}{
 		{"answered", func(q *transport.Request) { q.Bearer = "secret" }, nil, "", true},
-		{"nobody listens", func(q *transport.Request) { q.Endpoint = "nats://evenodd.L.agent.nobody" }, is[*transport.UnreachableError], "nobody listens at nats://evenodd.L.agent.nobody", true},
+		{"nobody listens", func(q *transport.Request) { q.Endpoint = "nats://evenodd.L.agent.nobody" }, of(transport.Unreachable), "nobody listens at nats://evenodd.L.agent.nobody", true},
 		{"silent", func(q *transport.Request) { q.Params, q.Limit = say("hold").Params, 50*time.Millisecond },
 			func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }, "", true},
 		{"the time is over", func(q *transport.Request) { q.Limit = -1 },
 			func(err error) bool { return errors.Is(err, context.DeadlineExceeded) }, "", false},
-		{"a subject of another kind", func(q *transport.Request) { q.Endpoint = "nats://$JS.API.STREAM.PURGE.x" }, is[*transport.ForbiddenError], "must not be called", false},
-		{"another carrier", func(q *transport.Request) { q.Endpoint = "http://" + agentSubject }, is[*transport.ForbiddenError], "must not be called", false},
+		{"a subject of another kind", func(q *transport.Request) { q.Endpoint = "nats://$JS.API.STREAM.PURGE.x" }, of(transport.Forbidden), "must not be called", false},
+		{"another carrier", func(q *transport.Request) { q.Endpoint = "http://" + agentSubject }, of(transport.Forbidden), "must not be called", false},
 		{"larger than the server takes", func(q *transport.Request) { q.Params = say(strings.Repeat("x", 6000)).Params },
-			is[*transport.LocalError], "the message has 6072 bytes, more than the 5000 that the NATS server takes (max_payload)", false},
+			of(transport.Local), "the message has 6072 bytes, more than the 5000 that the NATS server takes (max_payload)", false},
 		{"larger than the agent accepts", func(q *transport.Request) { q.Params = say(strings.Repeat("x", 1000)).Params },
 			is[transport.RPCError], "too large", true},
 		{"large, with a credential", func(q *transport.Request) { q.Bearer, q.Params = "secret", say(strings.Repeat("x", 1000)).Params }, nil, "", true},
@@ -131,7 +131,7 @@ func TestFailedCallsSayWhoseFaultItIs(t *testing.T) {
 			is[transport.RPCError], "the message has 9057 bytes, more than the 5000 that the NATS server takes", true},
 		{"a reply that is no result", func(q *transport.Request) {
 			q.Decode = func([]byte) (any, error) { return nil, errors.New("not a result") }
-		}, is[*transport.UnreadableError], "not a result", true},
+		}, of(transport.Unreadable), "not a result", true},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			q := say("hello")
@@ -152,6 +152,11 @@ func TestFailedCallsSayWhoseFaultItIs(t *testing.T) {
 			}
 		})
 	}
+}
+
+// of tells whether an error is of a kind.
+func of(kind transport.Kind) func(err error) bool {
+	return func(err error) bool { return transport.KindOf(err) == kind }
 }
 
 func is[E error](err error) bool {
@@ -259,8 +264,8 @@ func TestCallsDuringARestartOfTheServerAreVoid(t *testing.T) {
 	go func() { held <- call("hold") }()
 	hold <- struct{}{} // it has begun
 	s.Shutdown()
-	require.True(t, is[*transport.LocalError](<-held))
-	require.True(t, is[*transport.LocalError](call("hello")))
+	require.Equal(t, transport.Local, transport.KindOf(<-held))
+	require.Equal(t, transport.Local, transport.KindOf(call("hello")))
 	startServer(t, &server.Options{Port: port})
 	assert.Eventually(t, func() bool { return call("hello") == nil }, patience, 10*time.Millisecond)
 }
@@ -321,7 +326,7 @@ func TestACallThatTheServerForbidsIsALocalFault(t *testing.T) {
 	s := startServer(t, &server.Options{Port: -1, Users: []*server.User{player}})
 	conn := connect(t, s, "anna", natsgo.UserInfo("anna", "p"))
 	_, _, err := newClient(t, conn, "anna").Call(t.Context(), say("hello"))
-	require.True(t, is[*transport.LocalError](err), "%v", err)
+	require.Equal(t, transport.Local, transport.KindOf(err), "%v", err)
 	_, err = nats.Serve(conn, agentSubject, echo(nil), nats.Config{})
 	require.ErrorContains(t, err, "the NATS server does not let this user answer at evenodd.L.agent.ben")
 }

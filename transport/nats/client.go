@@ -93,11 +93,11 @@ func (c *Client) Close() {
 }
 
 // Call publishes the request and waits for the reply. The error is one of package transport, or that
-// of the context. While the connection is down it is a LocalError, at once.
+// of the context. While the connection is down it is transport.Local, at once.
 func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
 	subject, found := strings.CutPrefix(q.Endpoint, Scheme)
 	if !found || !c.allow(subject) {
-		return nil, nil, &transport.ForbiddenError{Endpoint: q.Endpoint}
+		return nil, nil, &transport.CallError{Kind: transport.Forbidden, Endpoint: q.Endpoint}
 	}
 	body, err := transport.EncodeRequest(q.Method, q.Params, c.lastID.Add(1))
 	if err != nil {
@@ -124,7 +124,7 @@ func (c *Client) Call(ctx context.Context, q transport.Request) (any, *transport
 		return nil, timing, context.DeadlineExceeded
 	}
 	if err := c.publish(message, timing); err != nil {
-		return nil, timing, &transport.LocalError{Err: err}
+		return nil, timing, &transport.CallError{Kind: transport.Local, Err: err}
 	}
 	var end ending
 	select {
@@ -172,16 +172,17 @@ const noResponders = "503"
 // read reads a reply.
 func (c *Client) read(q *transport.Request, reply *nats.Msg, timing *transport.Timing) (any, error) {
 	if len(reply.Data) == 0 && reply.Header.Get("Status") == noResponders {
-		return nil, &transport.UnreachableError{Endpoint: q.Endpoint}
+		return nil, &transport.CallError{Kind: transport.Unreachable, Endpoint: q.Endpoint}
 	}
 	timing.Body = reply.Data
 	if n, most := int64(len(reply.Data)), max(c.maxReply, q.MaxReply); n > most {
 		timing.Body = nil
-		return nil, &transport.UnreadableError{Err: fmt.Errorf("the answer has %d bytes, more than the %d allowed", n, most)}
+		return nil, &transport.CallError{Kind: transport.Unreadable,
+			Err: fmt.Errorf("the answer has %d bytes, more than the %d allowed", n, most)}
 	}
 	value, err := transport.DecodeResponse(reply.Data, q.Decode)
 	if _, ok := errors.AsType[transport.RPCError](err); err != nil && !ok {
-		err = &transport.UnreadableError{Err: err}
+		err = &transport.CallError{Kind: transport.Unreadable, Err: err}
 	}
 	return value, err
 }
@@ -218,7 +219,7 @@ func (c *Client) fail(err error, affects func(subject string) bool) {
 	for token, waiting := range c.calls {
 		if affects(waiting.subject) {
 			delete(c.calls, token)
-			waiting.ended <- ending{at: time.Now(), err: &transport.LocalError{Err: err}}
+			waiting.ended <- ending{at: time.Now(), err: &transport.CallError{Kind: transport.Local, Err: err}}
 		}
 	}
 }

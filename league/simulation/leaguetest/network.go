@@ -148,11 +148,12 @@ func carrierFailure(err error) error {
 	}
 	switch e.Code {
 	case ErrHangUp.Code:
-		return &transport.BrokenError{Err: errors.New(e.Message), Closed: true}
+		return &transport.CallError{Kind: transport.Closed, Err: errors.New(e.Message)}
 	case ErrGarbage.Code, ErrTooLarge.Code:
-		return &transport.UnreadableError{Status: nethttp.StatusOK, Err: errors.New(e.Message)}
+		return &transport.CallError{Kind: transport.Unreadable, Status: nethttp.StatusOK, Err: errors.New(e.Message)}
 	case ErrServerError.Code:
-		return &http.StatusError{Status: nethttp.StatusInternalServerError}
+		return &transport.CallError{Kind: transport.Refused, Status: nethttp.StatusInternalServerError,
+			Err: errors.New("HTTP 500 Internal Server Error")}
 	}
 	return nil
 }
@@ -188,4 +189,4 @@ type NoDescriptors struct{}
 
 func (NoDescriptors) Error() string { return "too many open files" }
 
-func (e NoDescriptors) Unwrap() error { return &transport.LocalError{} }
+func (e NoDescriptors) Unwrap() error { return &transport.CallError{Kind: transport.Local} }

@@ -1,6 +1,7 @@
 package leaguetest_test
 
 import (
+	"errors"
 	"testing"
 	"time"
 
@@ -12,7 +13,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/transport"
-	"evenodd/transport/http"
 )
 
 // limiting returns a reply with E022 and a retry delay.
@@ -67,10 +67,15 @@ func TestPlayerRateLimitedForItsWholeWindowLosesWithE022(t *testing.T) {
 	})
 }
 
+func busy(status int, after time.Duration) error {
+	return &transport.CallError{Kind: transport.Refused, Status: status, After: after, Err: errors.New("refused")}
+}
+
 func TestHTTP429IsRateLimited(t *testing.T) {
 	for name, err := range map[string]error{
-		"plain":                   &http.StatusError{Status: 429, After: 7 * leaguetest.Second},
-		"with another error code": &transport.Error{Code: -32000, Message: "slow down", After: 7 * leaguetest.Second, Status: 429},
+		"plain": busy(429, 7*leaguetest.Second),
+		"with another error code": &transport.CallError{Kind: transport.Failed, Status: 429, After: 7 * leaguetest.Second,
+			Err: &transport.Error{Code: -32000, Message: "slow down"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := protocol.AsError(err)
@@ -79,7 +84,7 @@ func TestHTTP429IsRateLimited(t *testing.T) {
 			assert.Equal(t, 7*leaguetest.Second, e.RetryAfter())
 		})
 	}
-	assert.Equal(t, protocol.ErrConnection, protocol.AsError(&http.StatusError{Status: 503, After: leaguetest.Second}).Code)
+	assert.Equal(t, protocol.ErrConnection, protocol.AsError(busy(503, leaguetest.Second)).Code)
 }
 
 func TestRateLimitedPlayerIsNotSuspended(t *testing.T) {

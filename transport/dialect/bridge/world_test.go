@@ -82,7 +82,7 @@ func (w *world) post(bearer string) func(ctx context.Context, to string, header 
 		a := w.agents[u.Host]
 		w.mu.Unlock()
 		if a == nil {
-			return transport.Posted{}, &transport.UnreachableError{Endpoint: to, Err: os.ErrNotExist}
+			return transport.Posted{}, &transport.CallError{Kind: transport.Unreachable, Endpoint: to, Err: os.ErrNotExist}
 		}
 		status, answer := a.serve(ctx, bearer, u.Path, string(body))
 		return transport.Posted{Status: status, Body: answer}, nil
