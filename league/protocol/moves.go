@@ -42,6 +42,9 @@ func MoveFormBy(method string) *MoveForm {
 // AsksForMove tells whether a method asks a player for a move.
 func AsksForMove(method string) bool { return MoveFormBy(method) != nil }
 
+// Own tells whether the messages are those of one game.
+func (f *MoveForm) Own() bool { return f.GameType != "" }
+
 // ChoiceIn returns the choice in an answer; "" for none.
 func (f *MoveForm) ChoiceIn(answer Object) string {
 	last := len(f.Choice) - 1
