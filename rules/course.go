@@ -153,6 +153,8 @@ type Numbered interface {
 	// JudgeNumber decides a match by the legal moves of both sides and a number,
 	// even one that the game never draws.
 	JudgeNumber(moves [2]string, number int) Verdict
+	// NumberInput returns the bytes whose hash gives the number of a match, for people who compute it again.
+	NumberInput(chance Chance) []byte
 }
 
 // Follows judges a match of one turn by a referee's claim: the last move of each side

@@ -89,7 +89,7 @@ func Number(chance rules.Chance) int {
 }
 
 // NumberInput returns the first bytes that Number hashes: those for i = 0.
-func NumberInput(chance rules.Chance) []byte {
+func (Game) NumberInput(chance rules.Chance) []byte {
 	return slices.Concat([]byte("evenodd-number-v1"), chance.Nonce[:], chance.EntropyA[:], chance.EntropyB[:],
 		make([]byte, 4))
 }

@@ -9,8 +9,6 @@ import (
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
-	"evenodd/rules"
-	"evenodd/rules/evenodd"
 )
 
 // A matchBoard is the game of an attempt, position by position.
@@ -131,11 +129,8 @@ func matchDrawOf(c *record.Conversation) *matchDraw {
 		return d
 	}
 	d.CommitmentInput = hex.EncodeToString(protocol.DrawInput(c.LeagueID, c.MatchID, c.Attempt, c.RefereeID, nonce))
-	if c.GameType == evenodd.Type && c.Result != nil && c.Result.DrawnNumber != nil {
-		d.Number = strconv.Itoa(*c.Result.DrawnNumber)
-		a, _ := protocol.ParseSecret(d.EntropyA) // none is zeros
-		b, _ := protocol.ParseSecret(d.EntropyB)
-		d.NumberInput = hex.EncodeToString(evenodd.NumberInput(rules.Chance{Nonce: nonce, EntropyA: a, EntropyB: b}))
+	if input := c.Draw.NumberInput; input != nil && c.Result != nil && c.Result.DrawnNumber != nil {
+		d.Number, d.NumberInput = strconv.Itoa(*c.Result.DrawnNumber), hex.EncodeToString(input)
 	}
 	return d
 }

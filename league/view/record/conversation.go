@@ -13,7 +13,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 )
 
 // A Conversation is an attempt at a match with all messages, as the replay shows it. Its members
@@ -85,7 +84,7 @@ func ConversationOf(doc *store.Match, games rules.Registry) *Conversation {
 	c := &Conversation{
 		LeagueID: doc.LeagueID, RoundID: doc.RoundID, MatchID: doc.MatchID, Attempt: doc.Attempt, GameType: doc.GameType,
 		RefereeID: doc.RefereeID, State: doc.Lifecycle.State, PlayerA: doc.PlayerA, PlayerB: doc.PlayerB,
-		Lines: make([]Line, 0, len(doc.Transcript)+3), Omitted: doc.Omitted, Draw: recomputeDraw(doc), Result: doc.Result,
+		Lines: make([]Line, 0, len(doc.Transcript)+3), Omitted: doc.Omitted, Draw: recomputeDraw(doc, games), Result: doc.Result,
 	}
 	asked := map[string]string{} // when a question was sent, by player
 	for i := range doc.Transcript {
@@ -220,6 +219,9 @@ type RecomputedDraw struct {
 	Draw
 
 	Number *int `json:"number"` // null if it cannot be computed, or the game draws none
+
+	// NumberInput are the bytes whose hash gives the number; nil if the game draws none, or the nonce is not valid.
+	NumberInput []byte `json:"-"`
 }
 
 // NewDraw computes the commitment of an attempt's draw again; nil for no draw.
@@ -232,26 +234,28 @@ func NewDraw(d *protocol.Draw, leagueID, matchID string, attempt int, refereeID 
 }
 
 // recomputeDraw computes the draw of a match again; nil if the file has none.
-func recomputeDraw(doc *store.Match) *RecomputedDraw {
+func recomputeDraw(doc *store.Match, games rules.Registry) *RecomputedDraw {
 	draw := NewDraw(doc.Draw, doc.LeagueID, doc.MatchID, doc.Attempt, doc.RefereeID)
 	if draw == nil {
 		return nil
 	}
 	d := &RecomputedDraw{Draw: *draw}
 	nonce, ok := protocol.ParseSecret(draw.Nonce)
-	if !ok || doc.GameType != evenodd.Type || doc.Result == nil || doc.Result.Status == league.StatusTechnicalLoss {
+	game, _ := games.Game(doc.GameType)
+	numbered, draws := game.(rules.Numbered)
+	if !ok || !draws {
 		return d
 	}
 	players := [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}
-	start := evenodd.Game{}.Start()
-	for side, move := range doc.Result.Moves(players) {
-		if start.Check(rules.Side(side), move) != nil {
-			return d
-		}
+	chance := rules.Chance{Nonce: nonce, EntropyA: entropyOf(doc, players[0]), EntropyB: entropyOf(doc, players[1])}
+	d.NumberInput = numbered.NumberInput(chance)
+	if doc.Result == nil || doc.Result.Status == league.StatusTechnicalLoss {
+		return d
 	}
-	number := evenodd.Number(rules.Chance{Nonce: nonce, EntropyA: entropyOf(doc, players[0]),
-		EntropyB: entropyOf(doc, players[1])})
-	d.Number = &number
+	if course, err := rules.Begin(game).PlayMade(doc.Result.Moves(players)); err == nil && course.Over() {
+		number := course.Judge(chance).Number
+		d.Number = &number
+	}
 	return d
 }
 
