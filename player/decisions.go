@@ -13,7 +13,6 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
-	"evenodd/rules/evenodd"
 )
 
 // chooseParity answers CHOOSE_PARITY_CALL. It is idempotent: a repeated question gets
@@ -24,8 +23,9 @@ func (p *Player) chooseParity(ctx context.Context, _ string,
 	if err != nil {
 		return nil, err
 	}
-	a, err := p.answer(ctx, m, parityQuestion, parityView(max(q.Context.RoundID, m.round), p.within(q.Timestamp, q.Deadline)),
-		&q.SignatureRequest)
+	view := ownView(protocol.MoveFormBy(protocol.ChooseParity.Name), max(q.Context.RoundID, m.round),
+		p.within(q.Timestamp, q.Deadline))
+	a, err := p.answer(ctx, m, ownQuestion, view, &q.SignatureRequest)
 	if err != nil {
 		return nil, err
 	}
@@ -37,19 +37,19 @@ func (p *Player) chooseParity(ctx context.Context, _ string,
 	return r, nil
 }
 
-// parityQuestion is the question of Even/Odd, of which a match has one.
-const parityQuestion = ""
+// ownQuestion is the question of a game with messages of its own, of which a match has one.
+const ownQuestion = ""
 
-// parityView is what the strategy sees of it, by whatever message it was asked.
-func parityView(round int, within time.Duration) strategy.View {
-	return strategy.View{GameType: evenodd.Type, MoveType: evenodd.MoveType, Options: []string{evenodd.Even, evenodd.Odd},
+// ownView is what the strategy sees of it, by whatever message it was asked.
+func ownView(form *protocol.MoveForm, round int, within time.Duration) strategy.View {
+	return strategy.View{GameType: form.GameType, MoveType: form.Method.Name, Options: slices.Clone(form.Options),
 		RoundID: round, Within: within}
 }
 
-// asksParity tells whether a question for a move is that of Even/Odd, in any spelling of its options.
-func asksParity(q *protocol.GameMoveCall) bool {
-	spelled := func(choice string) bool { return spelling(q.MoveRequest.ValidOptions, choice) != "" }
-	return q.GameType == evenodd.Type && len(q.MoveRequest.ValidOptions) == 2 && spelled(evenodd.Even) && spelled(evenodd.Odd)
+// asksOwn tells whether a question for a move is that of a game with messages of its own, in any spelling of its options.
+func asksOwn(form *protocol.MoveForm, q *protocol.MoveRequest) bool {
+	unlike := func(choice string) bool { return spelling(q.ValidOptions, choice) == "" }
+	return form.Own() && len(q.ValidOptions) == len(form.Options) && !slices.ContainsFunc(form.Options, unlike)
 }
 
 // spelling is a choice as the options of a question spell it; "" if it is none of them.
@@ -67,9 +67,9 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	if err != nil {
 		return nil, err
 	}
-	within, parity := p.within(q.Timestamp, q.Deadline), asksParity(q)
-	asked, view := parityQuestion, parityView(m.round, within)
-	if !parity {
+	within, form := p.within(q.Timestamp, q.Deadline), protocol.MoveFormOf(q.GameType)
+	asked, view, own := ownQuestion, ownView(form, m.round, within), asksOwn(form, &q.MoveRequest)
+	if !own {
 		asked = digestOf(&q.MoveRequest)
 		view = strategy.View{
 			GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
@@ -80,7 +80,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	if err != nil {
 		return nil, err
 	}
-	if parity {
+	if own {
 		a.choice = cmp.Or(spelling(q.MoveRequest.ValidOptions, a.choice), a.choice)
 	}
 	r := &protocol.GameMoveResponse{

@@ -9,7 +9,6 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player/strategy"
-	"evenodd/rules/evenodd"
 )
 
 // A history holds a player's finished matches, and the counts and the strategy's memory
@@ -161,7 +160,7 @@ func (h *history) remembered() *strategy.Memory {
 func remember(memory *strategy.Memory, m *store.HistoryMatch) {
 	parity := ""
 	if m.DrawnNumber > 0 {
-		parity = evenodd.Parity(m.DrawnNumber)
+		parity = protocol.Parity(m.DrawnNumber)
 	}
 	memory.Remember(m.OpponentID, m.OpponentChoice, parity)
 }

@@ -40,7 +40,7 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 	q *protocol.SignatureRequest) (answer, error) {
 	v.Moves, v.Role = q.Moves, cmp.Or(q.RoleInMatch, m.role)
 	key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), q.Turn}
-	if question == parityQuestion {
+	if question == ownQuestion {
 		key.turn = cmp.Or(key.turn, 1)
 	}
 	d := p.decisionOn(m, key)

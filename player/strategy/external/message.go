@@ -73,12 +73,15 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 		SchemaVersion: "1.0.0", GameType: v.GameType, MatchID: v.MatchID, RoundID: v.RoundID,
 		PlayerID: v.PlayerID, OpponentID: v.OpponentID, MoveType: v.MoveType, ValidOptions: v.Options,
 		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON parser reads 53 bits exactly
-		Drawn:    map[string]int{"even": v.Memory().Drawn("even"), "odd": v.Memory().Drawn("odd")},
+		Drawn:    map[string]int{},
 		Opponent: opponent{Choices: map[string]int{}, Last: protocol.NonZero(v.Memory().Last(v.OpponentID))},
 		Context:  v.Context, History: []past{}, Standings: slices.Clone(v.Table),
 	}
 	for i := range q.Standings {
 		q.Standings[i].DisplayName = "" // names are text of other agents
+	}
+	for _, parity := range protocol.Parities() {
+		q.Drawn[parity] = v.Memory().Drawn(parity)
 	}
 	for _, o := range v.Options {
 		q.Opponent.Choices[o] = v.Memory().Chose(v.OpponentID, o)

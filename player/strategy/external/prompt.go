@@ -181,8 +181,13 @@ func filledBy(course rules.Course, side rules.Side, move string, before [][]stri
 // experience states what the player knows from earlier matches.
 func (p *prompt) experience() {
 	v, single := p.v, p.game != nil && p.game.MaxTurns() == 1
-	if even, odd := v.Memory().Drawn("even"), v.Memory().Drawn("odd"); even+odd > 0 {
-		p.say("The numbers drawn so far: %d even, %d odd.\n", even, odd)
+	drawn := 0
+	byParity := lists.Map(protocol.Parities(), func(parity string) string {
+		drawn += v.Memory().Drawn(parity)
+		return fmt.Sprintf("%d %s", v.Memory().Drawn(parity), parity)
+	})
+	if drawn > 0 {
+		p.say("The numbers drawn so far: %s.\n", strings.Join(byParity, ", "))
 	}
 	if last := v.Memory().Last(v.OpponentID); last != "" && single {
 		counts := lists.Map(v.Options, func(o string) string {
