@@ -19,6 +19,7 @@ import (
 
 	"evenodd/league/inspect/check"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/rules/evenodd"
 )
 
 func TestMain(m *testing.M) {
@@ -145,7 +146,7 @@ func TestCanceledExaminationReturnsTheContextError(t *testing.T) {
 		ctx, cancel := context.WithCancel(n.Context())
 		cancel()
 		for _, role := range []string{check.Player, check.Referee, check.Manager} {
-			_, err := check.Check(ctx, check.Options{Role: role, URL: "http://localhost:1/mcp", Listener: n.open()})
+			_, err := check.Check(ctx, check.Options{Role: role, URL: "http://localhost:1/mcp", Game: evenodd.Game{}, Listener: n.open()})
 			assert.ErrorIs(n, err, context.Canceled)
 		}
 	})
@@ -237,7 +238,7 @@ func TestAgentThatNeverListensIsNotExamined(t *testing.T) {
 		for _, role := range []string{check.Player, check.Manager, check.Referee} {
 			began, url := time.Now(), n.closedPort()
 			_, err := check.Check(n.Context(), check.Options{
-				Role: role, URL: url, Listener: n.open(), Wait: time.Minute, Dial: n.dial,
+				Role: role, URL: url, Game: evenodd.Game{}, Listener: n.open(), Wait: time.Minute, Dial: n.dial,
 			})
 			assert.ErrorContains(n, err, "no server listens at "+url)
 			assert.ErrorContains(n, err, "connection refused")
@@ -308,7 +309,7 @@ func TestExaminationWithoutPortsEndsEarly(t *testing.T) {
 	inVirtualTime(t, func(n *network) {
 		url, _ := ownManager(n, 4, 1, nil)
 		report, err := check.Check(n.Context(), check.Options{
-			Role: check.Manager, URL: url, Listener: n.open(), Dial: n.dial,
+			Role: check.Manager, URL: url, Game: evenodd.Game{}, Listener: n.open(), Dial: n.dial,
 			Listen: func(context.Context, string, string) (net.Listener, error) { return nil, errors.New("no more ports") },
 		})
 		require.NoError(n, err)

@@ -23,14 +23,13 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 )
 
 // Options configure an examination.
 type Options struct {
 	Role string     // Player, Referee or Manager
 	URL  string     // of the agent
-	Game rules.Game // nil means even_odd
+	Game rules.Game // of the league that the kit plays
 	// Listener serves the kit's manager; an agent that registers by itself finds its
 	// manager there. The kit closes it.
 	Listener  net.Listener
@@ -56,7 +55,6 @@ type Options struct {
 func (o *Options) setDefaults() {
 	o.Budget, o.Wait = cmp.Or(o.Budget, 3*time.Minute), cmp.Or(o.Wait, 10*time.Second)
 	o.Players, o.Referees, o.PlayerPort = cmp.Or(o.Players, 4), cmp.Or(o.Referees, 1), cmp.Or(o.PlayerPort, 8101)
-	o.Game = cmp.Or(o.Game, rules.Game(evenodd.Game{}))
 	if o.Listen == nil {
 		o.Listen = new(net.ListenConfig).Listen
 	}

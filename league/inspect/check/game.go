@@ -3,44 +3,35 @@ package check
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league/protocol"
 	"evenodd/rules"
-	"evenodd/rules/evenodd"
 	"evenodd/transport/dialect"
 )
 
-// even_odd has messages of its own for questions and choices; all other
-// games share GAME_MOVE_CALL (docs/protocol.md#game_move_call).
+// moveForm is how a referee asks for a choice.
+func (x *exam) moveForm() *protocol.MoveForm { return protocol.MoveFormOf(x.game) }
 
-// evenOdd tells whether the game is even_odd.
-func (x *exam) evenOdd() bool { return x.game == evenodd.Type }
-
-// asking is the method by which a referee asks for a choice.
-func (x *exam) asking() *dialect.Method {
-	if x.evenOdd() {
-		return dialect.MethodOf(protocol.ChooseParity.Name)
-	}
-	return dialect.MethodOf(protocol.MakeMove.Name)
-}
+// asking is the method by which it asks.
+func (x *exam) asking() *dialect.Method { return dialect.MethodOf(x.moveForm().Method.Name) }
 
 // choiceOf is the choice in a reply to a question, and its value as it stands there.
 func (x *exam) choiceOf(m members) (choice, value string) {
-	if x.evenOdd() {
-		choice = m.text("parity_choice")
-		return choice, "parity_choice is " + valueOf(m, "parity_choice")
+	path := x.moveForm().Choice
+	last := path[len(path)-1]
+	for _, name := range path[:len(path)-1] {
+		m = objectOf(m[name])
 	}
-	move := objectOf(m["move_data"])
-	choice = move.text("choice")
-	return choice, "move_data.choice is " + valueOf(move, "choice")
+	return m.text(last), strings.Join(path, ".") + " is " + valueOf(m, last)
 }
 
 // setChoice puts a choice into a reply to a question.
 func (x *exam) setChoice(m object, choice string) {
-	if x.evenOdd() {
-		m["parity_choice"] = choice
+	if form := x.moveForm(); form.Own() {
+		m[form.Choice[0]] = choice
 		return
 	}
 	m["game_type"], m["move_data"] = x.game, object{"move_type": x.Game.Info().MoveTypes[0], "choice": choice}
@@ -77,11 +68,11 @@ func (x *exam) verdictFor(winner rules.Side) (verdict rules.Verdict) {
 }
 
 // gamesProblem returns that the game of the league is not among those of an agent. An
-// agent that names no games plays even_odd.
+// agent that names no games plays the usual one.
 func (x *exam) gamesProblem(meta members) string {
 	games := meta["game_types"]
 	var types []string
 	_ = json.Unmarshal(games, &types) // a rule of the field demands an array of strings
-	plays := slices.Contains(types, x.game) || games == nil && x.evenOdd()
+	plays := slices.Contains(types, x.game) || games == nil && x.game == dialect.UsualGame
 	return when(!plays, "game_types has no %s: %s", x.game, valueOf(meta, "game_types"))
 }

@@ -1,6 +1,7 @@
 package check_test
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -15,6 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/check"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
 	"evenodd/transport/http"
 	"evenodd/transport/pipenet"
 )
@@ -102,7 +105,7 @@ func (n *network) check(o check.Options) *check.Report {
 	if o.Listener == nil {
 		o.Listener, o.Wait = n.open(), time.Nanosecond
 	}
-	o.Listen, o.Dial, o.PlayerPort = n.listen, n.dial, playerPort
+	o.Listen, o.Dial, o.PlayerPort, o.Game = n.listen, n.dial, playerPort, cmp.Or(o.Game, rules.Game(evenodd.Game{}))
 	r, err := check.Check(n.Context(), o)
 	require.NoError(n, err)
 	assert.Equal(n, o.Role, r.Role)

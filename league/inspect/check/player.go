@@ -132,7 +132,7 @@ func (x *playerExam) question(m *match) object {
 	q["player_id"], q["game_type"] = x.player, x.game
 	q["deadline"] = protocol.FormatTimestamp(time.Now().Add(x.asking().Timeout))
 	context := object{"opponent_id": m.opponent, "round_id": m.round}
-	if x.evenOdd() {
+	if x.moveForm().Own() {
 		context["your_standings"] = object{"wins": 2, "losses": 1, "draws": 0, "points": 6}
 		q["context"] = context
 		return q

@@ -161,10 +161,14 @@ func (x *refereeExam) rightResult(f *fact) string {
 	if verdict.Winner != rules.NoSide {
 		status, winner = league.StatusWin, f.of.players[verdict.Winner].name
 	}
-	draw := when(x.evenOdd(), ", for the number %d and the choices %s and %s", e.number, verdict.Moves[0],
-		verdict.Moves[1])
+	draw, outside := "", ""
+	if numbered, ok := x.Game.(rules.Numbered); ok {
+		least, most := numbered.Numbers()
+		draw = fmt.Sprintf(", for the number %d and the choices %s and %s", e.number, verdict.Moves[0], verdict.Moves[1])
+		outside = when(e.number < least || e.number > most, "drawn_number is %s", valueOf(e.result, "drawn_number"))
+	}
 	return cmp.Or(
-		when(x.evenOdd() && (e.number < 1 || e.number > 10), "drawn_number is %s", valueOf(e.result, "drawn_number")),
+		outside,
 		when(parity != verdict.Parity, "number_parity of %d is %s", e.number, quoted(parity)),
 		when(e.status != status || e.winner != winner,
 			"by the rules the status is %s and the winner %q%s, but they are %s and %s",

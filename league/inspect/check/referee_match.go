@@ -163,7 +163,7 @@ func (p *fakePlayer) behave(c *call) response {
 		result["accept"], result["arrival_timestamp"] = true, protocol.FormatTimestamp(time.Now())
 	case x.asking().Request:
 		var allowed []string
-		_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // none in even_odd
+		_ = json.Unmarshal(objectOf(c.params["move_request"])["valid_options"], &allowed) // the messages of one game list none
 		x.setChoice(result, p.prefer(allowed))
 	default:
 		return acknowledge(c, Player, p.name)
@@ -263,10 +263,7 @@ func (x *refereeExam) matchCases() []matchCase {
 	instead := func(r response) func(*response) { return func(good *response) { *good = r } }
 	silent := instead(response{after: maxHolding})
 	maybe := func(r *response) { x.setChoice(r.result, "maybe") }
-	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, protocol.ErrIllegalMove
-	if x.evenOdd() {
-		illegal = protocol.ErrInvalidParityChoice
-	}
+	late, lost, illegal := protocol.ErrTimeout, protocol.ErrConnection, x.moveForm().Illegal
 	return []matchCase{
 		{name: wellPlayed},
 		{name: sameChoice},
