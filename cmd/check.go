@@ -17,7 +17,6 @@ import (
 	"evenodd/league/inspect/check"
 	"evenodd/league/lists"
 	"evenodd/league/words"
-	"evenodd/rules/evenodd"
 	"evenodd/transport/http"
 )
 
@@ -95,7 +94,7 @@ not be completed (the last line has the reason).`,
 
 func (o *checkOptions) flags(f *pflag.FlagSet) {
 	formatFlag(f, &o.format)
-	choiceFlag(f, &o.game, "game", evenodd.Type, "game of the test", games().Types()...)
+	choiceFlag(f, &o.game, "game", defaultGame, "game of the test", games().Types()...)
 	o.level = "should"
 	f.Var(&choice{&o.level, []string{"must", "should"}}, "level",
 		"lowest level of requirements to test: must, or should for all")

@@ -15,6 +15,13 @@ import (
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
+	"evenodd/transport/dialect"
+)
+
+// The league and the game if no flag names others.
+const (
+	defaultLeague = dialect.UsualLeague
+	defaultGame   = evenodd.Type
 )
 
 // games are the games of this program.

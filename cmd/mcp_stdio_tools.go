@@ -22,7 +22,6 @@ import (
 	"evenodd/league/simulation"
 	"evenodd/league/view/record"
 	"evenodd/player/strategy"
-	"evenodd/rules/evenodd"
 	"evenodd/transport/http"
 	"evenodd/transport/mcp"
 )
@@ -158,12 +157,12 @@ func (d *desktop) checkTool() mcp.Tool {
 		Input: argumentsSchema(properties{
 			"role": choiceOf(roles()),
 			"url":  described(textSchema, "of the agent, such as http://localhost:8101/mcp"),
-			"game": described(choiceOf(games().Types()), "default: "+evenodd.Type),
+			"game": described(choiceOf(games().Types()), "default: "+defaultGame),
 			"timeout_sec": properties{"type": "integer", "minimum": minCheck, "maximum": maxCheck, "default": usualCheck,
 				"description": "longest time for the test"},
 		}, "role", "url"),
 		Output: resultSchema[checkResult](),
-	}, checkRequest{Game: evenodd.Type, Seconds: usualCheck}, d.check)
+	}, checkRequest{Game: defaultGame, Seconds: usualCheck}, d.check)
 }
 
 // A checkRequest holds the arguments of check_agent.
@@ -238,7 +237,7 @@ func (d *desktop) simulateTool() mcp.Tool {
 		Input: argumentsSchema(properties{
 			"players":    properties{"type": "integer", "minimum": 2, "maximum": maxSimulated, "default": usualPlayers},
 			"seed":       properties{"type": "integer", "minimum": 0, "description": "of all random decisions (default: a new one)"},
-			"game":       described(choiceOf(games().Types()), "default: "+evenodd.Type),
+			"game":       described(choiceOf(games().Types()), "default: "+defaultGame),
 			"tournament": described(choiceOf(journal.Formats()), "format (default: "+journal.FormatRoundRobin+")"),
 			"rounds": properties{"type": "integer", "minimum": 1, "maximum": pairing.MaxSwissRounds(maxSimulated),
 				"description": "of a Swiss system (default: log2 of the players, rounded up)"},
@@ -249,7 +248,7 @@ func (d *desktop) simulateTool() mcp.Tool {
 				"maxItems": maxSimulated, "description": "of the players, in turn (default: random)"},
 		}),
 		Output: resultSchema[simulationJSON](),
-	}, simulationRequest{Players: usualPlayers, Game: evenodd.Type, Legs: 1}, d.simulate)
+	}, simulationRequest{Players: usualPlayers, Game: defaultGame, Legs: 1}, d.simulate)
 }
 
 // A simulationRequest holds the arguments of simulate_league.

@@ -36,7 +36,7 @@ module with which scripts and notebooks play leagues.`,
 	}
 	c.AddCommand(
 		newAgent(s, protocol.RolePlayer, 8101, "Its strategy is the function choose: change it."),
-		newAgent(s, protocol.RoleReferee, 8001, "It conducts matches of even_odd."),
+		newAgent(s, protocol.RoleReferee, 8001, "It conducts matches of "+defaultGame+"."),
 		newModule(s), newGame(s))
 	return c
 }

@@ -19,7 +19,6 @@ import (
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/rules/evenodd"
 	"evenodd/transport/http"
 )
 
@@ -286,8 +285,6 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 
 func inSeconds(n int) time.Duration { return time.Duration(n) * time.Second }
 
-const defaultLeague = "league_2025_even_odd"
-
 // leagueSettings are settings of the commands that run a league.
 type leagueSettings struct {
 	name      string // of the league; "" for that in its file
@@ -316,7 +313,7 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
 	f.StringVar(&l.name, "name", "", "`name` of the league, for page, report and exports (default: that in its file); "+
 		"manager and up make the id of a new league of it")
-	choiceFlag(f, &o.GameType, "game", evenodd.Type, "game of the league", games().Types()...)
+	choiceFlag(f, &o.GameType, "game", defaultGame, "game of the league", games().Types()...)
 	choiceFlag(f, &l.format, "tournament", journal.FormatRoundRobin, "format of the league", journal.Formats()...)
 	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players in a round-robin; a league has at most "+
 		"134,217,728 matches")
