@@ -328,6 +328,10 @@ func (s source) faults() (faults []string) {
 				"with league/store/openfile, or config/userfile if the user names it")
 		}
 	}
+	for _, named := range s.namesEvenOdd() {
+		faults = append(faults, s.at(named)+": Even/Odd by its name; ask rules.Numbered about its number, "+
+			"and protocol.MoveForm about its messages and choices")
+	}
 	if in(s.path, "main.go", "cmd", "config", "league/simulation/leaguetest/long.go") {
 		return faults
 	}
@@ -341,6 +345,30 @@ func (s source) faults() (faults []string) {
 		faults = append(faults, s.at(sel)+": os."+sel.Sel.Name+" belongs to the process, which main.go, cmd and config alone know; pass down what is needed")
 	}
 	return faults
+}
+
+// evenOddName is the type of Even/Odd, a move of it, or the member that has the move.
+var evenOddName = regexp.MustCompile(`even_odd|^(even|odd|parity_choice|choose_parity)$`)
+
+// namesEvenOdd returns where a file imports Even/Odd or names it: this game is one of several. It may be named by its
+// package, its own messages and their translation, the list of games with the default, the strategies for it, and the
+// texts of requirements about its messages.
+func (s source) namesEvenOdd() (found []ast.Node) {
+	if in(s.path, "rules/evenodd", "league/protocol", "transport/dialect", "cmd/games.go", "player/strategy/strategy.go",
+		"league/inspect/check/player_table.go", "league/inspect/check/referee_table.go", "league/simulation/leaguetest") {
+		return nil
+	}
+	ast.Inspect(s.file, func(n ast.Node) bool {
+		literal, ok := n.(*ast.BasicLit)
+		if !ok || literal.Kind != token.STRING {
+			return true
+		}
+		if text, err := strconv.Unquote(literal.Value); err == nil && (text == module+"/rules/evenodd" || evenOddName.MatchString(text)) {
+			found = append(found, literal)
+		}
+		return true
+	})
+	return found
 }
 
 // impurities returns the uses of the clock and of goroutines in a pure package that
@@ -509,6 +537,14 @@ func TestSourceFaultsAreFound(t *testing.T) {
 		{"transport/http/x.go", `func f() { _ = ctx.Value(key).(*t) }`, ""},
 		{"cmd/x.go", `func f() { log.Info().Str("a", "b").Msg("x") }`, "add .Str(\"event_type\""},
 		{"cmd/x.go", `func f() { log.Warn().Str("event_type", event).Int("n", 1).Msgf("%d", 1) }`, ""},
+		{"league/decide/x.go", `import "evenodd/rules/evenodd"; var g evenodd.Game`, "Even/Odd by its name"},
+		{"referee/x.go", `const game = "even_odd"`, "Even/Odd by its name"},
+		{"player/x.go", `func f() { choose("odd") }`, "Even/Odd by its name"},
+		{"league/view/record/x.go", `var member = "parity_choice"`, "Even/Odd by its name"},
+		{"cmd/x.go", `var usual = "league_2025_even_odd"`, "Even/Odd by its name"},
+		{"cmd/games.go", `import "evenodd/rules/evenodd"; var g evenodd.Game`, ""},
+		{"league/protocol/x.go", `const game = "even_odd"`, ""},
+		{"league/x.go", `var text = "an odd word, even here"`, ""},
 		{"league/x.go", `var codes = map[string]int{"E001": 1}`, ""},
 	} {
 		faults := parsed(t, tt.path, "package x\n\n"+tt.text+"\n").faults()
