@@ -62,19 +62,15 @@ func (Game) Start() rules.Position { return position{} }
 
 // A position is a board. It has no slices and no maps, so that a copy shares nothing with it.
 type position struct {
+	rules.Turns
 	marks   [2]set // by side
 	heights [columns]int
-	moves   int
-	last    [2]string // the last move of each side
 }
-
-// mover returns the side to move, if the match is not over.
-func (p position) mover() rules.Side { return rules.Side(p.moves % 2) }
 
 // over tells whether a side has won or the board is full. Only the side that moved last can
 // have won.
 func (p position) over() bool {
-	return p.moves == columns*rows || p.marks[p.mover().Other()].won()
+	return p.Moves == columns*rows || p.marks[p.Mover().Other()].won()
 }
 
 // open returns the names of the columns that are not full.
@@ -95,17 +91,9 @@ func column(name string) (column int, ok bool) {
 	return int(name[0] - '1'), true
 }
 
-// ToMove returns the side to move, and none when the match is over.
-func (p position) ToMove() []rules.Side {
-	if p.over() {
-		return nil
-	}
-	return []rules.Side{p.mover()}
-}
-
 // Ask returns the columns that are not full, and the board.
 func (p position) Ask(side rules.Side) rules.Question {
-	if p.over() || side != p.mover() {
+	if p.CheckTurn(side) != nil {
 		return rules.Question{}
 	}
 	return rules.Question{
@@ -148,11 +136,9 @@ func (p position) Draw(rules.Side) [][]string {
 // Check returns an error for an illegal move.
 func (p position) Check(side rules.Side, move string) error {
 	column, ok := column(move)
-	switch {
-	case p.over():
-		return errors.New("the match is over")
-	case side != p.mover():
-		return errors.New("it is the other's turn")
+	switch err := p.CheckTurn(side); {
+	case err != nil:
+		return err
 	case !ok:
 		return errors.New(`choice must be a column from "1" to "7"`)
 	case p.heights[column] == rows:
@@ -163,17 +149,17 @@ func (p position) Check(side rules.Side, move string) error {
 
 // Play drops a mark.
 func (p position) Play(moves [2]string) rules.Position {
-	side := p.mover()
-	column, _ := column(moves[side]) // Check accepted it
-	p.last[side] = moves[side]
-	return p.drop(column)
+	column, _ := column(moves[p.Mover()]) // Check accepted it
+	next := p.drop(column)
+	next.Turns = p.Next(moves, next.over())
+	return next
 }
 
 // drop returns the position after a mark of the mover in a column that is not full.
 func (p position) drop(column int) position {
-	p.marks[p.mover()] = p.marks[p.mover()].with(column, p.heights[column])
+	p.marks[p.Mover()] = p.marks[p.Mover()].with(column, p.heights[column])
 	p.heights[column]++
-	p.moves++
+	p.Moves++
 	return p
 }
 
@@ -181,18 +167,12 @@ func (p position) drop(column int) position {
 func (p position) Judge(rules.Chance) rules.Verdict {
 	for side := range p.marks {
 		if line := p.marks[side].line(); len(line) > 0 {
-			return rules.Verdict{
-				Winner: rules.Side(side), Moves: p.last,
-				Explain: func(_ rules.Verdict, ids [2]string) string {
-					return fmt.Sprintf("%s has four %c in a line: %s", ids[side], marks[side], strings.Join(line, ", "))
-				},
-			}
+			return p.Verdict(rules.Side(side), func(ids [2]string) string {
+				return fmt.Sprintf("%s has four %c in a line: %s", ids[side], marks[side], strings.Join(line, ", "))
+			})
 		}
 	}
-	return rules.Verdict{
-		Winner: rules.NoSide, Moves: p.last,
-		Explain: func(rules.Verdict, [2]string) string { return "The board is full, and nobody has four in a line" },
-	}
+	return p.Verdict(rules.NoSide, func([2]string) string { return "The board is full, and nobody has four in a line" })
 }
 
 // A set of cells has one bit for each: those of a column from the bottom, and one bit between
@@ -277,7 +257,7 @@ func read(board []string, mark string) (p position, err error) {
 			if side := strings.IndexByte(marks, line[column]); side >= 0 {
 				p.marks[side] = p.marks[side].with(column, rows-1-row)
 				p.heights[column] = max(p.heights[column], rows-row)
-				p.moves++
+				p.Moves++
 			}
 		}
 	}
@@ -288,8 +268,8 @@ func read(board []string, mark string) (p position, err error) {
 			}
 		}
 	}
-	if mark != marks[p.mover():p.mover()+1] {
-		return p, fmt.Errorf("%.20q is not the mark to move after %d moves", mark, p.moves)
+	if mark != marks[p.Mover():p.Mover()+1] {
+		return p, fmt.Errorf("%.20q is not the mark to move after %d moves", mark, p.Moves)
 	}
 	if p.over() {
 		return p, errors.New("the match is over")
@@ -304,10 +284,10 @@ const won = columns*rows + 2
 // (negamax with alpha-beta pruning): 0 for a draw or an unknown end, more for an earlier win, less
 // for an earlier loss. The value is exact if it is between low and high.
 func (p position) worth(depth, low, high int) int {
-	if p.marks[p.mover().Other()].won() {
-		return p.moves - won
+	if p.marks[p.Mover().Other()].won() {
+		return p.Moves - won
 	}
-	if depth == 0 || p.moves == columns*rows {
+	if depth == 0 || p.Moves == columns*rows {
 		return 0
 	}
 	for _, column := range [columns]int{3, 2, 4, 1, 5, 0, 6} { // the centre first, because it prunes more

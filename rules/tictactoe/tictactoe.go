@@ -97,34 +97,19 @@ var marks = [2]byte{'X', 'O'}
 
 // position is a board between two moves.
 type position struct {
+	rules.Turns
 	taken [2]set // by side
-	moves int    // made so far
-	last  [2]string
 }
-
-// mover returns the side to move, unless the match is over.
-func (p position) mover() rules.Side { return rules.Side(p.moves % 2) }
 
 func (p position) free() set { return full &^ (p.taken[0] | p.taken[1]) }
 
-// over tells whether a side has won or the board is full. Only the side that moved last
-// can have won.
-func (p position) over() bool { return p.free() == 0 || p.taken[p.mover().Other()].row() != 0 }
-
-func (p position) ToMove() []rules.Side {
-	if p.over() {
-		return nil
-	}
-	return []rules.Side{p.mover()}
-}
-
 func (p position) Ask(side rules.Side) rules.Question {
-	if p.over() || side != p.mover() {
+	if p.CheckTurn(side) != nil {
 		return rules.Question{}
 	}
 	return rules.Question{
 		MoveType: MoveType, Options: p.free().names(),
-		Context: map[string]any{ContextBoard: p.board(), ContextMark: string(marks[side]), ContextMove: p.moves + 1},
+		Context: map[string]any{ContextBoard: p.board(), ContextMark: string(marks[side]), ContextMove: p.Moves + 1},
 	}
 }
 
@@ -152,11 +137,9 @@ func (p position) Draw(rules.Side) [][]string {
 
 func (p position) Check(side rules.Side, move string) error {
 	cell, ok := cellOf(move)
-	switch {
-	case p.over():
-		return errors.New("the match is over")
-	case side != p.mover():
-		return errors.New("it is the other's turn")
+	switch err := p.CheckTurn(side); {
+	case err != nil:
+		return err
 	case !ok:
 		return errors.New(`choice must be a cell from "0" to "8"`)
 	case !p.free().has(cell):
@@ -174,11 +157,10 @@ func cellOf(name string) (cell int, ok bool) {
 }
 
 func (p position) Play(moves [2]string) rules.Position {
-	side := p.mover()
+	side := p.Mover()
 	cell, _ := cellOf(moves[side]) // legal
 	p.taken[side] = p.taken[side].with(cell)
-	p.last[side] = moves[side]
-	p.moves++
+	p.Turns = p.Next(moves, p.free() == 0 || p.taken[side].row() != 0)
 	return p
 }
 
@@ -186,20 +168,16 @@ func (p position) Play(moves [2]string) rules.Position {
 func (p position) Judge(rules.Chance) rules.Verdict {
 	for side, taken := range p.taken {
 		if row := taken.row(); row != 0 {
-			return rules.Verdict{
-				Winner: rules.Side(side), Moves: p.last,
-				Explain: func(_ rules.Verdict, ids [2]string) string {
-					return fmt.Sprintf("%s has three %c in a row: %s", ids[side], marks[side], strings.Join(row.names(), ", "))
-				},
-			}
+			return p.Verdict(rules.Side(side), func(ids [2]string) string {
+				return fmt.Sprintf("%s has three %c in a row: %s", ids[side], marks[side], strings.Join(row.names(), ", "))
+			})
 		}
 	}
 	reason := "The board is full, and nobody has three in a row"
 	if p.free() != 0 {
 		reason = "Nobody has three in a row"
 	}
-	return rules.Verdict{Winner: rules.NoSide, Moves: p.last,
-		Explain: func(rules.Verdict, [2]string) string { return reason }}
+	return p.Verdict(rules.NoSide, func([2]string) string { return reason })
 }
 
 // Best returns the best moves of the side with the mark, on a board in the form of a
@@ -232,7 +210,7 @@ func Best(board, mark string) ([]string, error) {
 
 // Value returns the winner if both sides play the best moves; rules.NoSide for a draw.
 func (p position) Value() rules.Side {
-	mover := p.mover()
+	mover := p.Mover()
 	switch value := worth(p.taken[mover], p.taken[mover.Other()], -1, 1); {
 	case value > 0:
 		return mover
