@@ -6,7 +6,6 @@
 package skeleton
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -59,20 +58,12 @@ func (Game) Start() rules.Position { return position{heap: stones} }
 
 // A position is the state of a match between moves. Change: the members that your game needs,
 // such as a board. A position is immutable: use arrays rather than slices and maps, or copy
-// them in Play.
+// them in Play. rules.Turns is for games in which the sides move in turn, player A first. In a game of
+// simultaneous moves, remove it, keep the moves yourself, and write ToMove, which returns both
+// sides, and none when the match is over.
 type position struct {
-	heap  int
-	mover rules.Side
-	last  [2]string // the last move of each side
-}
-
-// ToMove returns the side to move, and none when the match is over. Change: when the match
-// ends. In a game of simultaneous moves, return both sides.
-func (p position) ToMove() []rules.Side {
-	if p.heap == 0 {
-		return nil
-	}
-	return []rules.Side{p.mover}
+	rules.Turns
+	heap int
 }
 
 // Ask returns the question to a side: its legal moves, and in Context what it may know about
@@ -100,11 +91,9 @@ func (p position) Draw(rules.Side) [][]string {
 // Check returns an error for an illegal move; the player reads its text. It accepts each option
 // of Ask. Change: the errors.
 func (p position) Check(side rules.Side, move string) error {
-	switch {
-	case p.heap == 0:
-		return errors.New("the match is over")
-	case side != p.mover:
-		return errors.New("it is the other's turn")
+	switch err := p.CheckTurn(side); {
+	case err != nil:
+		return err
 	case !slices.Contains(p.Ask(side).Options, move):
 		return fmt.Errorf("choice must be a number from 1 to %d", min(p.heap, len(choices())))
 	}
@@ -112,24 +101,17 @@ func (p position) Check(side rules.Side, move string) error {
 }
 
 // Play returns the position after a legal move. The receiver is a copy, so the old position stays
-// unchanged. Change: what a move does. In a game of simultaneous moves, read both moves.
+// unchanged. Change: what a move does, and when the match ends. In a game of simultaneous moves, read both moves.
 func (p position) Play(moves [2]string) rules.Position {
-	taken, _ := strconv.Atoi(moves[p.mover]) // Check accepted it
+	taken, _ := strconv.Atoi(moves[p.Mover()]) // Check accepted it
 	p.heap -= taken
-	p.last[p.mover] = moves[p.mover]
-	p.mover = p.mover.Other()
+	p.Turns = p.Next(moves, p.heap == 0)
 	return p
 }
 
 // Judge decides a match that is over. Change: the winner, which is rules.NoSide for a draw, and the
 // reason, which names the winner. A game of chance draws from the argument, as rules/evenodd does.
 func (p position) Judge(rules.Chance) rules.Verdict {
-	winner := p.mover.Other()
-	return rules.Verdict{
-		Winner: winner,
-		Moves:  p.last,
-		Explain: func(_ rules.Verdict, ids [2]string) string {
-			return ids[winner] + " took the last stone"
-		},
-	}
+	winner := p.Mover().Other()
+	return p.Verdict(winner, func(ids [2]string) string { return ids[winner] + " took the last stone" })
 }

@@ -19,16 +19,14 @@ func TestGameKeepsTheRulesOfGames(t *testing.T) {
 // after returns the position after legal moves, those of side A first.
 func after(t *testing.T, moves ...string) rules.Position {
 	t.Helper()
-	p := skeleton.Game{}.Start()
+	course := rules.Begin(skeleton.Game{})
 	for _, move := range moves {
-		require.Len(t, p.ToMove(), 1, "the match is over before move %s", move)
-		side := p.ToMove()[0]
-		require.NoError(t, p.Check(side, move))
-		var made [2]string
-		made[side] = move
-		p = p.Play(made)
+		require.False(t, course.Over(), "the match is over before move %s", move)
+		next, err := course.Move(course.ToMove()[0], move)
+		require.NoError(t, err)
+		course = next
 	}
-	return p
+	return course.Position()
 }
 
 // Change: matches of your game with each kind of end.
