@@ -64,8 +64,11 @@ func LayerOf(command string, f File, presets ...any) Layer {
 
 // add adds the values of the members of a struct. gives is nil for a preset.
 func (l *Layer) add(command string, s reflect.Value, path string, gives func(member string) bool) {
-	for _, f := range fieldsOf(s.Type()) {
-		value, member := s.FieldByIndex(f.Index), strings.TrimPrefix(path+"."+memberName(f), ".")
+	fields := slices.DeleteFunc(reflect.VisibleFields(s.Type()), // with those of embedded structs
+		func(f reflect.StructField) bool { return f.Anonymous || !f.IsExported() })
+	for _, f := range fields {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		value, member := s.FieldByIndex(f.Index), strings.TrimPrefix(path+"."+name, ".")
 		if value.Kind() == reflect.Struct {
 			l.add(command, value, member, gives)
 		}

@@ -11,8 +11,8 @@ import (
 )
 
 // A File is one file of the configuration layer: *System,
-// *Agents, *League, *Games, *RefereeDefaults or *PlayerDefaults. Its tags rule, each
-// and required are explained at report.object. Init writes the tag remark beside the member.
+// *Agents, *League, *Games, *RefereeDefaults or *PlayerDefaults. The words of its tags
+// rule are those of messages, explained in package protocol, and those of the function rules.
 type File interface {
 	head() *Header
 	name() string                // path below the folder config, with slashes
@@ -56,7 +56,7 @@ func (h *Header) Gives(member string) bool {
 type System struct {
 	Header
 	SystemID        string      `json:"system_id" rule:"text"`
-	ProtocolVersion string      `json:"protocol_version" rule:"protocol"`
+	ProtocolVersion string      `json:"protocol_version" rule:"is=league.v2"`
 	DefaultLeagueID string      `json:"default_league_id" rule:"league_id" flag:"manager:league-id simulate:league-id up:league-id"`
 	Network         Network     `json:"network"`
 	Security        Security    `json:"security"`
@@ -71,7 +71,7 @@ func (s *System) name() string { return "system.json" }
 // Network has the default addresses of agents.
 type Network struct {
 	BaseHost         string    `json:"base_host" rule:"host" flag:"host"`
-	ManagerPort      int       `json:"default_league_manager_port" rule:"1..65535" flag:"manager:port up:port"`
+	ManagerPort      int       `json:"default_league_manager_port" rule:"min=1,max=65535" flag:"manager:port up:port"`
 	RefereePortRange PortRange `json:"default_referee_port_range" rule:"ports" flag:"referee:port"`
 	PlayerPortRange  PortRange `json:"default_player_port_range" rule:"ports" flag:"player:port"`
 }
@@ -85,18 +85,18 @@ func (r PortRange) String() string { return fmt.Sprintf("%d-%d", r[0], r[1]) }
 // Security describes the tokens that agents get when they register.
 type Security struct {
 	EnableAuthTokens bool `json:"enable_auth_tokens" rule:"true"`
-	TokenLength      int  `json:"token_length" rule:"22..43"`     // characters of the secret part
-	TokenTTLHours    int  `json:"token_ttl_hours" rule:"0..8760"` // 0: as long as the league
+	TokenLength      int  `json:"token_length" rule:"min=22,max=43"` // characters of the secret part
+	TokenTTLHours    int  `json:"token_ttl_hours" rule:"max=8760"`   // 0: as long as the league
 }
 
 // Timeouts are the times in seconds within which agents must answer. The longest time in all files is a year:
 // longer ones could overflow.
 type Timeouts struct {
-	RegisterReferee int `json:"register_referee_timeout_sec" rule:"1..31536000"`
-	RegisterPlayer  int `json:"register_player_timeout_sec" rule:"1..31536000"`
-	GameJoinAck     int `json:"game_join_ack_timeout_sec" rule:"1..31536000"`
-	Move            int `json:"move_timeout_sec" rule:"1..31536000"`
-	Generic         int `json:"generic_response_timeout_sec" rule:"1..31536000"`
+	RegisterReferee int `json:"register_referee_timeout_sec" rule:"min=1,max=31536000"`
+	RegisterPlayer  int `json:"register_player_timeout_sec" rule:"min=1,max=31536000"`
+	GameJoinAck     int `json:"game_join_ack_timeout_sec" rule:"min=1,max=31536000"`
+	Move            int `json:"move_timeout_sec" rule:"min=1,max=31536000"`
+	Generic         int `json:"generic_response_timeout_sec" rule:"min=1,max=31536000"`
 }
 
 // Protocol returns the timeouts of a match.
@@ -109,20 +109,20 @@ func (t *Timeouts) Protocol() protocol.Timeouts {
 // A RetryPolicy says how often a call is repeated, after how many seconds (0: at
 // once), and how this delay grows.
 type RetryPolicy struct {
-	MaxRetries int     `json:"max_retries" rule:"0..10"`
+	MaxRetries int     `json:"max_retries" rule:"max=10"`
 	Delay      float64 `json:"delay_sec" rule:"delay"`
-	Backoff    string  `json:"backoff_strategy" rule:"fixed|linear|exponential"`
+	Backoff    string  `json:"backoff_strategy" rule:"is=fixed|linear|exponential"`
 }
 
 // Logs bound the files of one log: together they have at most MaxFileMB times MaxFiles.
 type Logs struct {
-	MaxFileMB int `json:"max_file_mb" rule:"1..100000"` // units of 1,048,576 bytes
-	MaxFiles  int `json:"max_files" rule:"1..1000"`
+	MaxFileMB int `json:"max_file_mb" rule:"min=1,max=100000"` // units of 1,048,576 bytes
+	MaxFiles  int `json:"max_files" rule:"min=1,max=1000"`
 }
 
 // Disk has the free space of the data folder's file system below which agents warn.
 type Disk struct {
-	LowSpaceMB int `json:"low_space_mb" rule:"0..100000000"` // units of 1,048,576 bytes; 0: never
+	LowSpaceMB int `json:"low_space_mb" rule:"max=100000000"` // units of 1,048,576 bytes; 0: never
 }
 
 // Agents is config/agents/agents_config.json: presets for agents that are started
@@ -154,19 +154,19 @@ func (a *Agents) complete(r *report, _ Known) {
 
 // LeagueManager is the manager that agents call.
 type LeagueManager struct {
-	DisplayName string `json:"display_name" rule:"name"`
+	DisplayName string `json:"display_name" rule:"name,min=1"`
 	Endpoint    string `json:"endpoint,omitzero" rule:"endpoint" flag:"manager"` // "": from the system's host and port
 }
 
 // A Preset has the values that presets of referees and players share. Zero values
 // are not preset.
 type Preset struct {
-	DisplayName string   `json:"display_name,omitzero" rule:"name" flag:"name"`
+	DisplayName string   `json:"display_name,omitzero" rule:"name,min=1" flag:"name"`
 	Version     string   `json:"version,omitzero" rule:"version"`
 	GameTypes   []string `json:"game_types,omitzero" rule:"games"`
-	Active      *bool    `json:"active,omitzero" rule:"bool"`
+	Active      *bool    `json:"active,omitzero"`
 
-	RegistrationCode string `json:"registration_code,omitzero" rule:"code" flag:"registration-code"` // secret
+	RegistrationCode string `json:"registration_code,omitzero" rule:"registration_code" flag:"registration-code"` // secret
 }
 
 // Inactive tells whether the agent must not be started.
@@ -174,19 +174,19 @@ func (p *Preset) Inactive() bool { return p.Active != nil && !*p.Active }
 
 // A Referee is the preset of one referee.
 type Referee struct {
-	RefereeID string `json:"referee_id" rule:"referee_id" required:"true"`
+	RefereeID string `json:"referee_id" rule:"required,referee_id"`
 	Endpoint  string `json:"endpoint,omitzero" rule:"endpoint"`
 	// up to protocol.MaxConcurrentMatches
-	MaxConcurrentMatches int `json:"max_concurrent_matches,omitzero" rule:"1..10" flag:"max-concurrent"`
+	MaxConcurrentMatches int `json:"max_concurrent_matches,omitzero" rule:"min=1,max=10" flag:"max-concurrent"`
 	Preset
 }
 
 // A Player is the preset of one player.
 type Player struct {
-	PlayerID        string `json:"player_id" rule:"player_id" required:"true"`
+	PlayerID        string `json:"player_id" rule:"required,player_id"`
 	DefaultEndpoint string `json:"default_endpoint,omitzero" rule:"endpoint"`
 	// the only leagues that it joins; none: any
-	PreferredLeagues []string `json:"preferred_leagues,omitzero" each:"league_id" flag:"league-id"`
+	PreferredLeagues []string `json:"preferred_leagues,omitzero" rule:"each,league_id" flag:"league-id"`
 	Preset
 }
 
@@ -194,31 +194,31 @@ type Player struct {
 type League struct {
 	Header
 	LeagueID     string       `json:"league_id" rule:"own_id"`
-	DisplayName  string       `json:"display_name" rule:"name"`
+	DisplayName  string       `json:"display_name" rule:"name,min=1"`
 	GameType     string       `json:"game_type" rule:"game" flag:"game"`
 	Status       string       `json:"status" rule:"status"` // only a league with StatusActive is played
 	Scoring      Scoring      `json:"scoring"`
 	Participants Participants `json:"participants"`
 	Tournament   string       `json:"tournament" rule:"tournament" flag:"tournament"`
 	// of a round-robin; the manager limits the number of matches
-	Legs   int `json:"legs" rule:"1..134217728" flag:"legs"`
-	Rounds int `json:"rounds" rule:"0..5000" flag:"rounds"` // of a Swiss system; 0: the usual number
+	Legs   int `json:"legs" rule:"min=1,max=134217728" flag:"legs"`
+	Rounds int `json:"rounds" rule:"max=5000" flag:"rounds"` // of a Swiss system; 0: the usual number
 	// display names, best first, of a Swiss system or knockout
-	Seeding            []string `json:"seeding" each:"name"`
-	Broadcast          string   `json:"broadcast" rule:"round|match"` // when the standings are broadcast
-	UniqueDisplayNames bool     `json:"unique_display_names" rule:"bool"`
-	RegistrationWindow int      `json:"registration_window_sec" rule:"0..31536000"` // 0: none
+	Seeding            []string `json:"seeding" rule:"each,name,min=1"`
+	Broadcast          string   `json:"broadcast" rule:"is=round|match"` // when the standings are broadcast
+	UniqueDisplayNames bool     `json:"unique_display_names"`
+	RegistrationWindow int      `json:"registration_window_sec" rule:"max=31536000"` // 0: none
 	// after which a registered agent that never answered may lose its slot
-	RegistrationGrace int       `json:"registration_grace_sec" rule:"1..31536000"`
-	AnnounceLead      int       `json:"announce_lead_sec" rule:"0..31536000"`
+	RegistrationGrace int       `json:"registration_grace_sec" rule:"min=1,max=31536000"`
+	AnnounceLead      int       `json:"announce_lead_sec" rule:"max=31536000"`
 	Lifecycle         Lifecycle `json:"lifecycle"`
-	Replies           string    `json:"replies" rule:"by_meaning|strict"` // which replies count
-	Auth              string    `json:"auth" rule:"strict|lenient"`       // lenient: third-party agents need no token
-	Signatures        string    `json:"signatures" rule:"optional|required"`
-	Evidence          string    `json:"evidence" rule:"stated|recomputed"`
-	Members           string    `json:"members" rule:"all|plain" flag:"members"` // plain: those of chapter 4 alone
+	Replies           string    `json:"replies" rule:"is=by_meaning|strict"` // which replies count
+	Auth              string    `json:"auth" rule:"is=strict|lenient"`       // lenient: third-party agents need no token
+	Signatures        string    `json:"signatures" rule:"is=optional|required"`
+	Evidence          string    `json:"evidence" rule:"is=stated|recomputed"`
+	Members           string    `json:"members" rule:"is=all|plain" flag:"members"` // plain: those of chapter 4 alone
 	// networks of agents, see ParseNetwork; none: it depends on --host
-	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"`
+	AllowedEndpoints []string `json:"allowed_endpoints" rule:"each,network"`
 	Limits           Limits   `json:"limits"`
 
 	// Members of Timeouts and RetryPolicy that replace those of the system.
@@ -244,32 +244,32 @@ const StatusActive = "ACTIVE"
 
 // Scoring has the points of a match, and the tie-breaks of the table.
 type Scoring struct {
-	Win           int      `json:"win_points" rule:"0..1000"`
-	Draw          int      `json:"draw_points" rule:"0..1000"`
-	Loss          int      `json:"loss_points" rule:"0..1000"`
-	TechnicalLoss int      `json:"technical_loss_points" rule:"0..1000"`
+	Win           int      `json:"win_points" rule:"max=1000"`
+	Draw          int      `json:"draw_points" rule:"max=1000"`
+	Loss          int      `json:"loss_points" rule:"max=1000"`
+	TechnicalLoss int      `json:"technical_loss_points" rule:"max=1000"`
 	Tiebreakers   []string `json:"tiebreakers" rule:"tiebreakers"`
 }
 
 // Participants bounds the numbers of agents.
 type Participants struct {
-	MinPlayers  int `json:"min_players" rule:"2..10000"`
-	MaxPlayers  int `json:"max_players" rule:"2..10000"`
-	MinReferees int `json:"min_referees" rule:"1..1000"`
-	MaxReferees int `json:"max_referees" rule:"1..1000"`
+	MinPlayers  int `json:"min_players" rule:"min=2,max=10000"`
+	MaxPlayers  int `json:"max_players" rule:"min=2,max=10000"`
+	MinReferees int `json:"min_referees" rule:"min=1,max=1000"`
+	MaxReferees int `json:"max_referees" rule:"min=1,max=1000"`
 }
 
 // Limits bound the requests of one agent to the manager: a burst, then a rate.
 type Limits struct {
-	RequestsPerSecond int `json:"requests_per_sec" rule:"1..100000"`
-	Burst             int `json:"burst" rule:"1..1000000"`
+	RequestsPerSecond int `json:"requests_per_sec" rule:"min=1,max=100000"`
+	Burst             int `json:"burst" rule:"min=1,max=1000000"`
 }
 
 // Lifecycle has the numbers of failures in a row after which an agent is suspended
 // and shut down; 0 means never.
 type Lifecycle struct {
-	SuspendAfter  int `json:"suspend_after" rule:"0..1000"`
-	ShutdownAfter int `json:"shutdown_after" rule:"0..1000"`
+	SuspendAfter  int `json:"suspend_after" rule:"max=1000"`
+	ShutdownAfter int `json:"shutdown_after" rule:"max=1000"`
 }
 
 // Anywhere stands for all networks.
@@ -301,11 +301,11 @@ func (d *AgentDefaults) assume(known Known) { d.GameTypes = known.gameTypes() }
 // RefereeDefaults is config/defaults/referee.json.
 type RefereeDefaults struct {
 	AgentDefaults
-	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"1..10" flag:"max-concurrent"`
-	LogLevel             string `json:"log_level" rule:"debug|info|warn|error|disabled" flag:"log-level"`
+	MaxConcurrentMatches int    `json:"max_concurrent_matches" rule:"min=1,max=10" flag:"max-concurrent"`
+	LogLevel             string `json:"log_level" rule:"is=debug|info|warn|error|disabled" flag:"log-level"`
 
 	// networks of players; none: those that the manager allows
-	AllowedEndpoints []string `json:"allowed_endpoints" each:"network"`
+	AllowedEndpoints []string `json:"allowed_endpoints" rule:"each,network"`
 }
 
 func (d *RefereeDefaults) name() string { return "defaults/referee.json" }
@@ -314,7 +314,7 @@ func (d *RefereeDefaults) name() string { return "defaults/referee.json" }
 type PlayerDefaults struct {
 	AgentDefaults
 	Strategy string `json:"strategy" rule:"strategy" flag:"strategy strategies"`
-	LogLevel string `json:"log_level" rule:"debug|info|warn|error|disabled" flag:"player:log-level"`
+	LogLevel string `json:"log_level" rule:"is=debug|info|warn|error|disabled" flag:"player:log-level"`
 }
 
 func (d *PlayerDefaults) name() string { return "defaults/player.json" }

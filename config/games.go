@@ -38,7 +38,7 @@ func registry(r *report, member string, value any) {
 		case entry["game_type"] != gameType:
 			r.add(at+".game_type", "must be the name of the member, "+strconv.Quote(gameType), entry["game_type"])
 		default:
-			r.object(reflect.TypeFor[Game](), at, entry)
+			r.object(r.compile(reflect.TypeFor[Game]()), at, entry)
 		}
 	}
 }
@@ -46,15 +46,15 @@ func registry(r *report, member string, value any) {
 // A Game is the entry of one game. ValidChoices lists the
 // choices by kind of move; 0-8 stands for nine numbers.
 type Game struct {
-	GameType     string              `json:"game_type" rule:"game" required:"true"`
-	DisplayName  string              `json:"display_name" rule:"name"`
-	MoveTypes    []string            `json:"move_types" rule:"any"`
-	ValidChoices map[string][]string `json:"valid_choices" rule:"any"`
-	RulesModule  string              `json:"rules_module" rule:"any"` // such as rules/evenodd
+	GameType     string              `json:"game_type" rule:"required,game"`
+	DisplayName  string              `json:"display_name" rule:"name,min=1"`
+	MoveTypes    []string            `json:"move_types" rule:"ignored"`
+	ValidChoices map[string][]string `json:"valid_choices" rule:"ignored"`
+	RulesModule  string              `json:"rules_module" rule:"ignored"` // such as rules/evenodd
 	// longest match; 0: it depends on the timeouts
-	MaxRoundTime int `json:"max_round_time_sec" rule:"0..31536000"`
-	MinPlayers   int `json:"min_players" rule:"any"` // of a match
-	MaxPlayers   int `json:"max_players" rule:"any"`
+	MaxRoundTime int `json:"max_round_time_sec" rule:"max=31536000"`
+	MinPlayers   int `json:"min_players" rule:"ignored"` // of a match
+	MaxPlayers   int `json:"max_players" rule:"ignored"`
 }
 
 func (g *Games) name() string { return "games/games_registry.json" }

@@ -226,7 +226,7 @@ func (l *Loader) parse(f File, where string, text []byte) error {
 	tree, _ := value.(map[string]any)
 	leagueID := strings.TrimSuffix(path.Base(f.name()), ".json") // of no use to other files
 	r := &report{path: where, rules: rules(l.known, leagueID)}
-	r.object(reflect.TypeOf(f).Elem(), "", value)
+	r.object(r.compile(reflect.TypeOf(f).Elem()), "", value)
 	if len(r.problems) == 0 {
 		f.head().given, f.head().unknown = tree, r.unknown
 		if err := json.Unmarshal(text, f); err != nil {

@@ -54,74 +54,56 @@ func quoted(value any) string {
 	return words.Clip(string(text), 60)
 }
 
-// object checks a JSON value against a struct type. The tag rule names the check of
-// a member, the tag each that of the items of a list; a member with required:"true"
-// must be present. Lists of structs and structs are objects themselves. Names that
-// begin with _ or $ are remarks; other unknown names have no effect.
-func (r *report) object(t reflect.Type, path string, value any) {
+// compile returns the rules of the members of a struct: protocol has the words of its tags, and rules those that files
+// alone have.
+func (r *report) compile(t reflect.Type) *protocol.Field {
+	return protocol.CompileFile(t, func(word string) bool { return r.rules[word] != nil })
+}
+
+// object checks a JSON value against the rules of an object. Names that begin with _ or $ are remarks; other unknown
+// names have no effect.
+func (r *report) object(f *protocol.Field, path string, value any) {
 	tree, ok := value.(map[string]any)
 	if !ok {
 		r.add(path, "must be an object", value)
 		return
 	}
 	at := func(name string) string { return strings.TrimPrefix(path+"."+name, ".") }
-	fields := fieldsOf(t)
-	names := lists.Map(fields, memberName)
+	names := lists.Map(f.Fields, func(member protocol.Field) string { return member.Name })
 	for _, name := range slices.Sorted(maps.Keys(tree)) {
 		if !slices.Contains(names, name) && !strings.HasPrefix(name, "_") && !strings.HasPrefix(name, "$") {
 			r.unknown = append(r.unknown, at(name)+words.DidYouMean(name, names))
 		}
 	}
-	for i, f := range fields {
-		name := names[i]
-		if v, present := tree[name]; present {
-			r.member(f, at(name), v)
-		} else if f.Tag.Get("required") != "" {
-			r.refuse(at(name), "must be present")
+	for i := range f.Fields {
+		member := &f.Fields[i]
+		if v, present := tree[member.Name]; present {
+			r.check(member)(r, at(member.Name), v)
+		} else if !member.Optional {
+			r.refuse(at(member.Name), "must be present")
 		}
 	}
 }
 
-// fieldsOf returns the exported fields of a struct, with those of embedded structs.
-func fieldsOf(t reflect.Type) []reflect.StructField {
-	return slices.DeleteFunc(reflect.VisibleFields(t),
-		func(f reflect.StructField) bool { return f.Anonymous || !f.IsExported() })
-}
-
-func memberName(f reflect.StructField) string {
-	name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
-	return name
-}
-
-func (r *report) member(f reflect.StructField, path string, value any) {
-	rule, each := f.Tag.Get("rule"), f.Tag.Get("each")
+// check returns the check of a member or an item.
+func (r *report) check(f *protocol.Field) check {
 	switch {
-	case rule != "":
-		r.rule(rule)(r, path, value)
-	case each != "":
-		list(r.rule(each))(r, path, value)
-	case f.Type.Kind() == reflect.Slice:
-		list(func(r *report, path string, value any) { r.object(f.Type.Elem(), path, value) })(r, path, value)
-	default:
-		r.object(f.Type, path, value)
+	case f.Special != "":
+		return r.rules[f.Special]
+	case f.Kind == protocol.KindObject:
+		return func(r *report, path string, value any) { r.object(f, path, value) }
+	case f.Kind == protocol.KindArray:
+		return list(r.check(f.Items))
+	case f.Kind == protocol.KindBoolean:
+		return must("true or false", func(v any) bool { return v == true || v == false })
+	case f.Kind == protocol.KindInteger:
+		return must(fmt.Sprintf("a whole number from %d to %d", f.Min, f.Max), func(v any) bool {
+			return within(v, float64(f.Min), float64(f.Max))
+		})
+	case f.Values != nil:
+		return oneOf(f.Values...)
 	}
-}
-
-// rule returns the check with a name, that of words such as round|match, or that of a range such as 1..65535.
-func (r *report) rule(name string) check {
-	if c, ok := r.rules[name]; ok {
-		return c
-	}
-	if words := strings.Split(name, "|"); len(words) > 1 {
-		return oneOf(words...)
-	}
-	var low, high int
-	if _, err := fmt.Sscanf(name, "%d..%d", &low, &high); err != nil {
-		panic("config: no rule " + name) // a wrong tag, which every test finds
-	}
-	return must(fmt.Sprintf("a whole number from %d to %d", low, high), func(v any) bool {
-		return within(v, float64(low), float64(high))
-	})
+	return text(f.Form.Rule, func(s string) bool { return f.CheckText(s) == "" })
 }
 
 // A check examines a JSON value: a string, float64, bool, nil, []any or
@@ -196,7 +178,7 @@ func idOf(example string, parse func(string) (int, bool)) check {
 
 // objectOf returns the check for an object of another struct type.
 func objectOf[T any]() check {
-	return func(r *report, member string, value any) { r.object(reflect.TypeFor[T](), member, value) }
+	return func(r *report, member string, value any) { r.object(r.compile(reflect.TypeFor[T]()), member, value) }
 }
 
 // registrationCode checks a registration code, which no error shows.
@@ -207,38 +189,33 @@ func registrationCode(r *report, member string, value any) {
 	}
 }
 
-// rules returns the checks that the tag rule can name, for the file of a league.
+// rules returns the checks of the words of the tag rule that only files have, for the file of a league.
 func rules(known Known, leagueID string) map[string]check {
-	versionForm := regexp.MustCompile(`^(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)([-+][0-9A-Za-z.+-]+)?$`)
 	hostForm := regexp.MustCompile(`^[0-9A-Za-z._:%-]{1,253}$`)
 	notEmpty := func(s string) bool { return s != "" }
 	return map[string]check{
 		"text":      text("a text", notEmpty),
-		"any":       func(*report, string, any) {},
+		"ignored":   func(*report, string, any) {},
 		"status":    text("a text such as "+StatusActive, notEmpty),
-		"name":      text("1 to 50 characters without control characters", protocol.ValidName),
-		"version":   text("a version of the form MAJOR.MINOR.PATCH", versionForm.MatchString),
 		"timestamp": text("a time of the form YYYY-MM-DDTHH:MM:SSZ", protocol.ValidTimestamp),
-		"protocol":  oneOf(protocol.Name),
 		"league_id": text("1 to 64 letters, digits, dots, dashes and underscores, not beginning with a dot or a dash",
 			protocol.ValidLeagueID),
-		"own_id":      text(fmt.Sprintf("%q, like the file's name", leagueID), func(s string) bool { return s == leagueID }),
-		"referee_id":  idOf("REF01", league.ParseRefereeID),
-		"player_id":   idOf("P01", league.ParsePlayerID),
-		"registry":    registry,
-		"game":        oneOf(known.gameTypes()...),
-		"games":       someOf(known.gameTypes()),
-		"tiebreakers": someOf(known.Tiebreakers),
-		"tournament":  oneOf(known.Tournaments...),
-		"strategy":    oneOf(known.Strategies...),
-		"code":        registrationCode,
-		"timeouts":    objectOf[Timeouts](),
-		"retries":     objectOf[RetryPolicy](),
+		"own_id":            text(fmt.Sprintf("%q, like the file's name", leagueID), func(s string) bool { return s == leagueID }),
+		"referee_id":        idOf("REF01", league.ParseRefereeID),
+		"player_id":         idOf("P01", league.ParsePlayerID),
+		"registry":          registry,
+		"game":              oneOf(known.gameTypes()...),
+		"games":             someOf(known.gameTypes()),
+		"tiebreakers":       someOf(known.Tiebreakers),
+		"tournament":        oneOf(known.Tournaments...),
+		"strategy":          oneOf(known.Strategies...),
+		"registration_code": registrationCode,
+		"timeouts":          objectOf[Timeouts](),
+		"retries":           objectOf[RetryPolicy](),
 		"delay": must("a number of seconds from 0 (at once) to 3600", func(v any) bool {
 			n, ok := v.(float64)
 			return ok && n >= 0 && n <= 3600
 		}),
-		"bool": must("true or false", func(v any) bool { return v == true || v == false }),
 		"true": must("true: a league without tokens could be ended by anyone", func(v any) bool { return v == true }),
 		"ports": must("two ports [first, last] from 1 to 65535, the first not above the last", func(v any) bool {
 			pair, ok := v.([]any)

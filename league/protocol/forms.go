@@ -9,9 +9,9 @@ import (
 	"evenodd/league/words"
 )
 
-// A form is a rule for the text of a string.
-type form struct {
-	rule    string // for error texts
+// A Form is a rule for the text of a string.
+type Form struct {
+	Rule    string // for error texts
 	pattern string // for the schema; "" if format suffices
 	format  string // JSON Schema format, if any
 	valid   func(string) bool
@@ -19,35 +19,35 @@ type form struct {
 }
 
 var (
-	timestampForm = &form{
-		rule: "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
+	timestampForm = &Form{
+		Rule: "a UTC time of the form YYYY-MM-DDTHH:MM:SSZ",
 		// the format leaves room for leap seconds
 		pattern: `T[0-9:]{6}[0-5][0-9](\.[0-9]+)?(Z|\+00:00)$`, format: "date-time",
 		valid: ValidTimestamp, max: timestampLimit,
 	}
 	// Other agents print names on terminals, so a name must not control a terminal.
-	nameForm = &form{
-		rule:    "1 to 50 characters without control characters",
+	nameForm = &Form{
+		Rule:    "1 to 50 characters without control characters",
 		pattern: "^[^\x00-\x1f\x7f-\u009f\u2028-\u202e\u2066-\u2069]*$",
 		valid:   harmless, max: 50,
 	}
 )
 
 // forms are the forms by their words in tags.
-var forms = map[string]*form{
+var forms = map[string]*Form{
 	"timestamp": timestampForm,
-	"sender": {rule: "league_manager, referee:ID or player:ID",
+	"sender": {Rule: "league_manager, referee:ID or player:ID",
 		pattern: `^(league_manager|(referee|player):[\s\S]+)$`, valid: ValidSender, max: senderLimit},
 	"version": matching("a version of the form MAJOR.MINOR.PATCH",
 		`^(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)\.(0|[1-9][0-9]*)([-+][0-9A-Za-z.+-]+)?$`),
 	"name":   nameForm,
-	"digest": {rule: "64 lower-case hexadecimal digits", pattern: digestPattern, valid: isDigest},
-	"key": {rule: "an Ed25519 public key in 64 lower-case hexadecimal digits, not of small order", pattern: digestPattern,
+	"digest": {Rule: "64 lower-case hexadecimal digits", pattern: digestPattern, valid: isDigest},
+	"key": {Rule: "an Ed25519 public key in 64 lower-case hexadecimal digits, not of small order", pattern: digestPattern,
 		valid: ValidPublicKey},
-	"signature": {rule: "128 lower-case hexadecimal digits", pattern: `^[0-9a-f]{128}$`, valid: isSignature},
+	"signature": {Rule: "128 lower-case hexadecimal digits", pattern: `^[0-9a-f]{128}$`, valid: isSignature},
 	"code":      matching("an error code of the form E001", `^E[0-9]{3}$`),
-	"url":       {rule: "an absolute URL", pattern: urlPattern, format: "uri", valid: ValidURL},
-	"network": {rule: "a network in CIDR notation, such as 10.1.0.0/16", pattern: `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`,
+	"url":       {Rule: "an absolute URL", pattern: urlPattern, format: "uri", valid: ValidURL},
+	"network": {Rule: "a network in CIDR notation, such as 10.1.0.0/16", pattern: `^[0-9A-Fa-f:.]+/[0-9]{1,3}$`,
 		valid: func(s string) bool { _, err := netip.ParsePrefix(s); return err == nil }},
 }
 
@@ -58,9 +58,9 @@ const (
 	formLimit  = 300 // characters of a string that has a form
 )
 
-func matching(rule, pattern string) *form {
+func matching(rule, pattern string) *Form {
 	compiled := words.Pattern(pattern)
-	return &form{rule: rule, pattern: pattern, valid: func(s string) bool { return compiled().MatchString(s) }}
+	return &Form{Rule: rule, pattern: pattern, valid: func(s string) bool { return compiled().MatchString(s) }}
 }
 
 // ValidURL tells whether s is an absolute URL: a valid endpoint in a message.

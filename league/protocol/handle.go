@@ -188,8 +188,8 @@ func (m *Method[Q, R]) readable(raw []byte) *Q {
 		if end := strings.IndexAny(name, ".["); end >= 0 {
 			name = name[:end]
 		}
-		inEnvelope := func(f field) bool { return f.name == name }
-		if message == nil || slices.ContainsFunc(m.request().fields[:envelopeSize], inEnvelope) {
+		inEnvelope := func(f Field) bool { return f.Name == name }
+		if message == nil || slices.ContainsFunc(m.request().Fields[:envelopeSize], inEnvelope) {
 			return nil
 		}
 		message.Drop(name)
@@ -216,7 +216,7 @@ func peek(raw []byte) *Envelope {
 // the token; the members of organise_league are validated, apart from its envelope.
 func (m *Method[Q, R]) decodeTool(raw []byte, q *Q) error {
 	if m.Name == organiseMethod && len(raw) > 0 {
-		if broken := examine(&field{fields: m.request().fields[envelopeSize:]}, raw); len(broken) > 0 {
+		if broken := examine(&Field{Fields: m.request().Fields[envelopeSize:]}, raw); len(broken) > 0 {
 			return brokenFields(broken)
 		}
 	}

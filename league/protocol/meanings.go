@@ -23,8 +23,8 @@ var comments = sync.OnceValue(func() (all map[string]string) {
 
 // meaning says what a member means beyond its name, in Markdown, for docs/protocol.md and the JSON Schemas; "" for
 // nothing. It is the comment above the field, or what a member of this name means in all messages.
-func (f *field) meaning(comments map[string]string) string {
-	meaning := cmp.Or(comments[f.goName], usualMeanings[f.name])
+func (f *Field) meaning(comments map[string]string) string {
+	meaning := cmp.Or(comments[f.goName], usualMeanings[f.Name])
 	if f.demand != "" {
 		meaning += "; " + f.demand
 	}

@@ -21,7 +21,7 @@ import (
 // behind a field is for programmers.
 var commentsOfFields = sync.OnceValue(func() map[string]string {
 	inMessages := map[string]bool{}
-	members(func(_, _ string, f *field) { inMessages[f.goName] = true })
+	members(func(_, _ string, f *Field) { inMessages[f.goName] = true })
 	found := map[string]string{}
 	for _, folder := range []string{".", ".."} {
 		files, _ := filepath.Glob(filepath.Join(folder, "*.go"))
@@ -73,12 +73,12 @@ func TestMeaningsAreTheCommentsOfTheFields(t *testing.T) {
 // A meaning that one field alone has stands above it.
 func TestEachUsualMeaningIsOfSeveralFields(t *testing.T) {
 	fields := map[string]map[string]bool{}
-	members(func(_, _ string, f *field) {
+	members(func(_, _ string, f *Field) {
 		if commentsOfFields()[f.goName] == "" {
-			if fields[f.name] == nil {
-				fields[f.name] = map[string]bool{}
+			if fields[f.Name] == nil {
+				fields[f.Name] = map[string]bool{}
 			}
-			fields[f.name][f.goName] = true
+			fields[f.Name][f.goName] = true
 		}
 	})
 	for name := range maps.Keys(usualMeanings) {

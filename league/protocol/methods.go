@@ -31,7 +31,7 @@ type MethodRow struct {
 	maxReply        int64        // bytes of the result, if that is more than carriers read
 	codes           map[Code]int // JSON-RPC codes this method has of its own (004)
 	check           func(raw []byte) error
-	request, result func() *field // the rules of the messages
+	request, result func() *Field // the rules of the messages
 }
 
 // Check returns the error with which an agent rejects the params of a request; nil if it
@@ -346,7 +346,7 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 // decodeResult reads a result. The caller judges results by their meaning, so unreadable
 // members are listed in the envelope and do not make the result an error; nor do the members of
 // a player's reply that break a rule. An error message in place of a result is an error.
-func decodeResult[R any](rules *field, raw []byte) (any, error) {
+func decodeResult[R any](rules *Field, raw []byte) (any, error) {
 	r := new(R)
 	if json.Unmarshal(raw, r) != nil {
 		*r = *new(R)

@@ -100,9 +100,9 @@ type Organised struct {
 }
 
 // printableForm is the form of the texts of organisers, which other people print.
-func printableForm(most int) *form {
-	return &form{
-		rule:    fmt.Sprintf("at most %d characters without control characters", most),
+func printableForm(most int) *Form {
+	return &Form{
+		Rule:    fmt.Sprintf("at most %d characters without control characters", most),
 		pattern: nameForm.pattern, valid: func(s string) bool { return harmless(s) && short(s, most) }, max: most,
 	}
 }

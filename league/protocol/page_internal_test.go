@@ -31,7 +31,7 @@ var generated = regexp.MustCompile(`(?s)<!-- generated: ([^>]+) -->\n(.*?)<!-- e
 // sharedObjects are described once: their heading and the fields.
 var sharedObjects = []struct {
 	heading string
-	fields  []field
+	fields  []Field
 }{
 	{"Row of the table", fieldsOf[StandingRow]()},
 	{"Record", fieldsOf[Record]()},
@@ -41,11 +41,11 @@ var sharedObjects = []struct {
 	{"Acknowledgement", fieldsOf[Ack]()[envelopeSize:]},
 }
 
-func fieldsOf[V any]() []field { return compile(reflect.TypeFor[V](), "")().fields }
+func fieldsOf[V any]() []Field { return compile(reflect.TypeFor[V](), "")().Fields }
 
 // shared returns the heading of the shared object with these fields; "" for none.
-func shared(fields []field) string {
-	sameName := func(a, b field) bool { return a.name == b.name }
+func shared(fields []Field) string {
+	sameName := func(a, b Field) bool { return a.Name == b.Name }
 	for _, s := range sharedObjects {
 		if fields != nil && slices.EqualFunc(fields, s.fields, sameName) {
 			return s.heading
@@ -61,63 +61,63 @@ func anchor(heading string) string {
 func link(heading string) string { return "[" + heading + "](" + anchor(heading) + ")" }
 
 // typeText is the type column of a field.
-func typeText(f *field) string {
+func typeText(f *Field) string {
 	switch {
-	case f.kind == kindArray && shared(f.items.fields) != "":
-		return "array of " + link(shared(f.items.fields))
-	case f.kind == kindArray:
-		return "array of " + typeText(f.items) + "s"
-	case f.items != nil && f.items.null:
-		return "object of " + f.items.kind.String() + "s or nulls"
-	case f.items != nil:
-		return "object of " + f.items.kind.String() + "s"
-	case f.kind == kindInteger && f.values != nil:
+	case f.Kind == KindArray && shared(f.Items.Fields) != "":
+		return "array of " + link(shared(f.Items.Fields))
+	case f.Kind == KindArray:
+		return "array of " + typeText(f.Items) + "s"
+	case f.Items != nil && f.Items.null:
+		return "object of " + f.Items.Kind.String() + "s or nulls"
+	case f.Items != nil:
+		return "object of " + f.Items.Kind.String() + "s"
+	case f.Kind == KindInteger && f.Values != nil:
 		return "integer or string"
-	case shared(f.fields) != "":
-		return "object: " + link(shared(f.fields))
+	case shared(f.Fields) != "":
+		return "object: " + link(shared(f.Fields))
 	}
-	return f.kind.String()
+	return f.Kind.String()
 }
 
 // allowedText is the column of allowed values.
-func allowedText(f *field) string {
+func allowedText(f *Field) string {
 	const usual = 200
 	var quoted []string
-	for _, v := range f.values {
+	for _, v := range f.Values {
 		quoted = append(quoted, "`"+v+"`")
 	}
 	allowed := strings.Join(quoted, ", ")
 	switch {
-	case f.kind == kindInteger && f.rule != "":
+	case f.Kind == KindInteger && f.rule != "":
 		return strings.TrimPrefix(f.rule, "an integer ")
-	case f.kind == kindInteger && allowed != "":
-		return fmt.Sprintf("from %d, or %s", f.min, allowed)
-	case f.kind == kindInteger && f.min >= 0:
-		return fmt.Sprintf("from %d", f.min)
+	case f.Kind == KindInteger && allowed != "":
+		return fmt.Sprintf("from %d, or %s", f.Min, allowed)
+	case f.Kind == KindInteger && f.Min >= 0:
+		return fmt.Sprintf("from %d", f.Min)
 	case allowed != "":
 		return allowed
-	case f.form != nil:
-		return f.form.rule
-	case f.kind == kindNumber:
+	case f.Form != nil:
+		return f.Form.Rule
+	case f.Kind == KindNumber:
 		return "from 0"
-	case f.kind == kindString && f.min > 0 && f.max != usual:
-		return fmt.Sprintf("%d to %d characters", f.min, f.max)
-	case f.kind == kindString && f.max > 0 && f.max != usual:
-		return fmt.Sprintf("at most %d characters", f.max)
-	case f.kind == kindArray && f.min > 0:
-		return "at least " + words.Counted(f.min, "element")
-	case f.items != nil && f.items.form != nil:
-		return f.items.form.rule
+	case f.Kind == KindString && f.Min > 0 && f.Max != usual:
+		return fmt.Sprintf("%d to %d characters", f.Min, f.Max)
+	case f.Kind == KindString && f.Max > 0 && f.Max != usual:
+		return fmt.Sprintf("at most %d characters", f.Max)
+	case f.Kind == KindArray && f.Min > 0:
+		return "at least " + words.Counted(f.Min, "element")
+	case f.Items != nil && f.Items.Form != nil:
+		return f.Items.Form.Rule
 	}
 	return ""
 }
 
 // requiredText is the column of required members. Without some members, a reply of a player is an
 // error only if the league demands strict replies.
-func requiredText(messageType, path string, f *field) string {
+func requiredText(messageType, path string, f *Field) string {
 	judged := []string{TypeGameJoinAck, TypeChooseParityResponse, TypeGameMoveResponse}
 	switch {
-	case f.optional:
+	case f.Optional:
 		return "no"
 	case slices.Contains(judged, messageType) && !meaningful(path):
 		return "[in strict](#replies-of-players)"
@@ -133,7 +133,7 @@ type fieldTable struct {
 	rows        []string
 }
 
-func (x *fieldTable) add(path string, fields []field) {
+func (x *fieldTable) add(path string, fields []Field) {
 	if n := len(fields) - len(fieldsOf[SignatureRequest]()); n > 0 && shared(fields[n:]) == "Signature request" {
 		fields = fields[:n]
 		defer func() {
@@ -142,22 +142,22 @@ func (x *fieldTable) add(path string, fields []field) {
 	}
 	for i := range fields {
 		f := &fields[i]
-		at := strings.TrimPrefix(path+"."+f.name, ".")
+		at := strings.TrimPrefix(path+"."+f.Name, ".")
 		x.rows = append(x.rows, fmt.Sprintf("| `%s` | %s | %s | %s | %s |", at, typeText(f), requiredText(x.messageType, at, f), allowedText(f), f.meaning(commentsOfFields())))
 		switch {
-		case shared(f.fields) == "" && f.fields != nil:
-			x.add(at, f.fields)
-		case f.kind == kindArray && shared(f.items.fields) == "":
-			x.add(at+"[]", f.items.fields)
-		case f.items != nil && f.kind == kindObject:
-			x.add(at+".*", f.items.fields)
+		case shared(f.Fields) == "" && f.Fields != nil:
+			x.add(at, f.Fields)
+		case f.Kind == KindArray && shared(f.Items.Fields) == "":
+			x.add(at+"[]", f.Items.Fields)
+		case f.Items != nil && f.Kind == KindObject:
+			x.add(at+".*", f.Items.Fields)
 		}
 	}
 }
 
 const tableHead = "| member | type | required | allowed | meaning |\n| --- | --- | --- | --- | --- |\n"
 
-func tableOfFields(messageType string, fields []field) string {
+func tableOfFields(messageType string, fields []Field) string {
 	x := fieldTable{messageType: messageType}
 	x.add("", fields)
 	return tableHead + strings.Join(x.rows, "\n") + "\n"
@@ -221,10 +221,10 @@ func aboutMessage(t *testing.T, messageType string) string {
 		text = "Result of " + requests + ".\n\n"
 	}
 	text += example(t, messageType)
-	if body := shapes[messageType]().fields[envelopeSize:]; shared(body) == "" {
+	if body := shapes[messageType]().Fields[envelopeSize:]; shared(body) == "" {
 		return text + "\n" + tableOfFields(messageType, body)
 	}
-	return text + "\nMembers: " + link(shared(shapes[messageType]().fields[envelopeSize:])) + ".\n"
+	return text + "\nMembers: " + link(shared(shapes[messageType]().Fields[envelopeSize:])) + ".\n"
 }
 
 func aboutTool(t *testing.T, method string) string {
@@ -240,9 +240,9 @@ func aboutTool(t *testing.T, method string) string {
 		text += example(t, m.Result) + "\n"
 	}
 	if method == organiseMethod {
-		text = "The request:\n\n" + tableOfFields(method, m.request().fields[envelopeSize:]) + "\n" + text
+		text = "The request:\n\n" + tableOfFields(method, m.request().Fields[envelopeSize:]) + "\n" + text
 	}
-	return text + tableOfFields(m.Result, m.result().fields[envelopeSize:])
+	return text + tableOfFields(m.Result, m.result().Fields[envelopeSize:])
 }
 
 func methodTable() string {
@@ -292,7 +292,7 @@ func generate(t *testing.T, part string) string {
 	case "errors":
 		return errorTable(t)
 	case "envelope":
-		return strings.Replace(tableOfFields("", compile(reflect.TypeFor[Envelope](), "the type")().fields), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
+		return strings.Replace(tableOfFields("", compile(reflect.TypeFor[Envelope](), "the type")().Fields), "`the type`", "the type of the message, such as `GAME_INVITATION`", 1)
 	case "example":
 		return example(t, name)
 	case "message":
@@ -360,25 +360,25 @@ func sections(t *testing.T) map[string]string {
 }
 
 // walk calls visit with each member of the object and of the values in it.
-func (f *field) walk(path string, visit func(path string, f *field)) {
-	for i := range f.fields {
-		member := &f.fields[i]
-		at := strings.TrimPrefix(path+"."+member.name, ".")
+func (f *Field) walk(path string, visit func(path string, f *Field)) {
+	for i := range f.Fields {
+		member := &f.Fields[i]
+		at := strings.TrimPrefix(path+"."+member.Name, ".")
 		visit(at, member)
 		member.walk(at, visit)
 	}
-	if f.kind == kindArray {
+	if f.Kind == KindArray {
 		path += "[]"
 	}
-	if f.items != nil {
-		f.items.walk(path, visit)
+	if f.Items != nil {
+		f.Items.walk(path, visit)
 	}
 }
 
 // members calls visit for each member of each message and tool.
-func members(visit func(messageType, path string, f *field)) {
-	of := func(messageType string, shape *field) {
-		shape.walk("", func(path string, f *field) { visit(messageType, path, f) })
+func members(visit func(messageType, path string, f *Field)) {
+	of := func(messageType string, shape *Field) {
+		shape.walk("", func(path string, f *Field) { visit(messageType, path, f) })
 	}
 	of(TypeLeagueError, shapes[TypeLeagueError]())
 	for _, m := range methodRows {
@@ -474,7 +474,7 @@ func mentionable() map[string]bool {
 		add(m.Name, m.Request, m.Result)
 		add(m.Aliases...)
 	}
-	members(func(_, path string, f *field) { add(path, strings.Join(f.values, " "), f.meaning(commentsOfFields())) })
+	members(func(_, path string, f *Field) { add(path, strings.Join(f.Values, " "), f.meaning(commentsOfFields())) })
 	for code, c := range catalogue {
 		add(string(code), c.name)
 	}

@@ -28,7 +28,7 @@ func Schema(messageType string) (map[string]any, bool) {
 	if !ok {
 		return nil, false
 	}
-	s := objectSchema(shape().fields, true)
+	s := objectSchema(shape().Fields, true)
 	s["$schema"] = "https://json-schema.org/draft/2020-12/schema"
 	s["$id"] = "urn:league.v2:" + messageType
 	s["title"] = messageType
@@ -52,7 +52,7 @@ var markdown = words.Pattern("`|\\[([^]]*)\\]\\([^)]*\\)")
 func plainText(text string) string { return markdown().ReplaceAllString(text, "$1") }
 
 // objectSchema returns the schema of an object, with the meanings of its members if it is described.
-func objectSchema(fields []field, described bool) map[string]any {
+func objectSchema(fields []Field, described bool) map[string]any {
 	properties := map[string]any{}
 	required := []string{}
 	for i := range fields {
@@ -64,9 +64,9 @@ func objectSchema(fields []field, described bool) map[string]any {
 			}
 			property["description"] = meaning
 		}
-		properties[f.name] = property
-		if !f.optional {
-			required = append(required, f.name)
+		properties[f.Name] = property
+		if !f.Optional {
+			required = append(required, f.Name)
 		}
 	}
 	s := map[string]any{"type": "object", "properties": properties}
@@ -76,63 +76,63 @@ func objectSchema(fields []field, described bool) map[string]any {
 	return s
 }
 
-func (f *field) schema(described bool) map[string]any {
+func (f *Field) schema(described bool) map[string]any {
 	s := map[string]any{}
-	switch f.kind {
-	case kindObject:
-		if f.items != nil {
-			s["additionalProperties"] = f.items.schema(described)
-		} else if f.fields != nil {
-			s = objectSchema(f.fields, described)
+	switch f.Kind {
+	case KindObject:
+		if f.Items != nil {
+			s["additionalProperties"] = f.Items.schema(described)
+		} else if f.Fields != nil {
+			s = objectSchema(f.Fields, described)
 		}
-	case kindArray:
-		s["items"] = f.items.schema(described)
-		if f.min > 0 {
-			s["minItems"] = f.min
+	case KindArray:
+		s["items"] = f.Items.schema(described)
+		if f.Min > 0 {
+			s["minItems"] = f.Min
 		}
-	case kindInteger:
-		if f.values != nil { // certain strings may replace it
+	case KindInteger:
+		if f.Values != nil { // certain strings may replace it
 			integer, word := *f, *f
-			integer.values, word.kind = nil, kindString
+			integer.Values, word.Kind = nil, KindString
 			return map[string]any{"anyOf": []any{integer.schema(false), word.schema(false)}}
 		}
-		s["minimum"], s["maximum"] = f.min, f.max
-	case kindNumber:
-		s["minimum"], s["maximum"] = 0, f.max
-	case kindString:
+		s["minimum"], s["maximum"] = f.Min, f.Max
+	case KindNumber:
+		s["minimum"], s["maximum"] = 0, f.Max
+	case KindString:
 		f.textSchema(s)
-	case kindBoolean:
+	case KindBoolean:
 	}
-	s["type"] = f.kind.String()
-	if f.null || f.optional {
-		s["type"] = []string{f.kind.String(), "null"}
+	s["type"] = f.Kind.String()
+	if f.null || f.Optional {
+		s["type"] = []string{f.Kind.String(), "null"}
 	}
 	return s
 }
 
-func (f *field) textSchema(s map[string]any) {
-	if f.values != nil {
-		values := lists.Map(f.values, func(v string) any { return v })
-		if f.null || f.optional {
+func (f *Field) textSchema(s map[string]any) {
+	if f.Values != nil {
+		values := lists.Map(f.Values, func(v string) any { return v })
+		if f.null || f.Optional {
 			values = append(values, nil)
 		}
 		s["enum"] = values
 		return
 	}
-	if f.form != nil {
-		s["description"] = f.form.rule
-		if f.form.pattern != "" {
-			s["pattern"] = f.form.pattern
+	if f.Form != nil {
+		s["description"] = f.Form.Rule
+		if f.Form.pattern != "" {
+			s["pattern"] = f.Form.pattern
 		}
-		if f.form.format != "" {
-			s["format"] = f.form.format
+		if f.Form.format != "" {
+			s["format"] = f.Form.format
 		}
 	}
-	if f.min > 0 {
-		s["minLength"] = f.min
+	if f.Min > 0 {
+		s["minLength"] = f.Min
 	}
-	if f.max > 0 {
-		s["maxLength"] = f.max
+	if f.Max > 0 {
+		s["maxLength"] = f.Max
 	}
 }
 
@@ -155,11 +155,11 @@ func (t *Tool) Title() string {
 func Tools() []Tool {
 	tools := make([]Tool, 0, len(methodRows))
 	for _, m := range methodRows {
-		fields := slices.Clone(m.request().fields)
+		fields := slices.Clone(m.request().Fields)
 		for i := range fields[:envelopeSize] {
-			fields[i].optional = true
+			fields[i].Optional = true
 		}
-		tools = append(tools, Tool{m, objectSchema(fields, false), objectSchema(m.result().fields, false)})
+		tools = append(tools, Tool{m, objectSchema(fields, false), objectSchema(m.result().Fields, false)})
 	}
 	return tools
 }

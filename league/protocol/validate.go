@@ -67,7 +67,7 @@ func Examine(messageType string, raw []byte) []FieldError {
 }
 
 // examine is examineValid for any text.
-func examine(shape *field, raw []byte) []FieldError {
+func examine(shape *Field, raw []byte) []FieldError {
 	if !jsontext.Value(raw).IsValid() {
 		return noObject(raw)
 	}
@@ -84,7 +84,7 @@ func noObject(raw jsontext.Value) []FieldError {
 
 // examineValid examines text that is known to be one JSON value without repeated
 // names.
-func examineValid(shape *field, raw []byte) []FieldError {
+func examineValid(shape *Field, raw []byte) []FieldError {
 	if jsontext.Value(raw).Kind() != '{' {
 		return noObject(raw)
 	}
@@ -131,7 +131,7 @@ type segment struct {
 }
 
 // member reads and checks the value of a member.
-func (v *validator) member(name string, f *field) {
+func (v *validator) member(name string, f *Field) {
 	v.path[v.depth] = segment{name: name}
 	v.depth++
 	v.value(f)
@@ -154,13 +154,13 @@ func (v *validator) pathText() string {
 	return string(text)
 }
 
-func (v *validator) fail(f *field, start int, rule string, kind breach) {
+func (v *validator) fail(f *Field, start int, rule string, kind breach) {
 	v.broken = append(v.broken, FieldError{Field: v.pathText(), Rule: rule,
-		Got: shown(f.name, jsontext.Value(v.text[start:v.at])), kind: kind})
+		Got: shown(f.Name, jsontext.Value(v.text[start:v.at])), kind: kind})
 }
 
 // object reads an object with the members of f.
-func (v *validator) object(f *field) {
+func (v *validator) object(f *Field) {
 	v.at++
 	first := len(v.broken)
 	seen, expected := uint64(0), 0
@@ -173,7 +173,7 @@ func (v *validator) object(f *field) {
 		seen |= 1 << i
 		expected = i + 1
 		before := len(v.broken)
-		v.member(f.fields[i].name, &f.fields[i])
+		v.member(f.Fields[i].Name, &f.Fields[i])
 		for k := before; k < len(v.broken); k++ {
 			v.broken[k].order = i
 		}
@@ -185,10 +185,10 @@ func (v *validator) object(f *field) {
 }
 
 // missing reports the members of f with the bits of absent.
-func (v *validator) missing(f *field, absent uint64) {
+func (v *validator) missing(f *Field, absent uint64) {
 	for ; absent != 0; absent &= absent - 1 { // without its lowest bit
 		i := bits.TrailingZeros64(absent)
-		v.path[v.depth] = segment{name: f.fields[i].name}
+		v.path[v.depth] = segment{name: f.Fields[i].Name}
 		v.depth++
 		v.broken = append(v.broken, FieldError{Field: v.pathText(), Rule: "required", kind: breachMissing, order: i})
 		v.depth--
@@ -196,26 +196,26 @@ func (v *validator) missing(f *field, absent uint64) {
 }
 
 // value reads and checks the value of f, of which path is the path.
-func (v *validator) value(f *field) {
+func (v *validator) value(f *Field) {
 	start, first := v.at, v.text[v.at]
 	rule, kind := "", breachValue
 	switch {
 	case len(v.broken) >= maxExamined:
 		v.skip()
 	case first == 'n':
-		if v.skip(); !f.null && !f.optional {
+		if v.skip(); !f.null && !f.Optional {
 			rule, kind = "required, not null", breachMissing
 		}
-	case f.kind == kindString && first == '"':
-		rule, kind = f.checkText(v.string()), f.breach()
-	case f.kind == kindObject && first == '{' && f.items != nil:
+	case f.Kind == KindString && first == '"':
+		rule, kind = f.CheckText(v.string()), f.breach()
+	case f.Kind == KindObject && first == '{' && f.Items != nil:
 		v.keyed(f)
-	case f.kind == kindObject && first == '{' && f.fields != nil:
+	case f.Kind == KindObject && first == '{' && f.Fields != nil:
 		v.object(f)
-	case f.kind == kindObject && first == '{':
+	case f.Kind == KindObject && first == '{':
 		v.skip()
-	case f.kind == kindArray && first == '[':
-		if n := v.array(f); n < f.min {
+	case f.Kind == KindArray && first == '[':
+		if n := v.array(f); n < f.Min {
 			rule = f.must()
 		}
 	default:
@@ -228,23 +228,23 @@ func (v *validator) value(f *field) {
 }
 
 // keyed reads an object whose member names are data, such as ids of players.
-func (v *validator) keyed(f *field) {
+func (v *validator) keyed(f *Field) {
 	v.at++
 	for v.next('}') {
 		name := v.string()
 		v.colon()
-		v.member(name, f.items)
+		v.member(name, f.Items)
 	}
 }
 
 // array reads an array and returns the number of its elements.
-func (v *validator) array(f *field) (n int) {
+func (v *validator) array(f *Field) (n int) {
 	v.at++
 	v.depth++
 	for v.next(']') {
 		n++
 		v.path[v.depth-1] = segment{index: n}
-		v.value(f.items)
+		v.value(f.Items)
 	}
 	v.depth--
 	return n
@@ -274,17 +274,17 @@ func (v *validator) next(closing byte) bool {
 
 // memberOf reads the name of a member of f and returns its index; -1 for an unknown name. It is at least the
 // expected index if the sender keeps the order of the table, as this program does.
-func (v *validator) memberOf(f *field, expected int) (index int) {
-	for i := expected; i < len(f.fields); i++ {
-		if strings.HasPrefix(v.text[v.at:], f.fields[i].opening) {
-			v.at += len(f.fields[i].opening)
+func (v *validator) memberOf(f *Field, expected int) (index int) {
+	for i := expected; i < len(f.Fields); i++ {
+		if strings.HasPrefix(v.text[v.at:], f.Fields[i].opening) {
+			v.at += len(f.Fields[i].opening)
 			v.space()
 			return i
 		}
 	}
 	name := v.string()
 	v.colon()
-	return slices.IndexFunc(f.fields, func(member field) bool { return member.name == name })
+	return slices.IndexFunc(f.Fields, func(member Field) bool { return member.Name == name })
 }
 
 // colon goes behind a colon.
