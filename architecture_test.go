@@ -89,6 +89,8 @@ func importRules() []importRule {
 			func(p, i string) bool {
 				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/view/page", "league/inspect/check", "cmd", "player/strategy/external")
 			}},
+		{"memory is safe", "league/protocol imports unsafe", "the compiler checks each use of memory; a copy of each message costs 2 % of a league on the wire",
+			func(p, i string) bool { return i == "unsafe" && p != "player/strategy/external" }}, // its test of the sandbox
 		{"few packages start programs", "cmd imports os/exec", "the package that starts a program must end it, with all processes that it started",
 			func(p, i string) bool { return i == "os/exec" && !in(p, "player/strategy/external", "cmd/supervise") }},
 		{"one package counts", "cmd imports github.com/prometheus/client_golang/prometheus", "cmd/metrics bounds the values of each label",
