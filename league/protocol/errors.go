@@ -173,33 +173,12 @@ func (e *Error) RPCError() (code int, message string, data any) {
 	return e.RPC, message, e.message
 }
 
-// A plainError has the members of LEAGUE_ERROR without message_type.
-type plainError struct {
-	Protocol            string         `json:"protocol"`
-	Sender              string         `json:"sender"`
-	Timestamp           string         `json:"timestamp"`
-	ConversationID      string         `json:"conversation_id"`
-	ErrorCode           string         `json:"error_code"`
-	ErrorName           string         `json:"error_name"`
-	ErrorDescription    string         `json:"error_description"`
-	OriginalMessageType string         `json:"original_message_type,omitzero"`
-	Context             map[string]any `json:"context,omitzero"`
-	Retryable           *bool          `json:"retryable,omitzero"`
-}
-
 // messageOf returns the message of an error: LEAGUE_ERROR if the manager sends it, GAME_ERROR if an agent does in a
 // match, "" for none, and else a message without a type.
 func (e *Error) messageOf(stamp *Stamp, request *Envelope, matchID string) any {
 	name, retryable := e.Code.Name(), e.Code.Retryable()
 	envelope := stamp.Envelope("", cmp.Or(request.ConversationID, "conv-error"))
-	switch {
-	case envelope.Sender == ManagerSender:
-		envelope.MessageType = TypeLeagueError
-		return Plain(&LeagueError{
-			Envelope: envelope, ErrorCode: string(e.Code), ErrorName: name, ErrorDescription: name,
-			OriginalMessageType: request.MessageType, Context: e.Context, Retryable: &retryable,
-		})
-	case matchID != "":
+	if envelope.Sender != ManagerSender && matchID != "" {
 		envelope.MessageType = TypeGameError
 		id := AgentOf(envelope.Sender)
 		return Plain(&GameError{
@@ -208,8 +187,15 @@ func (e *Error) messageOf(stamp *Stamp, request *Envelope, matchID string) any {
 			Retryable: &retryable,
 		})
 	}
-	return &plainError{envelope.Protocol, envelope.Sender, envelope.Timestamp, envelope.ConversationID,
-		string(e.Code), name, name, request.MessageType, e.Context, &retryable}
+	message := &LeagueError{
+		Envelope: envelope, ErrorCode: string(e.Code), ErrorName: name, ErrorDescription: name,
+		OriginalMessageType: request.MessageType, Context: e.Context, Retryable: &retryable,
+	}
+	if envelope.Sender != ManagerSender { // it has the members of a LEAGUE_ERROR, but is none
+		return message
+	}
+	message.MessageType = TypeLeagueError
+	return Plain(message)
 }
 
 // toSend returns a copy of e with its message, as the response to a request of a match, "" for none. The
