@@ -91,8 +91,13 @@ func (t Timeouts) LongestMatch(retry RetryPolicy, turns int) time.Duration {
 // Seconds converts the protocol's seconds to a duration.
 func Seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// DefaultTimeouts returns the response times of spec 003 table 5.
-func DefaultTimeouts() Timeouts { return Timeouts{GameJoinAck: 5, Move: 30, GameOver: 5, Generic: 10} }
+// DefaultTimeouts returns the response times of spec 003 table 5, which the table of methods has.
+func DefaultTimeouts() Timeouts {
+	return Timeouts{
+		GameJoinAck: Invite.Timeout.Seconds(), Move: MakeMove.Timeout.Seconds(),
+		GameOver: NotifyMatchResult.Timeout.Seconds(), Generic: usualTimeout.Seconds(),
+	}
+}
 
 // DefaultRetryPolicy returns that of spec 003 §2.9.4: three retries, 2 s apart.
 func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay: 2} }

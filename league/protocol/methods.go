@@ -22,7 +22,7 @@ type MethodRow struct {
 	ThirdParty []string      // names that only third-party agents use: transport/dialect translates them
 	Request    string        // message type of the request; "" for tools that have none
 	Result     string        // message type of the result
-	Timeout    time.Duration // for the whole call (spec 003 table 5); 10 s unless the row says otherwise
+	Timeout    time.Duration // for the whole call (spec 003 table 5); usualTimeout unless the row says otherwise
 	From, To   string        // the agents that call it, and those that have it, such as "player, referee"
 	About      string        // what a call does, for the user of a tool
 	ReadOnly   bool          // a call changes nothing
@@ -33,6 +33,8 @@ type MethodRow struct {
 	check           func(raw []byte) error
 	request, result func() *Field // the rules of the messages
 }
+
+const usualTimeout = 10 * time.Second
 
 // Check returns the error with which an agent rejects the params of a request; nil if it
 // accepts them.
@@ -52,7 +54,7 @@ type Method[Q, R any] struct {
 
 func newMethod[Q, R any](row MethodRow) Method[Q, R] {
 	m := Method[Q, R]{MethodRow: row}
-	m.Timeout = cmp.Or(row.Timeout, 10*time.Second)
+	m.Timeout = cmp.Or(row.Timeout, usualTimeout)
 	m.request = compile(reflect.TypeFor[Q](), cmp.Or(m.Request, m.Name))
 	m.result = compile(reflect.TypeFor[R](), m.Result)
 	m.decode = func(raw []byte) (any, error) { return decodeResult[R](m.result(), raw) }
