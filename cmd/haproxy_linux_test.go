@@ -9,7 +9,6 @@ import (
 	"net"
 	stdhttp "net/http"
 	"os/exec"
-	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -31,15 +30,13 @@ func freeAddress(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// startHAProxy runs HAProxy with the configuration of docs/operators.md in front of a manager, beside one that is
+// startHAProxy runs HAProxy with the configuration of docs/examples in front of a manager, beside one that is
 // not there.
 func startHAProxy(t *testing.T, manager string) (address string) {
 	t.Helper()
 	path := installed(t, "haproxy", "haproxy", "agents behind HAProxy")
-	found := regexp.MustCompile("(?s)```haproxy\n(.*?)```").FindStringSubmatch(readFile(t, "../docs/operators.md"))
-	require.NotNil(t, found)
 	address = freeAddress(t)
-	text := found[1]
+	text := readFile(t, "../docs/examples/haproxy.cfg")
 	for from, to := range map[string]string{"bind :80": "bind " + address, "192.0.2.7:8000": manager, "192.0.2.8:8000": freeAddress(t)} {
 		require.Equal(t, 1, strings.Count(text, from), from)
 		text = strings.Replace(text, from, to, 1)

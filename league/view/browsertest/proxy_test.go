@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startNginx runs nginx with the file of docs/operators.md, without TLS, in front of an address. It returns its own address.
+// startNginx runs nginx with the file of docs/examples, without TLS, in front of an address. It returns its own address.
 func startNginx(t *testing.T, before string) string {
 	t.Helper()
 	path, err := exec.LookPath("nginx")
@@ -28,12 +28,10 @@ func startNginx(t *testing.T, before string) string {
 		}
 		t.Skip(missing)
 	}
-	docs, err := os.ReadFile("../../../docs/operators.md")
+	example, err := os.ReadFile("../../../docs/examples/nginx.conf")
 	require.NoError(t, err)
-	found := regexp.MustCompile("(?s)```nginx\n(.*?)```").FindSubmatch(docs)
-	require.NotNil(t, found)
 	address, folder := lastingAddress(t), t.TempDir()
-	server := regexp.MustCompile(`(?m)^ *ssl_.*$`).ReplaceAllString(string(found[1]), "")
+	server := regexp.MustCompile(`(?m)^ *ssl_.*$`).ReplaceAllString(string(example), "")
 	server = strings.NewReplacer("listen 443 ssl", "listen "+address, "games.example.org", "localhost 127.0.0.1", "127.0.0.1:8080", before).Replace(server)
 	config := "daemon off; master_process off; error_log error.log; pid nginx.pid;\nevents {}\nhttp {\naccess_log off;\n"
 	for _, kind := range strings.Fields("client_body proxy fastcgi uwsgi scgi") {
