@@ -65,7 +65,6 @@ func TestDifferencesOfTheSpecificationAreDecided(t *testing.T) {
 		"compact times":               {"E021"},
 		"`time_remaining`":            {"in `retry_info`"},
 		"receivers of ROUND_":         {"| players and referees"},
-		"receivers of LEAGUE_":        {"| players and referees"},
 		"`query_params`":              {"optional"},
 		"state of a player":           {"WAITING_FOR_ROUND", "SHUTDOWN"},
 		"numbers of matches":          {"R1M1, R1M2, R2M1"},
