@@ -143,7 +143,7 @@ func TestFlagsOfPagesExist(t *testing.T) {
 	}
 	pages, err := filepath.Glob("../docs/*.md")
 	require.NoError(t, err)
-	named, others := 0, regexp.MustCompile(`^(nats-server|npm) `) // programs with flags of their own
+	named, others := 0, regexp.MustCompile(`^(docker|nats-server|npm) `) // programs with flags of their own
 	for _, page := range append(pages, "../README.md", "../CONTRIBUTING.md", "../ARCHITECTURE.md") {
 		for _, code := range regexp.MustCompile("`([^`\n]+)`").FindAllStringSubmatch(readFile(t, page), -1) {
 			for _, flag := range regexp.MustCompile(`(?:^|[ (])(--[a-z][a-z-]*)`).FindAllStringSubmatch(code[1], -1) {
