@@ -14,17 +14,17 @@ import (
 
 // conduct gets a match played: it hands the match to referees, one after the other, until it
 // has a result. The first accepted result counts. It returns when the result is on disk, or
-// the manager stops: when stop ends, the match is not handed out any more; when work ends,
+// the manager stops: when starting ends, the match is not handed out any more; when running ends,
 // it waits for nothing more.
-func (m *Manager) conduct(stop, work context.Context, c *conduct) {
-	for m.chooseReferee(stop, work, c) {
+func (m *Manager) conduct(starting, running context.Context, c *conduct) {
+	for m.chooseReferee(starting, running, c) {
 		c.end = time.Now().Add(m.longestMatch())
-		result := m.offerMatch(work, c)
+		result := m.offerMatch(running, c)
 		for result == offerAccepted || c.mayHold && (result == offerUnanswered || result == offerNotSent) {
-			result = m.awaitReport(work, c, result == offerAccepted)
+			result = m.awaitReport(running, c, result == offerAccepted)
 			if result == refereeBack { // it may have forgotten the match, or has a result
 				c.fresh = false
-				result = m.offerMatch(work, c)
+				result = m.offerMatch(running, c)
 			}
 		}
 		<-c.referee.slots
@@ -36,12 +36,12 @@ func (m *Manager) conduct(stop, work context.Context, c *conduct) {
 		}
 		c.dismiss(result)
 		if result == offerDeclined || result == offerNotSent {
-			if stop.Err() != nil || m.pause(stop, c) != nil {
+			if starting.Err() != nil || m.pause(starting, c) != nil {
 				break
 			}
 		}
 	}
-	m.askPlayers(work, c.match)
+	m.askPlayers(running, c.match)
 }
 
 // A conduct is a match that is handed to referees.

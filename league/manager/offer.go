@@ -26,8 +26,8 @@ func (m *Manager) resumeAttempt(c *conduct) {
 
 // chooseReferee waits for a referee with a free slot, and takes the slot. It returns
 // false if the match is over, or the manager stops.
-func (m *Manager) chooseReferee(stop, work context.Context, c *conduct) bool {
-	if c.over() || m.forfeits(work, c.match) {
+func (m *Manager) chooseReferee(starting, running context.Context, c *conduct) bool {
+	if c.over() || m.forfeits(running, c.match) {
 		return false
 	}
 	if c.referee == nil {
@@ -35,18 +35,18 @@ func (m *Manager) chooseReferee(stop, work context.Context, c *conduct) bool {
 			if m.recordLostAttempt(c.match) {
 				return false
 			}
-			m.awaitToken(stop, c)
+			m.awaitToken(starting, c)
 		}
-		if c.referee = m.awaitReferee(stop, c); c.referee == nil {
+		if c.referee = m.awaitReferee(starting, c); c.referee == nil {
 			return false
 		}
 	}
-	m.announceOther(work, c)
-	return stop.Err() == nil && m.takeSlot(stop, work, c)
+	m.announceOther(running, c)
+	return starting.Err() == nil && m.takeSlot(starting, running, c)
 }
 
 // takeSlot waits for a free slot of the chosen referee; false as in chooseReferee.
-func (m *Manager) takeSlot(stop, work context.Context, c *conduct) bool {
+func (m *Manager) takeSlot(starting, running context.Context, c *conduct) bool {
 	for rejected := false; ; rejected = true {
 		select {
 		case c.referee.slots <- struct{}{}:
@@ -55,10 +55,10 @@ func (m *Manager) takeSlot(stop, work context.Context, c *conduct) bool {
 			}
 			return true
 		case <-c.news:
-			if c.over() || m.forfeits(work, c.match) {
+			if c.over() || m.forfeits(running, c.match) {
 				return false
 			}
-		case <-stop.Done():
+		case <-starting.Done():
 			return false
 		}
 	}

@@ -21,7 +21,7 @@ func (m *Manager) organiserWaits() bool { return m.state.Paused != nil || len(m.
 // carryOut carries out the organiser's decisions between two rounds: it waits while the league
 // is paused, and plays the rematches one after the other. Before it waits or plays, it sends
 // what is left to tell about the round before.
-func (m *Manager) carryOut(stop, work context.Context, last *roundEnd) error {
+func (m *Manager) carryOut(starting, running context.Context, last *roundEnd) error {
 	for {
 		m.mu.Lock()
 		over := m.state.Open() || m.state.Completed != nil
@@ -36,11 +36,11 @@ func (m *Manager) carryOut(stop, work context.Context, last *roundEnd) error {
 		var err error
 		switch {
 		case newTable && !begun:
-			m.tellTable(work)
+			m.tellTable(running)
 		case begun, ordered && !paused:
-			err = m.playRematch(stop, work)
+			err = m.playRematch(starting, running)
 		default:
-			err = m.awaitOrganiser(stop)
+			err = m.awaitOrganiser(starting)
 		}
 		if err != nil {
 			return err
@@ -49,12 +49,12 @@ func (m *Manager) carryOut(stop, work context.Context, last *roundEnd) error {
 }
 
 // awaitOrganiser waits for a decision.
-func (m *Manager) awaitOrganiser(stop context.Context) error {
+func (m *Manager) awaitOrganiser(starting context.Context) error {
 	select {
 	case <-m.organiser.news:
 		return nil
-	case <-stop.Done():
-		return stop.Err()
+	case <-starting.Done():
+		return starting.Err()
 	}
 }
 
@@ -78,8 +78,8 @@ func (m *Manager) begunRematch() *league.MatchID {
 
 // playRematch plays the next ordered rematch, or the one that a manager before had begun. It
 // begins none if the organiser has paused the league or ruled the match meanwhile.
-func (m *Manager) playRematch(stop, work context.Context) error {
-	if err := m.atBarrier(stop); err != nil {
+func (m *Manager) playRematch(starting, running context.Context) error {
+	if err := m.atBarrier(starting); err != nil {
 		return err
 	}
 	x, err := m.openRematch()
@@ -89,23 +89,23 @@ func (m *Manager) playRematch(stop, work context.Context) error {
 	if err != nil || x == nil {
 		return err
 	}
-	announcement := m.announce(work, []*agent{x.a, x.b}, []*match{x})
-	m.tellForfeits(work, x)
+	announcement := m.announce(running, []*agent{x.a, x.b}, []*match{x})
+	m.tellForfeits(running, x)
 	announcement.wait()
 	m.log.Info().Stringer("match_id", x.id).Str("event_type",
 		"REMATCH_BEGINS").Msg("a match is played again")
-	if err := m.wait(stop, m.options.AnnounceLead); err != nil {
+	if err := m.wait(starting, m.options.AnnounceLead); err != nil {
 		return err
 	}
-	m.play(stop, work, []*match{x})
+	m.play(starting, running, []*match{x})
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if x.fact.Report == nil {
-		return cmp.Or(stop.Err(), work.Err())
+		return cmp.Or(starting.Err(), running.Err())
 	}
 	m.rematch = nil
 	m.correct(x.id)
-	post(nil, m.present(m.referees), m.deliverTranscripts(work, m.state.Round))
+	post(nil, m.present(m.referees), m.deliverTranscripts(running, m.state.Round))
 	return nil
 }
 

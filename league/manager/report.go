@@ -402,9 +402,9 @@ func (m *Manager) outOfTime(c *conduct) outcome {
 }
 
 // awaitToken pauses the league if the last referee of a match has lost it because it sends no token,
-// and waits until the organiser resumes the league, or stop ends. Then all referees may get the match
+// and waits until the organiser resumes the league, or starting ends. Then all referees may get the match
 // again.
-func (m *Manager) awaitToken(stop context.Context, c *conduct) {
+func (m *Manager) awaitToken(starting context.Context, c *conduct) {
 	for told := false; ; told = true {
 		m.mu.Lock()
 		attempts := c.fact.Current()
@@ -427,11 +427,11 @@ func (m *Manager) awaitToken(stop context.Context, c *conduct) {
 		}
 		select {
 		case <-c.news:
-			if c.over() || m.forfeits(stop, c.match) {
+			if c.over() || m.forfeits(starting, c.match) {
 				c.wake() // awaitReferee looks at the match
 				return
 			}
-		case <-stop.Done():
+		case <-starting.Done():
 			return
 		}
 	}

@@ -15,18 +15,18 @@ import (
 )
 
 // playRound plays a whole round. It first sends what is left to tell about the round
-// before. It returns when every match has a result. When stop ends, no more matches are
-// handed out; when work ends, it waits for nothing more. It returns errOrganiser, and has
+// before. It returns when every match has a result. When starting ends, no more matches are
+// handed out; when running ends, it waits for nothing more. It returns errOrganiser, and has
 // announced nothing, if decisions of the organiser come first.
-func (m *Manager) playRound(stop, work context.Context, round int, before roundEnd) error {
+func (m *Manager) playRound(starting, running context.Context, round int, before roundEnd) error {
 	before.post() // at once, because the deadline of these broadcasts has begun
-	if err := m.wait(stop, m.options.Pace); err != nil {
+	if err := m.wait(starting, m.options.Pace); err != nil {
 		return err
 	}
 	if m.options.RoundBegins != nil {
 		m.options.RoundBegins()
 	}
-	if err := m.atBarrier(stop); err != nil {
+	if err := m.atBarrier(starting); err != nil {
 		return err
 	}
 	forfeited, err := m.openRound(round)
@@ -36,21 +36,21 @@ func (m *Manager) playRound(stop, work context.Context, round int, before roundE
 	if err != nil {
 		return err
 	}
-	announcement := m.announce(work, m.players, m.matches)
-	m.tellForfeits(work, m.matches...)
+	announcement := m.announce(running, m.players, m.matches)
+	m.tellForfeits(running, m.matches...)
 	if forfeited && m.options.Broadcast == journal.BroadcastMatch {
-		m.tellTable(work)
+		m.tellTable(running)
 	}
 	announcement.wait()
 	m.log.Info().Str("conversation_id", announcement.message.Conversation()).
 		Int("round_id", round).Int("matches_count", len(m.matches)).Str("event_type",
 		"ROUND_ANNOUNCEMENT_SENT").Msg("round announced")
-	if err := m.wait(stop, m.options.AnnounceLead); err != nil {
+	if err := m.wait(starting, m.options.AnnounceLead); err != nil {
 		return err
 	}
-	m.play(stop, work, m.inOrder())
+	m.play(starting, running, m.inOrder())
 	if slices.ContainsFunc(m.matches, func(x *match) bool { return !x.over() }) {
-		return stop.Err()
+		return starting.Err()
 	}
 	return nil
 }
@@ -65,7 +65,7 @@ func (m *Manager) wait(ctx context.Context, seconds float64) error {
 
 // play hands out matches, as many at once as the referees' capacity and the options allow. It returns when each of
 // them has a result, or the contexts end as in playRound.
-func (m *Manager) play(stop, work context.Context, matches []*match) {
+func (m *Manager) play(starting, running context.Context, matches []*match) {
 	next := make(chan *match, len(matches))
 	for _, x := range matches {
 		next <- x
@@ -77,10 +77,10 @@ func (m *Manager) play(stop, work context.Context, matches []*match) {
 		m.workers.Start(func() {
 			defer playing.Done()
 			for x := range next {
-				if stop.Err() == nil {
+				if starting.Err() == nil {
 					c := &conduct{match: x}
 					m.resumeAttempt(c)
-					m.conduct(stop, work, c)
+					m.conduct(starting, running, c)
 				}
 			}
 		})

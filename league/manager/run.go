@@ -22,9 +22,9 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 	if m.options.StopWithin > 0 {
 		begun = context.WithoutCancel(ctx)
 	}
-	work, end := context.WithCancelCause(begun) // for what has begun
+	running, end := context.WithCancelCause(begun) // for what has begun
 	defer end(nil)
-	stop, halt := context.WithCancelCause(ctx) // for what would begin
+	starting, halt := context.WithCancelCause(ctx) // for what would begin
 	defer halt(nil)
 	go m.guarded(func() { // ends when the journal fails or is closed, at the latest
 		if err := m.options.Files.Failed(); err != nil {
@@ -33,27 +33,27 @@ func (m *Manager) Run(ctx context.Context) (*protocol.LeagueCompleted, error) {
 		}
 	})()
 	defer context.AfterFunc(ctx, func() { time.AfterFunc(m.options.StopWithin, func() { end(ctx.Err()) }) })()
-	completed, err := m.run(stop, work)
-	if err != nil && context.Cause(stop) != nil {
-		err = context.Cause(stop)
+	completed, err := m.run(starting, running)
+	if err != nil && context.Cause(starting) != nil {
+		err = context.Cause(starting)
 	}
 	return completed, err
 }
 
-// run is Run with two contexts: stop for what would begin, work for what has begun.
-func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, error) {
-	writing, stopWriting := context.WithCancel(work)
+// run is Run with two contexts: starting for what would begin, running for what has begun.
+func (m *Manager) run(starting, running context.Context) (*protocol.LeagueCompleted, error) {
+	writing, stopWriting := context.WithCancel(running)
 	var files sync.WaitGroup
 	defer files.Wait()
 	defer stopWriting()
 	files.Go(m.guarded(func() { m.files.run(writing) }))
 	files.Go(m.guarded(func() { m.refusals.run(writing) }))
-	if err := m.awaitStart(stop); err != nil {
+	if err := m.awaitStart(starting); err != nil {
 		return nil, err
 	}
-	var running sync.WaitGroup
-	defer running.Wait()
-	notifiers, stopNotifiers := context.WithCancel(work) // also cuts off broadcasts
+	var watching sync.WaitGroup
+	defer watching.Wait()
+	notifiers, stopNotifiers := context.WithCancel(running) // also cuts off broadcasts
 	m.workers = protocol.NewWorkers(m.options.Guard)
 	defer m.workers.Stop()
 	defer stopNotifiers()
@@ -64,33 +64,33 @@ func (m *Manager) run(stop, work context.Context) (*protocol.LeagueCompleted, er
 		m.workers.Start(func() { a.sendNotices(notifiers) })
 	}
 	if m.options.Simulation == nil {
-		running.Go(m.guarded(func() { m.watch(notifiers) }))
+		watching.Go(m.guarded(func() { m.watch(notifiers) }))
 	}
-	return m.playRounds(stop, notifiers)
+	return m.playRounds(starting, notifiers)
 }
 
 // playRounds plays all rounds that are left, and completes the league. Between two rounds the
 // organiser's decisions come first.
-func (m *Manager) playRounds(stop, work context.Context) (*protocol.LeagueCompleted, error) {
-	round, last := m.resumeAt(work)
+func (m *Manager) playRounds(starting, running context.Context) (*protocol.LeagueCompleted, error) {
+	round, last := m.resumeAt(running)
 	for {
-		if err := m.carryOut(stop, work, &last); err != nil {
+		if err := m.carryOut(starting, running, &last); err != nil {
 			return nil, err
 		}
 		if more := locked(m, func() bool { return m.state.HasRound(round) }); !more {
-			completed, err := m.complete(work, last)
+			completed, err := m.complete(running, last)
 			if errors.Is(err, errOrganiser) {
 				continue
 			}
 			return completed, err
 		}
-		err := m.playRound(stop, work, round, last)
+		err := m.playRound(starting, running, round, last)
 		if errors.Is(err, errOrganiser) {
 			last = roundEnd{} // it is posted
 			continue
 		}
 		if err == nil {
-			last, err = m.endOfRound(work, round)
+			last, err = m.endOfRound(running, round)
 		}
 		if err != nil {
 			return nil, err
@@ -99,11 +99,11 @@ func (m *Manager) playRounds(stop, work context.Context) (*protocol.LeagueComple
 	}
 }
 
-// start fixes the participants. Work is the context of broadcasts that a report causes.
-func (m *Manager) start(work context.Context) error {
+// start fixes the participants. Running is the context of broadcasts that a report causes.
+func (m *Manager) start(running context.Context) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.life = work
+	m.life = running
 	if err := m.fixParticipants(); err != nil {
 		return err
 	}
