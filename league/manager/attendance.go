@@ -89,12 +89,12 @@ func (m *Manager) present(of []*agent) []*agent {
 }
 
 // failed records that the referee failed with the match.
-func (m *Manager) failed(c *conduct, result outcome, reason string) {
-	id, referee := c.id, c.referee
+func (m *Manager) failed(h *handover, result outcome, reason string) {
+	id, referee := h.id, h.referee
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	event := decide.RefereeFailure(m.state, id, referee.id, reason)
-	if event != nil && c.obliging && result == reportLate {
+	if event != nil && h.obliging && result == reportLate {
 		event.AcknowledgesAll = true
 		reason = journal.AcknowledgesAll(referee.id)
 	}

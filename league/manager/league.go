@@ -42,7 +42,7 @@ type Manager struct {
 	silent    chan *agent       // agents that nobody pings yet
 	late      chan *agent       // agents that returned after the end of the league
 	viewed    chan struct{}     // has an element for each call that a viewer causes
-	workers   *protocol.Workers // conduct matches and send notices
+	workers   *protocol.Workers // hand matches over and send notices
 
 	mu         sync.Mutex      // guards what follows, and is held only for a short time: never during a call
 	state      *journal.State  // the fold of the recorded events

@@ -13,49 +13,49 @@ import (
 // resumeAttempt takes over what earlier managers know of a match. A match that was handed to
 // a referee goes to the same referee again, which resumes it or reports its result, unless
 // that referee has failed with it.
-func (m *Manager) resumeAttempt(c *conduct) {
+func (m *Manager) resumeAttempt(h *handover) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	c.referee = m.agents[decide.Holder(m.state, c.id)]
-	for _, at := range c.fact.Current() {
-		if c.fresh = at.Failed || c.fact.IsLost(at.Number); c.fresh {
-			c.failures.add(m.agents[at.Referee])
+	h.referee = m.agents[decide.Holder(m.state, h.id)]
+	for _, at := range h.fact.Current() {
+		if h.fresh = at.Failed || h.fact.IsLost(at.Number); h.fresh {
+			h.failures.add(m.agents[at.Referee])
 		}
 	}
 }
 
 // chooseReferee waits for a referee with a free slot, and takes the slot. It returns
 // false if the match is over, or the manager stops.
-func (m *Manager) chooseReferee(starting, running context.Context, c *conduct) bool {
-	if c.over() || m.forfeits(running, c.match) {
+func (m *Manager) chooseReferee(starting, running context.Context, h *handover) bool {
+	if h.over() || m.forfeits(running, h.match) {
 		return false
 	}
-	if c.referee == nil {
-		if m.nextReferee(c) == nil {
-			if m.recordLostAttempt(c.match) {
+	if h.referee == nil {
+		if m.nextReferee(h) == nil {
+			if m.recordLostAttempt(h.match) {
 				return false
 			}
-			m.awaitToken(starting, c)
+			m.awaitToken(starting, h)
 		}
-		if c.referee = m.awaitReferee(starting, c); c.referee == nil {
+		if h.referee = m.awaitReferee(starting, h); h.referee == nil {
 			return false
 		}
 	}
-	m.announceOther(running, c)
-	return starting.Err() == nil && m.takeSlot(starting, running, c)
+	m.announceOther(running, h)
+	return starting.Err() == nil && m.takeSlot(starting, running, h)
 }
 
 // takeSlot waits for a free slot of the chosen referee; false as in chooseReferee.
-func (m *Manager) takeSlot(starting, running context.Context, c *conduct) bool {
+func (m *Manager) takeSlot(starting, running context.Context, h *handover) bool {
 	for rejected := false; ; rejected = true {
 		select {
-		case c.referee.slots <- struct{}{}:
+		case h.referee.slots <- struct{}{}:
 			if rejected {
-				c.wake() // awaitReport looks at the report
+				h.wake() // awaitReport looks at the report
 			}
 			return true
-		case <-c.news:
-			if c.over() || m.forfeits(running, c.match) {
+		case <-h.news:
+			if h.over() || m.forfeits(running, h.match) {
 				return false
 			}
 		case <-starting.Done():
@@ -66,50 +66,50 @@ func (m *Manager) takeSlot(starting, running context.Context, c *conduct) bool {
 
 // awaitReferee waits for a referee that may have the match. When there is none, it pings
 // the others, after longer and longer pauses, until one answers. Nil when ctx ends.
-func (m *Manager) awaitReferee(ctx context.Context, c *conduct) *agent {
-	first := m.patience(c.offers)
+func (m *Manager) awaitReferee(ctx context.Context, h *handover) *agent {
+	first := m.patience(h.offers)
 	for rests := 0; ctx.Err() == nil; rests++ {
-		if r := m.nextReferee(c); r != nil {
+		if r := m.nextReferee(h); r != nil {
 			return r
 		}
 		if rests == 0 {
-			m.log.Warn().Stringer("match_id", c.id).Str("event_type", "NO_REFEREE_FOR_MATCH").Msg("no referee can take the " +
+			m.log.Warn().Stringer("match_id", h.id).Str("event_type", "NO_REFEREE_FOR_MATCH").Msg("no referee can take the " +
 				"match now: all have failed with it, are suspended, or have no connection to NATS, where a player answers")
 		}
-		if m.rest(ctx, c, protocol.Backoff(rests, first, max(first, reviveEvery))) != nil {
+		if m.rest(ctx, h, protocol.Backoff(rests, first, max(first, reviveEvery))) != nil {
 			return nil
 		}
-		for _, r := range m.revive(ctx, m.referees, c.failures) {
-			delete(c.failures, r)
+		for _, r := range m.revive(ctx, m.referees, h.failures) {
+			delete(h.failures, r)
 		}
 	}
 	return nil
 }
 
 // pause waits before the referees are asked again that have all declined.
-func (m *Manager) pause(ctx context.Context, c *conduct) error {
-	if c.offers%len(m.referees) != 0 {
+func (m *Manager) pause(ctx context.Context, h *handover) error {
+	if h.offers%len(m.referees) != 0 {
 		return nil
 	}
-	return m.rest(ctx, c, m.patience(c.offers-1))
+	return m.rest(ctx, h, m.patience(h.offers-1))
 }
 
 // rest pauses, but no longer than until the match has a result. News of other kinds stay for
-// the conductor.
-func (m *Manager) rest(ctx context.Context, c *conduct, pause time.Duration) error {
+// the hand-over.
+func (m *Manager) rest(ctx context.Context, h *handover, pause time.Duration) error {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	slept := make(chan error, 1)
 	go m.guarded(func() { slept <- m.clock.Sleep(ctx, pause) })() // it ends with ctx
 	for told := false; ; told = true {
 		select {
-		case <-c.news:
-			if c.over() || m.forfeits(ctx, c.match) {
+		case <-h.news:
+			if h.over() || m.forfeits(ctx, h.match) {
 				return context.Canceled
 			}
 		case err := <-slept:
 			if told {
-				c.wake()
+				h.wake()
 			}
 			return err
 		}
@@ -117,13 +117,13 @@ func (m *Manager) rest(ctx context.Context, c *conduct, pause time.Duration) err
 }
 
 // nextReferee is the referee that gets the next attempt now; nil for none.
-func (m *Manager) nextReferee(c *conduct) *agent {
+func (m *Manager) nextReferee(h *handover) *agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	failed := func(id string) bool {
-		return c.failures.has(m.agents[id]) || decide.CannotCall(m.state, id, c.a.id, c.b.id)
+		return h.failures.has(m.agents[id]) || decide.CannotCall(m.state, id, h.a.id, h.b.id)
 	}
-	return m.agents[decide.NextReferee(m.state, c.announced.id, c.offers, failed)]
+	return m.agents[decide.NextReferee(m.state, h.announced.id, h.offers, failed)]
 }
 
 // patience is the pause before referees are asked again: after many rounds of questions
@@ -147,81 +147,81 @@ func (m *Manager) longestMatch() time.Duration {
 
 // announceOther tells the players of a match that another referee has it than the announced one, or that one
 // again, if they would refuse it otherwise: it shows them no access tokens.
-func (m *Manager) announceOther(ctx context.Context, c *conduct) {
-	shows := locked(m, func() bool { return !m.thirdParty(c.referee.id) })
-	if shows || c.referee == c.announced && !c.told {
+func (m *Manager) announceOther(ctx context.Context, h *handover) {
+	shows := locked(m, func() bool { return !m.thirdParty(h.referee.id) })
+	if shows || h.referee == h.announced && !h.told {
 		return
 	}
-	c.told = true
-	m.announce(ctx, []*agent{c.a, c.b}, []*match{{id: c.id, a: c.a, b: c.b, announced: c.referee}}).wait()
+	h.told = true
+	m.announce(ctx, []*agent{h.a, h.b}, []*match{{id: h.id, a: h.a, b: h.b, announced: h.referee}}).wait()
 }
 
 // offerMatch sends start_match (MATCH_ASSIGNMENT) to the referee, and
 // records the attempt before and the answer after it: above all the draw commitment. A report
 // that is faster than the answer waits (see match.delays).
-func (m *Manager) offerMatch(ctx context.Context, c *conduct) outcome {
-	c.returned = *c.referee.returned.Load() // a return during the call counts
+func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
+	h.returned = *h.referee.returned.Load() // a return during the call counts
 	m.mu.Lock()
-	if c.fact.Report != nil { // the organiser has ruled it
+	if h.fact.Report != nil { // the organiser has ruled it
 		m.mu.Unlock()
 		return matchOver
 	}
-	number, again := decide.AttemptFor(c.fact, c.referee.id, c.fresh)
-	if !again && len(m.state.InactivePlayers(c.a.id, c.b.id)) > 0 { // by a decision since the referee was chosen
+	number, again := decide.AttemptFor(h.fact, h.referee.id, h.fresh)
+	if !again && len(m.state.InactivePlayers(h.a.id, h.b.id)) > 0 { // by a decision since the referee was chosen
 		m.mu.Unlock()
-		if m.forfeits(ctx, c.match) {
+		if m.forfeits(ctx, h.match) {
 			return matchOver
 		}
 		return offerDeclined // the referee that has accepted it may still report
 	}
-	at, err := c.attempt(number), error(nil)
+	at, err := h.attempt(number), error(nil)
 	if !again {
-		err = m.record(&journal.MatchAssigned{Attempt: at, RefereeID: c.referee.id})
+		err = m.record(&journal.MatchAssigned{Attempt: at, RefereeID: h.referee.id})
 	}
-	c.mayHold = again
-	c.offered, c.answered = number, make(chan struct{})
+	h.mayHold = again
+	h.offered, h.answered = number, make(chan struct{})
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		close(c.answered)
-		c.answered = nil
+		close(h.answered)
+		h.answered = nil
 	}()
 	if err != nil || m.durable() != nil { // before the referee gets the offer, so that no attempt number is used twice
 		return matchOver
 	}
-	ack, err := m.startMatch(ctx, c, at)
-	if ctx.Err() != nil || c.over() {
+	ack, err := m.startMatch(ctx, h, at)
+	if ctx.Err() != nil || h.over() {
 		return matchOver
 	}
 	if err != nil {
-		m.log.Warn().Func(c.about).Err(err).Str("event_type",
+		m.log.Warn().Func(h.about).Err(err).Str("event_type",
 			"ASSIGNMENT_FAILED").Msg("the match could not be handed over")
 		switch e := protocol.AsError(err); {
 		case protocol.Local(err):
 			return offerNotSent
 		case e != nil && (e.Remote || !e.Code.Retryable()):
-			return m.discarded(ctx, c, at, e)
+			return m.discarded(ctx, h, at, e)
 		}
 		return offerUnanswered
 	}
 	if ack.Status != protocol.StatusAccepted {
-		if lost := m.discarded(ctx, c, at, nil); lost != offerDeclined {
+		if lost := m.discarded(ctx, h, at, nil); lost != offerDeclined {
 			return lost
 		}
 	}
-	return m.answerOf(c, at, ack)
+	return m.answerOf(h, at, ack)
 }
 
 // discarded asks the players of a match that its referee declines, or answers with an error (fault), whether they were
 // invited, and takes the attempt from the referee if they were (see decide.Discarded): offerDiscarded, else
 // offerDeclined.
-func (m *Manager) discarded(ctx context.Context, c *conduct, at league.Attempt, fault *protocol.Error) outcome {
-	if !locked(m, func() bool { return decide.AsksInvited(c.fact, at, c.referee.id, m.thirdParty) }) {
+func (m *Manager) discarded(ctx context.Context, h *handover, at league.Attempt, fault *protocol.Error) outcome {
+	if !locked(m, func() bool { return decide.AsksInvited(h.fact, at, h.referee.id, m.thirdParty) }) {
 		return offerDeclined
 	}
 	var invited []string
-	players := []*agent{c.a, c.b}
+	players := []*agent{h.a, h.b}
 	for i, reached := range m.reached(ctx, players, at) {
 		if reached != nil && *reached {
 			invited = append(invited, players[i].id)
@@ -229,12 +229,12 @@ func (m *Manager) discarded(ctx context.Context, c *conduct, at league.Attempt, 
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lost, erred := decide.Discarded(m.state, at, c.referee.id, invited, fault)
+	lost, erred := decide.Discarded(m.state, at, h.referee.id, invited, fault)
 	switch {
-	case c.fact.Report != nil:
+	case h.fact.Report != nil:
 		return offerDeclined
 	case lost != nil:
-		m.loseAttempt(c.match, lost)
+		m.loseAttempt(h.match, lost)
 		return offerDiscarded
 	case erred != nil:
 		_ = m.record(erred) // an error ends the manager
@@ -243,23 +243,23 @@ func (m *Manager) discarded(ctx context.Context, c *conduct, at league.Attempt, 
 }
 
 // answerOf records the answer of a referee to an offer.
-func (m *Manager) answerOf(c *conduct, at league.Attempt, ack *protocol.MatchAssignmentAck) outcome {
+func (m *Manager) answerOf(h *handover, at league.Attempt, ack *protocol.MatchAssignmentAck) outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ack.Status != protocol.StatusAccepted {
-		withReason(m.log.Info().Func(c.about), ack.Reason).Str("status", ack.Status).Str("event_type",
+		withReason(m.log.Info().Func(h.about), ack.Reason).Str("status", ack.Status).Str("event_type",
 			"ASSIGNMENT_DECLINED").
 			Msg("the referee does not take the match")
-		if event := decide.Decline(c.fact, at, c.referee.id, ack); event != nil {
+		if event := decide.Decline(h.fact, at, h.referee.id, ack); event != nil {
 			_ = m.record(event) // an error ends the manager
 		}
 		return offerDeclined
 	}
-	c.obliging = ack.Reason == protocol.AcknowledgesAll
-	event, restarted := decide.Acceptance(c.fact, at, c.referee.id, ack)
+	h.obliging = ack.Reason == protocol.AcknowledgesAll
+	event, restarted := decide.Acceptance(h.fact, at, h.referee.id, ack)
 	switch {
 	case restarted:
-		m.log.Warn().Func(c.about).Int("attempt", at.Number).Str("event_type", "COMMITMENT_CHANGED").
+		m.log.Warn().Func(h.about).Int("attempt", at.Number).Str("event_type", "COMMITMENT_CHANGED").
 			Msg("the referee has begun this attempt again with another commitment: another attempt")
 		return offerRestarted
 	case event != nil && m.record(event) != nil:
@@ -269,30 +269,30 @@ func (m *Manager) answerOf(c *conduct, at league.Attempt, ack *protocol.MatchAss
 }
 
 // startMatch sends start_match.
-func (m *Manager) startMatch(ctx context.Context, c *conduct, at league.Attempt) (*protocol.MatchAssignmentAck, error) {
-	o, referee := &m.options, c.referee
+func (m *Manager) startMatch(ctx context.Context, h *handover, at league.Attempt) (*protocol.MatchAssignmentAck, error) {
+	o, referee := &m.options, h.referee
 	q := &protocol.MatchAssignment{
 		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.ConversationOf(at)),
-		LeagueID: o.LeagueID, RoundID: c.id.Round, MatchID: c.id.String(), Attempt: at.Number, GameType: o.GameType,
+		LeagueID: o.LeagueID, RoundID: h.id.Round, MatchID: h.id.String(), Attempt: at.Number, GameType: o.GameType,
 		Timeouts: o.Timeouts, RetryPolicy: o.RetryPolicy, Scoring: o.Scoring, Auth: o.Auth,
 	}
 	m.mu.Lock()
-	q.PlayerA, q.PlayerB = m.assignedPlayer(c.a), m.assignedPlayer(c.b)
+	q.PlayerA, q.PlayerB = m.assignedPlayer(h.a), m.assignedPlayer(h.b)
 	is := m.state.Agents[referee.id]
 	proves := is.ShowsAccessTokens()
-	if last := len(c.fact.Annulled) - 1; last >= 0 && proves {
-		q.AnnulledAttempts = c.fact.Annulled[last].Attempts
+	if last := len(h.fact.Annulled) - 1; last >= 0 && proves {
+		q.AnnulledAttempts = h.fact.Annulled[last].Attempts
 	}
 	q.Members = o.Members
 	if is.RelaysSignatures && o.Members == "" {
 		q.Started = m.started
-		q.PlayerA.PublicKey, q.PlayerB.PublicKey = m.state.Agents[c.a.id].PublicKey, m.state.Agents[c.b.id].PublicKey
+		q.PlayerA.PublicKey, q.PlayerB.PublicKey = m.state.Agents[h.a.id].PublicKey, m.state.Agents[h.b.id].PublicKey
 	}
 	m.mu.Unlock()
 	if proves {
 		q.AllowedEndpoints = o.AllowedEndpoints
-		q.PlayerA.AccessToken = c.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
-		q.PlayerB.AccessToken = c.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
+		q.PlayerA.AccessToken = h.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
+		q.PlayerB.AccessToken = h.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
 	} else {
 		q.RefereeID = referee.id
 	}
@@ -314,7 +314,7 @@ func (m *Manager) assignedPlayer(p *agent) protocol.AssignedPlayer {
 
 // awaitReport waits for the result until c.end, but no longer if nothing answers at the referee's
 // endpoint for a while. It returns refereeBack for a referee that needs the offer again.
-func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) outcome {
+func (m *Manager) awaitReport(ctx context.Context, h *handover, reached bool) outcome {
 	glance := m.options.Glance
 	timer := time.NewTimer(glance)
 	defer timer.Stop()
@@ -324,15 +324,15 @@ func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) out
 		select {
 		case <-ctx.Done():
 			return matchOver
-		case <-c.returned:
-			if time.Now().Before(c.end) {
+		case <-h.returned:
+			if time.Now().Before(h.end) {
 				return refereeBack
 			}
-		case <-c.news:
-			if c.over() {
+		case <-h.news:
+			if h.over() {
 				return matchOver
 			}
-			switch lost, rejected := m.lostByReports(c, false); {
+			switch lost, rejected := m.lostByReports(h, false); {
 			case lost != matchOver:
 				return lost
 			case !rejected.IsZero():
@@ -340,19 +340,19 @@ func (m *Manager) awaitReport(ctx context.Context, c *conduct, reached bool) out
 			}
 			continue
 		case <-giveUp:
-			if lost, _ := m.lostByReports(c, true); lost != matchOver {
+			if lost, _ := m.lostByReports(h, true); lost != matchOver {
 				return lost
 			}
 			continue
 		case <-timer.C:
 		}
-		left := time.Until(c.end)
+		left := time.Until(h.end)
 		if left <= 0 {
-			m.log.Warn().Func(c.about).Str("event_type", "REPORT_TIMEOUT").
+			m.log.Warn().Func(h.about).Str("event_type", "REPORT_TIMEOUT").
 				Msg("no report in time: another attempt")
-			return m.outOfTime(c)
+			return m.outOfTime(h)
 		}
-		_, err := m.ping(ctx, c.referee.address())
+		_, err := m.ping(ctx, h.referee.address())
 		switch missed++; {
 		case !protocol.Unreachable(err) && !reached: // anything answers, even with an error
 			return refereeBack

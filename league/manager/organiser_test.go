@@ -199,7 +199,7 @@ func matchOf(s *journal.State, matchID string) *journal.Match {
 // The organiser suspends a player while the players learn of another referee. The referee gets
 // no match that is forfeited.
 func TestMatchIsNotAssignedAfterItsPlayerIsSuspended(t *testing.T) {
-	for n := range 8 { // the conductor may notice the decision in two places, at random
+	for n := range 8 { // the hand-over may notice the decision in two places, at random
 		leaguetest.RunInMemory(t, strconv.Itoa(n), func(t *testing.T, w *leaguetest.World) {
 			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 2)
 			w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.FailWith(leaguetest.ErrHangUp)))

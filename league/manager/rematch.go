@@ -133,7 +133,7 @@ func (m *Manager) openRematch() (*match, error) {
 	return x, err
 }
 
-// forfeits is forfeit for a conductor: the organiser may have suspended or withdrawn a player
+// forfeits is forfeit for a hand-over: the organiser may have suspended or withdrawn a player
 // since the round began. The players that are left learn it by an announcement.
 func (m *Manager) forfeits(ctx context.Context, x *match) bool {
 	m.mu.Lock()
@@ -155,7 +155,7 @@ func (m *Manager) forfeits(ctx context.Context, x *match) bool {
 	return true
 }
 
-// finished completes a match whose result is on disk. Its conductor stops.
+// finished completes a match whose result is on disk. Its hand-over stops.
 func (m *Manager) finished(x *match) {
 	if m.options.Broadcast == journal.BroadcastMatch {
 		m.tellTable(m.life)

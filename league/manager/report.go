@@ -296,15 +296,15 @@ func (m *Manager) judgeAfterPings(ctx context.Context, q *protocol.MatchResultRe
 // lostByReports is the outcome of an attempt that its referee has lost, matchOver for none,
 // and when its last report was rejected; zero for never. It loses the attempt now if it sent no
 // better report in time.
-func (m *Manager) lostByReports(c *conduct, timeOver bool) (lost outcome, rejected time.Time) {
+func (m *Manager) lostByReports(h *handover, timeOver bool) (lost outcome, rejected time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	attempt := c.fact.LastAttempt(c.referee.id)
-	last := c.rejected[attempt]
+	attempt := h.fact.LastAttempt(h.referee.id)
+	last := h.rejected[attempt]
 	if timeOver {
-		m.loseAttempt(c.match, decide.LoseAttempt(last.verdict))
+		m.loseAttempt(h.match, decide.LoseAttempt(last.verdict))
 	}
-	switch c.fact.LostBy(attempt) {
+	switch h.fact.LostBy(attempt) {
 	case "":
 		return matchOver, last.at
 	case journal.CauseBothAnswer:
@@ -390,26 +390,26 @@ func (m *Manager) loseTokenless(x *match, id string) {
 
 // outOfTime is the outcome of an attempt whose time is over. A referee in whose name a report came without a token has
 // lost it for that.
-func (m *Manager) outOfTime(c *conduct) outcome {
+func (m *Manager) outOfTime(h *handover) outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	id, attempt := c.referee.id, c.fact.LastAttempt(c.referee.id)
-	if c.tokenless == 0 || c.tokenless != attempt || !m.mayLackToken(id) || c.fact.Report != nil {
+	id, attempt := h.referee.id, h.fact.LastAttempt(h.referee.id)
+	if h.tokenless == 0 || h.tokenless != attempt || !m.mayLackToken(id) || h.fact.Report != nil {
 		return reportLate
 	}
-	m.loseTokenless(c.match, id)
+	m.loseTokenless(h.match, id)
 	return reportRejected
 }
 
 // awaitToken pauses the league if the last referee of a match has lost it because it sends no token,
 // and waits until the organiser resumes the league, or starting ends. Then all referees may get the match
 // again.
-func (m *Manager) awaitToken(starting context.Context, c *conduct) {
+func (m *Manager) awaitToken(starting context.Context, h *handover) {
 	for told := false; ; told = true {
 		m.mu.Lock()
-		attempts := c.fact.Current()
+		attempts := h.fact.Current()
 		last := len(attempts) - 1
-		if last < 0 || c.fact.LostBy(attempts[last].Number) != journal.CauseNoToken {
+		if last < 0 || h.fact.LostBy(attempts[last].Number) != journal.CauseNoToken {
 			m.mu.Unlock()
 			return
 		}
@@ -422,13 +422,13 @@ func (m *Manager) awaitToken(starting context.Context, c *conduct) {
 		paused := m.state.Paused != nil
 		m.mu.Unlock()
 		if !paused {
-			c.failures = nil
+			h.failures = nil
 			return
 		}
 		select {
-		case <-c.news:
-			if c.over() || m.forfeits(starting, c.match) {
-				c.wake() // awaitReferee looks at the match
+		case <-h.news:
+			if h.over() || m.forfeits(starting, h.match) {
+				h.wake() // awaitReferee looks at the match
 				return
 			}
 		case <-starting.Done():

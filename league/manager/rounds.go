@@ -72,15 +72,15 @@ func (m *Manager) play(starting, running context.Context, matches []*match) {
 	}
 	close(next)
 	var playing sync.WaitGroup
-	for range min(m.conductors(), len(matches)) {
+	for range min(m.handovers(), len(matches)) {
 		playing.Add(1)
 		m.workers.Start(func() {
 			defer playing.Done()
 			for x := range next {
 				if starting.Err() == nil {
-					c := &conduct{match: x}
-					m.resumeAttempt(c)
-					m.conduct(starting, running, c)
+					h := &handover{match: x}
+					m.resumeAttempt(h)
+					m.handOver(starting, running, h)
 				}
 			}
 		})
@@ -88,8 +88,8 @@ func (m *Manager) play(starting, running context.Context, matches []*match) {
 	playing.Wait()
 }
 
-// conductors is the number of matches that may run at once.
-func (m *Manager) conductors() int {
+// handovers is the number of matches that may run at once.
+func (m *Manager) handovers() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	n := 0

@@ -12,40 +12,39 @@ import (
 	"evenodd/league/journal"
 )
 
-// conduct gets a match played: it hands the match to referees, one after the other, until it
-// has a result. The first accepted result counts. It returns when the result is on disk, or
-// the manager stops: when starting ends, the match is not handed out any more; when running ends,
-// it waits for nothing more.
-func (m *Manager) conduct(starting, running context.Context, c *conduct) {
-	for m.chooseReferee(starting, running, c) {
-		c.end = time.Now().Add(m.longestMatch())
-		result := m.offerMatch(running, c)
-		for result == offerAccepted || c.mayHold && (result == offerUnanswered || result == offerNotSent) {
-			result = m.awaitReport(running, c, result == offerAccepted)
+// handOver gets a match played: it hands the match to referees, one after the other, until it has a result. The first
+// accepted result counts. It returns when the result is on disk, or the manager stops: when starting ends, the match is not
+// handed out any more; when running ends, it waits for nothing more.
+func (m *Manager) handOver(starting, running context.Context, h *handover) {
+	for m.chooseReferee(starting, running, h) {
+		h.end = time.Now().Add(m.longestMatch())
+		result := m.offerMatch(running, h)
+		for result == offerAccepted || h.mayHold && (result == offerUnanswered || result == offerNotSent) {
+			result = m.awaitReport(running, h, result == offerAccepted)
 			if result == refereeBack { // it may have forgotten the match, or has a result
-				c.fresh = false
-				result = m.offerMatch(running, c)
+				h.fresh = false
+				result = m.offerMatch(running, h)
 			}
 		}
-		<-c.referee.slots
+		<-h.referee.slots
 		if result == matchOver {
 			break
 		}
-		if failure := result.failure(c.id.String()); failure != "" {
-			m.failed(c, result, failure)
+		if failure := result.failure(h.id.String()); failure != "" {
+			m.failed(h, result, failure)
 		}
-		c.dismiss(result)
+		h.dismiss(result)
 		if result == offerDeclined || result == offerNotSent {
-			if starting.Err() != nil || m.pause(starting, c) != nil {
+			if starting.Err() != nil || m.pause(starting, h) != nil {
 				break
 			}
 		}
 	}
-	m.askPlayers(running, c.match)
+	m.askPlayers(running, h.match)
 }
 
-// A conduct is a match that is handed to referees.
-type conduct struct {
+// A handover is a match that is handed to referees.
+type handover struct {
 	*match
 	referee  *agent // nil while none is chosen
 	told     bool   // the players were told of another referee than the announced one
@@ -61,25 +60,25 @@ type conduct struct {
 }
 
 // dismiss takes the match from its referee after an offer or an attempt without a result.
-func (c *conduct) dismiss(result outcome) {
+func (h *handover) dismiss(result outcome) {
 	failed := result.failure("") != ""
 	lost := result == reportDoubted || result == offerDiscarded
-	c.fresh = failed || result == offerRestarted || lost
+	h.fresh = failed || result == offerRestarted || lost
 	if failed || lost {
-		c.failures.add(c.referee)
+		h.failures.add(h.referee)
 	}
-	c.offers++
+	h.offers++
 	if result == offerRestarted {
-		c.restarts++
+		h.restarts++
 	}
-	if result != offerRestarted || c.restarts > 1 { // once may be a crash
-		c.referee = nil
+	if result != offerRestarted || h.restarts > 1 { // once may be a crash
+		h.referee = nil
 	}
 }
 
 // about adds the match and its referee to a log line.
-func (c *conduct) about(line *zerolog.Event) {
-	line.Stringer("match_id", c.id).Str("referee_id", c.referee.id)
+func (h *handover) about(line *zerolog.Event) {
+	line.Stringer("match_id", h.id).Str("referee_id", h.referee.id)
 }
 
 // An outcome is what an offer of a match, or the wait for its report, has led to.
@@ -137,7 +136,7 @@ type match struct {
 	announced *agent        // the referee
 	absent    []string      // players that forfeit it
 	done      atomic.Bool   // its result is on disk
-	news      chan struct{} // wakes the conductor: the match is over, or a report was rejected
+	news      chan struct{} // wakes the hand-over: the match is over, or a report was rejected
 
 	fact     *journal.Match    // in the state
 	offered  int               // the attempt of the last offer
@@ -156,7 +155,7 @@ func (x *match) attempt(number int) league.Attempt {
 // over tells whether the result is on disk.
 func (x *match) over() bool { return x.done.Load() }
 
-// wake makes the conductor look at the match again.
+// wake makes the hand-over look at the match again.
 func (x *match) wake() { signal(x.news) }
 
 // signal wakes the goroutine that reads from a channel with room for one element. If the channel is
