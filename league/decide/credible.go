@@ -15,9 +15,9 @@ import (
 // Grade is the grade of evidence of a report; "" for a technical loss. Promised is the commitment to
 // the draw that the referee gave when it accepted the match. Signed tells of which players the
 // signature was verified. Missing and the error are those of credible.
-func (p *Reports) Grade(r *journal.MatchReported, promised string, ids [2]string, signed [2]bool) (grade,
+func (j *ReportJudge) Grade(r *journal.MatchReported, promised string, ids [2]string, signed [2]bool) (grade,
 	missing string, err error) {
-	missing, err = p.credible(r, promised, ids)
+	missing, err = j.credible(r, promised, ids)
 	switch {
 	case err != nil || r.Status == league.StatusTechnicalLoss:
 	case missing != "":
@@ -34,35 +34,35 @@ func (p *Reports) Grade(r *journal.MatchReported, promised string, ids [2]string
 // not show of the moves of both players and of the draw; "" if it shows all. The error is the
 // contradiction between the result and what the report shows, the rules, or the draw to which the
 // referee is bound: promised is the commitment that it gave when it accepted the match.
-func (p *Reports) credible(r *journal.MatchReported, promised string, ids [2]string) (missing string, err error) {
+func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2]string) (missing string, err error) {
 	switch {
 	case r.Status == league.StatusTechnicalLoss: // its choices and its number decide nothing
-		return "", p.credibleLoss(r, promised, ids)
+		return "", j.credibleLoss(r, promised, ids)
 	case r.Status == league.StatusWin && r.WinnerPlayerID == nil:
 		return "", errors.New("status WIN needs a winner")
 	case r.Status == league.StatusDraw && r.WinnerPlayerID != nil:
 		return "", fmt.Errorf("status DRAW has no winner, but result.winner is %s", *r.WinnerPlayerID)
 	}
-	_, numbered := p.Game.(rules.Numbered)
+	_, numbered := j.Game.(rules.Numbered)
 	if !numbered && protocol.ValueOf(r.DrawnNumber) != 0 {
-		return "", fmt.Errorf("result.details.drawn_number: %s draws no number", p.GameType)
+		return "", fmt.Errorf("result.details.drawn_number: %s draws no number", j.GameType)
 	}
-	chance, drawn, err := p.Revealed(r, promised, ids)
+	chance, drawn, err := j.Revealed(r, promised, ids)
 	if err != nil {
 		return "", err
 	}
-	verdict, decided, err := rules.Follows(p.Game, r.Result.Moves(ids), r.DrawnNumber)
+	verdict, decided, err := rules.Follows(j.Game, r.Result.Moves(ids), r.DrawnNumber)
 	if err != nil {
-		return "", p.breach(err, ids)
+		return "", j.breach(err, ids)
 	}
-	course, err := p.replay(r, ids)
+	course, err := j.replay(r, ids)
 	if err != nil {
 		return "", err
 	}
-	switch missing = p.missing(course, ids); {
+	switch missing = j.missing(course, ids); {
 	case missing == "" && (drawn || !numbered):
 		verdict, decided = course.Judge(chance), true
-	case missing != "" && drawn && p.Game.MaxTurns() == 1:
+	case missing != "" && drawn && j.Game.MaxTurns() == 1:
 		return "", errors.New(missing) // a referee that reveals the draw knows the choices, and could hide the winner
 	case missing == "" && !decided:
 		missing = "no drawn number reported"
@@ -71,15 +71,15 @@ func (p *Reports) credible(r *journal.MatchReported, promised string, ids [2]str
 		return "", fmt.Errorf("result.details.drawn_number: by the draw it is %d", verdict.Number)
 	}
 	if winner := verdict.WinnerOf(ids); decided && protocol.ValueOf(r.WinnerPlayerID) != winner {
-		return "", fmt.Errorf("result.winner: by the rules of %s it is %s", p.GameType, cmp.Or(winner, "none"))
+		return "", fmt.Errorf("result.winner: by the rules of %s it is %s", j.GameType, cmp.Or(winner, "none"))
 	}
 	return missing, nil
 }
 
 // credibleLoss returns an error for a technical loss against the evidence: the report opens the draw, and
 // shows that a player that lost had made its move; or it names a fault of the winner alone.
-func (p *Reports) credibleLoss(r *journal.MatchReported, promised string, ids [2]string) error {
-	_, drawn, err := p.Revealed(r, promised, ids)
+func (j *ReportJudge) credibleLoss(r *journal.MatchReported, promised string, ids [2]string) error {
+	_, drawn, err := j.Revealed(r, promised, ids)
 	moves, winner := r.Result.Moves(ids), protocol.ValueOf(r.WinnerPlayerID)
 	for i, id := range ids {
 		_, failed := r.Faults.Get(id)
@@ -88,7 +88,7 @@ func (p *Reports) credibleLoss(r *journal.MatchReported, promised string, ids [2
 		case id == winner:
 		case winnerFailed && !failed:
 			return fmt.Errorf("result.details.faults: they name a failure of the winner, %s, and none of %s", winner, id)
-		case err == nil && drawn && moves[i] != "" && !p.owes(r, ids, rules.Side(i)):
+		case err == nil && drawn && moves[i] != "" && !j.owes(r, ids, rules.Side(i)):
 			return fmt.Errorf("result.details.status: %s chose %.40q, and the draw is opened: that is no technical loss of %s", id,
 				moves[i], id)
 		}
@@ -97,39 +97,39 @@ func (p *Reports) credibleLoss(r *journal.MatchReported, promised string, ids [2
 }
 
 // owes tells whether a side has yet to move after the moves of a report.
-func (p *Reports) owes(r *journal.MatchReported, ids [2]string, side rules.Side) bool {
-	if p.Game.MaxTurns() > 1 {
-		course, err := p.replay(r, ids)
+func (j *ReportJudge) owes(r *journal.MatchReported, ids [2]string, side rules.Side) bool {
+	if j.Game.MaxTurns() > 1 {
+		course, err := j.replay(r, ids)
 		return err != nil || len(r.Evidence.Moves) == 0 || course.Owes(side)
 	}
-	return rules.Begin(p.Game).Check(side, r.Result.Moves(ids)[side]) != nil
+	return rules.Begin(j.Game).Check(side, r.Result.Moves(ids)[side]) != nil
 }
 
 // missing says which moves of a match a report does not name, after the course of those that it names; "" for none.
-func (p *Reports) missing(course rules.Course, ids [2]string) string {
+func (j *ReportJudge) missing(course rules.Course, ids [2]string) string {
 	sides := course.ToMove()
 	switch {
 	case len(sides) == 0:
 		return ""
-	case p.Game.MaxTurns() > 1:
+	case j.Game.MaxTurns() > 1:
 		return "the moves reported do not end the game"
 	}
 	return "no choice reported for " + ids[sides[0]]
 }
 
 // breach is the error for a report with an illegal choice or number.
-func (p *Reports) breach(err error, ids [2]string) error {
+func (j *ReportJudge) breach(err error, ids [2]string) error {
 	var illegal *rules.IllegalMoveError
 	if !errors.As(err, &illegal) {
 		return fmt.Errorf("result.details.drawn_number: %w", err)
 	}
-	return protocol.Fault(protocol.MoveFormOf(p.GameType).Illegal, "result.details.choices: %s: %v, got %.60q", ids[illegal.Side], illegal, illegal.Move)
+	return protocol.Fault(protocol.MoveFormOf(j.GameType).Illegal, "result.details.choices: %s: %v, got %.60q", ids[illegal.Side], illegal, illegal.Move)
 }
 
 // Revealed is the chance of a match by its commit–reveal draw. The draw must match the
 // commitment that the referee gave when it accepted the match; "" for none. Drawn is false if
 // there is neither a draw nor a commitment.
-func (p *Reports) Revealed(r *journal.MatchReported, promised string, ids [2]string) (chance rules.Chance, drawn bool,
+func (j *ReportJudge) Revealed(r *journal.MatchReported, promised string, ids [2]string) (chance rules.Chance, drawn bool,
 	err error) {
 	switch {
 	case r.Draw == nil && promised == "":
@@ -139,7 +139,7 @@ func (p *Reports) Revealed(r *journal.MatchReported, promised string, ids [2]str
 	case promised != "" && promised != r.Draw.Commitment:
 		return chance, false, errors.New("draw.commitment: it is not the one given with MATCH_ASSIGNMENT_ACK")
 	}
-	nonce, ok := protocol.OpensDraw(r.Draw.Commitment, p.LeagueID, r.MatchID.String(), r.Number, r.RefereeID, r.Draw.Nonce)
+	nonce, ok := protocol.OpensDraw(r.Draw.Commitment, j.LeagueID, r.MatchID.String(), r.Number, r.RefereeID, r.Draw.Nonce)
 	if !ok {
 		return chance, false, errors.New("draw.nonce: it does not belong to the commitment")
 	}
@@ -162,13 +162,13 @@ func (p *Reports) Revealed(r *journal.MatchReported, promised string, ids [2]str
 // WIN or DRAW without the last signature of each player with a key, and no other result with a choice
 // of such a player without one. A result keeps only signatures that Prove verifies, so it loses those
 // of a referee that relays none.
-func (p *Reports) demand(s *journal.State, c *Claim) {
+func (j *ReportJudge) demand(s *journal.State, c *Claim) {
 	r := c.result
 	switch {
-	case p.Game.MaxTurns() == 1:
+	case j.Game.MaxTurns() == 1:
 		r.Evidence.Moves = nil
 	case r.Status == league.StatusTechnicalLoss && !Relays(s, r.RefereeID):
-		if _, err := p.replay(r, c.ids); err != nil {
+		if _, err := j.replay(r, c.ids); err != nil {
 			r.Evidence.Moves = nil // the loss counts whatever they are
 		}
 	}
@@ -191,13 +191,13 @@ func Relays(s *journal.State, refereeID string) bool {
 
 // Prove verifies the signatures of a claim, if its referee relays any. Judge rejects a claim that they do not
 // prove. Prove is slow, and needs no lock.
-func (p *Reports) Prove(c *Claim) {
+func (j *ReportJudge) Prove(c *Claim) {
 	if !c.relays {
 		return
 	}
 	r := c.result
 	var err error
-	if c.signed, err = p.Verify(r, c.ids, c.keys, c.started); err != nil {
+	if c.signed, err = j.Verify(r, c.ids, c.keys, c.started); err != nil {
 		c.fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 		return
 	}
@@ -214,14 +214,14 @@ func (p *Reports) Prove(c *Claim) {
 // Verify verifies the signatures of a result over the last moves of the players that have one of these
 // keys, and the entropies that the signatures cover. Started is the hash of the event that started the
 // league. The error names what is missing or wrong.
-func (p *Reports) Verify(r *journal.MatchReported, ids, keys [2]string, started string) (signed [2]bool, err error) {
-	at, err := p.lastMoves(r, ids)
+func (j *ReportJudge) Verify(r *journal.MatchReported, ids, keys [2]string, started string) (signed [2]bool, err error) {
+	at, err := j.lastMoves(r, ids)
 	switch {
 	case err != nil || keys == [2]string{}:
 		return signed, err
 	case r.Draw == nil:
 		return signed, errors.New("draw: it is missing, although players have signed its commitment")
-	case p.Game.MaxTurns() > 1 && len(r.Evidence.Moves) == 0:
+	case j.Game.MaxTurns() > 1 && len(r.Evidence.Moves) == 0:
 		return signed, errors.New("moves: they are missing, although players have signed them")
 	}
 	for i, key := range keys {
@@ -257,12 +257,12 @@ func checkEntropies(r *journal.MatchReported, ids [2]string) error {
 
 // lastMoves are the last moves of the players. In a game of several turns they follow from
 // the moves of the report, which must lead to its choices.
-func (p *Reports) lastMoves(r *journal.MatchReported, ids [2]string) (at [2]journal.SignedMove, err error) {
+func (j *ReportJudge) lastMoves(r *journal.MatchReported, ids [2]string) (at [2]journal.SignedMove, err error) {
 	at = [2]journal.SignedMove{{Player: 0, Turn: 1}, {Player: 1, Turn: 1}}
-	if p.Game.MaxTurns() == 1 {
+	if j.Game.MaxTurns() == 1 {
 		return at, nil
 	}
-	course, err := p.replay(r, ids)
+	course, err := j.replay(r, ids)
 	if err != nil {
 		return at, err
 	}
@@ -275,15 +275,15 @@ func (p *Reports) lastMoves(r *journal.MatchReported, ids [2]string) (at [2]jour
 
 // replay plays the moves of a report: in a game of one turn its choices, else those that must lead to
 // the choices, unless it names no moves.
-func (p *Reports) replay(r *journal.MatchReported, ids [2]string) (rules.Course, error) {
-	if p.Game.MaxTurns() == 1 {
-		return rules.Begin(p.Game).PlayMade(r.Result.Moves(ids))
+func (j *ReportJudge) replay(r *journal.MatchReported, ids [2]string) (rules.Course, error) {
+	if j.Game.MaxTurns() == 1 {
+		return rules.Begin(j.Game).PlayMade(r.Result.Moves(ids))
 	}
 	var moves []rules.Move
 	for _, m := range r.Evidence.Moves {
 		moves = append(moves, rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move})
 	}
-	course, err := rules.Replay(p.Game, moves)
+	course, err := rules.Replay(j.Game, moves)
 	if err != nil {
 		return course, fmt.Errorf("moves: %w", err)
 	}

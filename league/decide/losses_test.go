@@ -45,7 +45,7 @@ func TestTechnicalLossIsInferredOnlyWithoutTheChoiceOfTheLoser(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF02"})
-			p := &decide.Reports{LeagueID: leagueID, GameType: "even_odd", Game: tt.game}
+			p := &decide.ReportJudge{LeagueID: leagueID, GameType: "even_odd", Game: tt.game}
 			q := report(func(q *protocol.MatchResultReport) {
 				q.Result = resultOf(league.Result{WinnerPlayerID: tt.winner, Choices: tt.choices, DrawnNumber: tt.number})
 			})
@@ -110,7 +110,7 @@ func TestTechnicalLossAgainstTheEvidenceIsRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF02"})
-			p := &decide.Reports{LeagueID: leagueID, GameType: "even_odd", Game: tt.game}
+			p := &decide.ReportJudge{LeagueID: leagueID, GameType: "even_odd", Game: tt.game}
 			c, err := p.Read(s, report(tt.change...), "REF02", startHash)
 			require.NoError(t, err)
 			p.Prove(&c)

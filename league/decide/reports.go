@@ -13,8 +13,8 @@ import (
 	"evenodd/rules"
 )
 
-// Reports judge the reports of referees (spec 003 §8.7.6).
-type Reports struct {
+// A ReportJudge judges the reports of referees (spec 003 §8.7.6).
+type ReportJudge struct {
 	LeagueID string
 	GameType string
 	Game     rules.Game
@@ -62,7 +62,7 @@ type Claim struct {
 
 // Read reads a report of a referee. Started is the hash of the event that started the
 // league. The error is one for the referee.
-func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeID, started string) (c Claim,
+func (j *ReportJudge) Read(s *journal.State, q *protocol.MatchResultReport, refereeID, started string) (c Claim,
 	err error) {
 	id, _ := league.ParseMatchID(q.MatchID) // no match has the zero id
 	fact, idA, idB, ok := s.Find(id)
@@ -76,18 +76,18 @@ func (p *Reports) Read(s *journal.State, q *protocol.MatchResultReport, refereeI
 		return c, protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
 	}
 	c.ids, c.Late = [2]string{idA, idB}, fact.Report != nil
-	c.result = p.read(q, attemptOf(q, id, fact, refereeID), refereeID, c.ids)
+	c.result = j.read(q, attemptOf(q, id, fact, refereeID), refereeID, c.ids)
 	c.started, c.fault = started, q.Refusal()
-	p.demand(s, &c)
+	j.demand(s, &c)
 	return c, nil
 }
 
 // Judge judges a claim, after Prove. Reporting is idempotent: a report that repeats the
 // recorded result is acknowledged again, and a different one is refused.
-func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
+func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 	r, refereeID := c.result, c.result.RefereeID
 	fact := s.Match(r.MatchID)
-	fault := cmp.Or(c.fault, p.check(s, &c, fact))
+	fault := cmp.Or(c.fault, j.check(s, &c, fact))
 	// One referee may be wrong about both players. A second that says the same is believed.
 	doubleLoss := fault == nil && r.Status == league.StatusTechnicalLoss && r.WinnerPlayerID == nil &&
 		doubtedLoss(fact) == nil
@@ -116,7 +116,7 @@ func (p *Reports) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 	case fault != nil:
 		// A detail may name members of the report, and everybody may read the journal.
 		v.Rejected, v.Err = words.Clip(protocol.WithoutTokens(fault.Detail), 300), fault
-		v.Misdrawn = c.fault == nil && !c.relays && p.withoutNumber(s, r) != nil
+		v.Misdrawn = c.fault == nil && !c.relays && j.withoutNumber(s, r) != nil
 	case doubleLoss && pings == NotRunning:
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "the manager has just restarted: report match %s again",
 			r.MatchID)
@@ -200,7 +200,7 @@ func attemptOf(q *protocol.MatchResultReport, id league.MatchID, fact *journal.M
 // read makes a result of a report, as far as it can be read. It accepts a report
 // without details or with winner "DRAW". It ignores the score, because the manager
 // computes the points.
-func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, refereeID string,
+func (j *ReportJudge) read(q *protocol.MatchResultReport, at league.Attempt, refereeID string,
 	ids [2]string) *journal.MatchReported {
 	given := &q.Result.Result
 	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, Result: *given, Draw: q.Draw, Evidence: q.Evidence}
@@ -213,7 +213,7 @@ func (p *Reports) read(q *protocol.MatchResultReport, at league.Attempt, referee
 		if ok && protocol.Code(code).Name() != "" && given.Status == league.StatusTechnicalLoss {
 			r.Faults = append(r.Faults, league.Member[string]{Name: id, Value: code})
 		}
-		if n, _ := given.Fallbacks.Get(id); n > 0 && n <= p.Game.MaxTurns() {
+		if n, _ := given.Fallbacks.Get(id); n > 0 && n <= j.Game.MaxTurns() {
 			r.Fallbacks = append(r.Fallbacks, league.Member[int]{Name: id, Value: n})
 		}
 	}
@@ -256,7 +256,7 @@ func inferStatus(given *league.Result, r *journal.MatchReported, ids [2]string) 
 // check completes a result that was read: it adds the score and the grade. It returns an error if
 // the result contradicts itself, the rules or the draw, or if the report does not show as much of it
 // as the league or the referee's own declaration demands; nil if it counts.
-func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protocol.Error {
+func (j *ReportJudge) check(s *journal.State, c *Claim, fact *journal.Match) *protocol.Error {
 	r, promised, grade, missing := c.result, "", "", ""
 	if at := fact.Attempt(r.Number, r.RefereeID); at != nil {
 		promised = at.Commitment
@@ -266,7 +266,7 @@ func (p *Reports) check(s *journal.State, c *Claim, fact *journal.Match) *protoc
 		r.WinnerPlayerID = nil
 		err = fmt.Errorf("result.winner must be %s, %s or null", c.ids[0], c.ids[1])
 	} else {
-		grade, missing, err = p.Grade(r, promised, c.ids, c.signed)
+		grade, missing, err = j.Grade(r, promised, c.ids, c.signed)
 	}
 	if err == nil && missing != "" && (c.relays || s.Created.RequiresEvidence()) {
 		err = fmt.Errorf("%s: a report shows all moves of both players, and the draw", missing)
@@ -300,7 +300,7 @@ func LoseAttempt(v Judgement) *journal.AttemptLost {
 
 // withoutNumber is the result of a report of which only the number is wrong, without that number: the winner
 // follows from the choices and the number. Nil for any other report.
-func (p *Reports) withoutNumber(s *journal.State, r *journal.MatchReported) *journal.MatchReported {
+func (j *ReportJudge) withoutNumber(s *journal.State, r *journal.MatchReported) *journal.MatchReported {
 	fact, idA, idB, ok := s.Find(r.MatchID)
 	if !ok || r.Draw != nil || r.Status == league.StatusTechnicalLoss || s.Created.RequiresEvidence() {
 		return nil
@@ -309,7 +309,7 @@ func (p *Reports) withoutNumber(s *journal.State, r *journal.MatchReported) *jou
 	if at := fact.Attempt(r.Number, r.RefereeID); at == nil || at.Commitment != "" {
 		return nil
 	}
-	verdict, decided, err := rules.Follows(p.Game, r.Result.Moves(ids), r.DrawnNumber)
+	verdict, decided, err := rules.Follows(j.Game, r.Result.Moves(ids), r.DrawnNumber)
 	wrong, misdrawn := errors.AsType[*rules.NumberError](err)
 	winner := protocol.ValueOf(r.WinnerPlayerID)
 	if !misdrawn || !decided || verdict.WinnerOf(ids) != winner || (r.Status == league.StatusWin) != (winner != "") {
@@ -328,7 +328,7 @@ func (p *Reports) withoutNumber(s *journal.State, r *journal.MatchReported) *jou
 // ResultOfLostAttempt is the result of a match that no other referee can conduct, by its last lost
 // attempt: the double technical loss that it reported, its result without an impossible number, or a draw
 // without choices. Nil if the match has a result, or no attempt is lost but those of referees that send no token.
-func (p *Reports) ResultOfLostAttempt(s *journal.State, id league.MatchID) (*journal.MatchReported, error) {
+func (j *ReportJudge) ResultOfLostAttempt(s *journal.State, id league.MatchID) (*journal.MatchReported, error) {
 	fact, _, _, _ := s.Find(id)
 	var lost *journal.AttemptLost
 	for i := range fact.LostAttempts {
@@ -339,16 +339,16 @@ func (p *Reports) ResultOfLostAttempt(s *journal.State, id league.MatchID) (*jou
 	if lost == nil || fact.Report != nil {
 		return nil, nil //nolint:nilnil // there is no such result
 	}
-	return p.ResultOf(s, lost)
+	return j.ResultOf(s, lost)
 }
 
 // ResultOf is what is recorded of a lost attempt if no other referee conducts the match.
-func (p *Reports) ResultOf(s *journal.State, lost *journal.AttemptLost) (*journal.MatchReported, error) {
+func (j *ReportJudge) ResultOf(s *journal.State, lost *journal.AttemptLost) (*journal.MatchReported, error) {
 	if lost.Report != nil && lost.Cause == journal.CauseBothAnswer {
 		return lost.Report, nil
 	}
 	if lost.Report != nil {
-		if rest := p.withoutNumber(s, lost.Report); rest != nil {
+		if rest := j.withoutNumber(s, lost.Report); rest != nil {
 			return rest, nil
 		}
 	}

@@ -14,19 +14,19 @@ import (
 	"evenodd/rules/evenodd"
 )
 
-func reports() *decide.Reports {
-	return &decide.Reports{LeagueID: leagueID, GameType: "even_odd", Game: evenodd.Game{}}
+func reportJudge() *decide.ReportJudge {
+	return &decide.ReportJudge{LeagueID: leagueID, GameType: "even_odd", Game: evenodd.Game{}}
 }
 
 // judge reads, proves and judges a report.
 func judge(s *journal.State, q *protocol.MatchResultReport, refereeID string, pings decide.Pings) (v decide.Judgement) {
-	c, err := reports().Read(s, q, refereeID, startHash)
+	c, err := reportJudge().Read(s, q, refereeID, startHash)
 	if err != nil {
 		v.Err = err
 		return v
 	}
-	reports().Prove(&c)
-	return reports().Judge(s, c, pings)
+	reportJudge().Prove(&c)
+	return reportJudge().Judge(s, c, pings)
 }
 
 // startHash is the hash of the event that started the league.
@@ -143,13 +143,13 @@ func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
 	v := judge(s, report(winner(new("P02"))), "REF01", decide.NotPinged)
 	require.NotEmpty(t, v.Rejected)
-	r, err := reports().ResultOfLostAttempt(s, first())
+	r, err := reportJudge().ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	assert.Nil(t, r, "no attempt is lost")
 	apply(t, s, decide.LoseAttempt(v))
 	v = judge(s, report(), "REF01", decide.NotPinged)
 	assert.Equal(t, protocol.ErrInvalidMatchState, protocol.AsError(v.Err).Code, "a lost attempt gets no second chance")
-	r, err = reports().ResultOfLostAttempt(s, first())
+	r, err = reportJudge().ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	apply(t, s, r)
 	assert.Equal(t, []any{league.StatusDraw, (*string)(nil), journal.GradeStated, "its referee did not show its result"},
@@ -191,7 +191,7 @@ func TestResultWithoutAnImpossibleNumber(t *testing.T) {
 			v := judge(s, report(tt.change), "REF01", decide.NotPinged)
 			require.NotEmpty(t, v.Rejected)
 			apply(t, s, decide.LoseAttempt(v))
-			r, err := reports().ResultOfLostAttempt(s, first())
+			r, err := reportJudge().ResultOfLostAttempt(s, first())
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, r.Status+" "+protocol.ValueOf(r.WinnerPlayerID)+" "+r.Reason)
 			assert.Equal(t, []any{(*int)(nil), journal.GradeStated}, []any{r.DrawnNumber, r.Grade})
@@ -210,7 +210,7 @@ func TestLostAttemptCountsBeforeOneOfATokenlessReferee(t *testing.T) {
 	apply(t, s, decide.LoseAttempt(v))
 	apply(t, s, &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF02"})
 	apply(t, s, &journal.AttemptLost{Attempt: attempt(2), RefereeID: "REF02", Cause: journal.CauseNoToken, Reason: "it sends no token"})
-	r, err := reports().ResultOfLostAttempt(s, first())
+	r, err := reportJudge().ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	require.NotNil(t, r)
 	assert.Equal(t, []string{league.StatusDraw, "REF01"}, []string{r.Status, r.RefereeID})
@@ -222,7 +222,7 @@ func TestDoubleLossThatNoOtherRefereeContradictsIsRecorded(t *testing.T) {
 	v := judge(s, report(doubleLoss), "REF02", decide.BothAnswer)
 	require.NotNil(t, v.Lost)
 	apply(t, s, v.Lost)
-	r, err := reports().ResultOfLostAttempt(s, first())
+	r, err := reportJudge().ResultOfLostAttempt(s, first())
 	require.NoError(t, err)
 	assert.Equal(t, []any{league.StatusTechnicalLoss, "", "REF02"}, []any{r.Status, r.Grade, r.RefereeID})
 	apply(t, s, r)

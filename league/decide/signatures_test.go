@@ -361,7 +361,7 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 		}, "signatures: that of P02"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := &decide.Reports{LeagueID: leagueID, GameType: "tic_tac_toe", Game: tictactoe.Game{}}
+			p := &decide.ReportJudge{LeagueID: leagueID, GameType: "tic_tac_toe", Game: tictactoe.Game{}}
 			s := signed(t)
 			c, err := p.Read(s, ticTacToe(tt.change), "REF01", startHash)
 			require.NoError(t, err)

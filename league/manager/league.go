@@ -30,7 +30,7 @@ type Manager struct {
 	keys      protocol.ManagerKeys
 	organiser *organiser
 	resumed   bool // the league existed before this manager
-	reports   decide.Reports
+	judge     decide.ReportJudge
 	refusals  *refusalLog
 	unheard   protocol.LineQuota // of the log lines about broadcasts that agents did not get
 	journal   *journalfile.File  // nil without a data folder
@@ -105,7 +105,7 @@ func New(o Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.reports = decide.Reports{LeagueID: m.options.LeagueID, GameType: m.options.GameType, Game: game}
+	m.judge = decide.ReportJudge{LeagueID: m.options.LeagueID, GameType: m.options.GameType, Game: game}
 	return m, nil
 }
 

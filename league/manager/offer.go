@@ -142,7 +142,7 @@ func (m *Manager) longestMatch() time.Duration {
 		return protocol.Seconds(o.LongestMatch)
 	}
 	const margin = 30 * time.Second
-	return o.Timeouts.LongestMatch(o.RetryPolicy, m.reports.Game.MaxTurns()) + margin
+	return o.Timeouts.LongestMatch(o.RetryPolicy, m.judge.Game.MaxTurns()) + margin
 }
 
 // announceOther tells the players of a match that another referee has it than the announced one, or that one

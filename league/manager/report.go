@@ -118,7 +118,7 @@ var errPingFirst = errors.New("the players have not been pinged yet")
 func (m *Manager) readReport(ctx context.Context, q *protocol.MatchResultReport) (decide.Claim, error) {
 	c, err := m.authenticReport(ctx, q)
 	if err == nil {
-		m.reports.Prove(&c) // without the lock, because that is slow
+		m.judge.Prove(&c) // without the lock, because that is slow
 	}
 	return c, err
 }
@@ -136,7 +136,7 @@ func (m *Manager) authenticReport(ctx context.Context, q *protocol.MatchResultRe
 	if err != nil {
 		return c, err
 	}
-	c, err = m.reports.Read(m.state, q, referee.id, m.started)
+	c, err = m.judge.Read(m.state, q, referee.id, m.started)
 	if err != nil || c.Late { // the league does not wait for it
 		err = cmp.Or(referee.queries.allow(), err)
 	}
@@ -161,7 +161,7 @@ func (m *Manager) judgeReport(q *protocol.MatchResultReport, c decide.Claim, sho
 			pinged = x.pings.result
 		}
 	}
-	v := m.reports.Judge(m.state, c, pinged)
+	v := m.judge.Judge(m.state, c, pinged)
 	switch {
 	case v.PingFirst:
 		return x, nil, errPingFirst
@@ -333,7 +333,7 @@ func (m *Manager) loseAttempt(x *match, lost *journal.AttemptLost) {
 // conduct it. It tells whether it did.
 func (m *Manager) recordLostAttempt(x *match) bool {
 	m.mu.Lock()
-	r, err := m.reports.ResultOfLostAttempt(m.state, x.id)
+	r, err := m.judge.ResultOfLostAttempt(m.state, x.id)
 	if r != nil && err == nil {
 		err = m.record(r)
 	}

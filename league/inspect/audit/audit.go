@@ -138,9 +138,9 @@ type auditor struct {
 	dir     store.Folder
 	id      string
 	options *Options
-	reports *decide.Reports // judge reports again; nil for an unknown game
-	leagues []string        // ids of all leagues of the folder
-	first   bool            // it is the first league: findings that belong to no league go here
+	reports *decide.ReportJudge // judge reports again; nil for an unknown game
+	leagues []string            // ids of all leagues of the folder
+	first   bool                // it is the first league: findings that belong to no league go here
 
 	matchFiles   map[string]bool // names without extension
 	attemptFiles []string

@@ -75,7 +75,7 @@ func (a *auditor) openGame() {
 		a.note(RuleVerdict, a.inJournal(1), "%v: the results cannot be judged again", err)
 		return
 	}
-	a.reports = &decide.Reports{LeagueID: a.id, GameType: a.state.Created.GameType, Game: game}
+	a.reports = &decide.ReportJudge{LeagueID: a.id, GameType: a.state.Created.GameType, Game: game}
 }
 
 // checkResult judges the result in the journal again.
