@@ -115,7 +115,8 @@ func readersOf(name, folder string) [][][]string {
 	}
 	if filepath.Base(name) == "journal.jsonl" {
 		readers = append(readers, in("league status --data", "league standings --data", "league schedule --data"),
-			in("league export --data", "league export --format csv --list agents --data"))
+			in("league export --data", "league export --format csv --list agents --data"),
+			in("ratings", "ratings --by strategy --format csv", "ratings --by model --format json"))
 	}
 	if filepath.Base(name) == "journal.jsonl" || strings.HasPrefix(name, "config") { // last, because it writes
 		const resume = "simulate --resume --log-level info --players 3 --seed 7 --faults deny=P02@R2 --legs 2 --format "
@@ -262,7 +263,7 @@ func registeredAt(t *testing.T, url string) string {
 // The user's own arguments and files may have text of others too: pasted, or in an archive.
 func TestHostileArgumentsAreEscaped(t *testing.T) {
 	for _, args := range [][]string{
-		{hostile}, {"help", hostile}, {"audit", hostile}, {"replay", hostile}, {"report", hostile}, {"check", hostile}, {"check", "player", hostile},
+		{hostile}, {"help", hostile}, {"audit", hostile}, {"replay", hostile}, {"report", hostile}, {"ratings", hostile}, {"check", hostile}, {"check", "player", hostile},
 		{"schema", hostile}, {"config", hostile}, {"simulate", "--" + hostile}, {"simulate", "--strategies", hostile}, {"simulate", "--game", hostile},
 		{"simulate", "--league-id", hostile}, {"simulate", "--format", hostile}, {"simulate", "--faults", hostile}, {"simulate", "--seeding", hostile},
 		{"player", "--name", hostile, "--manager", hostile}, {"referee", "--host", hostile}, {"manager", "--log-level", hostile},

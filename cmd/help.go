@@ -19,7 +19,7 @@ type helpGroup struct{ title, names string }
 var commandGroups = [...]helpGroup{
 	{"Run a league:", "simulate up manager referee player league health"},
 	{"Write an agent:", "new check mcp"},
-	{"Look back:", "report serve replay audit"},
+	{"Look back:", "report ratings serve replay audit"},
 	{"About this program:", "config init schema man version"},
 }
 

@@ -91,7 +91,7 @@ func hostileFiles() []hostileFile {
 // commandsOn are commands that open files of a data folder. Their names are a part of the command line.
 func commandsOn(dir string) (lines [][]string) {
 	for _, line := range []string{
-		"audit DIR", "report DIR --format text", "replay R1M1 --data DIR", "league status --data DIR",
+		"audit DIR", "report DIR --format text", "ratings DIR", "replay R1M1 --data DIR", "league status --data DIR",
 		"league export --data DIR", "league list --data DIR", "league logs P01 --data DIR -o DIR/logs.zip",
 		"league standings --data DIR", "league schedule --data DIR", "league pause --data DIR", "config manager --data DIR",
 		"serve DIR --listen localhost:0", "manager --data DIR --port 0 --players 5", "simulate --resume --players 2 --seed 7 --quiet --data DIR", // last, because it writes

@@ -117,7 +117,7 @@ var (
 	written  = words.Pattern(`^evenodd new player --lang python my-agent$`)
 	ofGuest  = words.Pattern(`^evenodd (check player|simulate --player) http://localhost:8101/mcp$`)
 	query    = words.Pattern(`^evenodd league (standings|schedule --round all|next-match|stats)$`)
-	ofLeague = words.Pattern(`^evenodd (audit SHARED|report SHARED|replay R1M1|league status)$`)
+	ofLeague = words.Pattern(`^evenodd (audit SHARED|report SHARED|ratings SHARED|replay R1M1|league status)$`)
 	oneAgent = words.Pattern(`^evenodd (manager|referee|player)\b`)
 	onInput  = words.Pattern(`^evenodd mcp$`) // it ends with its empty input
 	watched  = words.Pattern(`^evenodd simulate .*--serve `)
@@ -192,11 +192,11 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 	for _, command := range pages {
 		checkPage(t, r.launch(t, strings.Replace(atFreePort(command), "SHARED", r.data, 1)))
 	}
-	require.Len(t, later, 4)
+	require.Len(t, later, 5)
 	for _, command := range later {
 		words := strings.Fields(strings.Replace(command, "SHARED", r.data, 1))
 		more := map[string]string{"report": " -o -", "replay": " --data " + r.data, "league": " --data " + r.data}[words[1]]
-		assert.Regexp(t, map[string]string{"audit": "no findings", "report": "<!doctype html>", "replay": "R1M1", "league": `Results: 6 of 6 matches\.`}[words[1]],
+		assert.Regexp(t, map[string]string{"audit": "no findings", "ratings": `1 league of even_odd`, "report": "<!doctype html>", "replay": "R1M1", "league": `Results: 6 of 6 matches\.`}[words[1]],
 			r.mustRun(t, strings.Join(words, " ")+more))
 	}
 }

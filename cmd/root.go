@@ -176,7 +176,7 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 	organise, settings := newLeague(s, data, resolve)
 	flags[organise.Name()] = settings
 	root.AddCommand(configurable...)
-	root.AddCommand(organise, newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s),
+	root.AddCommand(organise, newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s), newRatings(s),
 		newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
 	finish(root)
 	helpOf(root, s.out)

@@ -1,0 +1,171 @@
+package record
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"evenodd/league"
+	"evenodd/league/journal"
+	"evenodd/league/words"
+)
+
+// A Season is a league among several that are rated together.
+type Season struct {
+	LeagueID string `json:"league_id"`
+	Folder   string `json:"folder"`
+	Start    string `json:"start_hash"` // of the event that started it, by which it counts once
+	Results  int    `json:"results"`    // that count in it, rated or not
+
+	results *Results
+}
+
+// NewSeason is a league that has started, in a folder, with the hash of its event started.
+func NewSeason(l *League, folder, start string, r *Results) Season {
+	return Season{l.Created.LeagueID, folder, start, len(r.Matches), r}
+}
+
+// Ratings are the players of several leagues of one game, rated together.
+type Ratings struct {
+	Leagues []Season      `json:"leagues"` // each once
+	Players []RatedPlayer `json:"ratings"` // the highest rating first
+	Pairs   []Pair        `json:"head_to_head"`
+	NotUsed
+}
+
+// NotUsed counts the results without a rating.
+type NotUsed struct {
+	Repeated  int  `json:"repeated_leagues"` // leagues that were given more than once
+	Stated    int  `json:"stated"`           // results on the word of a referee alone
+	Technical int  `json:"technical_losses"` // of one player or both
+	Unknown   int  `json:"unknown"`          // of a player without the property by which players are rated
+	Within    int  `json:"within"`           // between two players that count as one
+	Copies    int  `json:"copies"`           // that repeat a match of the same players, also of another league
+	Sampled   bool `json:"sampled,omitzero"` // ratings use a sample of the others
+
+	copies string // the sentence about Copies
+}
+
+// A RatedPlayer is the rating of a player over several leagues.
+type RatedPlayer struct {
+	Player  string `json:"player"`
+	Leagues int    `json:"leagues"`
+	league.Tally
+	Rating float64 `json:"rating"`
+	Low    float64 `json:"low"`
+	High   float64 `json:"high"`
+	Rank   int     `json:"rank"`
+	Best   int     `json:"best_rank"`
+	Worst  int     `json:"worst_rank"`
+}
+
+// Rate rates players over leagues of one game. Players of equal key are one; those with the key "" are not
+// known. The order of the leagues has no effect.
+func Rate(leagues []Season, key func(*league.Standing) string) *Ratings {
+	r := &Ratings{Leagues: once(leagues)}
+	r.Repeated = len(leagues) - len(r.Leagues)
+	all, starts, played := &Results{}, []string{}, map[string]*RatedPlayer{}
+	for i := range r.Leagues {
+		l := &r.Leagues[i]
+		starts = append(starts, l.Start)
+		all.SidesAlike = l.results.SidesAlike
+		r.add(all, l.results, l.Start, key, played)
+	}
+	all.LeagueID = strings.Join(starts, " ")
+	for name := range played {
+		all.Players = append(all.Players, league.Standing{PlayerID: name})
+	}
+	s := all.Statistics()
+	_, _, left := all.rated()
+	r.Sampled, r.Copies, r.copies, r.Pairs = s.Sampled, s.Copies, strings.TrimSpace(left.sentence()), all.HeadToHead()
+	for i := range r.Pairs {
+		played[r.Pairs[i].PlayerID].join(&r.Pairs[i].Tally)
+	}
+	for i := range s.Ratings {
+		p, row := &s.Ratings[i], played[s.Ratings[i].PlayerID]
+		row.Rating, row.Low, row.High, row.Rank, row.Best, row.Worst = p.Rating, p.Low, p.High, p.Rank, p.BestRank,
+			p.WorstRank
+		r.Players = append(r.Players, *row)
+	}
+	return r
+}
+
+// join adds the results against one opponent.
+func (p *RatedPlayer) join(t *league.Tally) {
+	p.Played, p.Wins, p.Draws, p.Losses = p.Played+t.Played, p.Wins+t.Wins, p.Draws+t.Draws, p.Losses+t.Losses
+}
+
+// once leaves one of each league, the one with most results, in the order of their hashes.
+func once(leagues []Season) []Season {
+	leagues = slices.SortedStableFunc(slices.Values(leagues), func(a, b Season) int {
+		return cmp.Or(strings.Compare(a.Start, b.Start), b.Results-a.Results)
+	})
+	return slices.CompactFunc(leagues, func(a, b Season) bool { return a.Start == b.Start })
+}
+
+// add adds the results of a league that are rated, under the keys of their players, and counts the others.
+func (r *Ratings) add(all, one *Results, start string, key func(*league.Standing) string,
+	played map[string]*RatedPlayer) {
+	keys, here := map[string]string{}, map[string]bool{}
+	for i := range one.Players {
+		if p := &one.Players[i]; !p.Annulled {
+			keys[p.PlayerID] = key(p)
+		}
+	}
+	for i := range one.Matches {
+		m := one.Matches[i]
+		a, knowsA := keys[m.PlayerA]
+		b, knowsB := keys[m.PlayerB]
+		switch {
+		case !knowsA || !knowsB: // annulled
+		case m.Grade == journal.GradeStated:
+			r.Stated++
+		case m.Status == league.StatusTechnicalLoss:
+			r.Technical++
+		case a == "" || b == "":
+			r.Unknown++
+		case a == b:
+			r.Within++
+		default:
+			m.PlayerA, m.PlayerB, m.Winner = a, b, keys[m.Winner]
+			m.MatchID = start + " " + m.MatchID // leagues have the same ids of matches
+			all.Matches = append(all.Matches, m)
+			for _, name := range [...]string{a, b} {
+				row := played[name]
+				if row == nil {
+					row = &RatedPlayer{Player: name}
+					played[name] = row
+				}
+				if !here[name] {
+					here[name] = true
+					row.Leagues++
+				}
+			}
+		}
+	}
+}
+
+// Sentences tell which results have no rating, and why.
+func (n *NotUsed) Sentences() (sentences []string) {
+	for _, one := range []struct {
+		number    int
+		what, why string
+	}{
+		{n.Repeated, "league", "was given twice, and counts once"},
+		{n.Stated, "result", "not rated: on the word of a referee alone"},
+		{n.Technical, "result", "not rated: a technical loss"},
+		{n.Unknown, "result", "not rated: of a player whose strategy no record has"},
+		{n.Within, "result", "not rated: between players that count as one"},
+	} {
+		if one.number > 0 {
+			sentences = append(sentences, words.Counted(one.number, one.what)+" "+one.why+".")
+		}
+	}
+	if n.copies != "" {
+		sentences = append(sentences, n.copies)
+	}
+	if n.Sampled {
+		sentences = append(sentences, "Ratings use a random sample of the results.")
+	}
+	return sentences
+}
