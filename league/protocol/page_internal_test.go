@@ -509,6 +509,23 @@ func TestEveryCodeIsInTheCatalogue(t *testing.T) {
 	}
 }
 
+// A method outside the list has no schema, no tool and no section in the page.
+func TestEveryMethodIsInTheList(t *testing.T) {
+	source, err := os.ReadFile("methods.go")
+	require.NoError(t, err)
+	assert.Len(t, regexp.MustCompile(`(?m)^\t\w+ += newMethod\[`).FindAll(source, -1), len(methodRows))
+}
+
+// Tags have no constants.
+func TestTagsHaveTheLimitsOfOrganisers(t *testing.T) {
+	most := map[string]int{}
+	for _, f := range fieldsOf[OrganiseRequest]() {
+		most[f.Name] = f.Max
+	}
+	assert.Equal(t, MaxOrganiserName, most["by"])
+	assert.Equal(t, MaxReason, most["reason"])
+}
+
 func TestUnknownWordsOfATagAreFound(t *testing.T) {
 	type unknownWord struct {
 		Member string `json:"member" rule:"optional,digset"`
