@@ -3,7 +3,6 @@ package protocol
 import (
 	"reflect"
 	"slices"
-	"strings"
 )
 
 // added is the word of members that chapter 4 of the specification does not have: see compile.
@@ -29,8 +28,7 @@ func Plain[V any](v *V) *V {
 func strip(v reflect.Value) {
 	for i := range v.NumField() {
 		member, tag := v.Field(i), v.Type().Field(i).Tag.Get("rule")
-		words, _, _ := strings.Cut(tag, "each,")
-		if slices.Contains(strings.Split(words, ","), added) {
+		if own, _ := wordsOf(tag); slices.Contains(own, added) {
 			member.SetZero()
 			continue
 		}

@@ -101,10 +101,16 @@ func (c compiler) members(t reflect.Type) (members []Field) {
 	return members
 }
 
+// wordsOf splits a tag into the words for a member and the tag for its elements.
+func wordsOf(rule string) (own []string, each string) {
+	rule, each, _ = strings.Cut(rule, "each,")
+	return strings.Split(rule, ","), each
+}
+
 func (c compiler) field(t reflect.Type, rule string) *Field {
-	rule, each, _ := strings.Cut(rule, "each,")
+	own, each := wordsOf(rule)
 	f := c.fieldOfType(t, each)
-	for word := range strings.SplitSeq(rule, ",") {
+	for _, word := range own {
 		if c.special != nil && c.special(word) {
 			f.Special = word
 		} else {
