@@ -84,7 +84,7 @@ func queryRules() []rule {
 
 func roundRules() []rule {
 	return []rule{
-		must("M-RUN-01", "Registration, 003 §2.5.3",
+		must("M-RUN-01", "Messages of registration, 003 §2.5.3",
 			"Its league begins when the awaited players and referees have registered.", on("begin/league"),
 			mend("Begin without a command, or take start_league with the admin token; tell the examination how many agents you wait for.")),
 		refuses("M-RUN-04", "start_league",
