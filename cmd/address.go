@@ -41,9 +41,7 @@ const localhost = "localhost"
 
 // addressFlags defines the flags of the commands that listen.
 func addressFlags(f *pflag.FlagSet, a *address) {
-	f.StringVar(&a.host, "host", localhost, "`address` to listen on; 0.0.0.0 lets other machines connect")
-	f.Var(&a.ports, "port", "port to listen on: a number, a range such as 8101-8150 (the first free one), or 0 (any "+
-		"free one)")
+	hostFlags(f, a, "to listen on; 0.0.0.0 lets other machines connect")
 	f.StringSliceVar(&a.allowed, "allowed-host", nil,
 		"further host `name` that requests may use for this agent, such as the name of a reverse proxy; may be repeated. "+
 			"Requests for unknown names are refused as DNS rebinding")
@@ -51,6 +49,13 @@ func addressFlags(f *pflag.FlagSet, a *address) {
 	f.StringVar(&a.files.key, "tls-key", "", "PEM `file` with the key of the certificate")
 	proxyFlag(f, &a.proxies)
 	debugFlag(f, &a.debug)
+}
+
+// hostFlags defines the flags of the address and the port at which a command listens.
+func hostFlags(f *pflag.FlagSet, a *address, about string) {
+	f.StringVar(&a.host, "host", localhost, "`address` "+about)
+	f.Var(&a.ports, "port", "port to listen on: a number, a range such as 8101-8150 (the first free one), or 0 (any "+
+		"free one)")
 }
 
 // proxyFlag defines the flag of the commands that may be behind a proxy.
@@ -244,23 +249,45 @@ func badPort(port string) bool {
 
 // A rendezvous is the address where external agents find the manager of a command.
 type rendezvous struct {
-	address        // with the host, after listen
-	at      string // HOST:PORT
-	given   bool   // --listen was given: do not use another address
+	address
+	given bool // --host or --port was given: do not use another address
 }
 
-// meetingPoint is the default address of a manager.
-const meetingPoint = "localhost:8000"
+// managerPort is the default port of a manager.
+const managerPort = 8000
+
+// flags defines the flags of the address.
+func (r *rendezvous) flags(f *pflag.FlagSet, who string) {
+	r.ports = ports{managerPort, managerPort}
+	hostFlags(f, &r.address, "where "+who+" its manager")
+}
+
+// isGiven notes whether the user has set a flag of the address.
+func (r *rendezvous) isGiven(changed func(flag string) bool) {
+	r.given = changed("host") || changed("port")
+}
+
+// at is the address as HOST:PORT.
+func (r *rendezvous) at() string { return net.JoinHostPort(r.host, r.ports.String()) }
 
 // errTaken says that another program listens on a port.
 var errTaken = errors.New("taken by another program")
 
 // listen opens the address.
 func (r *rendezvous) listen(ctx context.Context) (net.Listener, error) {
-	if strings.HasPrefix(r.at, ":") {
-		return nil, usage("--listen %q: must be a host and a port, such as %s", r.at, meetingPoint)
+	if r.host == "" {
+		return nil, usage("--host %q: must be the address at which agents find the manager, such as localhost", r.host)
 	}
-	return r.listenOn(ctx, "listen", r.at)
+	return r.listenLocally(ctx)
+}
+
+// listenLocally opens the address, of which no other agent is told.
+func (a *address) listenLocally(ctx context.Context) (net.Listener, error) {
+	if err := a.readProxies(); err != nil {
+		return nil, err
+	}
+	a.local = true
+	return a.firstFree(ctx)
 }
 
 // listenOn opens HOST:PORT, or :PORT for all addresses of this machine, which are the value of a flag.
@@ -268,9 +295,6 @@ func (a *address) listenOn(ctx context.Context, flag, at string) (net.Listener, 
 	host, port, err := net.SplitHostPort(at)
 	if _, bad := strconv.ParseUint(port, 10, 16); err != nil || bad != nil {
 		return nil, usage("--%s %q: must be a host and a port, such as localhost:8080", flag, at)
-	}
-	if err := a.readProxies(); err != nil {
-		return nil, err
 	}
 	a.host, a.local = host, true
 	l, err := listenAt(ctx, at)

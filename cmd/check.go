@@ -74,7 +74,7 @@ not be completed (the last line has the reason).`,
 			if problem := o.checkArguments(args); problem != nil {
 				return problem
 			}
-			o.meet.given = c.Flags().Changed("listen")
+			o.meet.isGiven(c.Flags().Changed)
 			if o.Role != check.Manager && (c.Flags().Changed("players") || c.Flags().Changed("referees")) {
 				return usage("--players and --referees are only for managers, not for %s", cmp.Or(o.Role, "list"))
 			}
@@ -100,8 +100,7 @@ func (o *checkOptions) flags(f *pflag.FlagSet) {
 		"lowest level of requirements to test: must, or should for all")
 	f.StringSliceVar(&o.Selection.Only, "only", nil, "test only these: requirement `id`s or their beginnings such as P-INV")
 	f.BoolVar(&o.list, "list", false, "only list the requirements of a role or of all")
-	f.StringVar(&o.meet.at, "listen", "", "`host:port` where the agent finds its manager (default "+meetingPoint+
-		"; a free port to test a manager)")
+	o.meet.flags(f, "the agent finds")
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "time for the agent to start listening and to register")
 	f.DurationVar(&o.Budget, "timeout", 3*time.Minute, "longest time for the whole test")
 	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league of a manager under test")
@@ -233,22 +232,17 @@ func verdict(r *check.Report) error {
 // open listens at the address where the agent finds its manager: the default address,
 // or a free port if another program has it.
 func (o *checkOptions) open(ctx context.Context, s streams) (net.Listener, error) {
-	const anyPort = "localhost:0"
 	meet := &o.meet
-	switch {
-	case meet.given:
-		return meet.listen(ctx)
-	case o.Role == check.Manager:
-		meet.at = anyPort
-	default:
-		meet.at = meetingPoint
+	if o.Role == check.Manager && !meet.given {
+		meet.ports = ports{} // any
 	}
 	l, err := meet.listen(ctx)
-	if errors.Is(err, errTaken) {
-		meet.at = anyPort
+	if errors.Is(err, errTaken) && !meet.given {
+		taken := meet.at()
+		meet.ports = ports{}
 		if l, err = meet.listen(ctx); err == nil {
 			s.note("%s is %v. The manager for this test is at %s: start the agent with this URL if it registers itself.",
-				meetingPoint, errTaken, meet.urlOf(l))
+				taken, errTaken, meet.urlOf(l))
 		}
 	}
 	return l, err

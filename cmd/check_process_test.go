@@ -13,7 +13,7 @@ func TestCheckOfARunningPlayer(t *testing.T) {
 	t.Parallel()
 	g := startThirdPartyPlayer(t, "both")
 	checked := func(args ...string) (code int, stdout, stderr string) {
-		return run(t.Context(), append([]string{"check", "player", g.url, "--listen", "localhost:0", "--wait", "0s"}, args...)...)
+		return run(t.Context(), append([]string{"check", "player", g.url, "--port", "0", "--wait", "0s"}, args...)...)
 	}
 	code, stdout, stderr := checked()
 	assert.Equal(t, 4, code)
@@ -84,10 +84,10 @@ func TestAgentsOfThisProgramConform(t *testing.T) {
 	for _, role := range []string{"player", "referee"} {
 		t.Run(role, func(t *testing.T) {
 			t.Parallel()
-			place := "localhost:" + freePort(t)
-			p := start(t, role, "--port", "0", "--manager", "http://"+place+"/mcp", "--data", "")
+			port := freePort(t)
+			p := start(t, role, "--port", "0", "--manager", "http://localhost:"+port+"/mcp", "--data", "")
 			url := p.await(t, `"endpoint":"([^"]+)"`)[1]
-			code, stdout, stderr := run(t.Context(), "check", role, url, "--listen", place, "--wait", "1m")
+			code, stdout, stderr := run(t.Context(), "check", role, url, "--port", port, "--wait", "1m")
 			assert.Zero(t, code, stderr)
 			assert.NotRegexp(t, `(?m)^(FAIL|warning)`, stdout)
 			assert.Zero(t, p.awaitExit(t), p.stderr.String())
@@ -117,8 +117,9 @@ func TestManagerOfThisProgramConforms(t *testing.T) {
 func TestInterruptedCheckProcess(t *testing.T) {
 	t.Parallel()
 	g := startThirdPartyPlayer(t, "even")
-	place := "localhost:" + freePort(t)
-	p := start(t, "check", "player", g.url, "--listen", place, "--wait", "1m") // for a registration
+	port := freePort(t)
+	place := "localhost:" + port
+	p := start(t, "check", "player", g.url, "--port", port, "--wait", "1m") // for a registration
 	for {
 		if c, err := net.Dial("tcp", place); err == nil {
 			require.NoError(t, c.Close())

@@ -95,7 +95,7 @@ func listeningURL(t *testing.T) string {
 }
 
 // anywhere makes the kit listen at a free port.
-var anywhere = []string{"--listen", "localhost:0"}
+var anywhere = []string{"--port", "0"}
 
 func TestCheckReportAsText(t *testing.T) {
 	h, url := newFakeKit(), listeningURL(t)
@@ -208,13 +208,13 @@ func TestFlagsOfACheckReachTheKit(t *testing.T) {
 	assert.Equal(t, "sesame", h.asked.Admin)
 	assert.Equal(t, []int{2, 3}, []int{h.asked.Players, h.asked.Referees})
 	assert.NotContains(t, stdout, "sesame")
-	assert.NotEqual(t, meetingPoint, h.asked.Listener.Addr().String())
+	assert.NotEqual(t, "localhost:8000", h.asked.Listener.Addr().String())
 }
 
 // If another program has the default address of managers, the command takes a free port and names it.
 func TestCheckWithATakenPort(t *testing.T) {
 	url := listeningURL(t)
-	if l, err := net.Listen("tcp", meetingPoint); err == nil { // else another program has it
+	if l, err := net.Listen("tcp", "localhost:8000"); err == nil { // else another program has it
 		defer l.Close()
 	}
 	_, stderr, err := newFakeKit().runCheck(t, "player", url)

@@ -243,7 +243,7 @@ func TestHostileAnswersOfAManagerAreEscaped(t *testing.T) {
 		url := hostileAnswers(t, status, func(string) string { return rawHostile })
 		query(url, registeredAt(t, url), "standings")
 		if status == http.StatusTeapot {
-			runHarmless(t, "simulate", "--players", "2", "--player", url, "--wait", "0s", "--patience", "50ms", "--listen", "localhost:0", "--log-level", "debug")
+			runHarmless(t, "simulate", "--players", "2", "--player", url, "--wait", "0s", "--patience", "50ms", "--port", "0", "--log-level", "debug")
 		}
 	}
 }

@@ -84,11 +84,11 @@ func postFrom(t *testing.T, from, to, method string, params any) (status int, an
 func TestFloodBehindHAProxy(t *testing.T) {
 	for _, trusted := range []bool{true, false} {
 		t.Run(fmt.Sprint("trusted=", trusted), func(t *testing.T) {
-			a := &address{}
+			a := &address{host: "127.0.0.1"}
 			if trusted {
 				a.proxies = []string{"127.0.0.1"}
 			}
-			listener, err := a.listenOn(t.Context(), "listen", "127.0.0.1:0")
+			listener, err := a.listenLocally(t.Context())
 			require.NoError(t, err)
 			a.allowed = []string{"league.example.org"}
 			n, err := newNode(nodeOptions{maxReply: maxReply, log: zerolog.Nop()})

@@ -94,7 +94,7 @@ func commandsOn(dir string) (lines [][]string) {
 		"audit DIR", "report DIR --format text", "ratings DIR", "replay R1M1 --data DIR", "league status --data DIR",
 		"league export --data DIR", "league list --data DIR", "league logs P01 --data DIR -o DIR/logs.zip",
 		"league standings --data DIR", "league schedule --data DIR", "league pause --data DIR", "config manager --data DIR",
-		"serve DIR --listen localhost:0", "manager --data DIR --port 0 --players 5", "simulate --resume --players 2 --seed 7 --quiet --data DIR", // last, because it writes
+		"serve DIR --port 0", "manager --data DIR --port 0 --players 5", "simulate --resume --players 2 --seed 7 --quiet --data DIR", // last, because it writes
 	} {
 		lines = append(lines, strings.Fields(strings.ReplaceAll(line, "DIR", dir)))
 	}

@@ -81,7 +81,7 @@ as http://localhost:8000/.`,
 
 // flags defines the flags of a manager, which evenodd up has too.
 func (o *managerOptions) flags(f *pflag.FlagSet) {
-	o.address = address{ports: ports{8000, 8000}, local: true} // operators give agents the manager's URL
+	o.address = address{ports: ports{managerPort, managerPort}, local: true} // operators give agents the manager's URL
 	addressFlags(f, &o.address)
 	o.nats.flags(f)
 	o.leagueSettings.flags(f, &o.Options, defaultData, "info")

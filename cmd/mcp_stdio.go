@@ -59,7 +59,8 @@ manager at --manager.`,
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
 			d.files = data.loader
-			d.query.ofFolder, d.meet.given = c.Flags().Changed("id"), c.Flags().Changed("listen")
+			d.query.ofFolder = c.Flags().Changed("id")
+			d.meet.isGiven(c.Flags().Changed)
 			return d.run(c.Context(), c.InOrStdin(), c.Root().Version)
 		},
 	}
@@ -69,7 +70,7 @@ manager at --manager.`,
 	dataFlag(f, &d.query.data, defaultData)
 	f.StringVar(&d.query.id, "id", "", "agent in the data folder whose token to use, such as P01")
 	f.StringVar(&d.query.leagueID, "league-id", "", "league of the queries (default: the league of the agent)")
-	f.StringVar(&d.meet.at, "listen", meetingPoint, "`host:port` where an agent that check_agent tests finds its manager")
+	d.meet.flags(f, "an agent that check_agent tests finds")
 	return c
 }
 

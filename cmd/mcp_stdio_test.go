@@ -61,8 +61,9 @@ func (d *desktop) mustFail(t *testing.T, tool string, arguments any) string {
 func TestDesktopHostUsesEveryTool(t *testing.T) {
 	t.Parallel()
 	q := newQueriedLeague(t)
-	meet := "localhost:" + freePort(t)
-	d := startDesktop(t, nil, "--manager", q.url, "--data", q.data, "--id", "P01", "--listen", meet)
+	port := freePort(t)
+	meet := "localhost:" + port
+	d := startDesktop(t, nil, "--manager", q.url, "--data", q.data, "--id", "P01", "--port", port)
 	list, err := d.ListTools(t.Context(), nil)
 	require.NoError(t, err)
 	schemas := map[string]string{} // of results, by the name of the tool
@@ -217,7 +218,7 @@ func TestInterruptEndsTheDesktopServer(t *testing.T) {
 	agent, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	defer func() { _ = agent.Close() }()
-	d := startDesktop(t, nil, "--listen", "localhost:"+freePort(t))
+	d := startDesktop(t, nil, "--port", freePort(t))
 	failed := make(chan bool, 1)
 	go func() {
 		r, err := d.CallTool(t.Context(), &sdk.CallToolParams{Name: "check_agent",

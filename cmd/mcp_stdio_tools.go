@@ -181,7 +181,7 @@ func (d *desktop) check(ctx context.Context, _ string, given *checkRequest) (any
 			Wait: min(10*time.Second, budget), Budget: budget, Players: usualPlayers, Referees: 1,
 			Dial: http.NewDialer(guard.allows),
 		},
-		game: given.Game, level: "should", meet: rendezvous{at: d.meet.at, given: d.meet.given}, ca: d.ca,
+		game: given.Game, level: "should", meet: d.meet, ca: d.ca,
 		catalogue: check.Catalogue, examine: check.Check,
 	}
 	if err := o.checkArguments([]string{given.Role, given.URL}); err != nil {

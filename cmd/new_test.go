@@ -81,10 +81,10 @@ func (a *starterAgent) join(t *testing.T, manager string, env ...string) *proces
 // examination.
 func (a *starterAgent) examine(t *testing.T) {
 	t.Helper()
-	manager := "localhost:" + freePort(t)
-	p := a.join(t, "http://"+manager+"/mcp")
+	port := freePort(t)
+	p := a.join(t, "http://localhost:"+port+"/mcp")
 	url := p.await(t, `listening at (\S+)\n`)[1]
-	report := mustRun(t, "check", a.Role, url, "--listen", manager, "--wait", "30s")
+	report := mustRun(t, "check", a.Role, url, "--port", port, "--wait", "30s")
 	assert.NotRegexp(t, `(?m)^(FAIL|warning)`, report)
 	assert.Contains(t, report, ", 0 skipped, ")
 	assert.Zero(t, p.awaitExit(t))

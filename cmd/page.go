@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"net"
 	"os"
 	"regexp"
 	"slices"
@@ -153,14 +154,10 @@ func pageOf(agent string, base basePath) string {
 	return strings.TrimSuffix(agent, http.Path) + string(base) + "/"
 }
 
-// servePage serves the page of a source, apart from its manager, until stop. It listens at an address,
-// the value of a flag, and returns its URL for browsers.
-func servePage(ctx context.Context, flag, at string, a *address, source page.Source, base basePath,
-	log zerolog.Logger) (url string, stop func(), err error) {
-	listener, err := a.listenOn(ctx, flag, at)
-	if err != nil {
-		return "", nil, err
-	}
+// servePage serves the page of a source at an address, apart from its manager, until stop, and returns its URL for
+// browsers.
+func servePage(listener net.Listener, a *address, source page.Source, base basePath, log zerolog.Logger) (url string,
+	stop func(), err error) {
 	shown, err := newLeaguePage(source, page.Options{Log: log, Base: string(base)})
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
@@ -193,7 +190,11 @@ func (o *simulateOptions) startPage(ctx context.Context, s streams) (stop func()
 	}
 	var stopPage func()
 	from := page.NewFolder(store.Folder(folder), o.LeagueID)
-	o.page, stopPage, err = servePage(ctx, "serve", o.serveAt, &address{}, from, "", o.Log)
+	at := &address{}
+	listener, err := at.listenOn(ctx, "serve", o.serveAt)
+	if err == nil {
+		o.page, stopPage, err = servePage(listener, at, from, "", o.Log)
+	}
 	if err != nil {
 		remove()
 		return nil, err

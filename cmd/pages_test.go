@@ -221,8 +221,8 @@ func TestCommandsOfPagesForBrowsersWork(t *testing.T) {
 // atFreePort is a command that serves a page, at a free port and without pauses.
 func atFreePort(command string) string {
 	command = strings.ReplaceAll(command, ":8080", ":0")
-	if strings.Contains(command, "serve SHARED") && !strings.Contains(command, "--listen") {
-		command += " --listen localhost:0"
+	if strings.Contains(command, "serve SHARED") && !strings.Contains(command, "--port") {
+		command += " --port 0"
 	}
 	return strings.Replace(command, "--pace 300ms", "--pace 1ms", 1)
 }

@@ -246,10 +246,10 @@ const (
 // runCheckOfPlayer runs a command that calls a player, while the player runs, at free ports.
 func (r *reader) runCheckOfPlayer(t *testing.T, command string) {
 	t.Helper()
-	place := "localhost:" + freePort(t)
-	p := r.launch(t, "evenodd player --port 0", "EVENODD_MANAGER=http://"+place+"/mcp", "EVENODD_DATA="+t.TempDir())
+	port := freePort(t)
+	p := r.launch(t, "evenodd player --port 0", "EVENODD_MANAGER=http://localhost:"+port+"/mcp", "EVENODD_DATA="+t.TempDir())
 	url := p.await(t, `"endpoint":"([^"]+)"`)[1]
-	stdout := r.mustRun(t, strings.Replace(command, "http://localhost:8101/mcp", url, 1)+" --listen "+place)
+	stdout := r.mustRun(t, strings.Replace(command, "http://localhost:8101/mcp", url, 1)+" --port "+port)
 	if strings.Contains(command, "check") {
 		assert.Regexp(t, `\n\d\d+ passed, 0 failed, \d+ warnings?( for \d+ causes?)?, \d+ skipped, took .*s\n$`, stdout)
 	} else {

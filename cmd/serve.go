@@ -17,7 +17,6 @@ import (
 
 type serveOptions struct {
 	data     string
-	listen   string
 	leagueID string
 	address  address
 	base     basePath
@@ -33,11 +32,11 @@ func newServe(s streams) *cobra.Command {
 league may be running or over; a page of a running league follows it. The command only reads. It needs no manager, and
 ends when you interrupt it.
 
-Only browsers on this machine can connect. --listen :8080 lets other machines connect. Pages show no endpoints, no
+Only browsers on this machine can connect. --host 0.0.0.0 lets other machines connect. Pages show no endpoints, no
 tokens, and no choices of matches that are not over.`,
 		Example: examples(
 			"Show the league in a folder", "evenodd serve ./my-league",
-			"Let other machines connect", "evenodd serve ./my-league --listen :8080",
+			"Let other machines connect", "evenodd serve ./my-league --host 0.0.0.0",
 		),
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
@@ -46,7 +45,8 @@ tokens, and no choices of matches that are not over.`,
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&o.listen, "listen", "localhost:8080", "`host:port` of the page; :8080 lets other machines connect")
+	o.address.ports = ports{8080, 8080}
+	hostFlags(f, &o.address, "of the page; 0.0.0.0 lets other machines connect")
 	leagueFlag(f, &o.leagueID, "the league to show", "; it may begin later")
 	f.StringSliceVar(&o.address.allowed, "allowed-host", nil,
 		"further host `name` that requests may use, such as the name of a reverse proxy; may be repeated")
@@ -65,7 +65,11 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 		return err
 	}
 	log := newLogger(s.err, "warn", "", func() string { return "" }, nil)
-	url, stop, err := servePage(ctx, "listen", o.listen, &o.address, page.NewFolder(dir, o.leagueID), o.base, log)
+	listener, err := o.address.listenLocally(ctx)
+	if err != nil {
+		return err
+	}
+	url, stop, err := servePage(listener, &o.address, page.NewFolder(dir, o.leagueID), o.base, log)
 	if err != nil {
 		return err
 	}

@@ -77,7 +77,7 @@ technical loss (docs/agents.md).
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.given, o.sources, o.shadowed = c.Flags().Changed, data.sources, data.shadowed
-			o.meet.given = o.given("listen")
+			o.meet.isGiven(o.given)
 			if err := o.enter(); err != nil {
 				return err
 			}
@@ -104,7 +104,7 @@ technical loss (docs/agents.md).
 	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
 	f.StringSliceVar(&o.urls, "player", nil, "`URL` of an external player, such as http://localhost:8101/mcp; may be "+
 		"repeated")
-	f.StringVar(&o.meet.at, "listen", meetingPoint, "`host:port` where external players find the manager")
+	o.meet.flags(f, "external players find")
 	f.StringVar(&o.serveAt, "serve", "", "`host:port` of a page that shows the league to browsers, such as "+
 		"localhost:8080, until you interrupt the command; :8080 lets other machines connect")
 	f.DurationVar(&o.pace, "pace", 0, "pause before each round, such as 300ms, to watch the league; it changes no result")

@@ -54,8 +54,8 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	l, err := o.meet.listen(ctx)
 	switch {
 	case errors.Is(err, errTaken) && !o.meet.given:
-		s.note("%s is %v, so that external players cannot register themselves; the simulation registers them.", o.meet.at,
-			errTaken)
+		s.note("%s is %v, so that external players cannot register themselves; the simulation registers them.",
+			o.meet.at(), errTaken)
 		return n.close, nil
 	case err != nil:
 		n.close()

@@ -161,7 +161,7 @@ func startThirdPartyPlayer(t *testing.T, choice string) *thirdPartyPlayer {
 // player.
 func freeListenFlags(t *testing.T) []string {
 	t.Helper()
-	return []string{"simulate", "--seed", "7", "--listen", "localhost:" + freePort(t), "--wait", "0s"}
+	return []string{"simulate", "--seed", "7", "--port", freePort(t), "--wait", "0s"}
 }
 
 func TestSimulationReportsTechnicalLossesOfAnExternalPlayer(t *testing.T) {
@@ -217,9 +217,10 @@ const outsideContract = `{
 // Players of this program register by themselves, and end with the league.
 func TestPlayersOfThisProgramAsExternalPlayers(t *testing.T) {
 	t.Parallel()
-	place := "localhost:" + freePort(t)
+	port := freePort(t)
+	place := "localhost:" + port
 	var players []*process
-	args := []string{"simulate", "--seed", "7", "--players", "3", "--listen", place, "--wait", "1m", "--format", "json", "--strict"}
+	args := []string{"simulate", "--seed", "7", "--players", "3", "--port", port, "--wait", "1m", "--format", "json", "--strict"}
 	for _, name := range []string{"Alpha", "Beta"} {
 		p := start(t, "player", "--port", "0", "--manager", "http://"+place+"/mcp", "--name", name, "--data", "")
 		url := p.await(t, `"endpoint":"([^"]+)"`)[1]
@@ -250,7 +251,7 @@ func TestPlayersOfThisProgramAsExternalPlayers(t *testing.T) {
 func TestExternalPlayerRegistersByItself(t *testing.T) {
 	t.Parallel()
 	g := startThirdPartyPlayer(t, "even")
-	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")
+	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--port", "0")
 	place := p.await(t, `External players can register at (http://localhost:\d+/mcp) for 1m0s`)[1]
 	spy := resultOf(t, place, example(t, registerPlayer, examplePlayer, "http://localhost:9/mcp"))
 	assert.Equal(t, []any{"REJECTED", "E014"}, []any{spy["status"], spy["error_code"]})
@@ -263,7 +264,7 @@ func TestExternalPlayerRegistersByItself(t *testing.T) {
 func TestInterruptedLeagueWithExternalPlayers(t *testing.T) {
 	t.Parallel()
 	g := startThirdPartyPlayer(t, "even")
-	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--listen", "localhost:0")
+	p := start(t, "simulate", "--player", g.url, "--seed", "7", "--wait", "1m", "--port", "0")
 	p.await(t, `External players can register`)
 	p.endByInterrupt(t)
 	assert.Contains(t, p.stderr.String(), "evenodd: interrupted. A league with external players cannot be resumed; start a new one.\n")

@@ -70,7 +70,7 @@ func (s *System) name() string { return "system.json" }
 
 // Network has the default addresses of agents.
 type Network struct {
-	BaseHost         string    `json:"base_host" rule:"host" flag:"host"`
+	BaseHost         string    `json:"base_host" rule:"host" flag:"manager:host up:host referee:host player:host"`
 	ManagerPort      int       `json:"default_league_manager_port" rule:"min=1,max=65535" flag:"manager:port up:port"`
 	RefereePortRange PortRange `json:"default_referee_port_range" rule:"ports" flag:"referee:port"`
 	PlayerPortRange  PortRange `json:"default_player_port_range" rule:"ports" flag:"player:port"`
