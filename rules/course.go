@@ -25,9 +25,16 @@ type LastMove struct {
 type Course struct {
 	position Position
 	turn     int
-	before   int    // the moves in earlier turns
-	moves    []Move // of all turns, that of SideA first in each
+	before   int   // the number of moves in earlier turns
+	moves    int   // that of all moves
+	list     *link // all moves, that of SideA first in each turn
 	last     [2]LastMove
+}
+
+// A link is a move after others. Courses share the earlier ones.
+type link struct {
+	Move
+	earlier *link
 }
 
 // Begin returns the course of a game before its first move.
@@ -39,8 +46,20 @@ func (c Course) Position() Position { return c.position }
 // Turn returns the number of the turn, from 1. It is one more than that of the last turn when the game is over.
 func (c Course) Turn() int { return c.turn }
 
-// Moves returns the moves of all turns, in each of them that of SideA first. The caller must not change them.
-func (c Course) Moves() []Move { return c.moves }
+// Moves returns the moves of all turns, in each of them that of SideA first.
+func (c Course) Moves() []Move { return c.MovesAfter(0) }
+
+// MovesAfter returns those of Moves that come after the first n.
+func (c Course) MovesAfter(n int) []Move {
+	if n >= c.moves {
+		return nil
+	}
+	moves := make([]Move, c.moves-n)
+	for i, m := len(moves)-1, c.list; i >= 0; i, m = i-1, m.earlier {
+		moves[i] = m.Move
+	}
+	return moves
+}
 
 // Last returns the last move of a side.
 func (c Course) Last(side Side) LastMove { return c.last[side] }
@@ -48,7 +67,7 @@ func (c Course) Last(side Side) LastMove { return c.last[side] }
 // ToMove returns the sides that have not moved in this turn. It returns none when the game is over.
 func (c Course) ToMove() []Side {
 	sides := c.position.ToMove()
-	if len(c.moves) == c.before {
+	if c.moves == c.before {
 		return sides
 	}
 	return slices.DeleteFunc(slices.Clone(sides), c.moved)
@@ -112,15 +131,16 @@ func (c Course) PlayMade(moves [2]string) (after Course, err error) {
 
 // after returns the course after a legal move of a side in ToMove.
 func (c Course) after(side Side, move string) Course {
-	at := len(c.moves)
-	if side == SideA {
-		at = c.before
+	if other := c.list; side == SideA && c.moves > c.before {
+		c.list = &link{other.Move, &link{Move{side, move}, other.earlier}}
+	} else {
+		c.list = &link{Move{side, move}, other}
 	}
-	c.moves = slices.Insert(slices.Clip(c.moves), at, Move{side, move}) // courses share no slice that grows
+	c.moves++
 	c.last[side] = LastMove{move, c.turn, c.before}
-	if len(c.ToMove()) == 0 {
+	if !slices.ContainsFunc(c.position.ToMove(), func(side Side) bool { return !c.moved(side) }) {
 		c.position = c.position.Play([2]string{c.last[SideA].Text, c.last[SideB].Text})
-		c.turn, c.before = c.turn+1, len(c.moves)
+		c.turn, c.before = c.turn+1, c.moves
 	}
 	return c
 }
@@ -135,7 +155,7 @@ func Replay(game Game, moves []Move) (Course, error) {
 	c := Begin(game)
 	for i, m := range moves {
 		after, err := c.Move(m.Side, m.Text)
-		if errors.Is(err, errNotToMove) || err == nil && m.Side == SideA && len(c.moves) > c.before {
+		if errors.Is(err, errNotToMove) || err == nil && m.Side == SideA && c.moves > c.before {
 			err = fmt.Errorf("move %d, %.60q, is not that of a side to move", i+1, m.Text)
 		}
 		if err != nil {

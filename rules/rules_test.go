@@ -170,6 +170,8 @@ func TestCoursesFromOnePositionAreIndependent(t *testing.T) {
 	assert.False(t, open.Over())
 	assert.Equal(t, alternating("0", "3", "1", "4", "2"), won.Moves())
 	assert.Equal(t, alternating("0", "3", "1", "4", "8"), open.Moves())
+	assert.Equal(t, open.Moves()[3:], open.MovesAfter(3))
+	assert.Empty(t, open.MovesAfter(5))
 	assert.Equal(t, rules.LastMove{Text: "8", Turn: 5, Before: 4}, open.Last(rules.SideA))
 	assert.Equal(t, rules.LastMove{Text: "4", Turn: 4, Before: 3}, open.Last(rules.SideB))
 }
