@@ -111,7 +111,7 @@ func (m *Match) collectMoves() {
 	if m.game.MaxTurns() == 1 {
 		return
 	}
-	for _, move := range m.course.Moves()[len(m.moves):] {
+	for _, move := range m.course.MovesAfter(len(m.moves)) {
 		m.moves = append(m.moves[:len(m.moves):len(m.moves)], // questions hold the slice
 			protocol.PlayerMove{PlayerID: m.sides[move.Side].player.PlayerID, Move: move.Text})
 	}
