@@ -59,12 +59,12 @@ const (
 	RPCInternal      = -32603
 )
 
-type catalogued struct {
+type catalogueRow struct {
 	name string
 	rpc  int // the JSON-RPC code, where the method has none of its own
 }
 
-var catalogue = map[Code]catalogued{
+var catalogue = map[Code]catalogueRow{
 	ErrTimeout:              {"TIMEOUT_ERROR", -1},
 	ErrInvalidFieldType:     {"INVALID_FIELD_TYPE", rpcInvalidParams},
 	ErrMissingField:         {"MISSING_REQUIRED_FIELD", rpcInvalidParams},

@@ -14,7 +14,7 @@ import (
 )
 
 // A broken request has fields that break a rule, or cannot be decoded.
-type broken struct {
+type brokenRequest struct {
 	envelope *Envelope
 	matchID  string // of a message of a match; "" for none
 	err      error
@@ -33,7 +33,7 @@ func (m *Method[Q, R]) Handle(mux Mux, stamp *Stamp, h func(ctx context.Context,
 		return m.refuse(err, stamp, asked, matchID)
 	}
 	handle := func(ctx context.Context, bearer string, params any) (any, error) {
-		if b, is := params.(broken); is {
+		if b, is := params.(brokenRequest); is {
 			return nil, refuse(ctx, b.err, b.envelope, b.matchID)
 		}
 		q, ok := requestOf[Q](m.Request, params)
@@ -77,7 +77,7 @@ func (m *Method[Q, R]) decodeParams(raw []byte, stamp *Stamp) (any, error) {
 	}
 	if err != nil {
 		if jsontext.Value(raw).IsValid() { // Handle returns the error, because a carrier may decode twice
-			return broken{peek(raw), m.peekMatch(raw), err}, nil
+			return brokenRequest{peek(raw), m.peekMatch(raw), err}, nil
 		}
 		return nil, m.refuse(err, stamp, peek(raw), "")
 	}
