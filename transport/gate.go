@@ -12,14 +12,14 @@ const gatePause = 50 * time.Millisecond
 // whether another one leads the league. A call waits until open says that it may be made, and only then its
 // limit begins. The gate says nothing about the endpoint, so no call fails because of it. It returns the error of
 // ctx when that ends first.
-func Gated(next Caller, open func() bool) Caller { return &gated{next, open} }
+func Gated(next Caller, open func() bool) Caller { return &gatedCaller{next, open} }
 
-type gated struct {
+type gatedCaller struct {
 	next Caller
 	open func() bool
 }
 
-func (g *gated) Call(ctx context.Context, r Request) (any, *Timing, error) {
+func (g *gatedCaller) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	for !g.open() {
 		select {
 		case <-time.After(gatePause):

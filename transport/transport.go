@@ -197,15 +197,15 @@ func Logged(next Caller, log zerolog.Logger) Caller {
 	if log.GetLevel() > zerolog.DebugLevel {
 		return next
 	}
-	return &logged{next, log}
+	return &loggedCaller{next, log}
 }
 
-type logged struct {
+type loggedCaller struct {
 	next Caller
 	log  zerolog.Logger
 }
 
-func (l *logged) Call(ctx context.Context, r Request) (any, *Timing, error) {
+func (l *loggedCaller) Call(ctx context.Context, r Request) (any, *Timing, error) {
 	broadcast, many := r.Params.(interface{ FirstCall() bool })
 	switch {
 	case !many:
