@@ -37,7 +37,7 @@ type matchView struct {
 	Result   string // that counts
 	Reason   string
 	Notes    []string     // forfeits, disputes
-	Decided  []made       // decisions of organisers about the match
+	Decided  []decision   // decisions of organisers about the match
 	Course   *matchCourse // the shown attempt; nil without a recorded result
 
 	thirdParty bool // the referee of the shown attempt
@@ -110,7 +110,7 @@ func (now *moment) match(id league.MatchID, attempt int) *matchView {
 	for i := range m.Attempts {
 		v.Attempts = append(v.Attempts, attemptOf(m, i, v.Attempt))
 	}
-	v.Decided = lists.Filter(now.decisions(len(now.Decisions)), func(d made) bool { return d.Match == v.ID })
+	v.Decided = lists.Filter(now.decisions(len(now.Decisions)), func(d decision) bool { return d.Match == v.ID })
 	if m.Report == nil {
 		v.State, v.Since = now.stateOf(v.ID, len(m.Current())), now.Begun[id]
 		return v

@@ -21,7 +21,7 @@ type overview struct {
 	Running   *running
 	Results   *results
 	Chart     *chart
-	Decisions []made
+	Decisions []decision
 }
 
 // overviewOf is the overview of a league, now or after a completed round.
@@ -94,13 +94,13 @@ type progress struct {
 	Halted       string // the time of the last event, if nobody runs the league
 	EndsAt, Left string // see moment.expected
 	Bound        bool   // Matches is the largest possible number: a knockout ends earlier
-	Awaited      *awaited
+	Awaited      *conditions
 	Rematches    []string // match ids
 	Leader       *journal.Leader
 }
 
-// Awaited tells what the league waits for before its start.
-type awaited struct {
+// conditions are what the league waits for before its start.
+type conditions struct {
 	WantedPlayers, WantedReferees int // 0: any number
 	Silent                        []ref
 	Start                         *record.PlannedStart
@@ -174,9 +174,9 @@ func (m *moment) lastRound() string {
 }
 
 // awaited is what a league waits for that has not started.
-func (m *moment) awaited() *awaited {
+func (m *moment) awaited() *conditions {
 	c := m.Configuration
-	a := &awaited{WantedPlayers: c.Players, WantedReferees: c.Referees, Start: m.PlannedStart(), Until: c.RegistrationUntil}
+	a := &conditions{WantedPlayers: c.Players, WantedReferees: c.Referees, Start: m.PlannedStart(), Until: c.RegistrationUntil}
 	if c.Roster != nil && a.WantedPlayers == 0 {
 		a.WantedPlayers = c.Roster.Players
 	}

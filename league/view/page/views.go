@@ -121,8 +121,8 @@ func markOf(r *league.Result, playerID string) mark {
 	return [...]mark{league.Win: won, league.Draw: drawn, league.Loss: lost, league.TechnicalLoss: technical}[r.Outcome(playerID)]
 }
 
-// A made is a decision of an organiser in the list of all.
-type made struct {
+// A decision is one of an organiser in the list of all.
+type decision struct {
 	About, At string
 	Match     string // its id; "" if the decision is about none
 	Player    string
@@ -132,8 +132,8 @@ type made struct {
 const decisionsShown = 20
 
 // decisions are the last decisions, the latest first.
-func (m *moment) decisions(most int) []made {
-	list := []made{}
+func (m *moment) decisions(most int) []decision {
+	list := []decision{}
 	until := ""
 	if m.round != live && m.round < len(m.Rounds) {
 		until = m.Rounds[m.round].AnnouncedAt // of the next round
@@ -142,7 +142,7 @@ func (m *moment) decisions(most int) []made {
 		if until != "" && d.At > until {
 			continue
 		}
-		one := made{About: shown(d.About), At: d.At}
+		one := decision{About: shown(d.About), At: d.At}
 		id, _ := league.ParseMatchID(d.Matter)
 		if _, _, _, ok := m.Find(id); ok {
 			one.Match = d.Matter
