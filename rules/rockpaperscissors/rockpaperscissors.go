@@ -27,9 +27,9 @@ type Game struct{}
 var (
 	_ rules.Game     = Game{}
 	_ rules.Position = showing{}
-	_ rules.Position = shown{}
+	_ rules.Position = finish{}
 	_ rules.Drawer   = showing{}
-	_ rules.Drawer   = shown{}
+	_ rules.Drawer   = finish{}
 )
 
 // Info describes the game.
@@ -80,9 +80,9 @@ func (showing) Check(_ rules.Side, move string) error {
 }
 
 // Draw returns the board of shown without a hand.
-func (showing) Draw(side rules.Side) [][]string { return shown{}.Draw(side) }
+func (showing) Draw(side rules.Side) [][]string { return finish{}.Draw(side) }
 
-func (showing) Play(moves [2]string) rules.Position { return shown{moves} }
+func (showing) Play(moves [2]string) rules.Position { return finish{moves} }
 
 // Judge has nothing to judge before the hands are shown.
 func (showing) Judge(rules.Chance) rules.Verdict {
@@ -91,22 +91,22 @@ func (showing) Judge(rules.Chance) rules.Verdict {
 	}}
 }
 
-// shown is the position after that.
-type shown struct{ moves [2]string }
+// finish is the position after that.
+type finish struct{ moves [2]string }
 
 // Draw returns the first letter of each hand: R, P or S.
-func (s shown) Draw(rules.Side) [][]string {
+func (s finish) Draw(rules.Side) [][]string {
 	letters := map[string]string{"rock": "R", "paper": "P", "scissors": "S"}
 	return [][]string{{"A", "B"}, {letters[s.moves[0]], letters[s.moves[1]]}}
 }
 
-func (shown) ToMove() []rules.Side            { return nil }
-func (shown) Ask(rules.Side) rules.Question   { return rules.Question{} }
-func (shown) Check(rules.Side, string) error  { return errors.New("both have shown a hand already") }
-func (s shown) Play([2]string) rules.Position { return s }
+func (finish) ToMove() []rules.Side            { return nil }
+func (finish) Ask(rules.Side) rules.Question   { return rules.Question{} }
+func (finish) Check(rules.Side, string) error  { return errors.New("both have shown a hand already") }
+func (s finish) Play([2]string) rules.Position { return s }
 
 // Judge compares the hands. There is no chance in it.
-func (s shown) Judge(rules.Chance) rules.Verdict {
+func (s finish) Judge(rules.Chance) rules.Verdict {
 	winner := decide(s.moves[0], s.moves[1])
 	return rules.Verdict{
 		Winner: winner, Moves: s.moves,
