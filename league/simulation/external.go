@@ -92,7 +92,7 @@ func isQuestion(method string) bool {
 
 // registerExternal waits until external players have registered by themselves, and
 // registers the others.
-func (s *simulated) registerExternal(ctx context.Context) error {
+func (s *runningLeague) registerExternal(ctx context.Context) error {
 	e := s.options.External
 	if e.Serve != nil {
 		s.stops = append(s.stops, e.Serve(s.registrationDesk(), s.manager.Stamp))
@@ -121,7 +121,7 @@ func (s *simulated) registerExternal(ctx context.Context) error {
 
 // awaitExternal waits until the external players have registered and listen, for as long
 // as Wait: some agents register before they listen.
-func (s *simulated) awaitExternal(ctx context.Context) error {
+func (s *runningLeague) awaitExternal(ctx context.Context) error {
 	e := s.options.External
 	bound, cancel := context.WithTimeout(ctx, e.Wait)
 	defer cancel()
@@ -157,7 +157,7 @@ func (s *simulated) awaitExternal(ctx context.Context) error {
 
 // ping calls an agent. Any answer other than protocol.Unreachable shows that the agent
 // listens, and so does a slow agent.
-func (s *simulated) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
+func (s *runningLeague) ping(ctx context.Context, endpoint string) (*protocol.Pong, error) {
 	pong, _, err := protocol.Ping.CallWithin(ctx, s.net, protocol.Peer{Endpoint: endpoint}, &protocol.ToolRequest{},
 		2*time.Second)
 	return pong, err
@@ -165,7 +165,7 @@ func (s *simulated) ping(ctx context.Context, endpoint string) (*protocol.Pong, 
 
 // registrationDesk is the manager for external agents: it registers only the expected
 // players.
-func (s *simulated) registrationDesk() *transport.Mux {
+func (s *runningLeague) registrationDesk() *transport.Mux {
 	log := s.options.Log.With().Str("agent_id", protocol.ManagerSender).Logger()
 	mux := transport.NewMux(log)
 	s.manager.Mount(mux)
@@ -178,7 +178,7 @@ func (s *simulated) registrationDesk() *transport.Mux {
 	return mux
 }
 
-func (s *simulated) rejected(why string) protocol.Registration {
+func (s *runningLeague) rejected(why string) protocol.Registration {
 	return protocol.Registration{
 		Status: protocol.StatusRejected, LeagueID: s.options.LeagueID, Reason: &why,
 		ErrorCode: string(protocol.ErrNotAuthorized), ErrorName: protocol.ErrNotAuthorized.Name(),
@@ -186,7 +186,7 @@ func (s *simulated) rejected(why string) protocol.Registration {
 }
 
 // registerItself passes the registration of an external player on to the manager.
-func (s *simulated) registerItself(ctx context.Context, _ string,
+func (s *runningLeague) registerItself(ctx context.Context, _ string,
 	q *protocol.LeagueRegisterRequest) (*protocol.LeagueRegisterResponse, error) {
 	endpoint := q.PlayerMeta.ContactEndpoint
 	number, why := s.roster.begin(endpoint, q.PlayerMeta.DisplayName, q.AuthToken)
@@ -222,7 +222,7 @@ func (s *simulated) registerItself(ctx context.Context, _ string,
 
 // registerFor registers a player that does not register by itself. Only the simulation
 // knows its token.
-func (s *simulated) registerFor(ctx context.Context, number int) error {
+func (s *runningLeague) registerFor(ctx context.Context, number int) error {
 	endpoint := s.options.External.Players[number]
 	stamp := protocol.NewStamp(protocol.PlayerSender(league.PlayerID(number+1)), s.clock)
 	host := endpoint

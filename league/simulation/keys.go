@@ -38,7 +38,7 @@ func Random(seed uint64, playerID, decision string) *rand.Rand {
 
 // key is the key of a decision in a match, which begins with the match id: in a rematch, with
 // the number of annulled results, so that the match is drawn anew.
-func (s *simulated) key(decision string) string {
+func (s *runningLeague) key(decision string) string {
 	id, _, _ := strings.Cut(decision, "/")
 	if n := s.manager.AnnulledResults(id); n > 0 {
 		return fmt.Sprintf("%s/annulled/%d", decision, n)
@@ -62,12 +62,12 @@ type repeatable struct {
 	key func(matchID string) string
 
 	mu      sync.Mutex
-	match   string             // key of the last match
-	choices map[string]decided // in it, by question
+	match   string              // key of the last match
+	choices map[string]decision // in it, by question
 }
 
-// decided is a choice, and whether it is a fallback.
-type decided struct {
+// decision is a choice, and whether it is a fallback.
+type decision struct {
 	choice   string
 	fallback bool
 }
@@ -77,7 +77,7 @@ func (r *repeatable) Choose(ctx context.Context, v strategy.View) (string, error
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if match := r.key(v.MatchID); r.match != match {
-		r.match, r.choices = match, map[string]decided{}
+		r.match, r.choices = match, map[string]decision{}
 	}
 	question := fmt.Sprint(v.MoveType, v.Options, v.Context)
 	d, known := r.choices[question]

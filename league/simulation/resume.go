@@ -65,7 +65,7 @@ func (o *Options) folder() store.Folder {
 // past are the matches that a player of a resumed league has played. They come from the
 // journal, because the player's own file may lack the last ones, and exclude the results
 // that the player never received.
-func (s *simulated) past(id string) []store.HistoryMatch {
+func (s *runningLeague) past(id string) []store.HistoryMatch {
 	if s.options.Files == nil {
 		return nil
 	}
@@ -94,7 +94,7 @@ func (o *Options) isShutDown(id string) bool {
 
 // hasDied tells whether a referee has died in an earlier process of the league, because
 // it got a match.
-func (s *simulated) hasDied(id string) bool {
+func (s *runningLeague) hasDied(id string) bool {
 	if s.faulty == nil {
 		return false
 	}

@@ -62,7 +62,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &simulated{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil)}
+	s := &runningLeague{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil)}
 	if o.External != nil {
 		s.net, s.roster = externalNetwork{n, o.External}, newRoster(o.External.Players)
 		s.roster.closed = o.External.Wait == 0
@@ -79,8 +79,8 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	return s.run(ctx)
 }
 
-// simulated is a running league.
-type simulated struct {
+// runningLeague is a running league.
+type runningLeague struct {
 	options *Options
 	clock   *protocol.Clock
 	net     network
@@ -96,7 +96,7 @@ type simulated struct {
 	observer   *observer             // nil without external players
 }
 
-func (s *simulated) run(ctx context.Context) (*Result, error) {
+func (s *runningLeague) run(ctx context.Context) (*Result, error) {
 	o := s.options
 	if err := s.startManager(ctx); err != nil {
 		return nil, err
@@ -130,7 +130,7 @@ func (s *simulated) run(ctx context.Context) (*Result, error) {
 }
 
 // startAgents starts referees and players, and registers them.
-func (s *simulated) startAgents(ctx context.Context) error {
+func (s *runningLeague) startAgents(ctx context.Context) error {
 	o := s.options
 	for i := range o.Referees {
 		if err := s.startReferee(ctx, i+1); err != nil {
@@ -155,7 +155,7 @@ type agent interface{ Mount(mux protocol.Mux) }
 
 // connect connects an agent to the network. It returns the options that the agent gets from the simulation, and the
 // function that serves it.
-func (s *simulated) connect(ctx context.Context, id, sender string) (membership.Options, func(agent), error) {
+func (s *runningLeague) connect(ctx context.Context, id, sender string) (membership.Options, func(agent), error) {
 	endpoint, serve, err := s.net.reserve(ctx, id)
 	if err != nil {
 		return membership.Options{}, nil, err
@@ -177,7 +177,7 @@ func (s *simulated) connect(ctx context.Context, id, sender string) (membership.
 }
 
 // keyOf returns the signing key of an agent, or nil in a league that does not sign.
-func (s *simulated) keyOf(id string) func() *protocol.SigningKey {
+func (s *runningLeague) keyOf(id string) func() *protocol.SigningKey {
 	var key *protocol.SigningKey
 	if s.options.Sign {
 		key = SigningKey(s.options.Seed, id)
@@ -185,7 +185,7 @@ func (s *simulated) keyOf(id string) func() *protocol.SigningKey {
 	return func() *protocol.SigningKey { return key }
 }
 
-func (s *simulated) startManager(ctx context.Context) error {
+func (s *runningLeague) startManager(ctx context.Context) error {
 	c, start, err := s.connect(ctx, "manager", protocol.ManagerSender)
 	if err != nil {
 		return err
@@ -226,7 +226,7 @@ func (s *simulated) startManager(ctx context.Context) error {
 }
 
 // paced is begin, which may be nil, after the pause before a round.
-func (s *simulated) paced(ctx context.Context, begin func()) func() {
+func (s *runningLeague) paced(ctx context.Context, begin func()) func() {
 	pace := protocol.Seconds(s.options.Pace)
 	if pace <= 0 {
 		return begin
@@ -247,7 +247,7 @@ func withoutTimeouts(t protocol.Timeouts) protocol.Timeouts {
 	return t
 }
 
-func (s *simulated) startReferee(ctx context.Context, n int) error {
+func (s *runningLeague) startReferee(ctx context.Context, n int) error {
 	o, id := s.options, league.RefereeID(n)
 	if s.hasDied(id) || o.isShutDown(id) {
 		return nil
@@ -281,7 +281,7 @@ func (s *simulated) startReferee(ctx context.Context, n int) error {
 	return ctx.Err()
 }
 
-func (s *simulated) startPlayer(ctx context.Context, n int) error {
+func (s *runningLeague) startPlayer(ctx context.Context, n int) error {
 	o, id := s.options, league.PlayerID(n)
 	c, start, err := s.connect(ctx, id, protocol.PlayerSender(id))
 	if err != nil {
@@ -343,7 +343,7 @@ func (o *Options) entrant(n int) Entrant {
 }
 
 // nameOf is the name of the n-th player, which differs from those of external players.
-func (s *simulated) nameOf(n int) string {
+func (s *runningLeague) nameOf(n int) string {
 	name := s.options.entrant(n).Name
 	for len(s.options.Entrants) == 0 && s.roster.hasName(name) {
 		name += " (built-in)"
@@ -351,7 +351,7 @@ func (s *simulated) nameOf(n int) string {
 	return name
 }
 
-func (s *simulated) result() *Result {
+func (s *runningLeague) result() *Result {
 	state := s.manager.State()
 	r := &Result{
 		Results: (&record.League{State: state}).Results(s.options.Games), State: state,
@@ -375,7 +375,7 @@ func (s *simulated) result() *Result {
 }
 
 // close stops all agents, the last one first, so that none is called after its end.
-func (s *simulated) close() {
+func (s *runningLeague) close() {
 	if s.faulty != nil {
 		s.faulty.stopping.Store(true)
 	}
