@@ -24,11 +24,11 @@ type Table struct {
 	// opponents; nil otherwise. A match is in the list of both its players.
 	games [][]game
 
-	swiss *unplayed // nil except in a Swiss system
+	swiss *idleRounds // nil except in a Swiss system
 }
 
-// unplayed are the rounds of a Swiss system in which players have no match, by player.
-type unplayed struct {
+// idleRounds are the rounds of a Swiss system in which players have no match, by player.
+type idleRounds struct {
 	byes     [][]uint16
 	absences [][]uint16
 }
@@ -73,7 +73,7 @@ func New(players int, scoring Scoring) (*Table, error) {
 // the first result.
 func (t *Table) UseSwissRules() {
 	t.games = make([][]game, len(t.rows))
-	t.swiss = &unplayed{make([][]uint16, len(t.rows)), make([][]uint16, len(t.rows))}
+	t.swiss = &idleRounds{make([][]uint16, len(t.rows)), make([][]uint16, len(t.rows))}
 }
 
 // Record counts a result of a round, from 1. It takes constant time, and allocates only for tie-breakers
