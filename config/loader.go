@@ -49,12 +49,12 @@ type Loader struct {
 	known Known
 
 	mu        sync.Mutex
-	files     map[string]loaded   // by name
-	onUnknown func(member string) // nil for none
+	files     map[string]loadedFile // by name
+	onUnknown func(member string)   // nil for none
 }
 
-// loaded is a file, or the error of reading it.
-type loaded struct {
+// loadedFile is a file, or the error of reading it.
+type loadedFile struct {
 	file File
 	err  error
 }
@@ -62,7 +62,7 @@ type loaded struct {
 // NewLoader makes a loader of the files in dir/config; with dir "" all values are
 // built in.
 func NewLoader(dir string, known Known) *Loader {
-	return &Loader{dir: dir, known: known, files: map[string]loaded{}}
+	return &Loader{dir: dir, known: known, files: map[string]loadedFile{}}
 }
 
 // System returns the system file.
@@ -160,7 +160,7 @@ func (l *Loader) OnUnknown(f func(member string)) {
 }
 
 // reportUnknown calls onUnknown for a file. L.mu is held.
-func (l *Loader) reportUnknown(one loaded) {
+func (l *Loader) reportUnknown(one loadedFile) {
 	if one.err != nil || l.onUnknown == nil {
 		return
 	}
@@ -176,7 +176,7 @@ func load[F File](l *Loader, f F) (none F, err error) {
 	name := f.name()
 	one, present := l.files[name]
 	if !present {
-		one = loaded{f, l.read(f)}
+		one = loadedFile{f, l.read(f)}
 		l.files[name] = one
 		l.reportUnknown(one)
 	}
