@@ -100,15 +100,15 @@ func (r *Results) options() stats.Options {
 	return stats.Options{Seed: seed.Sum64(), SidesAlike: r.SidesAlike, PairedByResults: r.Format != "" || r.Until > 0}
 }
 
-// An unrated counts the results that no rating uses.
-type unrated struct {
+// An unratedResults counts the results that no rating uses.
+type unratedResults struct {
 	stated int // on the word of a referee alone
 	copies int // of matches that the players have played before
 	pairs  []string
 }
 
 // sentence tells how many results no rating uses; "" for none.
-func (u *unrated) sentence() (text string) {
+func (u *unratedResults) sentence() (text string) {
 	if u.stated > 0 {
 		text = " Not rated: " + words.Counted(u.stated, "result") + " on the word of a referee alone."
 	}
@@ -129,7 +129,7 @@ func upTo(texts []string, most int) []string {
 
 // rated are the players whose results count, in order of ids, the rated matches between them, and the
 // others.
-func (r *Results) rated() (players []league.Standing, matches []league.Played, left unrated) {
+func (r *Results) rated() (players []league.Standing, matches []league.Played, left unratedResults) {
 	copies, pairs := r.copies()
 	left.pairs = pairs
 	players, matches = r.played(func(m *decide.MatchRecord) bool {
