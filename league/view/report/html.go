@@ -31,7 +31,7 @@ func (r *Report) HTML(w io.Writer) error {
 
 		Views  *page.Views
 		Rounds []*matchList
-		Blamed []blamed
+		Blamed []agentFaults
 	}{r, views, r.rounds(views), blame(r.Faults)}
 	return page.Export(w, "report.html", r.Headline(), &view)
 }
@@ -43,9 +43,9 @@ func (s *Sheet) HTML(w io.Writer) error {
 		*Sheet
 
 		Views *page.Views
-		Shown blamed // the faults
+		Shown agentFaults // the faults
 		List  *matchList
-	}{s, views, blamed{AgentID: s.Agent.AgentID, Groups: s.Faults}, newMatchList(views, s.report, s.Transcripts)}
+	}{s, views, agentFaults{AgentID: s.Agent.AgentID, Groups: s.Faults}, newMatchList(views, s.report, s.Transcripts)}
 	for i := range s.Matches {
 		view.List.add(&s.Matches[i])
 	}
@@ -141,8 +141,8 @@ func (r *Report) rounds(views *page.Views) (list []*matchList) {
 	return list
 }
 
-// A blamed is an agent with its faults.
-type blamed struct {
+// A agentFaults is an agent with its faults.
+type agentFaults struct {
 	AgentID string
 	Groups  []FaultGroup
 	Count   int
@@ -150,10 +150,10 @@ type blamed struct {
 	Open    bool
 }
 
-func blame(groups []FaultGroup) (list []blamed) {
+func blame(groups []FaultGroup) (list []agentFaults) {
 	for _, g := range groups {
 		if len(list) == 0 || list[len(list)-1].AgentID != g.AgentID {
-			list = append(list, blamed{AgentID: g.AgentID})
+			list = append(list, agentFaults{AgentID: g.AgentID})
 		}
 		last := &list[len(list)-1]
 		last.Groups, last.Count, last.Lost = append(last.Groups, g), last.Count+g.Count, last.Lost+g.Lost
