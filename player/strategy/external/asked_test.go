@@ -202,7 +202,7 @@ func TestServerThatHangsDelaysNoChoice(t *testing.T) {
 			t.Cleanup(func() { close(hang) })
 			select {
 			case chosen := <-choose(t.Context(), s, "R1M1"):
-				assert.Equal(t, made{"even", nil}, chosen)
+				assert.Equal(t, outcome{"even", nil}, chosen)
 			case <-time.After(4 * time.Second): // less than the library waits for a session's end
 				require.Fail(t, "the choice waits for the end of the session")
 			}
@@ -268,7 +268,7 @@ func TestHostAnswersAQuestion(t *testing.T) {
 		require.ErrorContains(t, h.Answer("R9M9-1", "odd"), `choice_id "R9M9-1": no such question waits`)
 		require.NoError(t, h.Answer(q.ChoiceID, "odd"))
 		assert.Empty(t, h.Pending(), "an answered question does not wait")
-		assert.Equal(t, made{"odd", nil}, <-answer)
+		assert.Equal(t, outcome{"odd", nil}, <-answer)
 		require.ErrorContains(t, h.Answer(q.ChoiceID, "even"), "no such question waits", "an answer is final")
 		assert.Equal(t, "mcp-host: 1 question, 0 answered by the fallback strategy even", h.Account())
 	})

@@ -317,6 +317,6 @@ func TestBotHasItsFullTimeAfterTheCallerGivesUp(t *testing.T) {
 	leave()
 	_, err := io.ReadAll(alive(t, b)) // waits until the bot has the question
 	require.NoError(t, err)
-	assert.Equal(t, made{"even", nil}, <-answer, "the repeated question has an answer")
+	assert.Equal(t, outcome{"even", nil}, <-answer, "the repeated question has an answer")
 	b.answers(t, "odd")
 }

@@ -106,18 +106,18 @@ func open(t *testing.T, name string, change func(*Tools)) (strategy.Strategy, *l
 	return s, l
 }
 
-// made is a choice with its error.
-type made struct {
+// outcome is a choice with its error.
+type outcome struct {
 	choice string
 	err    error
 }
 
 // choose asks a strategy in the background.
-func choose(ctx context.Context, s strategy.Strategy, matchID string) <-chan made {
-	answer := make(chan made, 1)
+func choose(ctx context.Context, s strategy.Strategy, matchID string) <-chan outcome {
+	answer := make(chan outcome, 1)
 	go func() {
 		choice, err := s.Choose(ctx, view(matchID))
-		answer <- made{choice, err}
+		answer <- outcome{choice, err}
 	}()
 	return answer
 }

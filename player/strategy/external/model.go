@@ -98,7 +98,7 @@ func newModel(t Tools) (*model, error) {
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
 	c := openai.DefaultConfig(t.LLM.Key)
-	c.BaseURL, c.HTTPClient = t.LLM.URL, bounded{m.http, m.withoutKey}
+	c.BaseURL, c.HTTPClient = t.LLM.URL, boundedClient{m.http, m.withoutKey}
 	m.client = openai.NewClientWithConfig(c)
 	return m, nil
 }
@@ -271,20 +271,20 @@ func (e *refusedError) wantsKey() bool {
 	return e.status == http.StatusUnauthorized || e.status == http.StatusForbidden
 }
 
-// bounded is an HTTP client that limits the size of a response, and returns an error for any response
+// boundedClient is an HTTP client that limits the size of a response, and returns an error for any response
 // that is not one of the API. The library does neither.
-type bounded struct {
+type boundedClient struct {
 	client  *http.Client
 	conceal func(text string) string // removes the key, before a text is cut: a part of the key would stay
 }
 
 // quote returns at most maxSaid bytes of an error of the API.
-func (b bounded) quote(said string) string {
+func (b boundedClient) quote(said string) string {
 	return words.Clip(b.conceal(strings.TrimSpace(said)), maxSaid)
 }
 
 // Do sends a request.
-func (b bounded) Do(r *http.Request) (*http.Response, error) {
+func (b boundedClient) Do(r *http.Request) (*http.Response, error) {
 	reply, err := b.client.Do(r) //nolint:gosec // the URL is a setting of the user
 	if err != nil {
 		return nil, err
