@@ -99,8 +99,8 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	return runPlayers(ctx, s, files, o)
 }
 
-// A played is the record of a player whose league is over.
-type played struct {
+// A finalRecord is the record of a player whose league is over.
+type finalRecord struct {
 	player.Record
 	name    string // display name
 	account string // of its strategy; "" for none
@@ -108,7 +108,7 @@ type played struct {
 
 // play runs a player that listens on l, until its league is over. It returns the name also
 // with an error.
-func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loader, l net.Listener) (r played,
+func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loader, l net.Listener) (r finalRecord,
 	err error) {
 	process, err := o.open(s, files, protocol.RolePlayer, maxFromManager, l)
 	r.name = o.Name
@@ -214,7 +214,7 @@ const (
 )
 
 // summary is the record as a sentence.
-func (r *played) summary() string {
+func (r *finalRecord) summary() string {
 	text := fmt.Sprintf("%s: %d played, %d won, %d drawn, %d lost", r.PlayerID,
 		r.Stats.TotalMatches, r.Stats.Wins, r.Stats.Draws, r.Stats.Losses)
 	if t := r.League; t != nil {
@@ -296,7 +296,7 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 	if err != nil {
 		return err
 	}
-	records, problems := make([]played, o.count), make([]error, o.count)
+	records, problems := make([]finalRecord, o.count), make([]error, o.count)
 	var playing sync.WaitGroup
 	for i := range all {
 		playing.Go(func() {
