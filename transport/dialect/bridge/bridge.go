@@ -43,12 +43,12 @@ type Bridge struct {
 	member      membership    // the zero value before the agent is in a league
 	game        string        // of that league, as its rounds are announced; "" before
 	registering chan struct{} // closed when the last registration has ended
-	known       bounded[dialect.Match]
-	peers       bounded[*peer]           // the other agents, by endpoint
-	assigned    bounded[*assignedMatch]  // the matches of third-party referees, by match id: the last assignment
-	questions   map[*question]bool       // the open questions of a referee
-	waiting     []start                  // matches for which the agent, a referee, has no free slot yet
-	awaited     map[awaitedReport]string // the reports for which requests wait, with the ids of their matches
+	known       boundedMap[dialect.Match]
+	peers       boundedMap[*peer]          // the other agents, by endpoint
+	assigned    boundedMap[*assignedMatch] // the matches of third-party referees, by match id: the last assignment
+	questions   map[*question]bool         // the open questions of a referee
+	waiting     []start                    // matches for which the agent, a referee, has no free slot yet
+	awaited     map[awaitedReport]string   // the reports for which requests wait, with the ids of their matches
 }
 
 // New returns a bridge that knows no other agent. Close ends its work.
@@ -204,14 +204,14 @@ func (b *Bridge) registered(role string, body []byte) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.member.exists() && b.member != m {
-		b.known, b.waiting, b.game = bounded[dialect.Match]{}, nil, ""
+		b.known, b.waiting, b.game = boundedMap[dialect.Match]{}, nil, ""
 	}
 	b.member = m
 }
 
 // A bounded map evicts the least recently set key when it has too many. The zero value is
 // empty.
-type bounded[V any] struct {
+type boundedMap[V any] struct {
 	values map[string]V
 	keys   []string // the most recently set one last
 }
@@ -219,9 +219,9 @@ type bounded[V any] struct {
 // maxKept bounds the matches and the endpoints that are remembered: any caller may name any.
 const maxKept = 4096
 
-func (b *bounded[V]) full() bool { return len(b.keys) >= maxKept }
+func (b *boundedMap[V]) full() bool { return len(b.keys) >= maxKept }
 
-func (b *bounded[V]) set(key string, value V) {
+func (b *boundedMap[V]) set(key string, value V) {
 	if b.values == nil {
 		b.values = map[string]V{}
 	}
