@@ -143,7 +143,7 @@ func (b *Bridge) awaitMembership(ctx context.Context) membership {
 	registering, joined := b.registering, b.member.exists()
 	b.mu.Unlock()
 	if registering != nil && !joined {
-		ctx, cancel := context.WithTimeout(ctx, soon)
+		ctx, cancel := context.WithTimeout(ctx, registrationWait)
 		defer cancel()
 		select {
 		case <-registering:
@@ -153,8 +153,8 @@ func (b *Bridge) awaitMembership(ctx context.Context) membership {
 	return b.membership()
 }
 
-// soon is the longest wait for something that is about to happen.
-const soon = 2 * time.Second
+// registrationWait is the longest wait for the response to a registration that has been sent.
+const registrationWait = 2 * time.Second
 
 // facts are what the agent knows when it translates a request about a match; "" for none.
 func (b *Bridge) facts(matchID string) *dialect.Facts {
