@@ -206,8 +206,8 @@ func (f *Folder) Stopped() bool {
 	return f.stopped
 }
 
-// look is the pause between two looks at the journal.
-const look = 250 * time.Millisecond
+// lookPause is the pause between two looks at the journal.
+const lookPause = 250 * time.Millisecond
 
 // Events implements Source. A torn line at the end of the journal is no event yet.
 func (f *Folder) Events(ctx context.Context, from int) ([]*journal.Event, error) {
@@ -244,7 +244,7 @@ func (f *Folder) Events(ctx context.Context, from int) ([]*journal.Event, error)
 // Wait implements Source.
 func (f *Folder) Wait(ctx context.Context, _ int) error {
 	for told := f.stopped; f.Stopped() == told; {
-		if err := protocol.SystemClock().Sleep(ctx, look); err != nil {
+		if err := protocol.SystemClock().Sleep(ctx, lookPause); err != nil {
 			return err
 		}
 		now, err := os.Stat(f.folder.Journal(f.leagueID))

@@ -185,11 +185,11 @@ const (
 func (p *Pages) Finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
-	look := time.NewTicker(50 * time.Millisecond)
-	defer look.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
 	for p.audience.requests.Load() > 0 || time.Since(time.Unix(0, p.audience.last.Load())) < settled {
 		select {
-		case <-look.C:
+		case <-tick.C:
 		case <-ctx.Done():
 			return
 		}
