@@ -129,9 +129,9 @@ func (m *Manager) nextReferee(h *handover) *agent {
 // patience is the pause before referees are asked again: after many rounds of questions
 // longer and longer, up to a minute.
 func (m *Manager) patience(offers int) time.Duration {
-	const often = 5
+	const usualRounds = 5 // with the same pause
 	pause := max(protocol.Seconds(m.options.RetryPolicy.Delay), time.Second)
-	return protocol.Backoff(offers/len(m.referees)-often+1, pause, max(time.Minute, pause))
+	return protocol.Backoff(offers/len(m.referees)-usualRounds+1, pause, max(time.Minute, pause))
 }
 
 // longestMatch is the most time that a match can take, with all retries and waits, and a
