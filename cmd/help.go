@@ -58,19 +58,29 @@ func helpOf(root *cobra.Command, out io.Writer) {
 	if screen := columnsOf(out); screen > 0 {
 		width = min(screen, mostHelpWidth)
 	}
-	const local, inherited = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}", ".FlagUsages"
+	const (
+		local  = "Flags:\n{{.LocalFlags.FlagUsages | trimTrailingWhitespaces}}"
+		global = ".InheritedFlags.FlagUsages" // those of the groups of commands have their place among the others
+	)
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		c.Long = reflow(c.Long, width) // here, because it takes longer than all of newRoot
-		c.SetUsageTemplate(strings.ReplaceAll(strings.Replace(usual, local, flagUsages(c, width), 1), inherited,
-			fmt.Sprintf(".FlagUsagesWrapped %d", width)))
+		ofRoot := fmt.Sprintf(".Root.PersistentFlags.FlagUsagesWrapped %d", width)
+		c.SetUsageTemplate(strings.NewReplacer(local, flagUsages(c, width), global, ofRoot).Replace(usual))
 		help(c, args)
 	})
 }
 
-// flagUsages are the flags of a command by groups.
+// flagUsages are the flags of a command by groups, without those of all commands.
 func flagUsages(c *cobra.Command, width int) string {
+	flags := new(pflag.FlagSet)
+	flags.AddFlagSet(c.LocalFlags())
+	c.InheritedFlags().VisitAll(func(f *pflag.Flag) {
+		if c.Root().PersistentFlags().Lookup(f.Name) == nil {
+			flags.AddFlag(f)
+		}
+	})
 	var text strings.Builder
-	for _, group := range flagsByGroup(c) {
+	for _, group := range flagsByGroup(flags) {
 		if group.flags.HasAvailableFlags() {
 			text.WriteString(group.title + "\n" + group.flags.FlagUsagesWrapped(width) + "\n")
 		}
@@ -78,19 +88,19 @@ func flagUsages(c *cobra.Command, width int) string {
 	return strings.TrimRight(text.String(), "\n")
 }
 
-// A flagGroup has the flags of a command in a group.
+// A flagGroup has flags of a command.
 type flagGroup struct {
 	title string
 	flags *pflag.FlagSet
 }
 
-// flagsByGroup are the flags of a command: first those that nearly all need, then those of flagGroups.
-func flagsByGroup(c *cobra.Command) []flagGroup {
+// flagsByGroup are flags by groups: first those that nearly all need, then those of flagGroups.
+func flagsByGroup(flags *pflag.FlagSet) []flagGroup {
 	all := []flagGroup{{"Flags:", new(pflag.FlagSet)}}
 	for _, group := range flagGroups {
 		all = append(all, flagGroup{group.title, new(pflag.FlagSet)})
 	}
-	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
+	flags.VisitAll(func(f *pflag.Flag) {
 		i := slices.IndexFunc(flagGroups[:], func(g helpGroup) bool {
 			return slices.Contains(strings.Fields(g.names), f.Name)
 		})

@@ -118,7 +118,7 @@ func TestGeneratedTablesOfTheCommandsPage(t *testing.T) {
 			continue
 		}
 		var groups []string
-		for _, group := range flagsByGroup(c) {
+		for _, group := range flagsByGroup(c.LocalFlags()) {
 			names := group.title
 			group.flags.VisitAll(func(f *pflag.Flag) {
 				if f.Name != "help" && !f.Hidden {
