@@ -166,7 +166,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	return r, err
 }
 
-// botFlags defines the flags of the strategies that run outside this process.
+// botFlags defines the flags of the external strategies.
 func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 	t.Programs.Environ, t.Games = os.Environ(), games()
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit "+

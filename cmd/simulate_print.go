@@ -34,7 +34,7 @@ func (o *simulateOptions) print(s streams, r *simulation.Result) error {
 
 func printSimulation(s streams, r *simulation.Result) error {
 	return cmp.Or(printStandings(s, r.Players, decide.Evidence(r.State), r.State.Champion()),
-		printLine(s.out, "%s", r.Sentence()), printFailures(s.out, r), printOutside(s.out, r))
+		printLine(s.out, "%s", r.Sentence()), printFailures(s.out, r), printExternal(s.out, r))
 }
 
 // printFailures prints a line for each program and model that failed: the number of failures, the consequence

@@ -38,7 +38,7 @@ const (
 	KindExec     = "exec"     // a program that answers questions
 	KindLLM      = "llm"      // a language model
 	KindMCP      = "mcp"      // a tool of an MCP server
-	KindURL      = "url"      // an agent that runs elsewhere
+	KindURL      = "url"      // an external agent
 )
 
 // An EntrantLLM is the language model of an entrant.

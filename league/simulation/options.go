@@ -34,7 +34,7 @@ type Options struct {
 	Strategies []string // of the players, in turn, as external.Open has them; nil means random
 	Transport  string   // Memory, Wire or HTTP
 
-	Tools external.Tools // for strategies outside this process
+	Tools external.Tools // for external strategies
 
 	// Entrants are all players in the order of their ids, the external ones first. With them
 	// Strategies and Tools have no effect. Nil for players that differ only in Strategies.
@@ -181,10 +181,10 @@ func (o *Options) checkEntrants() (problems []error) {
 	where := ""
 	for i := range o.Entrants {
 		e := &o.Entrants[i]
-		switch outside := i < o.externalPlayers(); {
-		case outside != (e.Strategy == ""):
+		switch isExternal := i < o.externalPlayers(); {
+		case isExternal != (e.Strategy == ""):
 			problems = append(problems, fmt.Errorf("%s: external players come first, and have no strategy", e.Where))
-		case outside || e.Where == where:
+		case isExternal || e.Where == where:
 		default:
 			where = e.Where
 			if err := external.Check(e.Strategy, e.Tools, o.gameTypes()...); err != nil {

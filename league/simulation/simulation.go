@@ -34,7 +34,7 @@ type Result struct {
 
 	State *journal.State // at the end; nobody may change it
 
-	// Totals are those of the players whose strategies are outside this process, by id.
+	// Totals are those of the players whose strategies are external, by id.
 	Totals map[string]strategy.Totals
 
 	Losses   []Loss   // technical ones, in a league with external players

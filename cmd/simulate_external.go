@@ -72,9 +72,9 @@ func (o *simulateOptions) reach(ctx context.Context, s streams) (leave func(), e
 	return func() { _ = l.Close(); n.close() }, nil
 }
 
-// printOutside prints the reason of each technical loss, and how replies of players
+// printExternal prints the reason of each technical loss, and how replies of players
 // deviated from the protocol.
-func printOutside(w io.Writer, r *simulation.Result) error {
+func printExternal(w io.Writer, r *simulation.Result) error {
 	rows := map[string]league.Standing{}
 	for _, row := range r.Players {
 		rows[row.PlayerID] = row
