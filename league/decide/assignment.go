@@ -14,13 +14,13 @@ import (
 // referee that declined it, failed with it, lost it by rejected reports, or is suspended, and
 // for the attempts before a match was reopened.
 func Holder(s *journal.State, id league.MatchID) string {
-	fact, _, _, _ := s.Find(id)
-	attempts := fact.Current()
+	recorded, _, _, _ := s.Find(id)
+	attempts := recorded.Current()
 	if len(attempts) == 0 {
 		return ""
 	}
 	last := attempts[len(attempts)-1]
-	if last.Declined || last.Failed || fact.IsLost(last.Number) || s.Agents[last.Referee].Inactive() {
+	if last.Declined || last.Failed || recorded.IsLost(last.Number) || s.Agents[last.Referee].Inactive() {
 		return ""
 	}
 	return last.Referee
@@ -65,11 +65,11 @@ func full(s *journal.State, id string) bool {
 // AttemptFor is the attempt under which a referee gets a match: an earlier one of its
 // own if that still stands, unless fresh asks for the next one. Again tells that the
 // referee may have the match already.
-func AttemptFor(fact *journal.Match, refereeID string, fresh bool) (number int, again bool) {
+func AttemptFor(recorded *journal.Match, refereeID string, fresh bool) (number int, again bool) {
 	if fresh {
-		return fact.NextAttempt(), false
+		return recorded.NextAttempt(), false
 	}
-	attempts := fact.Current()
+	attempts := recorded.Current()
 	for i, at := range slices.Backward(attempts) {
 		last := i == len(attempts)-1
 		untouched := at.Declined && !at.Accepted
@@ -77,21 +77,21 @@ func AttemptFor(fact *journal.Match, refereeID string, fresh bool) (number int, 
 		case at.Referee == refereeID && (last || untouched):
 			return at.Number, true
 		case !untouched: // the referee of a later attempt may play the match
-			return fact.NextAttempt(), false
+			return recorded.NextAttempt(), false
 		}
 	}
-	return fact.NextAttempt(), false
+	return recorded.NextAttempt(), false
 }
 
 // Acceptance decides about a MATCH_ASSIGNMENT_ACK with which a referee accepts an
 // attempt. The event binds the referee to its draw; nil if the journal has it already.
 // Restarted tells that the referee has begun an attempt again, and would draw again: its
 // draw commitment is another one than before.
-func Acceptance(fact *journal.Match, at league.Attempt, refereeID string,
+func Acceptance(recorded *journal.Match, at league.Attempt, refereeID string,
 	ack *protocol.MatchAssignmentAck) (event *journal.MatchAccepted, restarted bool) {
-	assigned := fact.Attempt(ack.Attempt, refereeID)
+	assigned := recorded.Attempt(ack.Attempt, refereeID)
 	if assigned == nil { // a third-party agent may name none
-		assigned = fact.Attempt(at.Number, refereeID)
+		assigned = recorded.Attempt(at.Number, refereeID)
 	}
 	at.Number = assigned.Number
 	switch {
@@ -106,13 +106,13 @@ func Acceptance(fact *journal.Match, at league.Attempt, refereeID string,
 // AsksInvited tells whether players can say that an attempt which its referee declines has reached them. They
 // remember one of a third-party referee, which may name no attempt, for all attempts at the match; and a referee that
 // accepted the attempt before may have invited them then.
-func AsksInvited(fact *journal.Match, at league.Attempt, refereeID string,
+func AsksInvited(recorded *journal.Match, at league.Attempt, refereeID string,
 	thirdParty func(refereeID string) bool) bool {
-	assigned := fact.Attempt(at.Number, refereeID)
-	if assigned == nil || assigned.Accepted || fact.Report != nil || fact.IsLost(at.Number) {
+	assigned := recorded.Attempt(at.Number, refereeID)
+	if assigned == nil || assigned.Accepted || recorded.Report != nil || recorded.IsLost(at.Number) {
 		return false
 	}
-	for _, earlier := range fact.Attempts[:at.Number-1] {
+	for _, earlier := range recorded.Attempts[:at.Number-1] {
 		if thirdParty(earlier.Referee) {
 			return false
 		}
@@ -142,9 +142,9 @@ func Discarded(s *journal.State, at league.Attempt, refereeID string, invited []
 // Decline decides about a MATCH_ASSIGNMENT_ACK with which a referee does not accept an
 // attempt. Nil if the journal knows that, or if the referee accepted the attempt before:
 // then it may still have a result.
-func Decline(fact *journal.Match, at league.Attempt, refereeID string,
+func Decline(recorded *journal.Match, at league.Attempt, refereeID string,
 	ack *protocol.MatchAssignmentAck) *journal.MatchDeclined {
-	if assigned := fact.Attempt(at.Number, refereeID); assigned.Accepted || assigned.Declined {
+	if assigned := recorded.Attempt(at.Number, refereeID); assigned.Accepted || assigned.Declined {
 		return nil
 	}
 	return &journal.MatchDeclined{Attempt: at, RefereeID: refereeID, Reason: reasonOf(ack.Reason)}

@@ -189,18 +189,18 @@ func TestAttemptThatARefereeGets(t *testing.T) {
 
 func TestAcceptanceBindsTheRefereeToItsDraw(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
-	fact, _, _, _ := s.Find(first())
+	recorded, _, _, _ := s.Find(first())
 	ack := &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted, Attempt: 1, DrawCommitment: "first"}
-	event, restarted := decide.Acceptance(fact, attempt(1), "REF01", ack)
+	event, restarted := decide.Acceptance(recorded, attempt(1), "REF01", ack)
 	assert.False(t, restarted)
 	require.NotNil(t, event)
 	assert.Equal(t, "first", event.DrawCommitment)
 	apply(t, s, event)
-	event, restarted = decide.Acceptance(fact, attempt(1), "REF01", ack)
+	event, restarted = decide.Acceptance(recorded, attempt(1), "REF01", ack)
 	assert.False(t, restarted)
 	assert.Nil(t, event, "the same acceptance again")
 	ack.DrawCommitment = "second"
-	event, restarted = decide.Acceptance(fact, attempt(1), "REF01", ack)
+	event, restarted = decide.Acceptance(recorded, attempt(1), "REF01", ack)
 	assert.True(t, restarted, "it would draw again")
 	assert.Nil(t, event)
 }

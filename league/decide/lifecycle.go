@@ -53,16 +53,16 @@ func Revival(s *journal.State, id string) *journal.AgentReturned {
 // failure counts when the round is over. Nil if it does not count: the match has a result, the
 // referee is suspended, or has failed often enough in this round to be suspended.
 func RefereeFailure(s *journal.State, id league.MatchID, refereeID, reason string) *journal.AgentFailed {
-	fact, _, _, _ := s.Find(id)
+	recorded, _, _, _ := s.Find(id)
 	a := s.Agents[refereeID]
 	most := cmp.Or(s.Created.SuspendAfter, journal.DefaultSuspendAfter)
 	if shutdown := s.Created.ShutdownAfter; shutdown > 0 {
 		most = min(most, max(shutdown-1, 1)) // one bad round does not shut down a referee
 	}
-	if a.Inactive() || fact.Report != nil || a.RoundFailures >= most {
+	if a.Inactive() || recorded.Report != nil || a.RoundFailures >= most {
 		return nil
 	}
-	at := league.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
+	at := league.Attempt{MatchID: id, Number: recorded.LastAttempt(refereeID)}
 	return &journal.AgentFailed{AgentID: refereeID, Attempt: at, Reason: reason}
 }
 
@@ -70,9 +70,9 @@ func RefereeFailure(s *journal.State, id league.MatchID, refereeID, reason strin
 // withdrawn: that player loses, and the other wins by default. Nil if both are present, or
 // the match has a result.
 func Forfeit(s *journal.State, id league.MatchID) (*journal.MatchForfeited, error) {
-	fact, idA, idB, _ := s.Find(id)
+	recorded, idA, idB, _ := s.Find(id)
 	absent := s.InactivePlayers(idA, idB)
-	if len(absent) == 0 || fact.Report != nil {
+	if len(absent) == 0 || recorded.Report != nil {
 		return nil, nil //nolint:nilnil // nobody forfeits it
 	}
 	f := &journal.MatchForfeited{MatchID: id, Players: absent}

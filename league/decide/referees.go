@@ -43,13 +43,13 @@ func ChooseReferees(s *journal.State, round int) (chosen []string) {
 // RematchReferee is the referee that gets a match which is played again: one that did not
 // conduct it the last time, if there is another.
 func RematchReferee(s *journal.State, id league.MatchID) string {
-	fact, a, b, _ := s.Find(id)
+	recorded, a, b, _ := s.Find(id)
 	if holder := Holder(s, id); holder != "" {
 		return holder
 	}
 	before := s.Started.Referees[len(s.Started.Referees)-1] // the first one follows it
-	for i := range fact.Annulled {
-		before = cmp.Or(fact.Annulled[i].Report.RefereeID, before) // "" for a result without a referee
+	for i := range recorded.Annulled {
+		before = cmp.Or(recorded.Annulled[i].Report.RefereeID, before) // "" for a result without a referee
 	}
 	unable := func(other string) bool { return CannotCall(s, other, a, b) }
 	return cmp.Or(NextReferee(s, before, 1, unable), before)

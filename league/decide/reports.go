@@ -65,18 +65,18 @@ type Claim struct {
 func (j *ReportJudge) Read(s *journal.State, q *protocol.MatchResultReport, refereeID, started string) (c Claim,
 	err error) {
 	id, _ := league.ParseMatchID(q.MatchID) // no match has the zero id
-	fact, idA, idB, ok := s.Find(id)
+	recorded, idA, idB, ok := s.Find(id)
 	switch {
 	case s.Started == nil:
 		return c, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started")
-	case ok && fact.Reopened() && fact.LastAttempt(refereeID) > 0 && !fact.IsAssignedTo(refereeID):
-		return c, annulled(fact, id)
-	case !ok || id.Round != q.RoundID && q.RoundID != 0 || !fact.IsAssignedTo(refereeID) ||
-		fact.LostBy(attemptOf(q, id, fact, refereeID).Number) == journal.CauseDiscarded: // it has declined the match
+	case ok && recorded.Reopened() && recorded.LastAttempt(refereeID) > 0 && !recorded.IsAssignedTo(refereeID):
+		return c, annulled(recorded, id)
+	case !ok || id.Round != q.RoundID && q.RoundID != 0 || !recorded.IsAssignedTo(refereeID) ||
+		recorded.LostBy(attemptOf(q, id, recorded, refereeID).Number) == journal.CauseDiscarded: // it has declined the match
 		return c, protocol.Fault(protocol.ErrMatchNotFound, "match %.40q is not assigned to %s", q.MatchID, refereeID)
 	}
-	c.ids, c.Late = [2]string{idA, idB}, fact.Report != nil
-	c.result = j.read(q, attemptOf(q, id, fact, refereeID), refereeID, c.ids)
+	c.ids, c.Late = [2]string{idA, idB}, recorded.Report != nil
+	c.result = j.read(q, attemptOf(q, id, recorded, refereeID), refereeID, c.ids)
 	c.started, c.fault = started, q.Refusal()
 	j.demand(s, &c)
 	return c, nil
@@ -86,29 +86,30 @@ func (j *ReportJudge) Read(s *journal.State, q *protocol.MatchResultReport, refe
 // recorded result is acknowledged again, and a different one is refused.
 func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 	r, refereeID := c.result, c.result.RefereeID
-	fact := s.Match(r.MatchID)
-	fault := cmp.Or(c.fault, j.check(s, &c, fact))
+	recorded := s.Match(r.MatchID)
+	fault := cmp.Or(c.fault, j.check(s, &c, recorded))
 	// One referee may be wrong about both players. A second that says the same is believed.
 	doubleLoss := fault == nil && r.Status == league.StatusTechnicalLoss && r.WinnerPlayerID == nil &&
-		doubtedLoss(fact) == nil
+		doubtedLoss(recorded) == nil
 	v.Result = r
 	switch {
-	case c.fault != nil && fact.Report != nil && fact.Report.Reason != journal.NotShown:
+	case c.fault != nil && recorded.Report != nil && recorded.Report.Reason != journal.NotShown:
 		v.Err = fault // nothing of the report can be trusted
-	case fact.Report != nil && fact.Report.RefereeID == refereeID && (same(fact.Report, r) || repeatsMisdrawn(fact, r)):
+	case recorded.Report != nil && recorded.Report.RefereeID == refereeID &&
+		(same(recorded.Report, r) || repeatsMisdrawn(recorded, r)):
 		v.Repeated = true
-	case repeatsAnnulled(fact, r):
+	case repeatsAnnulled(recorded, r):
 		v.Repeated = true // its referee need not report it again
-	case fact.Ruled != nil:
+	case recorded.Ruled != nil:
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "match %s has a result %v: reports of it do not count any more",
-			r.MatchID, fact.Ruled)
-	case fact.Void(r.Number) || fact.AnnulledOutcome(r.Number) != nil:
-		v.Err = annulled(fact, r.MatchID)
-	case fact.Report != nil:
+			r.MatchID, recorded.Ruled)
+	case recorded.Void(r.Number) || recorded.AnnulledOutcome(r.Number) != nil:
+		v.Err = annulled(recorded, r.MatchID)
+	case recorded.Report != nil:
 		v.Disputed = true
 		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", r.MatchID).
-			With("match_id", r.MatchID.String()).With("previous_report_time", fact.ReportedAt)
-	case fact.IsLost(r.Number):
+			With("match_id", r.MatchID.String()).With("previous_report_time", recorded.ReportedAt)
+	case recorded.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s", refereeID, r.Number, r.MatchID)
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
@@ -137,9 +138,9 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 
 // doubtedLoss is the double technical loss by which a referee has lost its attempt, since the match
 // was last reopened; nil for none.
-func doubtedLoss(fact *journal.Match) *journal.MatchReported {
-	for i := range fact.LostAttempts {
-		if l := &fact.LostAttempts[i]; l.Cause == journal.CauseBothAnswer && !fact.Void(l.Number) {
+func doubtedLoss(recorded *journal.Match) *journal.MatchReported {
+	for i := range recorded.LostAttempts {
+		if l := &recorded.LostAttempts[i]; l.Cause == journal.CauseBothAnswer && !recorded.Void(l.Number) {
 			return l.Report
 		}
 	}
@@ -148,30 +149,31 @@ func doubtedLoss(fact *journal.Match) *journal.MatchReported {
 
 // hasOther tells whether another referee can conduct a match than the one that has it.
 func hasOther(s *journal.State, id league.MatchID, refereeID string) bool {
-	fact, a, b, _ := s.Find(id)
+	recorded, a, b, _ := s.Find(id)
 	return NextReferee(s, refereeID, 1, func(other string) bool {
 		failed := func(at journal.Attempt) bool {
-			return at.Referee == other && (at.Failed || fact.IsLost(at.Number))
+			return at.Referee == other && (at.Failed || recorded.IsLost(at.Number))
 		}
-		return other == refereeID || CannotCall(s, other, a, b) || slices.ContainsFunc(fact.Current(), failed)
+		return other == refereeID || CannotCall(s, other, a, b) || slices.ContainsFunc(recorded.Current(), failed)
 	}) != ""
 }
 
 // annulled is the error of a report of an attempt from before a rematch.
-func annulled(fact *journal.Match, id league.MatchID) *protocol.Error {
+func annulled(recorded *journal.Match, id league.MatchID) *protocol.Error {
 	return protocol.Fault(protocol.ErrInvalidMatchState,
-		"the earlier attempts at match %s are annulled %v: it is played again", id, &fact.Annulled[len(fact.Annulled)-1].By)
+		"the earlier attempts at match %s are annulled %v: it is played again", id,
+		&recorded.Annulled[len(recorded.Annulled)-1].By)
 }
 
 // repeatsAnnulled tells whether a report repeats a result that an organiser has annulled.
-func repeatsAnnulled(fact *journal.Match, r *journal.MatchReported) bool {
-	before := fact.AnnulledOutcome(r.Number)
+func repeatsAnnulled(recorded *journal.Match, r *journal.MatchReported) bool {
+	before := recorded.AnnulledOutcome(r.Number)
 	return before != nil && before.Report.RefereeID == r.RefereeID && same(before.Report, r)
 }
 
 // repeatsMisdrawn tells whether a report repeats the one whose result counts without its number.
-func repeatsMisdrawn(fact *journal.Match, r *journal.MatchReported) bool {
-	return slices.ContainsFunc(fact.LostAttempts, func(l journal.AttemptLost) bool {
+func repeatsMisdrawn(recorded *journal.Match, r *journal.MatchReported) bool {
+	return slices.ContainsFunc(recorded.LostAttempts, func(l journal.AttemptLost) bool {
 		return l.Number == r.Number && l.Cause == journal.CauseRejected && l.Report != nil && same(l.Report, r)
 	})
 }
@@ -190,11 +192,11 @@ func same(a, b *journal.MatchReported) bool {
 
 // attemptOf is the attempt that a report is about: the one it names, if that is the
 // referee's, else the referee's last.
-func attemptOf(q *protocol.MatchResultReport, id league.MatchID, fact *journal.Match, refereeID string) league.Attempt {
-	if fact.Attempt(q.Attempt, refereeID) != nil {
+func attemptOf(q *protocol.MatchResultReport, id league.MatchID, recorded *journal.Match, refereeID string) league.Attempt {
+	if recorded.Attempt(q.Attempt, refereeID) != nil {
 		return league.Attempt{MatchID: id, Number: q.Attempt}
 	}
-	return league.Attempt{MatchID: id, Number: fact.LastAttempt(refereeID)}
+	return league.Attempt{MatchID: id, Number: recorded.LastAttempt(refereeID)}
 }
 
 // read makes a result of a report, as far as it can be read. It accepts a report
@@ -256,9 +258,9 @@ func inferStatus(given *league.Result, r *journal.MatchReported, ids [2]string) 
 // check completes a result that was read: it adds the score and the grade. It returns an error if
 // the result contradicts itself, the rules or the draw, or if the report does not show as much of it
 // as the league or the referee's own declaration demands; nil if it counts.
-func (j *ReportJudge) check(s *journal.State, c *Claim, fact *journal.Match) *protocol.Error {
+func (j *ReportJudge) check(s *journal.State, c *Claim, recorded *journal.Match) *protocol.Error {
 	r, promised, grade, missing := c.result, "", "", ""
-	if at := fact.Attempt(r.Number, r.RefereeID); at != nil {
+	if at := recorded.Attempt(r.Number, r.RefereeID); at != nil {
 		promised = at.Commitment
 	}
 	var err error
@@ -301,12 +303,12 @@ func LoseAttempt(v Judgement) *journal.AttemptLost {
 // withoutNumber is the result of a report of which only the number is wrong, without that number: the winner
 // follows from the choices and the number. Nil for any other report.
 func (j *ReportJudge) withoutNumber(s *journal.State, r *journal.MatchReported) *journal.MatchReported {
-	fact, idA, idB, ok := s.Find(r.MatchID)
+	recorded, idA, idB, ok := s.Find(r.MatchID)
 	if !ok || r.Draw != nil || r.Status == league.StatusTechnicalLoss || s.Created.RequiresEvidence() {
 		return nil
 	}
 	ids := [2]string{idA, idB}
-	if at := fact.Attempt(r.Number, r.RefereeID); at == nil || at.Commitment != "" {
+	if at := recorded.Attempt(r.Number, r.RefereeID); at == nil || at.Commitment != "" {
 		return nil
 	}
 	verdict, decided, err := rules.Follows(j.Game, r.Result.Moves(ids), r.DrawnNumber)
@@ -329,14 +331,14 @@ func (j *ReportJudge) withoutNumber(s *journal.State, r *journal.MatchReported) 
 // attempt: the double technical loss that it reported, its result without an impossible number, or a draw
 // without choices. Nil if the match has a result, or no attempt is lost but those of referees that send no token.
 func (j *ReportJudge) ResultOfLostAttempt(s *journal.State, id league.MatchID) (*journal.MatchReported, error) {
-	fact, _, _, _ := s.Find(id)
+	recorded, _, _, _ := s.Find(id)
 	var lost *journal.AttemptLost
-	for i := range fact.LostAttempts {
-		if l := &fact.LostAttempts[i]; l.Cause != journal.CauseNoToken && !fact.Void(l.Number) {
+	for i := range recorded.LostAttempts {
+		if l := &recorded.LostAttempts[i]; l.Cause != journal.CauseNoToken && !recorded.Void(l.Number) {
 			lost = l
 		}
 	}
-	if lost == nil || fact.Report != nil {
+	if lost == nil || recorded.Report != nil {
 		return nil, nil //nolint:nilnil // there is no such result
 	}
 	return j.ResultOf(s, lost)

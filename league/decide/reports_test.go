@@ -333,8 +333,8 @@ func TestReasonsInTheJournalHaveNoTokens(t *testing.T) {
 	require.NoError(t, v.Err)
 	assert.Equal(t, "I have ***", v.Result.Reason)
 	at := league.Attempt{MatchID: league.MatchID{Round: 1, Number: 1}, Number: 1}
-	fact := &journal.Match{Attempts: []journal.Attempt{{Number: 1, Referee: "REF01"}}}
-	declined := decide.Decline(fact, at, "REF01", &protocol.MatchAssignmentAck{Reason: "I have " + token})
+	recorded := &journal.Match{Attempts: []journal.Attempt{{Number: 1, Referee: "REF01"}}}
+	declined := decide.Decline(recorded, at, "REF01", &protocol.MatchAssignmentAck{Reason: "I have " + token})
 	require.NotNil(t, declined)
 	assert.Equal(t, "I have ***", declined.Reason)
 }

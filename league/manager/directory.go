@@ -158,11 +158,11 @@ func (m *Manager) tokenless(q *protocol.MatchResultReport) *agent {
 	id := protocol.AgentOf(q.Sender)
 	if q.NamelessSender() {
 		matchID, _ := league.ParseMatchID(q.MatchID)
-		fact, _, _, ok := m.state.Find(matchID)
-		if !ok || len(fact.Attempts) == 0 {
+		recorded, _, _, ok := m.state.Find(matchID)
+		if !ok || len(recorded.Attempts) == 0 {
 			return nil
 		}
-		id = fact.Attempts[len(fact.Attempts)-1].Referee
+		id = recorded.Attempts[len(recorded.Attempts)-1].Referee
 	}
 	a := m.agents[id]
 	if a == nil || a.player || m.state.Agents[id].ShowsAccessTokens() {

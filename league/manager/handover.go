@@ -129,7 +129,7 @@ func (f failures) has(referee *agent) bool {
 	return failed && since == *referee.returned.Load()
 }
 
-// A match is one match of the current round, or a rematch. The manager's lock guards what follows fact.
+// A match is one match of the current round, or a rematch. The manager's lock guards what follows recorded.
 type match struct {
 	id        league.MatchID
 	a, b      *agent
@@ -138,7 +138,7 @@ type match struct {
 	done      atomic.Bool   // its result is on disk
 	news      chan struct{} // wakes the hand-over: the match is over, or a report was rejected
 
-	fact     *journal.Match    // in the state
+	recorded *journal.Match    // in the state
 	offered  int               // the attempt of the last offer
 	answered chan struct{}     // closed when the answer to that offer is recorded; nil then
 	rejected map[int]rejection // the last rejected report of each attempt

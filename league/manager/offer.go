@@ -17,8 +17,8 @@ func (m *Manager) resumeAttempt(h *handover) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h.referee = m.agents[decide.Holder(m.state, h.id)]
-	for _, at := range h.fact.Current() {
-		if h.fresh = at.Failed || h.fact.IsLost(at.Number); h.fresh {
+	for _, at := range h.recorded.Current() {
+		if h.fresh = at.Failed || h.recorded.IsLost(at.Number); h.fresh {
 			h.failures.add(m.agents[at.Referee])
 		}
 	}
@@ -162,11 +162,11 @@ func (m *Manager) announceOther(ctx context.Context, h *handover) {
 func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 	h.returned = *h.referee.returned.Load() // a return during the call counts
 	m.mu.Lock()
-	if h.fact.Report != nil { // the organiser has ruled it
+	if h.recorded.Report != nil { // the organiser has ruled it
 		m.mu.Unlock()
 		return matchOver
 	}
-	number, again := decide.AttemptFor(h.fact, h.referee.id, h.fresh)
+	number, again := decide.AttemptFor(h.recorded, h.referee.id, h.fresh)
 	if !again && len(m.state.InactivePlayers(h.a.id, h.b.id)) > 0 { // by a decision since the referee was chosen
 		m.mu.Unlock()
 		if m.forfeits(ctx, h.match) {
@@ -217,7 +217,7 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 // invited, and takes the attempt from the referee if they were (see decide.Discarded): offerDiscarded, else
 // offerDeclined.
 func (m *Manager) discarded(ctx context.Context, h *handover, at league.Attempt, fault *protocol.Error) outcome {
-	if !locked(m, func() bool { return decide.AsksInvited(h.fact, at, h.referee.id, m.thirdParty) }) {
+	if !locked(m, func() bool { return decide.AsksInvited(h.recorded, at, h.referee.id, m.thirdParty) }) {
 		return offerDeclined
 	}
 	var invited []string
@@ -231,7 +231,7 @@ func (m *Manager) discarded(ctx context.Context, h *handover, at league.Attempt,
 	defer m.mu.Unlock()
 	lost, erred := decide.Discarded(m.state, at, h.referee.id, invited, fault)
 	switch {
-	case h.fact.Report != nil:
+	case h.recorded.Report != nil:
 		return offerDeclined
 	case lost != nil:
 		m.loseAttempt(h.match, lost)
@@ -250,13 +250,13 @@ func (m *Manager) answerOf(h *handover, at league.Attempt, ack *protocol.MatchAs
 		withReason(m.log.Info().Func(h.about), ack.Reason).Str("status", ack.Status).Str("event_type",
 			"ASSIGNMENT_DECLINED").
 			Msg("the referee does not take the match")
-		if event := decide.Decline(h.fact, at, h.referee.id, ack); event != nil {
+		if event := decide.Decline(h.recorded, at, h.referee.id, ack); event != nil {
 			_ = m.record(event) // an error ends the manager
 		}
 		return offerDeclined
 	}
 	h.obliging = ack.Reason == protocol.AcknowledgesAll
-	event, restarted := decide.Acceptance(h.fact, at, h.referee.id, ack)
+	event, restarted := decide.Acceptance(h.recorded, at, h.referee.id, ack)
 	switch {
 	case restarted:
 		m.log.Warn().Func(h.about).Int("attempt", at.Number).Str("event_type", "COMMITMENT_CHANGED").
@@ -280,8 +280,8 @@ func (m *Manager) startMatch(ctx context.Context, h *handover, at league.Attempt
 	q.PlayerA, q.PlayerB = m.assignedPlayer(h.a), m.assignedPlayer(h.b)
 	is := m.state.Agents[referee.id]
 	proves := is.ShowsAccessTokens()
-	if last := len(h.fact.Annulled) - 1; last >= 0 && proves {
-		q.AnnulledAttempts = h.fact.Annulled[last].Attempts
+	if last := len(h.recorded.Annulled) - 1; last >= 0 && proves {
+		q.AnnulledAttempts = h.recorded.Annulled[last].Attempts
 	}
 	q.Members = o.Members
 	if is.RelaysSignatures && o.Members == "" {

@@ -115,7 +115,8 @@ func (m *Manager) takeEffect(d *journal.Decided, startsNow bool) (ruled *match, 
 	if d.Annulled {
 		m.newTable = true
 	}
-	if fact, _, _, ok := m.state.Find(d.MatchID); ok && fact.Event == m.state.Events { // the decision made its result
+	// the decision made its result
+	if recorded, _, _, ok := m.state.Find(d.MatchID); ok && recorded.Event == m.state.Events {
 		m.correct(d.MatchID)
 		if x := m.running(d.MatchID); x != nil && !x.over() {
 			ruled = x

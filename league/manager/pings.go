@@ -17,11 +17,11 @@ import (
 // that no result depends on their time; no report does.
 func (m *Manager) askPlayers(ctx context.Context, x *match) {
 	m.mu.Lock()
-	r := x.fact.Report
+	r := x.recorded.Report
 	var asked []*agent
 	for _, p := range []*agent{x.a, x.b} {
-		if r != nil && m.doubts(r, p.id) && !slices.Contains(x.fact.Disputed, p.id) &&
-			!slices.Contains(x.fact.Refuted, p.id) {
+		if r != nil && m.doubts(r, p.id) && !slices.Contains(x.recorded.Disputed, p.id) &&
+			!slices.Contains(x.recorded.Refuted, p.id) {
 			asked = append(asked, p)
 		}
 	}

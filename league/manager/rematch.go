@@ -100,7 +100,7 @@ func (m *Manager) playRematch(starting, running context.Context) error {
 	m.play(starting, running, []*match{x})
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if x.fact.Report == nil {
+	if x.recorded.Report == nil {
 		return cmp.Or(starting.Err(), running.Err())
 	}
 	m.rematch = nil
@@ -143,7 +143,7 @@ func (m *Manager) forfeits(ctx context.Context, x *match) bool {
 	}
 	forfeited, err := m.forfeit(x)
 	if forfeited {
-		x.absent = x.fact.Forfeited
+		x.absent = x.recorded.Forfeited
 	}
 	m.mu.Unlock()
 	if err != nil || !forfeited || m.durable() != nil {

@@ -75,7 +75,7 @@ func (m *Manager) answerBefore(q *protocol.MatchResultReport) <-chan struct{} {
 		referee, _, _ = m.owner(q.AuthToken)
 	}
 	// A referee that was busy before, and accepts the match now, does not hold it yet.
-	if referee == nil || !x.fact.IsAssignedTo(referee.id) && x.fact.Attempt(x.offered, referee.id) == nil {
+	if referee == nil || !x.recorded.IsAssignedTo(referee.id) && x.recorded.Attempt(x.offered, referee.id) == nil {
 		return nil
 	}
 	// A third-party referee gives no commitment, and may report before it answers.
@@ -203,7 +203,7 @@ func (m *Manager) dispute(q *protocol.MatchResultReport, r *journal.MatchReporte
 	m.log.Error().Str("conversation_id", q.ConversationID).Str("match_id", q.MatchID).
 		Str("referee_id", r.RefereeID).Str("status", r.Status).Str("event_type", "RESULT_DISPUTED").
 		Msg("disputed: a different result of a match that has one")
-	if fact, _, _, _ := m.state.Find(r.MatchID); !slices.Contains(fact.Disputed, r.RefereeID) {
+	if recorded, _, _, _ := m.state.Find(r.MatchID); !slices.Contains(recorded.Disputed, r.RefereeID) {
 		// an error ends the manager
 		_ = m.record(&journal.MatchDisputed{Attempt: r.Attempt, RefereeID: r.RefereeID, Result: r.Result})
 	}
@@ -299,12 +299,12 @@ func (m *Manager) judgeAfterPings(ctx context.Context, q *protocol.MatchResultRe
 func (m *Manager) lostByReports(h *handover, timeOver bool) (lost outcome, rejected time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	attempt := h.fact.LastAttempt(h.referee.id)
+	attempt := h.recorded.LastAttempt(h.referee.id)
 	last := h.rejected[attempt]
 	if timeOver {
 		m.loseAttempt(h.match, decide.LoseAttempt(last.verdict))
 	}
-	switch h.fact.LostBy(attempt) {
+	switch h.recorded.LostBy(attempt) {
 	case "":
 		return matchOver, last.at
 	case journal.CauseBothAnswer:
@@ -316,7 +316,7 @@ func (m *Manager) lostByReports(h *handover, timeOver bool) (lost outcome, rejec
 // loseAttempt records, once, that a referee has lost an attempt, unless the match has a result.
 // M.mu is held.
 func (m *Manager) loseAttempt(x *match, lost *journal.AttemptLost) {
-	if x.fact.Report != nil || x.fact.IsLost(lost.Number) {
+	if x.recorded.Report != nil || x.recorded.IsLost(lost.Number) {
 		return
 	}
 	event, text := "REPORT_REJECTED", "the report is not recorded; the match goes to another referee"
@@ -365,7 +365,7 @@ func (m *Manager) reportedWithoutToken(ctx context.Context, q *protocol.MatchRes
 	if !m.mayLackToken(id) || !q.NamelessSender() && protocol.AgentOf(q.Sender) != id {
 		return
 	}
-	x.tokenless = x.fact.LastAttempt(id)
+	x.tokenless = x.recorded.LastAttempt(id)
 	if from := m.options.CalledFrom; from != nil && from(ctx, m.agents[id].address()) {
 		m.loseTokenless(x, id)
 	}
@@ -384,7 +384,8 @@ func (m *Manager) loseTokenless(x *match, id string) {
 		m.log.Warn().Str("referee_id", id).Str("event_type", "REFEREE_WITHOUT_TOKEN").Msg(journal.NoToken(id))
 	}
 	m.loseAttempt(x, &journal.AttemptLost{
-		Attempt: x.attempt(x.fact.LastAttempt(id)), RefereeID: id, Cause: journal.CauseNoToken, Reason: "it sends no token",
+		Attempt: x.attempt(x.recorded.LastAttempt(id)), RefereeID: id, Cause: journal.CauseNoToken,
+		Reason: "it sends no token",
 	})
 }
 
@@ -393,8 +394,8 @@ func (m *Manager) loseTokenless(x *match, id string) {
 func (m *Manager) outOfTime(h *handover) outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	id, attempt := h.referee.id, h.fact.LastAttempt(h.referee.id)
-	if h.tokenless == 0 || h.tokenless != attempt || !m.mayLackToken(id) || h.fact.Report != nil {
+	id, attempt := h.referee.id, h.recorded.LastAttempt(h.referee.id)
+	if h.tokenless == 0 || h.tokenless != attempt || !m.mayLackToken(id) || h.recorded.Report != nil {
 		return reportLate
 	}
 	m.loseTokenless(h.match, id)
@@ -407,9 +408,9 @@ func (m *Manager) outOfTime(h *handover) outcome {
 func (m *Manager) awaitToken(starting context.Context, h *handover) {
 	for told := false; ; told = true {
 		m.mu.Lock()
-		attempts := h.fact.Current()
+		attempts := h.recorded.Current()
 		last := len(attempts) - 1
-		if last < 0 || h.fact.LostBy(attempts[last].Number) != journal.CauseNoToken {
+		if last < 0 || h.recorded.LostBy(attempts[last].Number) != journal.CauseNoToken {
 			m.mu.Unlock()
 			return
 		}

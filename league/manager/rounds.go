@@ -144,11 +144,11 @@ func (m *Manager) openRound(round int) (forfeited bool, err error) {
 
 // newMatch makes a match. It ends the match if a player forfeits it. M.mu is held.
 func (m *Manager) newMatch(id league.MatchID, a, b *agent, referee string) (*match, error) {
-	x := &match{id: id, a: a, b: b, announced: m.agents[referee], fact: m.state.Match(id),
+	x := &match{id: id, a: a, b: b, announced: m.agents[referee], recorded: m.state.Match(id),
 		news: make(chan struct{}, 1), rejected: map[int]rejection{}}
 	_, err := m.forfeit(x)
-	x.absent = x.fact.Forfeited
-	x.done.Store(x.fact.Report != nil)
+	x.absent = x.recorded.Forfeited
+	x.done.Store(x.recorded.Report != nil)
 	return x, err
 }
 
@@ -200,10 +200,10 @@ func (m *Manager) tellForfeits(ctx context.Context, matches ...*match) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, x := range matches {
-		if len(x.absent) == 0 || x.fact.Report == nil || x.fact.Report.WinnerPlayerID == nil {
+		if len(x.absent) == 0 || x.recorded.Report == nil || x.recorded.Report.WinnerPlayerID == nil {
 			continue
 		}
-		result := x.fact.Report.Result
+		result := x.recorded.Report.Result
 		b := newBroadcast(ctx, m, &protocol.NotifyMatchResult, 1, &protocol.GameOver{
 			Envelope: m.stamp.Envelope(protocol.TypeGameOver, "conv-"+strings.ToLower(x.id.String())+"-forfeit"),
 			MatchID:  x.id.String(), GameType: m.options.GameType, GameResult: &result,
