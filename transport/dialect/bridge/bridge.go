@@ -1,8 +1,15 @@
-// Package bridge connects our agents to third-party agents, at the edge of a process. It
-// remembers which form each endpoint understands, searches for it, waits for answers
-// that are posted later, assigns matches to third-party referees, and starts the
-// matches of third-party managers. Package dialect translates the messages. The bridge
-// knows no carrier, and the code behind it sees only the form of the specification.
+// Package bridge connects our agents to third-party agents, at the edge of a process.
+//
+// First, a call of our agent goes out in the form of the specification. If the endpoint does not understand it, the bridge
+// tries the other forms in turn, and remembers the one that the endpoint answers (calls.go, peers.go). Then each call to it
+// is translated, and its answer is translated back. A player that acknowledges a question and posts its choice later keeps
+// the call open until then (questions.go). A third-party referee gets its match in the form that it knows, and its report
+// becomes one of ours (assignments.go); a third-party manager starts a match of our referee, and gets the report that it
+// waits for (starts.go). Requests to our agent pass the other way (serve.go): the bridge translates each before a handler sees
+// it, with what it has learned from earlier messages.
+//
+// Package dialect translates the messages, as values. The bridge has the memory, the locks and the waiting; it knows no
+// carrier, and the code behind it sees only the form of the specification.
 package bridge
 
 import (
