@@ -109,7 +109,13 @@ func TestGuardIsToldOfPanics(t *testing.T) {
 	workers.Start(func() { panic("of a job") })
 	workers.Stop()
 	guard.Of(func() { panic("of a goroutine") })()
-	assert.Equal(t, []any{"secret of the handler", "of a job", "of a goroutine"}, told)
+	require.Equal(t, []any{"secret of the handler", "of a job", "of a goroutine"}, told)
+	guard.Of(func() {
+		defer func() { told = append(told, "a deferred function") }()
+		defer guard.Tell()
+		panic("of a function")
+	})()
+	assert.Equal(t, []any{"of a function", "a deferred function", "of a function"}, told[3:])
 	assert.PanicsWithValue(t, "of a goroutine", transport.Guard(nil).Of(func() { panic("of a goroutine") }))
 }
 

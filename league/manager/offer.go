@@ -187,6 +187,7 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 		close(h.answered)
 		h.answered = nil
 	}()
+	defer m.options.Guard.Tell()
 	if err != nil || m.durable() != nil { // before the referee gets the offer, so that no attempt number is used twice
 		return matchOver
 	}

@@ -57,6 +57,7 @@ func (m *Manager) run(starting, running context.Context) (*protocol.LeagueComple
 	m.workers = protocol.NewWorkers(m.options.Guard)
 	defer m.workers.Stop()
 	defer stopNotifiers()
+	defer m.options.Guard.Tell()
 	if err := m.start(notifiers); err != nil {
 		return nil, err
 	}

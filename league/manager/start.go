@@ -139,6 +139,7 @@ func (m *Manager) awaitStart(ctx context.Context) error {
 	var pinging sync.WaitGroup
 	defer pinging.Wait()
 	defer stop()
+	defer m.options.Guard.Tell()
 	pinging.Go(m.guarded(func() { m.pingSilent(waiting) }))
 	timed := m.untilStart()
 	for {
