@@ -69,12 +69,16 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 // with each of them, and goes on until none is left.
 func (m *match) run() {
 	defer m.forget()
+	defer m.referee.options.Guard.Tell()
 	for !m.over() {
 		sides := m.next()
 		if len(sides) == 0 {
 			break
 		}
 		m.concurrently(sides, m.converse)
+	}
+	if m.referee.broken.Load() {
+		return // the next referee of this folder finds what is on disk
 	}
 	if m.over() || !m.finish() {
 		m.referee.release(false)
@@ -85,6 +89,9 @@ func (m *match) run() {
 		return // another attempt, or another referee, plays it again
 	}
 	m.concurrently([]rules.Side{rules.SideA, rules.SideB}, m.sendGameOver)
+	if m.referee.broken.Load() {
+		return
+	}
 	m.referee.release(true) // the manager may assign the next match while it reads the report
 	m.deliver()
 }
@@ -107,6 +114,7 @@ func (m *match) concurrently(sides []rules.Side, do func(side rules.Side)) {
 		m.others.Add(1)
 		m.referee.workers.Start(func() {
 			defer m.others.Done()
+			defer m.referee.options.Guard.Tell()
 			do(side)
 		})
 	}

@@ -18,6 +18,7 @@ import (
 	"net/netip"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"evenodd/league"
@@ -65,6 +66,7 @@ type Referee struct {
 	options Options
 	life    context.Context //nolint:containedctx // ends with Close, and ends all matches
 	stop    context.CancelFunc
+	broken  atomic.Bool       // a goroutine has panicked: nothing is written any more
 	workers *protocol.Workers // of all jobs
 	results results
 
@@ -94,6 +96,13 @@ func New(o Options) (*Referee, error) {
 		return nil, err
 	}
 	r.life, r.stop = context.WithCancel(context.Background())
+	if guard := o.Guard; guard != nil {
+		r.options.Guard = func(reason any, stack []byte) {
+			r.broken.Store(true) // before a match goes on without what a goroutine of it has left undone
+			r.stop()
+			guard(reason, stack)
+		}
+	}
 	r.workers = protocol.NewWorkers(r.options.Guard)
 	r.rested = sync.NewCond(&r.mu)
 	return r, nil
