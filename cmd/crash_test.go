@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,9 +17,9 @@ import (
 // crashLeague is the league that processes play if a test names none.
 const crashLeague = "league_2025_even_odd"
 
-// Each process of a league is killed, at a random moment of a round. The supervisor restarts it before
-// the referee's retries are over, so that each match has one result and nobody loses technically.
-func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
+// The process with the agents of a league is killed at a random moment of each round. The supervisor starts it again
+// before anybody loses technically, and each match has one result.
+func TestLeagueWhoseProcessIsKilledIsComplete(t *testing.T) {
 	t.Parallel()
 	for i, tt := range []struct {
 		format       string
@@ -37,11 +38,13 @@ func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
 			}
 			dir := t.TempDir()
 			p := startUp(t, dir, fourPlayers, "--tournament", tt.format, "--legs", fmt.Sprint(tt.legs), "--pace", "1s", "--strict", "--new-league")
-			killed := p.killInRounds(t, tt.rounds-1)
-			require.Zero(t, p.awaitExit(t), "killed %v", killed)
-			for _, name := range killed {
-				assert.Contains(t, p.stderr.String(), "\n"+name+" has ended: signal: killed; it starts again in 500ms\n")
+			killed := min(tt.rounds-1, 4) // the supervisor gives up a process that dies more often in a minute
+			for round := 1; round <= killed; round++ {
+				p.await(t, fmt.Sprintf(`"round_id":%d,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`, round))
+				require.NoError(t, p.killChild(t, round, 20*time.Millisecond)) // a match takes a few milliseconds
 			}
+			require.Zero(t, p.awaitExit(t))
+			assert.Equal(t, killed, strings.Count(p.stderr.String(), "\nThe process of the league has ended: signal: killed; it starts again in "))
 			assert.NotContains(t, p.stderr.String(), "The old league is in", "a restarted manager resumes its league")
 			assert.Regexp(t, championPattern("Alice|Bot-1|Bot-2|Zoé"), p.stdout.String())
 			audited := "audited " + tt.matches + " matches of league " + crashLeague + ": no findings"
@@ -50,31 +53,69 @@ func TestLeagueWithKilledProcessesIsComplete(t *testing.T) {
 	}
 }
 
-// killInRounds kills each agent of evenodd up once in the rounds up to the last, and the manager at most
-// once in each. A match takes a few milliseconds after the announcement of its round; so do most kills.
-func (p *process) killInRounds(t *testing.T, last int) (killed []string) {
+// killChild kills the child of evenodd up that was started as the run-th one, after a random time. It returns an error
+// if the child has ended.
+func (p *process) killChild(t *testing.T, run int, within time.Duration) error {
 	t.Helper()
-	agents := []string{"Referee-1 (referee)", "Referee-2 (referee)", "Alice (player)", "Bot-1 (player)", "Bot-2 (player)", "Zoé (player)"}
-	rand.Shuffle(len(agents), func(i, j int) { agents[i], agents[j] = agents[j], agents[i] })
-	for round := 1; round <= last; round++ {
-		p.await(t, fmt.Sprintf(`"round_id":%d,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`, round))
-		victims := agents[(round-1)*len(agents)/last : round*len(agents)/last]
-		if round <= 4 { // the supervisor gives up a process that dies five times in a minute
-			victims = append([]string{"manager"}, victims...)
-		}
-		for _, name := range victims {
-			runs := 1
-			if name == "manager" {
-				runs = round
+	child, err := os.FindProcess(p.awaitChild(t, run))
+	require.NoError(t, err)
+	<-time.After(rand.N(within))
+	return child.Kill()
+}
+
+// The process is killed at any moment, also before the manager listens, and while agents register.
+func TestLeagueWhoseProcessIsKilledAtAnyMomentIsComplete(t *testing.T) {
+	t.Parallel()
+	leagues := 2
+	if testAll() {
+		leagues = 20
+	}
+	for i := range leagues {
+		t.Run(fmt.Sprint(i), func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			p := startUp(t, dir, fourPlayers, "--legs", "4", "--pace", "200ms", "--strict", "--new-league")
+			for run := 1; run <= 4 && p.killChild(t, run, time.Second) == nil; run++ {
 			}
-			victim, err := os.FindProcess(p.awaitPID(t, name, runs))
-			require.NoError(t, err)
-			<-time.After(rand.N(20 * time.Millisecond))
-			require.NoError(t, victim.Kill())
-			killed = append(killed, name)
+			require.Zero(t, p.awaitExit(t))
+			checkTable(t, p.stdout.String(), 12)
+			assert.Contains(t, mustRun(t, "audit", filepath.Join(dir, "SHARED")), "audited 24 matches of league "+crashLeague+": no findings")
+		})
+	}
+}
+
+// An agent that panics in a handler or in any goroutine begins again, and the others go on. If it does not end, because
+// it has left a lock, the process begins again. Each match has one result, and nobody loses technically.
+func TestAgentThatPanicsBeginsAgain(t *testing.T) {
+	t.Parallel()
+	looks := []int{1, 7, 40, 120}
+	if testAll() {
+		for n := 2; n < 110; n += 3 {
+			looks = append(looks, n)
 		}
 	}
-	return killed
+	for _, agent := range []string{"manager", "Referee-1", "Alice"} {
+		for _, nth := range looks {
+			t.Run(fmt.Sprint(agent, nth), func(t *testing.T) {
+				t.Parallel()
+				dir := t.TempDir()
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "class.yaml"), []byte(fourPlayers), 0o600))
+				p := launch(t, dir, []string{fmt.Sprintf("%s=%s %d planted", plantVariable, agent, nth)}, "evenodd",
+					"up", "--entrants", "class.yaml", "--port", "0", "--legs", "4", "--strict", "--new-league")
+				require.Zero(t, p.awaitExit(t), p.stderr.String())
+				p.panics = true
+				require.FileExists(t, filepath.Join(dir, "planted"), "the agent has not looked so often")
+				text := p.stderr.String()
+				assert.Equal(t, 1, strings.Count(text, "starts again"), text)
+				assert.Regexp(t, `(?m)^(`+agent+`.* has ended: panic: planted; it starts again in 500ms|`+
+					`The process of the league has ended: exit status 1: `+agent+`.* does not end after a panic: planted; it starts again in 500ms)$`, text)
+				assert.Contains(t, text, `"event_type":"AGENT_PANICKED"`)
+				assert.Contains(t, text, "up_internal_test.go", "the stack tells where")
+				checkTable(t, p.stdout.String(), 12)
+				assert.Contains(t, mustRun(t, "audit", filepath.Join(dir, "SHARED")), "audited 24 matches of league "+crashLeague+": no findings")
+			})
+		}
+	}
 }
 
 // A simulation that is killed and resumed many times prints the same bytes as an

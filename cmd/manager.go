@@ -41,6 +41,7 @@ type managerOptions struct {
 	basePath     basePath
 	admission    admission
 	version      string // of the program
+	host         *host  // nil for a process with one agent
 }
 
 func newManager(s streams, data *dataFolder) *cobra.Command {
@@ -68,19 +69,30 @@ as http://localhost:8000/.`,
 			"Start a new league in place of the one in the data folder", "evenodd manager --new-league",
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.version, o.admission.given = c.Root().Version, data.given
-			return debugged(c.Context(), o.address.debug, func() error { return runManager(c.Context(), s, data.loader, o) })
+			o.version = c.Root().Version
+			return o.run(c.Context(), s, data)
 		},
 	}
 	o.flags(c.Flags())
-	o.journal.flags(c.Flags())
-	c.Flags().BoolVar(&o.standby, "standby", false, "with --journal nats: while another manager leads the league, keep a "+
-		"copy of its journal, and take over when it is gone for 10 s (docs/operators.md)")
 	return c
 }
 
-// flags defines the flags of a manager, which evenodd up has too.
+// run runs a manager, whose flags are set.
+func (o *managerOptions) run(ctx context.Context, s streams, data *dataFolder) error {
+	o.admission.given = data.given
+	return debugged(ctx, o.address.debug, func() error { return runManager(ctx, s, data.loader, o) })
+}
+
+// flags defines the flags of a manager.
 func (o *managerOptions) flags(f *pflag.FlagSet) {
+	o.commonFlags(f)
+	o.journal.flags(f)
+	f.BoolVar(&o.standby, "standby", false, "with --journal nats: while another manager leads the league, keep a "+
+		"copy of its journal, and take over when it is gone for 10 s (docs/operators.md)")
+}
+
+// commonFlags defines the flags that evenodd up has too.
+func (o *managerOptions) commonFlags(f *pflag.FlagSet) {
 	o.address = address{ports: ports{managerPort, managerPort}, local: true} // operators give agents the manager's URL
 	addressFlags(f, &o.address)
 	o.nats.flags(f)
@@ -111,7 +123,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	logs := store.Folder(o.data).LeagueLogs(fileName(o.LeagueID, protocol.ManagerSender))
 	file := newLogFile(o.data, logs, "league", protocol.ManagerSender, system.Logs, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
-	log := newLogger(s.err, o.logLevel, agentFileLevel(o.logLevel), func() string { return protocol.ManagerSender }, file)
+	log := newLogger(s.logs(), o.logLevel, agentFileLevel(o.logLevel), func() string { return protocol.ManagerSender }, file)
 	rules, err := o.complete(files, &o.Options)
 	if err != nil {
 		return err
@@ -145,7 +157,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer n.close()
-	o.Caller, o.Clock, o.Log = transport.Logged(n.caller, log), protocol.SystemClock(), log
+	o.Caller, o.Clock, o.Log = transport.Logged(n.caller, log), o.host.time(), log
 	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID,
 		cmp.Or(presets.LeagueManager.DisplayName, "League Manager"), nil}
 	end, err := p.openLeague(ctx, s)
@@ -153,6 +165,12 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer end(&err)
+	if guard := o.host.guard(log); guard != nil {
+		o.Guard = func(reason any, stack []byte) {
+			o.Files.Fail(&brokenError{reason}) // the state may be half changed
+			guard(reason, stack)
+		}
+	}
 	if o.Files != nil && listener != nil {
 		forget, err := o.Files.Folder.TellManagerURL(o.LeagueID, o.address.localURL(listener))
 		if err != nil {
@@ -168,7 +186,8 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	o.CheckEndpoint = func(ctx context.Context, endpoint string) error {
 		return calls.checkEndpoint(ctx, o.LeagueID, endpoint)
 	}
-	return p.run(ctx, s)
+	o.Guard.Of(func() { err = p.run(ctx, s) })()
+	return err
 }
 
 // A managerProcess is the process of a manager.
@@ -197,7 +216,8 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 		return asUsage(err)
 	}
 	mux := transport.NewMux(p.log)
-	mux.Gate(p.lead.holds)
+	mux.Gate(func() bool { return p.lead.holds() && brokenBy(ctx) == nil })
+	mux.Guarded(p.Guard)
 	m.Mount(mux)
 	mountSteps(mux, m.Stamp(), scheduleTool(m))
 	seal := headPrinter(s, m.Seal)
@@ -243,7 +263,7 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	}
 	defer stop()
 	defer p.tell(m, server)()
-	p.introduce(s, urls, m.Status(), m.Resumed(), m.AdminToken())
+	p.introduce(s, urls, m)
 	p.log.Info().Str("system_id", p.systemID).Str("display_name", p.DisplayName).
 		Str("game_type", p.GameType).Strs("calls", p.calls.list()).
 		Str("event_type", "LISTENING").Msg("listening")
@@ -300,34 +320,44 @@ func headPrinter(s streams, sealed func() manager.SignedHead) (seal func()) {
 	}
 }
 
-// tokenHint is the last line of the introduction. evenodd up recognises it.
-const tokenHint = "'evenodd league token' prints the admin token."
-
 // introduce tells the operator where the league is and how to start it.
-func (p *managerProcess) introduce(s streams, urls []string, status manager.Status, resumed bool, adminToken string) {
-	s.note("League %s at %s %s.", p.LeagueID, urls[0], p.situation(status, resumed))
+func (p *managerProcess) introduce(s streams, urls []string, m *manager.Manager) {
+	status := m.Status()
+	s.note("League %s at %s %s.", p.LeagueID, urls[0], p.situation(status, m.Resumed()))
 	for _, other := range urls[1:] {
 		s.note("Its manager is also at %s", other)
 	}
 	if problem := tooLate(status, time.Now()); problem != "" {
 		s.note("%s", problem)
 	}
+	o := opening{url: urls[0], over: status.State == decide.StateLeagueCompleted, status: m.Status}
+	if p.listener != nil {
+		o.local, o.port = p.address.localURL(p.listener), portOf(p.listener)
+	}
 	if p.page {
-		s.note("%s%s", watchPage, pageOf(p.address.shownURL(p.listener, urls), p.basePath))
+		o.page = pageOf(p.address.shownURL(p.listener, urls), p.basePath)
+	}
+	if p.page && p.host == nil {
+		s.note("%s%s", watchPage, o.page)
 	}
 	if p.data == "" {
-		s.note("The admin token, for 'evenodd league' (%s): %s", adminTokenVariable, adminToken)
+		s.note("The admin token, for 'evenodd league' (%s): %s", adminTokenVariable, m.AdminToken())
 	} else { // many people see a terminal or a log
-		s.note("%s", tokenHint)
+		s.note("'evenodd league token' prints the admin token.")
+	}
+	if p.host != nil {
+		p.host.opened(o)
 	}
 }
 
 // tell tells MCP clients of changes in the background. The returned function ends that.
 func (p *managerProcess) tell(m *manager.Manager, server *mcp.Server) (stop func()) {
 	return background(func(ctx context.Context) {
-		if err := tellChanges(ctx, m, p.LeagueID, server.Changed); ctx.Err() == nil {
-			p.log.Error().Err(err).Str("event_type", "UPDATES_STOPPED").Msg("MCP clients get no more updates of resources")
-		}
+		p.Guard.Of(func() {
+			if err := tellChanges(ctx, m, p.LeagueID, server.Changed); ctx.Err() == nil {
+				p.log.Error().Err(err).Str("event_type", "UPDATES_STOPPED").Msg("MCP clients get no more updates of resources")
+			}
+		})()
 	})
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -104,25 +105,24 @@ func flagOf(args []string, name string) string {
 	return ""
 }
 
-// The key of a model must not reach other processes or command lines.
+// The key of a model must not reach other agents, command lines, or the environment of the process.
 func TestOnlyThePlayerOfAModelGetsItsKey(t *testing.T) {
 	t.Setenv("CLASS_KEY", "secret-1")
 	t.Setenv(llmKeyVariable, "secret-2")
 	t.Setenv(openAIKeyVariable, "secret-3")
 	o := &upOptions{}
 	o.Referees, o.data, o.address.host = 1, "SHARED", localhost
-	g, err := newUpGroup(streams{err: &bytes.Buffer{}}, o, []config.Entrant{
+	agents, _, err := o.plan([]config.Entrant{
 		{Name: "Model", Kind: config.KindLLM, LLM: config.EntrantLLM{URL: "http://model/v1", Model: "m", KeyEnv: "CLASS_KEY"}},
 		{Name: "Free", Kind: config.KindLLM, LLM: config.EntrantLLM{URL: "http://free/v1", Model: "f"}},
 	})
 	require.NoError(t, err)
-	for _, m := range append(g.agents, g.manager) {
-		assert.NotContains(t, strings.Join(m.args, " "), "secret", m.name)
-		env := strings.Join(m.env, "\n")
-		assert.Equal(t, m.name == "Model", strings.Contains(env, llmKeyVariable+"=secret-1"), m.name)
-		assert.NotRegexp(t, `secret-[23]|CLASS_KEY`, env, m.name)
+	require.Len(t, agents, 4)
+	for _, a := range agents {
+		assert.NotContains(t, strings.Join(a.Args, " "), "secret", a.Name)
+		assert.Equal(t, a.Name == "Model", a.Key == "secret-1", a.Name)
 	}
-	assert.Subset(t, g.agents[1].args, []string{"--strategy=llm", "--llm-url=http://model/v1", "--llm-model=m"})
+	assert.NotRegexp(t, `secret-|CLASS_KEY`, strings.Join(withoutKeys(os.Environ(), agents), "\n"))
 }
 
 // A second evenodd up leaves the roster of the first one alone, while the manager of that runs.
@@ -130,17 +130,18 @@ func TestRosterOfARunningLeagueStays(t *testing.T) {
 	o := &upOptions{}
 	o.Referees, o.data, o.LeagueID = 1, t.TempDir(), "cup"
 	o.admission.roster = writeFile(t, "name,code\nAda,code-of-ada\n", t.TempDir(), "class.csv")
-	g, err := newUpGroup(streams{err: &bytes.Buffer{}}, o, nil)
+	agents, roster, err := o.plan(nil)
 	require.NoError(t, err)
-	assert.Contains(t, string(g.roster), "Referee-1")
+	assert.Contains(t, string(roster), "Referee-1")
+	p := &upParent{upOptions: o, streams: streams{err: &bytes.Buffer{}}, plan: upPlan{Agents: agents}}
 	kept := filepath.Join(o.data, "private", "cup.roster.csv")
 	running, _, err := appendfile.OpenLocked(store.Folder(o.data).Journal("cup"), "journal", func(int, []byte) error { return nil })
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()
-	require.NoError(t, g.keepRoster(ctx))
+	require.NoError(t, p.keepRoster(ctx, roster))
 	assert.NoFileExists(t, kept, "another manager has the journal")
 	require.NoError(t, running.Close())
-	require.NoError(t, g.keepRoster(t.Context()))
+	require.NoError(t, p.keepRoster(t.Context(), roster))
 	assert.FileExists(t, kept)
 }

@@ -28,7 +28,7 @@ import (
 	"evenodd/transport/http"
 )
 
-// watchPage begins the line with the URL of a page. evenodd up recognises it.
+// watchPage begins the line with the URL of a page.
 const watchPage = "Watch the league in a browser: "
 
 // A leaguePage is the page of a league.

@@ -40,14 +40,15 @@ type agentOptions struct {
 	seed     uint64
 	program  string // the version of this one
 	logLevel string
-	several  bool // the process has several agents: log lines have the display name
+	several  bool  // the process has several agents: log lines have the display name
+	host     *host // nil for a process with agents of one command line
 
 	natsEndpoint string // --endpoint with NATS; "": it follows from the name
 }
 
-// flags defines the flags. alias is the second name of --id. example
+// agentFlags defines the flags. alias is the second name of --id. example
 // is the id of the agent on the first of the ports.
-func (o *agentOptions) flags(f *pflag.FlagSet, alias, example, ports string) {
+func (o *agentOptions) agentFlags(f *pflag.FlagSet, alias, example, ports string) {
 	addressFlags(f, &o.address)
 	f.Lookup("host").Usage = "`address` to listen on; without the flag, and with a manager on another machine, the " +
 		"address of this one on the way to it"
@@ -184,7 +185,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 	}
 	p := &participant{agentOptions: o, streams: s, role: role, listener: l, lowMB: system.Disk.LowSpaceMB,
 		file: openAgentLog(o.data, role, role+"-"+membership.Slug(o.Name), system.Logs, s.err)}
-	o.Log = newLogger(s.err, o.logLevel, agentFileLevel(o.logLevel), p.sender, p.file)
+	o.Log = newLogger(s.logs(), o.logLevel, agentFileLevel(o.logLevel), p.sender, p.file)
 	if o.several {
 		o.Log = o.Log.With().Str("display_name", o.Name).Logger()
 	}
@@ -199,7 +200,8 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 		return nil, err
 	}
 	o.ID, o.Folder = cmp.Or(o.ID, protocol.UsualID(role, o.Endpoint)), store.Folder(o.data)
-	o.Caller, o.Clock, o.Waiting = transport.Logged(p.caller, o.Log), protocol.SystemClock(), p.reportWaiting
+	o.Caller, o.Clock, o.Waiting = transport.Logged(p.caller, o.Log), o.host.time(), p.reportWaiting
+	o.Guard = o.host.guard(o.Log)
 	o.Unreached = p.reportUnreached
 	return p, nil
 }
@@ -238,6 +240,7 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 		return disk.health(map[string]any{"status": "ok", "role": p.role, "agent_id": a.ID(), name: value})
 	})...)
 	mux := transport.NewMux(p.Log)
+	mux.Guarded(p.Guard)
 	a.Mount(mux)
 	if r, conducts := a.(*referee.Referee); conducts {
 		mountSteps(mux, r.Stamp(), refereeStepTools(r)...)
@@ -250,7 +253,8 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 	}
 	defer stop()
 	p.Log.Info().Str("endpoint", p.Endpoint).Str("manager", p.Manager).Str("event_type", "LISTENING").Msg("listening")
-	err = p.takePart(ctx, a)
+	p.host.listens(p.listener)
+	p.Guard.Of(func() { err = p.takePart(ctx, a) })()
 	if p.leaving != nil {
 		p.leaving()
 	}
@@ -273,11 +277,11 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 	err := register(ctx)
 	if err == nil {
 		refused := make(chan error, 1)
-		watching.Go(func() {
+		watching.Go(p.Guard.Of(func() {
 			if err := a.Watch(watched, p.reportAway, register); err != nil {
 				refused <- err
 			}
-		})
+		}))
 		select {
 		case <-a.Done():
 			return nil
@@ -286,6 +290,9 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 				"A manager drops agents that do not answer: make sure that it can reach %s, or set another URL with --endpoint",
 				p.Manager, err, p.Endpoint)
 		case <-ctx.Done():
+			if brokenBy(ctx) != nil {
+				break
+			}
 			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
 			defer cancel()
 			a.Finish(bound)

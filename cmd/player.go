@@ -37,13 +37,15 @@ type playerOptions struct {
 	prompt   string // --llm-prompt
 	verify   string // --verify-referee
 	count    int
+	entrant  *config.Entrant // of a file, with what the flags do not have; nil for none
+	key      string          // of its model
 }
 
 // verifyStrict is a value of --verify-referee.
 const verifyStrict = "strict"
 
 func newPlayer(s streams, data *dataFolder) *cobra.Command {
-	o := &playerOptions{agentOptions: agentOptions{address: address{ports: ports{8101, 8150}}}}
+	o := &playerOptions{}
 	c := &cobra.Command{
 		Use:   "player",
 		Short: "Take part in a league as a player",
@@ -67,12 +69,24 @@ identity and log file.`,
 			"Join a league on another machine", "evenodd player --manager http://192.0.2.7:8000/mcp",
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.program, o.given = c.Root().Version, data.given
-			return debugged(c.Context(), o.address.debug, func() error { return runPlayer(c.Context(), s, data.loader, o) })
+			o.program = c.Root().Version
+			return o.run(c.Context(), s, data)
 		},
 	}
-	f := c.Flags()
-	o.flags(f, "player-id", "P01", "8101 to 8199")
+	o.flags(c.Flags())
+	return c
+}
+
+// run runs players, whose flags are set.
+func (o *playerOptions) run(ctx context.Context, s streams, data *dataFolder) error {
+	o.given = data.given
+	return debugged(ctx, o.address.debug, func() error { return runPlayer(ctx, s, data.loader, o) })
+}
+
+// flags defines the flags of players.
+func (o *playerOptions) flags(f *pflag.FlagSet) {
+	o.address.ports = ports{8101, 8150}
+	o.agentFlags(f, "player-id", "P01", "8101 to 8199")
 	f.StringSliceVar(&o.Leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
 	botFlags(f, &o.tools, &o.prompt)
@@ -82,12 +96,17 @@ identity and log file.`,
 	f.Var(&choice{&o.verify, []string{"announced", verifyStrict}}, "verify-referee",
 		"referees to accept: announced (also referees without access tokens, if the manager announces that) or strict "+
 			"(only those with access tokens)")
-	return c
 }
 
 func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOptions) (err error) {
 	o.tools.Hosted = true
-	if err := cmp.Or(o.checkCount(), completeTools(&o.tools, o.prompt)); err != nil {
+	if err := o.checkCount(); err != nil {
+		return err
+	}
+	if o.entrant != nil {
+		o.strategy, o.tools = o.entrant.Strategy(), toolsOf(o.entrant, o.tools)
+		o.tools.LLM.Key = o.key
+	} else if err := completeTools(&o.tools, o.prompt); err != nil {
 		return err
 	}
 	if o.games, err = o.preset(files, protocol.RolePlayer); err != nil {

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"evenodd/cmd/metrics"
 	"evenodd/config"
@@ -29,7 +30,7 @@ type refereeOptions struct {
 }
 
 func newReferee(s streams, data *dataFolder) *cobra.Command {
-	o := &refereeOptions{agentOptions: agentOptions{address: address{ports: ports{8001, 8010}}}}
+	o := &refereeOptions{}
 	c := &cobra.Command{
 		Use:   "referee",
 		Short: "Take part in a league as a referee",
@@ -41,15 +42,26 @@ conducts the assigned matches until the league is over, prints its record and en
 			"Conduct matches of a league on another machine", "evenodd referee --manager http://192.0.2.7:8000/mcp",
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.program, o.given = c.Root().Version, data.given
-			return debugged(c.Context(), o.address.debug, func() error { return runReferee(c.Context(), s, data.loader, o) })
+			o.program = c.Root().Version
+			return o.run(c.Context(), s, data)
 		},
 	}
-	f := c.Flags()
-	o.flags(f, "referee-id", "REF01", "8001 to 8099")
+	o.flags(c.Flags())
+	return c
+}
+
+// run runs a referee, whose flags are set.
+func (o *refereeOptions) run(ctx context.Context, s streams, data *dataFolder) error {
+	o.given = data.given
+	return debugged(ctx, o.address.debug, func() error { return runReferee(ctx, s, data.loader, o) })
+}
+
+// flags defines the flags of a referee.
+func (o *refereeOptions) flags(f *pflag.FlagSet) {
+	o.address.ports = ports{8001, 8010}
+	o.agentFlags(f, "referee-id", "REF01", "8001 to 8099")
 	f.StringVar(&o.league, "league-id", "", "join only this league")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", usualMatches, "matches at once, 1 to 10")
-	return c
 }
 
 func runReferee(ctx context.Context, s streams, files *config.Loader, o *refereeOptions) error {

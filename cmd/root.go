@@ -19,6 +19,7 @@ import (
 
 	"evenodd/cmd/supervise"
 	"evenodd/config"
+	"evenodd/league/protocol"
 	"evenodd/player/strategy/external"
 )
 
@@ -27,22 +28,40 @@ type streams struct {
 	out, err io.Writer
 
 	longWork time.Duration // after which err shows the progress of a work; 0 for never
+	quiet    bool          // agents log to their files alone
+	child    bool          // the process is the child of evenodd up
+	args     []string      // the command line
+
+	clock func(agent string) *protocol.Clock // of each agent of evenodd up; tests let it panic
+}
+
+// logs is where agents log, besides their files.
+func (s streams) logs() io.Writer {
+	if s.quiet {
+		return io.Discard
+	}
+	return s.err
 }
 
 // Execute runs a command line and returns its exit code. ctx ends with the first signal
 // to stop. err must be safe for concurrent use, because agents log to it. A process that
 // starts programs of strategies runs this program again as their supervisor, and evenodd up
-// runs it again for each agent.
+// runs it again for the agents of its league.
 func Execute(ctx context.Context, version string, args []string, out, err io.Writer) int {
+	return execute(ctx, version, args, streams{out: out, err: err, longWork: time.Second,
+		clock: func(string) *protocol.Clock { return protocol.SystemClock() }})
+}
+
+func execute(ctx context.Context, version string, args []string, s streams) int {
 	if code, asked := external.Supervise(args, os.Environ()); asked {
 		return code
 	}
-	args, supervised := supervise.Child(args)
-	if supervised {
-		ctx = superviseSelf(ctx)
+	out, err := s.out, s.err
+	if s.args, s.child = supervise.Child(args); s.child { // the parent has given the notes about settings
+		s.err = io.Discard
 	}
-	root := newRoot(version, streams{out, err, time.Second})
-	root.SetArgs(args)
+	root := newRoot(version, s)
+	root.SetArgs(s.args)
 	var begun atomic.Pointer[cobra.Command] // whose command line is parsed
 	interruption := make(chan struct{})
 	root.PersistentPreRunE = func(c *cobra.Command, _ []string) error {
@@ -135,7 +154,7 @@ The flags of the commands that run or query a league are also environment variab
 a settings file (--config). 'evenodd config' shows all settings with their sources (docs/settings.md).`,
 		Example: examples(
 			"Play a league in this process", "evenodd simulate --players 4",
-			"Run a league as processes, and show it", "evenodd up --entrants class.yaml",
+			"Run a league over HTTP, and show it", "evenodd up --entrants class.yaml",
 			"Test your agent", "evenodd check player http://localhost:8101/mcp",
 		),
 		Version:       version,

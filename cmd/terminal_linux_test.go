@@ -117,7 +117,7 @@ func TestLongWorkShowsItsProgress(t *testing.T) {
 		go func() { // the work may be done before the first line
 			defer close(ended)
 			for ctx.Err() == nil {
-				root := newRoot("test", streams{io.Discard, screen.File, time.Millisecond})
+				root := newRoot("test", streams{out: io.Discard, err: screen.File, longWork: time.Millisecond})
 				root.SetArgs(line)
 				_ = root.ExecuteContext(ctx)
 			}

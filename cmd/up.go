@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -25,7 +24,6 @@ type upOptions struct {
 	managerOptions // of the league
 
 	entrants string // path of the file; "" for none
-	settings string // path of the settings file; "" for none
 	force    bool
 	tools    external.Tools // of the players
 
@@ -42,12 +40,13 @@ func newUp(s streams, data *dataFolder) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "up",
 		Short: "Open a league: manager, referees, page, and players of a file",
-		Long: `Start a manager, referees and the players of a file as processes on this machine, and print the final table
-when the league is over. Without --entrants, and with --players, --roster or a time, agents may join from elsewhere.
+		Long: `Start a manager, referees and the players of a file on this machine, and print the final table when the
+league is over. Without --entrants, and with --players, --roster or a time, agents may join from elsewhere.
 Flags of 'evenodd manager' mean the same here. On a terminal it shows the league, Enter starts it, and its page stays
 until Ctrl-C.
 
-Interrupt the command to stop all processes; run it again to resume the league. A process that dies is started again.
+Interrupt the command to stop all agents; run it again to resume the league. The agents run in a process of their own;
+an agent that fails, and a process that dies, begins again.
 
 docs/leagues.md describes this and the file. The file runs programs: use only files that you trust. An agent with a url runs
 elsewhere: let it register with the manager at the URL that this command prints.`,
@@ -58,24 +57,30 @@ elsewhere: let it register with the manager at the URL that this command prints.
 			"Start again with a new league", "evenodd up --entrants class.yaml --new-league",
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
-			o.settings, o.admission.given = c.Flag("config").Value.String(), data.given
-			if err := absolute(&o.nats.creds, &o.nats.ca); err != nil {
-				return err
+			o.version, o.admission.given = c.Root().Version, data.given
+			if o.data != "" {
+				var err error
+				if o.data, err = filepath.Abs(o.data); err != nil {
+					return err
+				}
+			}
+			if s.child {
+				return runUpChild(c.Context(), s, data, o)
 			}
 			shared := givenFlags(&agents)
 			// this command makes the values of these flags of a manager from its own
-			own := strings.Fields("data exit-when-done host log-level no-http players port referees roster tls-ca")
+			own := strings.Fields("data exit-when-done host no-http players port referees roster tls-ca")
 			o.passed = map[string][]string{"manager": givenFlags(&league, own...), "referee": shared,
 				"player": append(givenFlags(&players), shared...)}
 			return runUp(c.Context(), s, data, o)
 		},
 	}
-	o.flags(&league)
+	o.commonFlags(&league)
 	replaceFlag(&league, "referees", "2", fmt.Sprintf("referees to start, 1 to %d", mostReferees))
 	replaceFlag(&league, "players", "0", "players that start the league when they have registered, 2 to 10,000 (default: "+
 		"those of --entrants; without a file 4, or on a terminal when you press Enter)")
 	league.Lookup("no-http").Usage = "with --nats: referees and players open no port"
-	for _, name := range strings.Fields("nats nats-creds nats-ca no-http") {
+	for _, name := range strings.Fields("log-level nats nats-creds nats-ca no-http") {
 		agents.AddFlag(league.Lookup(name))
 	}
 	botFlags(&bots, &o.tools, new(string))
@@ -86,11 +91,7 @@ elsewhere: let it register with the manager at the URL that this command prints.
 	f.StringVar(&o.entrants, "entrants", "", "`file` with players to start")
 	forceFlag(f, &o.force)
 	f.AddFlagSet(&players)
-	league.VisitAll(func(flag *pflag.Flag) {
-		if flag.Name != "log-level" { // the logs tell this command which agents listen
-			f.AddFlag(flag)
-		}
-	})
+	f.AddFlagSet(&league)
 	return c
 }
 
@@ -116,14 +117,13 @@ func givenFlags(f *pflag.FlagSet, except ...string) (args []string) {
 	return args
 }
 
-// prepare checks the options, reads the entrants, and makes paths absolute, because processes start in other
-// folders.
+// prepare checks the options, and reads the entrants.
 func (o *upOptions) prepare() (entrants []config.Entrant, err error) {
 	switch {
 	case o.Referees < 1 || o.Referees > mostReferees:
 		return nil, usage("--referees %d: must be from 1 to %d", o.Referees, mostReferees)
 	case o.data == "":
-		return nil, usage("--data must name a folder: a process that dies resumes from it")
+		return nil, usage("--data must name a folder: an agent that fails resumes from it")
 	}
 	if o.entrants != "" {
 		if entrants, err = loadEntrants(o.entrants, external.Tools{Hosted: true}, o.GameType); err != nil {
@@ -136,18 +136,7 @@ func (o *upOptions) prepare() (entrants []config.Entrant, err error) {
 	case o.admission.given["players"] && o.Players > 0 && o.Players < n:
 		return nil, usage("--players %d: %s has %d", o.Players, o.entrants, n)
 	}
-	o.settings = cmp.Or(o.settings, os.Getenv("EVENODD_CONFIG"))
-	return entrants, absolute(&o.data, &o.settings, &o.ca)
-}
-
-// absolute makes paths absolute, for processes in other folders; "" stays.
-func absolute(paths ...*string) (err error) {
-	for _, path := range paths {
-		if *path != "" && err == nil {
-			*path, err = filepath.Abs(*path)
-		}
-	}
-	return err
+	return entrants, nil
 }
 
 // open tells whether other agents than those of the file may register.
@@ -179,25 +168,16 @@ func (o *upOptions) start(entrants int) []string {
 	return []string{"--players=" + strconv.Itoa(entrants)}
 }
 
-// superviseSelf makes a process that evenodd up started end when that ends: its standard
-// input is a pipe from it. If the process does not end in order, it ends at once some time
-// later.
-func superviseSelf(ctx context.Context) context.Context {
-	ctx = supervise.UntilEnd(ctx, os.Stdin)
-	context.AfterFunc(ctx, func() { time.AfterFunc(upPatience, func() { os.Exit(exitInterrupted) }) })
-	return ctx
-}
-
-// mostReferees is the largest number of referees, because each is a process.
+// mostReferees is the largest number of referees, because all are in one process.
 const mostReferees = 100
 
 // Times of evenodd up.
 const (
-	upPatience = stopPatience + 2*shutdownPatience // for a process that is told to stop
+	upPatience = stopPatience + 2*shutdownPatience // for the child that is told to stop
 	upFarewell = 5 * time.Second                   // for agents to end when the league is over
 )
 
-// upPolicy says when a process that has died is started again.
+// upPolicy says when an agent that has failed, or a child that has died, is started again.
 func upPolicy() supervise.Policy {
 	return supervise.Policy{First: 500 * time.Millisecond, Longest: 10 * time.Second, Most: 5, Window: time.Minute}
 }
@@ -218,12 +198,14 @@ func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error
 	if computing(o.own(entrants)) {
 		o.shares = data.shares(o.Referees, runtime.GOMAXPROCS(0))
 	}
-	g, err := newUpGroup(s, o, entrants)
-	if err != nil {
+	p := &upParent{upOptions: o, streams: s, opened: make(chan string, 1)}
+	p.plan = upPlan{Shows: o.shows, Brief: isTerminal(s.err)}
+	var roster []byte
+	if p.plan.Agents, roster, err = o.plan(entrants); err != nil {
 		return err
 	}
-	table, err := g.run(ctx)
-	for _, m := range store.Folder(g.data).Models(g.LeagueID) {
+	table, err := p.run(ctx, roster)
+	for _, m := range store.Folder(o.data).Models(o.LeagueID) {
 		s.note("%s (%s): %s", m.DisplayName, m.Name, m.Words())
 	}
 	if _, failed := s.out.Write([]byte(table)); failed != nil {
@@ -231,3 +213,6 @@ func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error
 	}
 	return err
 }
+
+// stays tells whether the page remains when the league is over.
+func (o *upOptions) stays() bool { return o.shows && o.page && !o.exitWhenDone }

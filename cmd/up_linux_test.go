@@ -2,9 +2,14 @@ package cmd_test
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -19,17 +24,38 @@ import (
 // A handle refers to a process, also after its end.
 type handle int
 
-// watchAll returns handles of all processes of evenodd up, once they take part.
-func (p *process) watchAll(t *testing.T) (all []handle) {
+// startWatched runs evenodd up, one of whose players is a program. It returns handles of all processes of the league,
+// once it plays.
+func startWatched(t *testing.T, args ...string) (p *process, all []handle) {
 	t.Helper()
-	for _, name := range []string{"manager", "Referee-1 (referee)", "Referee-2 (referee)", "Alice (player)", "Bot-1 (player)", "Bot-2 (player)", "Zoé (player)"} {
-		fd, err := unix.PidfdOpen(p.awaitPID(t, name, 1), 0)
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), []byte("#!/bin/sh\nwhile read -r question; do echo even; done\n"), 0o700))
+	entrants := strings.Replace(fourPlayers, "strategy: contrarian", "exec: ./bot.sh", 1)
+	p = startUp(t, dir, entrants, append(args, "--force")...)
+	p.await(t, `"event_type":"ROUND_COMPLETED"`)
+	for _, pid := range descendants(t, p.cmd.Process.Pid) {
+		fd, err := unix.PidfdOpen(pid, 0)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = unix.Close(fd) })
 		all = append(all, handle(fd))
 	}
-	p.await(t, `"event_type":"LEAGUE_STARTED"`)
-	return all
+	require.Greater(t, len(all), 1, "the child and the program")
+	return p, all
+}
+
+// descendants returns the processes that a process has started, and those that these have started.
+func descendants(t *testing.T, of int) (found []int) {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", of))
+	require.NoError(t, err)
+	for _, file := range files {
+		for _, text := range strings.Fields(readText(t, file)) {
+			child, err := strconv.Atoi(text)
+			require.NoError(t, err)
+			found = append(append(found, child), descendants(t, child)...)
+		}
+	}
+	return found
 }
 
 // ended tells whether the process ends within a time.
@@ -46,8 +72,7 @@ func (h handle) ended(t *testing.T, within time.Duration) bool {
 
 func TestInterruptedUpLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	p := startUp(t, t.TempDir(), fourPlayers, "--pace", "1h")
-	all := p.watchAll(t)
+	p, all := startWatched(t, "--pace", "3s")
 	for _, h := range all {
 		require.False(t, h.ended(t, 0))
 	}
@@ -63,12 +88,23 @@ func TestInterruptedUpLeavesNoProcess(t *testing.T) {
 // Nobody stops the processes, so they end by themselves.
 func TestKilledUpLeavesNoProcess(t *testing.T) {
 	t.Parallel()
-	p := startUp(t, t.TempDir(), fourPlayers, "--pace", "1h")
-	all := p.watchAll(t)
+	p, all := startWatched(t, "--pace", "3s")
 	p.kill(t)
 	for _, h := range all {
 		assert.True(t, h.ended(t, patience))
 	}
+}
+
+// The programs of players end with the child, and the next child starts them again.
+func TestKilledChildLeavesNoProgram(t *testing.T) {
+	t.Parallel()
+	p, all := startWatched(t, "--pace", "1s", "--strict")
+	require.NoError(t, p.killChild(t, 1, time.Millisecond))
+	for _, h := range all {
+		assert.True(t, h.ended(t, patience))
+	}
+	require.Zero(t, p.awaitExit(t), p.stderr.String())
+	checkTable(t, p.stdout.String(), 3)
 }
 
 // onTerminal runs evenodd on a terminal of its own. What it prints is in stderr; keyboard is for its input.

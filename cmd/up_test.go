@@ -3,7 +3,6 @@ package cmd_test
 import (
 	"os"
 	"path/filepath"
-	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -27,11 +26,10 @@ func startUp(t *testing.T, dir, entrants string, args ...string) *process {
 	return launch(t, dir, nil, "evenodd", append([]string{"up", "--entrants", "class.yaml", "--port", "0"}, args...)...)
 }
 
-// awaitPID waits until a process of evenodd up has run so many times, and returns its id.
-func (p *process) awaitPID(t *testing.T, name string, runs int) int {
+// awaitChild waits until evenodd up has started so many children, and returns the process id of the last one.
+func (p *process) awaitChild(t *testing.T, runs int) int {
 	t.Helper()
-	line := `(?m:^` + regexp.QuoteMeta(name) + ` runs with process id (\d+)$)`
-	found := p.await(t, `(?s)`+strings.Repeat(line+`.*`, runs))
+	found := p.await(t, `(?s)`+strings.Repeat(`(?m:^The agents of the league run in process (\d+)$).*`, runs))
 	pid, err := strconv.Atoi(found[runs])
 	require.NoError(t, err)
 	return pid
@@ -61,7 +59,7 @@ func TestUpPlaysALeague(t *testing.T) {
 	again := startUp(t, dir, fourPlayers)
 	require.Zero(t, again.awaitExit(t), again.stderr.String())
 	assert.Equal(t, p.stdout.String(), again.stdout.String(), "the league is over")
-	assert.NotContains(t, again.stderr.String(), "Alice (player) runs")
+	assert.NotContains(t, again.stderr.String(), "Alice")
 	assert.Contains(t, again.stderr.String(), "\nNo match was played: the league in "+dir+"/SHARED was over. Add --new-league to play a new one.\n")
 
 	fresh := startUp(t, dir, fourPlayers, "--new-league", "--legs", "2")
@@ -85,7 +83,7 @@ func TestUpStopsIfAPlayerCannotTakePart(t *testing.T) {
 	p := startUp(t, dir, fourPlayers)
 	assert.Equal(t, 1, p.awaitExit(t), p.stderr.String())
 	assert.Empty(t, p.stdout.String())
-	assert.Regexp(t, `\nBot-1 \(player\) has ended: exit status 1; it is not started again, because the same would happen\n`, p.stderr.String())
+	assert.Regexp(t, `\nBot-1 \(player\) has ended: player P02 is not active: .*; it is not started again, because the same would happen\n`, p.stderr.String())
 	assert.Regexp(t, `\nevenodd: the league cannot start without Bot-1: player P02 is not active: .*\n$`, p.stderr.String())
 }
 

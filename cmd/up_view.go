@@ -34,22 +34,22 @@ type upView struct {
 }
 
 // view reads the league so far, and shows nothing of it yet. Without a terminal the view never has changes.
-func (g *upGroup) view(ctx context.Context) (v *upView) {
-	v = &upView{stays: g.stays(), organiser: organiser{streams: g.streams, data: g.data, leagueID: g.LeagueID, ca: g.ca,
+func (p *upParent) view(ctx context.Context) (v *upView) {
+	v = &upView{stays: p.stays(), organiser: organiser{streams: p.streams, data: p.data, leagueID: p.LeagueID, ca: p.ca,
 		format: formatText}}
-	if !g.shows {
+	if !p.shows {
 		return v
 	}
 	var err error
 	if v.record, v.from, err = v.readLeague(ctx, nil); err == nil {
-		v.record.roster, err = readRoster(g.admission.roster)
+		v.record.roster, err = readRoster(p.admission.roster)
 	}
 	if err != nil {
 		printError(v.err, err)
 		return v
 	}
 	v.changes = time.Tick(watchPause / 4)
-	if g.asks {
+	if p.asks {
 		v.enter = enters(ctx)
 	}
 	return v

@@ -5,7 +5,6 @@
 package supervise
 
 import (
-	"bufio"
 	"context"
 	"io"
 	"os/exec"
@@ -94,17 +93,15 @@ const outputDelay = 2 * time.Second
 
 // A Command says how a process is started.
 type Command struct {
-	Path string // of this program
-	Args []string
-	Dir  string // "" for that of this process
-	Env  []string
+	Path  string // of this program
+	Args  []string
+	Env   []string
+	Input []byte // the beginning of its standard input
 
-	// Output and Errors get the lines of standard output and standard error, without line
-	// end. A longer line than maxLine bytes comes in pieces.
-	Output, Errors func(line string)
+	// Output and Errors read standard output and standard error to their ends.
+	Output, Errors func(io.Reader)
 
 	Started  func(pid int)
-	Stopping func()        // called before the process is told to stop
 	Patience time.Duration // of a process that is told to stop, before it is killed
 }
 
@@ -136,7 +133,7 @@ func UntilEnd(parent context.Context, input io.Reader) context.Context {
 func (c *Command) Run(ctx context.Context) Exit {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.Path) //nolint:gosec // this program
 	cmd.Args = append([]string{"evenodd", childCommand}, c.Args...)
-	cmd.Dir, cmd.Env, cmd.WaitDelay = c.Dir, c.Env, outputDelay
+	cmd.Env, cmd.WaitDelay = c.Env, outputDelay
 	output, toOutput := io.Pipe()
 	errors, toErrors := io.Pipe()
 	cmd.Stdout, cmd.Stderr = toOutput, toErrors
@@ -148,31 +145,23 @@ func (c *Command) Run(ctx context.Context) Exit {
 		return Exit{-1, err.Error()}
 	}
 	var reading sync.WaitGroup
-	reading.Go(func() { passOn(output, c.Output) })
-	reading.Go(func() { passOn(errors, c.Errors) })
+	reading.Go(func() { read(output, c.Output) })
+	reading.Go(func() { read(errors, c.Errors) })
 	c.Started(cmd.Process.Pid)
 	stop := context.AfterFunc(ctx, func() {
-		c.Stopping()
 		_ = alive.Close()
 		time.AfterFunc(c.Patience, func() { _ = cmd.Process.Kill() }) // it may have ended
 	})
-	_ = cmd.Wait() // the state tells
+	_, _ = alive.Write(c.Input) // fails if the process ends
+	_ = cmd.Wait()              // the state tells
 	stop()
 	_, _ = toOutput.Close(), toErrors.Close()
 	reading.Wait()
 	return Exit{cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}
 }
 
-// maxLine is the largest number of bytes of a line.
-const maxLine = 64 << 10
-
-// passOn passes on each line that it reads.
-func passOn(from io.Reader, line func(string)) {
-	for lines := bufio.NewReaderSize(from, maxLine); ; {
-		text, _, err := lines.ReadLine() // a piece, if it is too long
-		if err != nil {
-			return
-		}
-		line(string(text))
-	}
+// read lets a function read, and drops what it leaves.
+func read(from io.Reader, by func(io.Reader)) {
+	by(from)
+	_, _ = io.Copy(io.Discard, from) // fails only at the end
 }

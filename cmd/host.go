@@ -1,0 +1,85 @@
+package cmd
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/manager"
+	"evenodd/league/protocol"
+)
+
+// A host runs an agent beside others in its process. The methods of a nil host are those of a process with the agents
+// of one command line: there, a panic ends the process.
+type host struct {
+	clock  *protocol.Clock         // of the agent
+	broken context.CancelCauseFunc // ends the agent after a panic
+	port   func(port string)       // is told where an agent listens, "" for no port; not called for a manager
+	opened func(opening)           // is told that a manager listens
+}
+
+// An opening tells where a manager has opened its league.
+type opening struct {
+	url    string // for agents on other computers
+	local  string // for agents on this computer; "" without an HTTP server
+	port   string // "" without an HTTP server
+	page   string // URL for browsers; "" for none
+	over   bool   // the league was over before
+	status func() manager.Status
+}
+
+// time is the clock of the agent.
+func (h *host) time() *protocol.Clock {
+	if h == nil {
+		return protocol.SystemClock()
+	}
+	return h.clock
+}
+
+// guard returns the guard of the agent with a log. A panic ends the agent, and not the process.
+func (h *host) guard(log zerolog.Logger) protocol.Guard {
+	if h == nil {
+		return nil
+	}
+	var once sync.Once // a panic that goes on comes again
+	return func(reason any, stack []byte) {
+		h.broken(&brokenError{reason})
+		once.Do(func() {
+			log.Error().Str("panic", fmt.Sprint(reason)).Bytes("stack", stack).Str("event_type", "AGENT_PANICKED").
+				Msg("the agent panicked; it ends, and begins again from its folder")
+		})
+	}
+}
+
+// listens tells the host where an agent listens.
+func (h *host) listens(l net.Listener) {
+	if h != nil {
+		h.port(portOf(l))
+	}
+}
+
+// portOf is the port of a listener; "" without one.
+func portOf(l net.Listener) string {
+	if l == nil {
+		return ""
+	}
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// A brokenError is the end of an agent that has panicked.
+type brokenError struct{ reason any }
+
+func (e *brokenError) Error() string { return fmt.Sprintf("panic: %v", e.reason) }
+
+// brokenBy returns the panic that has ended the context of an agent; nil for none.
+func brokenBy(ctx context.Context) error {
+	if broken, ok := errors.AsType[*brokenError](context.Cause(ctx)); ok {
+		return broken
+	}
+	return nil
+}
