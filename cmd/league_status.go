@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/pflag"
 	"golang.org/x/text/unicode/norm"
 
 	"evenodd/league"
@@ -219,6 +220,12 @@ func (s *leagueStatus) addTables(text *printout) {
 		}))
 	add("Last decisions", []string{"Event", "Time", "Decision"}, lists.Map(s.Decisions,
 		func(d record.DecisionMade) []any { return []any{d.Event, journal.InSeconds(d.At), d.About} }))
+}
+
+// statusFlags defines the flags of the status for the organiser.
+func statusFlags(o *organiser, f *pflag.FlagSet) {
+	f.StringVar(&o.roster, "roster", "", "the manager's roster `file`: show the agents in it that have not registered")
+	f.BoolVar(&o.follow, "watch", false, "go on until the league is over, and show each change")
 }
 
 // recordedStatus shows the league to its organiser, once or until it is over.

@@ -30,7 +30,8 @@ import (
 type subject struct {
 	name, short, long string
 	examples          []string
-	flags             []string // settings of 'evenodd league' that it needs, besides --id
+	flags             []string                             // settings of 'evenodd league' that it needs, besides --id
+	ofOrganiser       func(o *organiser, f *pflag.FlagSet) // defines the flags that an agent may not use; nil for none
 
 	queryType string
 	list      string // member of the answer that comes in pages; "" for none
@@ -59,7 +60,7 @@ document after each change.`,
 			"Also show who has not registered", "evenodd league status --roster class.csv",
 			"Show each change until the league is over", "evenodd league status --watch",
 		},
-		print: printMembers, recorded: recordedStatus,
+		ofOrganiser: statusFlags, print: printMembers, recorded: recordedStatus,
 	},
 	{
 		name: "standings", queryType: protocol.QueryStandings, list: "standings", total: "total_players",
@@ -119,10 +120,8 @@ func newSubject(o *organiser, data *dataFolder, settings *pflag.FlagSet, about s
 	for _, name := range append([]string{"id"}, about.flags...) {
 		c.Flags().AddFlag(settings.Lookup(name))
 	}
-	if about.name == "status" {
-		c.Flags().StringVar(&o.roster, "roster", "", "the manager's roster `file`: show the agents in it that have not "+
-			"registered")
-		c.Flags().BoolVar(&o.follow, "watch", false, "go on until the league is over, and show each change")
+	if about.ofOrganiser != nil {
+		about.ofOrganiser(o, c.Flags())
 	}
 	return c
 }
