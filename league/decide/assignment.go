@@ -87,32 +87,32 @@ func AttemptFor(recorded *journal.Match, refereeID string, fresh bool) (number i
 // attempt. The event binds the referee to its draw; nil if the journal has it already.
 // Restarted tells that the referee has begun an attempt again, and would draw again: its
 // draw commitment is another one than before.
-func Acceptance(recorded *journal.Match, at league.Attempt, refereeID string,
+func Acceptance(recorded *journal.Match, attempt league.Attempt, refereeID string,
 	ack *protocol.MatchAssignmentAck) (event *journal.MatchAccepted, restarted bool) {
 	assigned := recorded.Attempt(ack.Attempt, refereeID)
 	if assigned == nil { // a third-party agent may name none
-		assigned = recorded.Attempt(at.Number, refereeID)
+		assigned = recorded.Attempt(attempt.Number, refereeID)
 	}
-	at.Number = assigned.Number
+	attempt.Number = assigned.Number
 	switch {
 	case assigned.Accepted && !assigned.Declined && assigned.Commitment == ack.DrawCommitment:
 		return nil, false
 	case assigned.Commitment != "" && assigned.Commitment != ack.DrawCommitment:
 		return nil, true
 	}
-	return &journal.MatchAccepted{Attempt: at, RefereeID: refereeID, DrawCommitment: ack.DrawCommitment}, false
+	return &journal.MatchAccepted{Attempt: attempt, RefereeID: refereeID, DrawCommitment: ack.DrawCommitment}, false
 }
 
 // AsksInvited tells whether players can say that an attempt which its referee declines has reached them. They
 // remember one of a third-party referee, which may name no attempt, for all attempts at the match; and a referee that
 // accepted the attempt before may have invited them then.
-func AsksInvited(recorded *journal.Match, at league.Attempt, refereeID string,
+func AsksInvited(recorded *journal.Match, attempt league.Attempt, refereeID string,
 	thirdParty func(refereeID string) bool) bool {
-	assigned := recorded.Attempt(at.Number, refereeID)
-	if assigned == nil || assigned.Accepted || recorded.Report != nil || recorded.IsLost(at.Number) {
+	assigned := recorded.Attempt(attempt.Number, refereeID)
+	if assigned == nil || assigned.Accepted || recorded.Report != nil || recorded.IsLost(attempt.Number) {
 		return false
 	}
-	for _, earlier := range recorded.Attempts[:at.Number-1] {
+	for _, earlier := range recorded.Attempts[:attempt.Number-1] {
 		if thirdParty(earlier.Referee) {
 			return false
 		}
@@ -124,17 +124,18 @@ func AsksInvited(recorded *journal.Match, at league.Attempt, refereeID string,
 // have seen the result and discarded it. It keeps the attempt, without an event, if one player alone says so and no
 // other referee can conduct the match: that player could lie. An error, other than a status that declines, may be a
 // defect: without another referee the first one gives an event that makes Discarded take the second one as a decline.
-func Discarded(s *journal.State, at league.Attempt, refereeID string, invited []string,
+func Discarded(s *journal.State, attempt league.Attempt, refereeID string, invited []string,
 	fault *protocol.Error) (lost *journal.AttemptLost, erred *journal.MatchDeclined) {
-	alone := !hasOther(s, at.MatchID, refereeID)
+	alone := !hasOther(s, attempt.MatchID, refereeID)
 	if len(invited) == 0 || len(invited) == 1 && alone {
 		return nil, nil
 	}
-	if fault != nil && alone && !s.Match(at.MatchID).Attempt(at.Number, refereeID).Erred {
-		return nil, &journal.MatchDeclined{Attempt: at, RefereeID: refereeID, Reason: reasonOf(fault.Error()), Error: true}
+	if fault != nil && alone && !s.Match(attempt.MatchID).Attempt(attempt.Number, refereeID).Erred {
+		return nil, &journal.MatchDeclined{
+			Attempt: attempt, RefereeID: refereeID, Reason: reasonOf(fault.Error()), Error: true}
 	}
 	return &journal.AttemptLost{
-		Attempt: at, RefereeID: refereeID, Cause: journal.CauseDiscarded,
+		Attempt: attempt, RefereeID: refereeID, Cause: journal.CauseDiscarded,
 		Reason: "it declined the match after it had invited " + strings.Join(invited, " and "),
 	}, nil
 }
@@ -142,12 +143,12 @@ func Discarded(s *journal.State, at league.Attempt, refereeID string, invited []
 // Decline decides about a MATCH_ASSIGNMENT_ACK with which a referee does not accept an
 // attempt. Nil if the journal knows that, or if the referee accepted the attempt before:
 // then it may still have a result.
-func Decline(recorded *journal.Match, at league.Attempt, refereeID string,
+func Decline(recorded *journal.Match, attempt league.Attempt, refereeID string,
 	ack *protocol.MatchAssignmentAck) *journal.MatchDeclined {
-	if assigned := recorded.Attempt(at.Number, refereeID); assigned.Accepted || assigned.Declined {
+	if assigned := recorded.Attempt(attempt.Number, refereeID); assigned.Accepted || assigned.Declined {
 		return nil
 	}
-	return &journal.MatchDeclined{Attempt: at, RefereeID: refereeID, Reason: reasonOf(ack.Reason)}
+	return &journal.MatchDeclined{Attempt: attempt, RefereeID: refereeID, Reason: reasonOf(ack.Reason)}
 }
 
 // reasonOf is a reason that a referee gives, as the journal records it.

@@ -202,10 +202,10 @@ func attemptOf(q *protocol.MatchResultReport, id league.MatchID, recorded *journ
 // read makes a result of a report, as far as it can be read. It accepts a report
 // without details or with winner "DRAW". It ignores the score, because the manager
 // computes the points.
-func (j *ReportJudge) read(q *protocol.MatchResultReport, at league.Attempt, refereeID string,
+func (j *ReportJudge) read(q *protocol.MatchResultReport, attempt league.Attempt, refereeID string,
 	ids [2]string) *journal.MatchReported {
 	given := &q.Result.Result
-	r := &journal.MatchReported{Attempt: at, RefereeID: refereeID, Result: *given, Draw: q.Draw, Evidence: q.Evidence}
+	r := &journal.MatchReported{Attempt: attempt, RefereeID: refereeID, Result: *given, Draw: q.Draw, Evidence: q.Evidence}
 	r.Reason = protocol.WithoutTokens(given.Reason) // everybody may read the journal
 	r.Choices, r.Faults, r.Fallbacks = make(league.PerPlayer[*string], 0, len(ids)), nil, nil
 	for _, id := range ids {

@@ -17,9 +17,9 @@ func (m *Manager) resumeAttempt(h *handover) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h.referee = m.agents[decide.Holder(m.state, h.id)]
-	for _, at := range h.recorded.Current() {
-		if h.fresh = at.Failed || h.recorded.IsLost(at.Number); h.fresh {
-			h.failures.add(m.agents[at.Referee])
+	for _, attempt := range h.recorded.Current() {
+		if h.fresh = attempt.Failed || h.recorded.IsLost(attempt.Number); h.fresh {
+			h.failures.add(m.agents[attempt.Referee])
 		}
 	}
 }
@@ -174,9 +174,9 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 		}
 		return offerDeclined // the referee that has accepted it may still report
 	}
-	at, err := h.attempt(number), error(nil)
+	attempt, err := h.attempt(number), error(nil)
 	if !again {
-		err = m.record(&journal.MatchAssigned{Attempt: at, RefereeID: h.referee.id})
+		err = m.record(&journal.MatchAssigned{Attempt: attempt, RefereeID: h.referee.id})
 	}
 	h.mayHold = again
 	h.offered, h.answered = number, make(chan struct{})
@@ -191,7 +191,7 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 	if err != nil || m.durable() != nil { // before the referee gets the offer, so that no attempt number is used twice
 		return matchOver
 	}
-	ack, err := m.startMatch(ctx, h, at)
+	ack, err := m.startMatch(ctx, h, attempt)
 	if ctx.Err() != nil || h.over() {
 		return matchOver
 	}
@@ -202,35 +202,35 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 		case protocol.Local(err):
 			return offerNotSent
 		case e != nil && (e.Remote || !e.Code.Retryable()):
-			return m.discarded(ctx, h, at, e)
+			return m.discarded(ctx, h, attempt, e)
 		}
 		return offerUnanswered
 	}
 	if ack.Status != protocol.StatusAccepted {
-		if lost := m.discarded(ctx, h, at, nil); lost != offerDeclined {
+		if lost := m.discarded(ctx, h, attempt, nil); lost != offerDeclined {
 			return lost
 		}
 	}
-	return m.answerOf(h, at, ack)
+	return m.answerOf(h, attempt, ack)
 }
 
 // discarded asks the players of a match that its referee declines, or answers with an error (fault), whether they were
 // invited, and takes the attempt from the referee if they were (see decide.Discarded): offerDiscarded, else
 // offerDeclined.
-func (m *Manager) discarded(ctx context.Context, h *handover, at league.Attempt, fault *protocol.Error) outcome {
-	if !locked(m, func() bool { return decide.AsksInvited(h.recorded, at, h.referee.id, m.thirdParty) }) {
+func (m *Manager) discarded(ctx context.Context, h *handover, attempt league.Attempt, fault *protocol.Error) outcome {
+	if !locked(m, func() bool { return decide.AsksInvited(h.recorded, attempt, h.referee.id, m.thirdParty) }) {
 		return offerDeclined
 	}
 	var invited []string
 	players := []*agent{h.a, h.b}
-	for i, reached := range m.reached(ctx, players, at) {
+	for i, reached := range m.reached(ctx, players, attempt) {
 		if reached != nil && *reached {
 			invited = append(invited, players[i].id)
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	lost, erred := decide.Discarded(m.state, at, h.referee.id, invited, fault)
+	lost, erred := decide.Discarded(m.state, attempt, h.referee.id, invited, fault)
 	switch {
 	case h.recorded.Report != nil:
 		return offerDeclined
@@ -244,23 +244,23 @@ func (m *Manager) discarded(ctx context.Context, h *handover, at league.Attempt,
 }
 
 // answerOf records the answer of a referee to an offer.
-func (m *Manager) answerOf(h *handover, at league.Attempt, ack *protocol.MatchAssignmentAck) outcome {
+func (m *Manager) answerOf(h *handover, attempt league.Attempt, ack *protocol.MatchAssignmentAck) outcome {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if ack.Status != protocol.StatusAccepted {
 		withReason(m.log.Info().Func(h.about), ack.Reason).Str("status", ack.Status).Str("event_type",
 			"ASSIGNMENT_DECLINED").
 			Msg("the referee does not take the match")
-		if event := decide.Decline(h.recorded, at, h.referee.id, ack); event != nil {
+		if event := decide.Decline(h.recorded, attempt, h.referee.id, ack); event != nil {
 			_ = m.record(event) // an error ends the manager
 		}
 		return offerDeclined
 	}
 	h.obliging = ack.Reason == protocol.AcknowledgesAll
-	event, restarted := decide.Acceptance(h.recorded, at, h.referee.id, ack)
+	event, restarted := decide.Acceptance(h.recorded, attempt, h.referee.id, ack)
 	switch {
 	case restarted:
-		m.log.Warn().Func(h.about).Int("attempt", at.Number).Str("event_type", "COMMITMENT_CHANGED").
+		m.log.Warn().Func(h.about).Int("attempt", attempt.Number).Str("event_type", "COMMITMENT_CHANGED").
 			Msg("the referee has begun this attempt again with another commitment: another attempt")
 		return offerRestarted
 	case event != nil && m.record(event) != nil:
@@ -270,11 +270,12 @@ func (m *Manager) answerOf(h *handover, at league.Attempt, ack *protocol.MatchAs
 }
 
 // startMatch sends start_match.
-func (m *Manager) startMatch(ctx context.Context, h *handover, at league.Attempt) (*protocol.MatchAssignmentAck, error) {
+func (m *Manager) startMatch(ctx context.Context, h *handover, attempt league.Attempt) (*protocol.MatchAssignmentAck,
+	error) {
 	o, referee := &m.options, h.referee
 	q := &protocol.MatchAssignment{
-		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.ConversationOf(at)),
-		LeagueID: o.LeagueID, RoundID: h.id.Round, MatchID: h.id.String(), Attempt: at.Number, GameType: o.GameType,
+		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.ConversationOf(attempt)),
+		LeagueID: o.LeagueID, RoundID: h.id.Round, MatchID: h.id.String(), Attempt: attempt.Number, GameType: o.GameType,
 		Timeouts: o.Timeouts, RetryPolicy: o.RetryPolicy, Scoring: o.Scoring, Auth: o.Auth,
 	}
 	m.mu.Lock()
@@ -292,8 +293,8 @@ func (m *Manager) startMatch(ctx context.Context, h *handover, at league.Attempt
 	m.mu.Unlock()
 	if proves {
 		q.AllowedEndpoints = o.AllowedEndpoints
-		q.PlayerA.AccessToken = h.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
-		q.PlayerB.AccessToken = h.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, at.Number, referee.id)
+		q.PlayerA.AccessToken = h.a.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, attempt.Number, referee.id)
+		q.PlayerB.AccessToken = h.b.proof.Load().key.AccessToken(o.LeagueID, q.MatchID, attempt.Number, referee.id)
 	} else {
 		q.RefereeID = referee.id
 	}

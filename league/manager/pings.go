@@ -47,12 +47,12 @@ func (m *Manager) askPlayers(ctx context.Context, x *match) {
 // reached asks players at once whether an invitation or a question of an attempt has reached them. Nil is the answer of
 // a player that does not tell: an error and an answer without the member prove nothing, because third-party players
 // give them.
-func (m *Manager) reached(ctx context.Context, players []*agent, at league.Attempt) []*bool {
+func (m *Manager) reached(ctx context.Context, players []*agent, attempt league.Attempt) []*bool {
 	says := make([]*bool, len(players))
 	var asking sync.WaitGroup
 	for i, p := range players {
 		asking.Go(m.guarded(func() {
-			if pong, err := m.pingAbout(ctx, p, at); err == nil {
+			if pong, err := m.pingAbout(ctx, p, attempt); err == nil {
 				says[i] = pong.Asked
 			}
 		}))
@@ -76,10 +76,10 @@ func (m *Manager) doubts(r *journal.MatchReported, playerID string) bool {
 }
 
 // pingAbout pings a player about an attempt.
-func (m *Manager) pingAbout(ctx context.Context, p *agent, at league.Attempt) (*protocol.Pong, error) {
+func (m *Manager) pingAbout(ctx context.Context, p *agent, attempt league.Attempt) (*protocol.Pong, error) {
 	q := &protocol.ToolRequest{
-		Envelope: m.stamp.Envelope("", protocol.ConversationOf(at)), LeagueID: m.options.LeagueID,
-		MatchID: at.MatchID.String(), Attempt: at.Number,
+		Envelope: m.stamp.Envelope("", protocol.ConversationOf(attempt)), LeagueID: m.options.LeagueID,
+		MatchID: attempt.MatchID.String(), Attempt: attempt.Number,
 	}
 	pong, _, err := protocol.Ping.CallWithin(ctx, m.options.Caller, p.peer(), q, pingTimeout)
 	return pong, err

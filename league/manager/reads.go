@@ -185,13 +185,14 @@ const viewerCalls = 2
 // anyone: from the data folder, else from the referee. It makes few calls at once. The error
 // has the code protocol.ErrMatchNotFound for an attempt without a transcript; any other is that of the file, or
 // of ctx.
-func (m *Manager) ViewTranscript(ctx context.Context, at league.Attempt) (*store.Match, error) {
+func (m *Manager) ViewTranscript(ctx context.Context, attempt league.Attempt) (*store.Match, error) {
 	m.mu.Lock()
-	match, _, _, ok := m.state.Find(at.MatchID)
+	match, _, _, ok := m.state.Find(attempt.MatchID)
 	recorded := ok && match.Report != nil
 	m.mu.Unlock()
 	if !recorded {
-		return nil, protocol.Fault(protocol.ErrMatchNotFound, "match %s has no recorded attempt %d", at.MatchID, at.Number)
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "match %s has no recorded attempt %d", attempt.MatchID,
+			attempt.Number)
 	}
 	select {
 	case m.viewed <- struct{}{}:
@@ -199,21 +200,21 @@ func (m *Manager) ViewTranscript(ctx context.Context, at league.Attempt) (*store
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return m.transcript(ctx, at, at.MatchID.String())
+	return m.transcript(ctx, attempt, attempt.MatchID.String())
 }
 
 // transcript returns an attempt: from the data folder, else from its referee.
-func (m *Manager) transcript(ctx context.Context, at league.Attempt, matchID string) (*store.Match, error) {
+func (m *Manager) transcript(ctx context.Context, attempt league.Attempt, matchID string) (*store.Match, error) {
 	missing := func(why string) error {
-		return protocol.Fault(protocol.ErrMatchNotFound, "there is no transcript of attempt %d at %.20q: %s", at.Number,
+		return protocol.Fault(protocol.ErrMatchNotFound, "there is no transcript of attempt %d at %.20q: %s", attempt.Number,
 			matchID, why)
 	}
 	m.mu.Lock()
 	var referee *agent
-	match, _, _, ok := m.state.Find(at.MatchID)
-	ok = ok && at.MatchID.String() == matchID && at.Number >= 1 && at.Number <= len(match.Attempts)
+	match, _, _, ok := m.state.Find(attempt.MatchID)
+	ok = ok && attempt.MatchID.String() == matchID && attempt.Number >= 1 && attempt.Number <= len(match.Attempts)
 	if ok {
-		referee = m.agents[match.Attempts[at.Number-1].Referee]
+		referee = m.agents[match.Attempts[attempt.Number-1].Referee]
 		ok = !m.thirdParty(referee.id)
 	}
 	m.mu.Unlock()
@@ -221,7 +222,7 @@ func (m *Manager) transcript(ctx context.Context, at league.Attempt, matchID str
 		return nil, missing("nobody has played it")
 	}
 	if m.files != nil {
-		doc, err := m.files.Folder.LoadAttempt(m.options.LeagueID, matchID, at.Number)
+		doc, err := m.files.Folder.LoadAttempt(m.options.LeagueID, matchID, attempt.Number)
 		if err == nil && doc.WrittenBy == store.WrittenByReferee || err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return doc, err
 		}
@@ -229,7 +230,7 @@ func (m *Manager) transcript(ctx context.Context, at league.Attempt, matchID str
 	if !ok {
 		return nil, missing("a third-party referee conducted it")
 	}
-	doc, err := m.askForTranscript(ctx, referee, matchID, at.Number)
+	doc, err := m.askForTranscript(ctx, referee, matchID, attempt.Number)
 	if err != nil {
 		return nil, missing(fmt.Sprintf("its referee %s has not delivered it", referee.id))
 	}

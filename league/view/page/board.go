@@ -77,11 +77,11 @@ const readersMost = 2
 
 // Transcript returns an attempt at a match with its transcript. It returns ErrNotRecorded
 // for a match without a recorded result.
-func (b *Board) Transcript(ctx context.Context, at league.Attempt) (*store.Match, error) {
+func (b *Board) Transcript(ctx context.Context, attempt league.Attempt) (*store.Match, error) {
 	recorded := false
 	b.View(func(l *record.League) {
-		m, _, _, ok := l.Find(at.MatchID)
-		recorded = ok && m.Report != nil && at.Number >= 1 && at.Number <= len(m.Attempts)
+		m, _, _, ok := l.Find(attempt.MatchID)
+		recorded = ok && m.Report != nil && attempt.Number >= 1 && attempt.Number <= len(m.Attempts)
 	})
 	if !recorded {
 		return nil, ErrNotRecorded
@@ -92,7 +92,7 @@ func (b *Board) Transcript(ctx context.Context, at league.Attempt) (*store.Match
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
-	return b.source.Transcript(ctx, at)
+	return b.source.Transcript(ctx, attempt)
 }
 
 // ErrNotRecorded is the error of a transcript that must not be shown.
@@ -268,7 +268,7 @@ type Source interface {
 	Stopped() bool
 	// Transcript returns an attempt with its transcript. The attempt belongs to a match that
 	// has a recorded result.
-	Transcript(ctx context.Context, at league.Attempt) (*store.Match, error)
+	Transcript(ctx context.Context, attempt league.Attempt) (*store.Match, error)
 }
 
 // ErrReplaced is the error of a source whose journal was replaced by that of a new league. The

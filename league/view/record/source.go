@@ -26,7 +26,7 @@ type Source interface {
 	// Log returns a part of the log of an agent, as store.Folder.AgentLog does.
 	Log(ctx context.Context, agentID string, offset int64) (lines []string, next int64, err error)
 	// Transcript returns an attempt at a match with its transcript.
-	Transcript(ctx context.Context, at league.Attempt) (*store.Match, error)
+	Transcript(ctx context.Context, attempt league.Attempt) (*store.Match, error)
 	Close()
 }
 
@@ -98,8 +98,8 @@ func (f *Folder) Log(_ context.Context, agentID string, offset int64) (lines []s
 }
 
 // Transcript implements Source. Unlike the other methods it is safe for concurrent use.
-func (f *Folder) Transcript(_ context.Context, at league.Attempt) (*store.Match, error) {
-	return f.folder.LoadAttempt(f.leagueID, at.MatchID.String(), at.Number)
+func (f *Folder) Transcript(_ context.Context, attempt league.Attempt) (*store.Match, error) {
+	return f.folder.LoadAttempt(f.leagueID, attempt.MatchID.String(), attempt.Number)
 }
 
 // Close implements Source.

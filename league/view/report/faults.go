@@ -143,10 +143,11 @@ func (b *builder) add(e *journal.Event) {
 }
 
 // fail keeps the failure of a referee.
-func (b *builder) fail(e *journal.Event, kind, refereeID string, at league.Attempt, method string,
+func (b *builder) fail(e *journal.Event, kind, refereeID string, attempt league.Attempt, method string,
 	code protocol.Code, reason string) {
 	b.failures = append(b.failures, record.Fault{
-		Kind: kind, AgentID: refereeID, MatchID: at.MatchID.String(), Attempt: at.Number, At: e.At, Method: method, Code: string(code),
+		Kind: kind, AgentID: refereeID, MatchID: attempt.MatchID.String(), Attempt: attempt.Number, At: e.At, Method: method,
+		Code:    string(code),
 		Problem: reason,
 	})
 }
