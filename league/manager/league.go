@@ -1,12 +1,13 @@
 // Package manager is the league manager (spec 003 §2.2.1, §8).
 //
-// First, agents register (register.go). When the number of players, or the time, for which the league waits is reached, the
-// manager fixes the participants (start.go, run.go). Then it plays the rounds, one after the other: it looks for absent
-// agents (attendance.go), announces the pairings (rounds.go), and hands each match to a referee (handover.go, offer.go). The
-// referee plays it and reports the result (report.go). The manager judges the report, for which it may ping the players first
-// (pings.go), and records it in the journal; if the report does not count, another referee gets the match.
-// After the last match of a round it tells the table (broadcast.go), and carries out what the organiser has decided meanwhile
-// (rematch.go). Finally it tells all agents who has won, until each has heard it or is gone (farewell.go).
+// First, agents register (register.go). When the number of players, or the time, for which the league waits is reached,
+// the manager fixes the participants (start.go, run.go). Then it plays the rounds, one after the other: it looks for
+// absent agents (attendance.go), announces the pairings (rounds.go), and hands each match to a referee (handover.go,
+// offer.go). The referee plays it and reports the result (report.go). The manager judges the report, for which it may
+// ping the players first, and records it in the journal; if the report does not count, another referee gets the match.
+// Then the manager asks the players whether the match has reached them (pings.go). After the last match of a round it
+// tells the table (broadcast.go), and carries out what the organiser has decided meanwhile (rematch.go). Finally it
+// tells all agents who has won, until each has heard it or is gone (farewell.go).
 //
 // Each step is an event in the journal before anybody is told of it, so a manager that starts again continues where the
 // journal ends. Package decide makes the decisions as pure functions of the state that the journal gives; this package adds
