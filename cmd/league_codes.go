@@ -4,6 +4,7 @@ import (
 	"cmp"
 	crand "crypto/rand"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -50,7 +51,7 @@ its name, for --nats-creds; the manager uses manager.nk and journal.nk. Keys tha
 			if role != "" {
 				columns += " role"
 			}
-			rows := csvRows(columns, names, func(name string) []any {
+			rows := csvRows(columns, slices.Values(names), func(name string) []any {
 				return []any{name, crand.Text(), role}[:len(strings.Fields(columns))]
 			})
 			return writeCSV(o.out, rows, words.Escape) // the manager compares the names

@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"strings"
 
@@ -116,9 +117,9 @@ func (r *leagueRecord) agents() []exportedAgent {
 }
 
 // csvRows are the names of the columns, and a row for each element of a list.
-func csvRows[E any](columns string, list []E, row func(E) []any) [][]string {
+func csvRows[E any](columns string, list iter.Seq[E], row func(E) []any) [][]string {
 	rows := [][]string{strings.Fields(columns)}
-	for _, one := range list {
+	for one := range list {
 		rows = append(rows, lists.Map(row(one), cellText))
 	}
 	return rows
@@ -162,7 +163,7 @@ func (r *leagueRecord) gradesCSV(roster []config.RosterEntry, matches []record.M
 	}
 	const columns = "name player_id rank points played won drawn lost technical_losses decided_by_ruling chosen_by_chance"
 	players := lists.Filter(roster, func(e config.RosterEntry) bool { return e.Role == protocol.RolePlayer })
-	return csvRows(columns, players, func(e config.RosterEntry) []any {
+	return csvRows(columns, slices.Values(players), func(e config.RosterEntry) []any {
 		s := standings[e.Name]
 		return []any{e.Name, s.PlayerID, protocol.NonZero(s.Rank), s.Points, s.Played, s.Wins, s.Draws, s.Losses,
 			s.TechnicalLosses, ruled[s.PlayerID], s.Fallbacks}
@@ -171,7 +172,7 @@ func (r *leagueRecord) gradesCSV(roster []config.RosterEntry, matches []record.M
 
 func agentsCSV(agents []exportedAgent) [][]string {
 	const columns = "agent_id role display_name state reason failures registered_at endpoint"
-	return csvRows(columns, agents, func(a exportedAgent) []any {
+	return csvRows(columns, slices.Values(agents), func(a exportedAgent) []any {
 		return []any{a.AgentID, a.Role, a.DisplayName, a.State, a.Reason, a.Failures, a.RegisteredAt, a.Endpoint}
 	})
 }
@@ -179,18 +180,17 @@ func agentsCSV(agents []exportedAgent) [][]string {
 func matchesCSV(matches []record.Match) [][]string {
 	const columns = "match_id round_id player_A_id player_B_id status winner_player_id " +
 		"drawn_number choice_A choice_B reason referee_id attempt reported_at remark grade"
-	return csvRows(columns, matches, func(m record.Match) []any {
-		choiceA, _ := m.Choices.Get(m.PlayerAID)
-		choiceB, _ := m.Choices.Get(m.PlayerBID)
+	return csvRows(columns, slices.Values(matches), func(m record.Match) []any {
+		choices := m.LastMoves()
 		return []any{
-			m.MatchID, m.RoundID, m.PlayerAID, m.PlayerBID, m.Status, m.WinnerPlayerID, m.DrawnNumber, choiceA, choiceB,
+			m.MatchID, m.RoundID, m.PlayerAID, m.PlayerBID, m.Status, m.WinnerPlayerID, m.DrawnNumber, choices[0], choices[1],
 			m.Reason, m.RefereeID, protocol.NonZero(m.Attempt), m.ReportedAt, matchRemark(&m), m.Grade,
 		}
 	})
 }
 
 func decisionsCSV(decisions []record.DecisionMade) [][]string {
-	return csvRows("event at type about by reason description", decisions, func(d record.DecisionMade) []any {
+	return csvRows("event at type about by reason description", slices.Values(decisions), func(d record.DecisionMade) []any {
 		return []any{d.Event, d.At, d.Type, d.Matter, d.By, d.Reason, strings.TrimSpace(d.About)}
 	})
 }

@@ -140,7 +140,7 @@ func (o *ratingsOptions) print(s streams, r *record.Ratings) error {
 			s.note("%s", sentence)
 		}
 		const columns = "player leagues played wins draws losses rating low high rank best_rank worst_rank"
-		return printCSV(s.out, csvRows(columns, r.Players, func(p record.RatedPlayer) []any {
+		return printCSV(s.out, csvRows(columns, slices.Values(r.Players), func(p record.RatedPlayer) []any {
 			return []any{p.Player, p.Leagues, p.Played, p.Wins, p.Draws, p.Losses, p.Rating, p.Low, p.High, p.Rank, p.Best,
 				p.Worst}
 		}))

@@ -316,14 +316,14 @@ func listCSV(r *report.Report, s *report.Sheet, list string) [][]string {
 		return decisionsCSV(r.Decisions)
 	case "opponents":
 		const columns = "opponent_id wins draws losses technical_losses points match_ids"
-		return csvRows(columns, s.Opponents, func(h record.HeadToHead) []any {
+		return csvRows(columns, slices.Values(s.Opponents), func(h record.HeadToHead) []any {
 			return []any{
 				h.OpponentID, h.Wins, h.Draws, h.Losses, h.TechnicalLosses, h.Points, strings.Join(h.MatchIDs, " "),
 			}
 		})
 	case "latency":
 		const columns = "method answers p50_ms p90_ms p99_ms longest_ms deadline_sec late late_from_ms"
-		return csvRows(columns, s.Agent.Latency, func(l record.Latency) []any {
+		return csvRows(columns, slices.Values(s.Agent.Latency), func(l record.Latency) []any {
 			return []any{l.Method, l.Answers, l.P50, l.P90, l.P99, l.Longest, l.Deadline, l.Late, l.LateFrom}
 		})
 	}
@@ -333,7 +333,7 @@ func listCSV(r *report.Report, s *report.Sheet, list string) [][]string {
 func faultsCSV(groups []report.FaultGroup) [][]string {
 	const columns = "agent_id kind error_code error_name method count technical_losses " +
 		"problem requirement remedy match_ids"
-	return csvRows(columns, groups, func(g report.FaultGroup) []any {
+	return csvRows(columns, slices.Values(groups), func(g report.FaultGroup) []any {
 		return []any{
 			g.AgentID, g.Kind, g.Code, g.Name, g.Method, g.Count, g.Lost,
 			g.Problem, g.Requirement, g.Remedy, strings.Join(g.MatchIDs(), " "),
@@ -347,7 +347,7 @@ func ratingsCSV(s *stats.Analysis) [][]string {
 	if s != nil { // the league has started
 		ratings = s.Ratings
 	}
-	return csvRows(columns, ratings, func(r stats.Player) []any {
+	return csvRows(columns, slices.Values(ratings), func(r stats.Player) []any {
 		return []any{
 			r.PlayerID, r.DisplayName, r.Strategy, r.Matches, r.Rating, r.Low, r.High, r.Rank, r.BestRank, r.WorstRank,
 			r.LegsToNext,

@@ -284,8 +284,8 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	stop()
 	if err == nil && ctx.Err() == nil {
 		took := time.Since(start)
-		s.note("%s in %s, %.0f matches/s", words.Counted(len(result.Matches), "match"),
-			took.Round(time.Millisecond), float64(len(result.Matches))/took.Seconds())
+		s.note("%s in %s, %.0f matches/s", words.Counted(result.State.Recorded, "match"),
+			took.Round(time.Millisecond), float64(result.State.Recorded)/took.Seconds())
 		noteModels(s, result)
 		printHead(s.err, head)
 	}

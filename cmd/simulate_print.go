@@ -9,7 +9,6 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/lists"
-	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/view/record"
 	"evenodd/league/view/stats"
@@ -130,7 +129,7 @@ type (
 		PlayerID string `json:"player_id"`
 		strategy.Totals
 	}
-	resultJSON struct {
+	resultJSON struct { // a part of record.Match
 		MatchID        string                    `json:"match_id"`
 		RoundID        int                       `json:"round_id"`
 		PlayerAID      string                    `json:"player_A_id"`
@@ -149,7 +148,7 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 	created, input := r.State.Created, r.State.Created.Simulation
 	document := &simulationJSON{
 		head: headOf(r.LeagueID), GameType: created.GameType, Seed: input.Seed, Faults: input.Faults, Tournament: r.Format,
-		Players: input.Players, Rounds: r.State.TotalRounds(), Matches: len(r.Matches), Champion: r.State.Champion(),
+		Players: input.Players, Rounds: r.State.TotalRounds(), Matches: r.State.Recorded, Champion: r.State.Champion(),
 		Losses: r.Losses, Breaches: r.Breaches, Standings: r.Players, Statistics: r.Statistics(),
 		HeadToHead: r.HeadToHead(), Comparison: r.Comparison(),
 	}
@@ -158,12 +157,10 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 			document.Models = append(document.Models, modelJSON{r.Players[i].PlayerID, t})
 		}
 	}
-	for _, m := range r.Matches {
+	for m := range r.Matches() {
 		document.Results = append(document.Results, resultJSON{
-			MatchID: m.MatchID, RoundID: m.RoundID, PlayerAID: m.PlayerA, PlayerBID: m.PlayerB, Status: m.Status,
-			WinnerPlayerID: protocol.NonZero(m.Winner), DrawnNumber: protocol.NonZero(m.Number),
-			Choices: league.Both(m.PlayerA, protocol.NonZero(m.ChoiceA), m.PlayerB, protocol.NonZero(m.ChoiceB)),
-			Reason:  m.Reason, Faults: m.Faults, Fallbacks: m.Fallbacks,
+			m.MatchID, m.RoundID, m.PlayerAID, m.PlayerBID, m.Status, m.WinnerPlayerID, m.DrawnNumber, m.Choices, m.Reason,
+			m.Faults, m.Fallbacks,
 		})
 	}
 	return document
@@ -177,14 +174,14 @@ func writeMatchesCSV(s streams, r *simulation.Result) error {
 	if fallbacks {
 		columns += " fallbacks_A fallbacks_B"
 	}
-	return printCSV(s.out, csvRows(columns, r.Matches, func(m decide.MatchRecord) []any {
+	return printCSV(s.out, csvRows(columns, r.Matches(), func(m record.Match) []any {
+		choices := m.LastMoves()
 		row := []any{
-			m.MatchID, m.RoundID, m.PlayerA, m.PlayerB, m.Status, m.Winner,
-			protocol.NonZero(m.Number), m.ChoiceA, m.ChoiceB, m.Reason,
+			m.MatchID, m.RoundID, m.PlayerAID, m.PlayerBID, m.Status, m.Winner(), m.DrawnNumber, choices[0], choices[1], m.Reason,
 		}
 		if fallbacks {
-			a, _ := m.Fallbacks.Get(m.PlayerA)
-			b, _ := m.Fallbacks.Get(m.PlayerB)
+			a, _ := m.Fallbacks.Get(m.PlayerAID)
+			b, _ := m.Fallbacks.Get(m.PlayerBID)
 			row = append(row, a, b)
 		}
 		return row

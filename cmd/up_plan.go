@@ -124,7 +124,9 @@ func (o *upOptions) admit(agents []*upAgent) (text []byte, err error) {
 		a.Code = listed[i].Code
 	}
 	var written bytes.Buffer
-	rows := csvRows("name code role", listed, func(e config.RosterEntry) []any { return []any{e.Name, e.Code, e.Role} })
+	rows := csvRows("name code role", slices.Values(listed), func(e config.RosterEntry) []any {
+		return []any{e.Name, e.Code, e.Role}
+	})
 	err = writeCSV(&written, rows, words.Escape)
 	return written.Bytes(), err
 }

@@ -103,7 +103,7 @@ func TestResponseThatTheRefereeReadsTooLateIsVoid(t *testing.T) {
 				w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, test.answers))
 				x.Finish()
 				assert.Empty(t, w.GameErrors())
-				assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+				assert.NotEqual(t, league.StatusTechnicalLoss, leaguetest.Results(w.Manager)[0].Status)
 				assert.Len(t, w.Calls(protocol.ChooseParity.Name, "p02"), test.asked)
 				require.NoError(t, x.CloseFiles())
 				w.CheckAudited(folder)

@@ -245,7 +245,7 @@ func TestMatchWithOnlyVoidAttemptsIsPlayedAgain(t *testing.T) {
 			"the referee re-registers after it gave up the match, and gets it again")
 		assert.Len(t, w.Calls(protocol.RegisterReferee.Name), 2)
 		assert.Empty(t, w.GameErrors())
-		assert.Equal(t, league.StatusDraw, w.Manager.Results()[0].Status)
+		assert.Equal(t, league.StatusDraw, leaguetest.Results(w.Manager)[0].Status)
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 	})
 }

@@ -384,7 +384,7 @@ func TestMatchContinuesAfterAPlayerCrash(t *testing.T) {
 			w.Finish()
 			require.NotNil(t, restarted)
 			require.NoError(t, restarted.Player.Close())
-			results := w.Manager.Results()
+			results := leaguetest.Results(w.Manager)
 			require.Len(t, results, 1)
 			assert.NotEqual(t, league.StatusTechnicalLoss, results[0].Status)
 			if method == protocol.NotifyMatchResult.Name {

@@ -138,7 +138,7 @@ func judge(t *testing.T, s settings, d deviation, check func(t *testing.T, verdi
 		w.Player("P01", leaguetest.WithoutKey)
 		w.Player("P02", leaguetest.WithoutKey, func(a *leaguetest.Agent) { maps.Copy(a.Script, script) })
 		w.Finish()
-		assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status, "the correct reply counts")
+		assert.NotEqual(t, league.StatusTechnicalLoss, leaguetest.Results(w.Manager)[0].Status, "the correct reply counts")
 		verdict := counts
 		if errors := w.GameErrors(); len(errors) > 0 {
 			require.Len(t, errors, 1)

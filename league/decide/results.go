@@ -9,27 +9,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/lists"
-	"evenodd/league/protocol"
 )
-
-// A MatchRecord is a recorded result with its match.
-type MatchRecord struct {
-	MatchID   string
-	RoundID   int
-	PlayerA   string
-	PlayerB   string
-	RefereeID string
-	Status    string
-	Grade     string // as in journal.MatchReported
-	Winner    string // "" for a draw and a double loss
-	Number    int    // 0 when none was drawn
-	ChoiceA   string // "" when none was made
-	ChoiceB   string
-	Moves     uint64 // as journal.Outcome has them
-	Reason    string
-	Faults    league.PerPlayer[string] // the failures by which players lost technically
-	Fallbacks league.PerPlayer[int]    // as in league.Result
-}
 
 // Evidence tells what the results of each referee rest on, in order of ids: those on its word alone, with its
 // own reasons if it names no choices; those that it did not show; and those that players dispute. Nil if there is
@@ -75,25 +55,4 @@ func evidence(s *journal.State, id string, d *journal.Doubts) (all []string) {
 		all[len(all)-1] += " by players that know nothing of the match: " + strings.Join(slices.Compact(players), ", ") + "."
 	}
 	return all
-}
-
-// Results are all recorded results in schedule order.
-func Results(s *journal.State) []MatchRecord {
-	records := make([]MatchRecord, 0, s.Recorded)
-	for id, m := range s.Matches() {
-		r := m.Report
-		if r == nil {
-			continue
-		}
-		p := s.Pairings(id.Round)[id.Number-1]
-		players := [2]string{s.Started.Players[p.A], s.Started.Players[p.B]}
-		moves := r.Result.Moves(players)
-		records = append(records, MatchRecord{
-			MatchID: id.String(), RoundID: id.Round, PlayerA: players[0], PlayerB: players[1], RefereeID: r.RefereeID,
-			Status: r.Status, Grade: r.Grade, Winner: protocol.ValueOf(r.WinnerPlayerID),
-			Number: protocol.ValueOf(r.DrawnNumber), ChoiceA: moves[0], ChoiceB: moves[1], Moves: m.Moves, Reason: r.Reason,
-			Faults: r.Faults, Fallbacks: r.Fallbacks,
-		})
-	}
-	return records
 }

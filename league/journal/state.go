@@ -202,6 +202,18 @@ func (s *State) MatchesOf(first, last int) iter.Seq2[league.MatchID, *Match] {
 	}
 }
 
+// Results returns the matches that have a result, in schedule order, with the ids of player A and player B.
+func (s *State) Results() iter.Seq2[*Match, [2]string] {
+	return func(yield func(*Match, [2]string) bool) {
+		for id, m := range s.Matches() {
+			p := s.Rounds[id.Round-1].Pairings[id.Number-1]
+			if m.Report != nil && !yield(m, [2]string{s.Started.Players[p.A], s.Started.Players[p.B]}) {
+				return
+			}
+		}
+	}
+}
+
 // Find returns a match of an announced round, with its two players. The caller must not
 // change it.
 func (s *State) Find(id league.MatchID) (m *Match, playerA, playerB string, ok bool) {

@@ -47,8 +47,8 @@ func agentDecisions(w *leaguetest.World, folder store.Folder) []string {
 // resultsOf returns the match id and the referee of each match of a player, in order.
 func resultsOf(w *leaguetest.World, id string) []string {
 	var list []string
-	for _, r := range w.Manager.Results() {
-		if r.PlayerA == id || r.PlayerB == id {
+	for _, r := range leaguetest.Results(w.Manager) {
+		if r.PlayerAID == id || r.PlayerBID == id {
 			list = append(list, fmt.Sprintf("%s %s", r.MatchID, cmp.Or(r.RefereeID, "forfeited")))
 		}
 	}

@@ -41,8 +41,8 @@ func TestPlayerDeniesALossOfWhichItKnowsNothing(t *testing.T) {
 		w.WaitUntil(leaguetest.Second)
 		mustReport(w, statedReport(w, league.StatusTechnicalLoss))
 		state := finish(x)
-		r := x.Manager.Results()[0]
-		assert.Equal(t, []string{league.StatusTechnicalLoss, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
+		r := leaguetest.Results(x.Manager)[0]
+		assert.Equal(t, []string{league.StatusTechnicalLoss, "P01", ""}, []string{r.Status, r.Winner(), r.Grade})
 		assert.Equal(t, []string{"P02"}, state.Rounds[0].Matches[0].Disputed, "the winner is not asked")
 		assert.Equal(t, []string{"P02"}, state.Agents["REF01"].DeniedBy)
 		assert.Zero(t, state.Agents["REF01"].Failures)
@@ -112,7 +112,7 @@ func TestBothPlayersAreAskedAboutAnInventedResult(t *testing.T) {
 		w.WaitUntil(leaguetest.Second)
 		mustReport(w, w.WinReport("REF01"))
 		state := finish(x)
-		assert.Equal(t, journal.GradeRecomputed, x.Manager.Results()[0].Grade)
+		assert.Equal(t, journal.GradeRecomputed, leaguetest.Results(x.Manager)[0].Grade)
 		assert.Equal(t, []string{"P01", "P02"}, state.Rounds[0].Matches[0].Disputed)
 		assert.Equal(t, []string{"1 result of referee REF01 is disputed by players that know nothing of the match: P01, P02."},
 			x.Manager.Evidence())
@@ -158,7 +158,7 @@ func TestOnlyPlayersWithoutASignatureAreAsked(t *testing.T) {
 		w.Player("P03", leaguetest.WithoutKey)
 		state := finish(x)
 		grades := map[string]int{}
-		for _, r := range x.Manager.Results() {
+		for _, r := range leaguetest.Results(x.Manager) {
 			grades[r.Grade]++
 		}
 		assert.Equal(t, map[string]int{journal.GradeProven: 1, journal.GradeRecomputed: 2}, grades)
@@ -321,8 +321,8 @@ func TestTwoBrokenPlayersThatAnswerPingsGiveNoFinding(t *testing.T) {
 		w.Referee("REF03")
 		w.Players(2, leaguetest.On(protocol.ChooseParity.Name, leaguetest.Silent))
 		state := finish(x)
-		r := x.Manager.Results()[0]
-		assert.Equal(t, []string{league.StatusTechnicalLoss, "", "REF02"}, []string{r.Status, r.Winner, r.RefereeID})
+		r := leaguetest.Results(x.Manager)[0]
+		assert.Equal(t, []string{league.StatusTechnicalLoss, "", "REF02"}, []string{r.Status, r.Winner(), r.RefereeID})
 		lost := state.Rounds[0].Matches[0].LostAttempts
 		require.Len(t, lost, 1)
 		assert.Equal(t, []any{"REF01", journal.CauseBothAnswer}, []any{lost[0].RefereeID, lost[0].Cause})
@@ -345,7 +345,7 @@ func TestFileOfADoubleLossThatCountsIsNoDispute(t *testing.T) {
 			w.Referee("REF02", leaguetest.On(protocol.StartMatch.Name, leaguetest.Silent))
 			w.Players(2, leaguetest.On(protocol.ChooseParity.Name, leaguetest.Silent))
 			state := finish(x)
-			assert.Equal(t, "REF01", x.Manager.Results()[0].RefereeID)
+			assert.Equal(t, "REF01", leaguetest.Results(x.Manager)[0].RefereeID)
 			require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
 			doc := leaguetest.ReadMatchFile(t, x.Folder, leaguetest.LeagueID+"/R1M1.json")
 			assert.Equal(t, []any{protocol.StateAcknowledged, (*store.ExchangeError)(nil)}, []any{doc.Lifecycle.State, doc.Refusal})
@@ -377,11 +377,11 @@ func TestRequiredEvidenceIsKeptFromTheStart(t *testing.T) {
 				}
 			}
 			finish(x)
-			r := x.Manager.Results()[0]
+			r := leaguetest.Results(x.Manager)[0]
 			if status == league.StatusTechnicalLoss {
-				assert.Equal(t, []string{status, "P01", ""}, []string{r.Status, r.Winner, r.Grade})
+				assert.Equal(t, []string{status, "P01", ""}, []string{r.Status, r.Winner(), r.Grade})
 			} else {
-				assert.Equal(t, []string{league.StatusDraw, "", journal.GradeStated}, []string{r.Status, r.Winner, r.Grade})
+				assert.Equal(t, []string{league.StatusDraw, "", journal.GradeStated}, []string{r.Status, r.Winner(), r.Grade})
 			}
 		})
 	}
@@ -400,7 +400,7 @@ func TestMatchOfARefereeWithoutTokenGoesToAnother(t *testing.T) {
 		assertReportRefused(w, tokenless(w.WinReport("REF01")), protocol.ErrTokenMissing, 5001)
 		state := finish(x)
 		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "at once")
-		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+		assert.Equal(t, "REF02", leaguetest.Results(x.Manager)[0].RefereeID)
 		assert.Equal(t, 1, strings.Count(log.Text(), journal.NoToken("REF01")))
 		assert.Equal(t, []any{true, 1}, []any{state.Agents["REF01"].Tokenless, state.Agents["REF01"].Failures})
 	})
@@ -438,7 +438,7 @@ func TestReportWithoutTokenFromElsewhereTakesNoMatch(t *testing.T) {
 				mustReport(w, w.WinReport("REF01"))
 			}
 			state := finish(x)
-			assert.Equal(t, map[bool]string{true: "REF01", false: "REF02"}[test.reports], x.Manager.Results()[0].RefereeID)
+			assert.Equal(t, map[bool]string{true: "REF01", false: "REF02"}[test.reports], leaguetest.Results(x.Manager)[0].RefereeID)
 			lost := matchOf(state, "R1M1").LostAttempts
 			if test.reports {
 				assert.Empty(t, lost)
@@ -493,7 +493,7 @@ func TestReportWithoutTokenTakesNoMatchFromAnother(t *testing.T) {
 			assert.NotContains(t, log.Text(), "REFEREE_WITHOUT_TOKEN")
 			mustReport(w, w.WinReport("REF01"))
 			w.Finish()
-			assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)
+			assert.Equal(t, "REF01", leaguetest.Results(w.Manager)[0].RefereeID)
 		})
 	}
 }
@@ -524,7 +524,7 @@ func TestLeagueWithoutARefereeThatSendsTokensPauses(t *testing.T) {
 			assert.Equal(t, 2, w.CountCalls(protocol.StartMatch.Name))
 			mustReport(w, w.WinReport("REF01")) // now with its token
 			finish(x)
-			assert.Equal(t, "REF01", x.Manager.Results()[0].RefereeID)
+			assert.Equal(t, "REF01", leaguetest.Results(x.Manager)[0].RefereeID)
 		})
 	}
 }
@@ -563,7 +563,7 @@ func TestResumedLeagueTriesEachReferee(t *testing.T) {
 		w.WaitUntil(30 * leaguetest.Second)
 		w.Organise(protocol.CommandResume)
 		w.Finish()
-		assert.Equal(t, "REF01", w.Manager.Results()[0].RefereeID)
+		assert.Equal(t, "REF01", leaguetest.Results(w.Manager)[0].RefereeID)
 		assert.Equal(t, 1, w.CountCalls(protocol.StartMatch.Name, "ref02"))
 	})
 }
@@ -586,8 +586,8 @@ func TestMalformedReportsLoseTheMatch(t *testing.T) {
 			assert.Contains(t, string(w.Agents()[0].Mux.Serve(w.Context, "", []byte(call)).Body), member+": ")
 		}
 		x.Finish()
-		r := x.Manager.Results()[0]
-		assert.Equal(t, []string{league.StatusDraw, "", "its referee did not show its result"}, []string{r.Status, r.Winner, r.Reason})
+		r := leaguetest.Results(x.Manager)[0]
+		assert.Equal(t, []string{league.StatusDraw, "", "its referee did not show its result"}, []string{r.Status, r.Winner(), r.Reason})
 		unproven := w.WinReport("REF01")
 		unproven.Draw, unproven.Signatures = nil, nil
 		_, err := w.Report(unproven)
@@ -612,8 +612,8 @@ func TestPlainLossAfterAMoveHasNoFinding(t *testing.T) {
 		}))
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
-		r := x.Manager.Results()[0]
-		assert.Equal(t, []string{league.StatusTechnicalLoss, "P01"}, []string{r.Status, r.Winner})
+		r := leaguetest.Results(x.Manager)[0]
+		assert.Equal(t, []string{league.StatusTechnicalLoss, "P01"}, []string{r.Status, r.Winner()})
 		assert.Empty(t, auditOf(w, x.Folder).Findings)
 		doc, err := store.Read[store.Match](x.Folder.Match(leaguetest.LeagueID, "R1M1"))
 		require.NoError(t, err)

@@ -351,11 +351,6 @@ func (m *Manager) Status() Status { return locked(m, func() Status { return m.vi
 // Standings is the whole table as it is now; before the start, all players in order of their ids.
 func (m *Manager) Standings() []league.Standing { return locked(m, m.state.Standings) }
 
-// Results are all recorded results in schedule order.
-func (m *Manager) Results() []decide.MatchRecord {
-	return locked(m, func() []decide.MatchRecord { return decide.Results(m.state) })
-}
-
 // State is the league itself. Read it when Run has returned and no more requests arrive.
 func (m *Manager) State() *journal.State { return m.state }
 

@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // Each command is sent at each moment of a league of four players and two referees.
@@ -66,7 +66,7 @@ func TestEachCommandAtEachMoment(t *testing.T) {
 					w.WaitUntil(20 * leaguetest.Second)
 					w.Organise(protocol.CommandPause)
 					w.WaitUntil(time.Minute)
-					require.Len(t, x.Manager.Results(), 6)
+					require.Len(t, leaguetest.Results(x.Manager), 6)
 				case after:
 					x.Finish()
 				}
@@ -239,7 +239,7 @@ type organisedLeague struct {
 
 // outcome is what a crash must not change.
 type outcome struct {
-	Results   []decide.MatchRecord
+	Results   []record.Match
 	Standings []league.Standing
 	Decided   []string
 }
@@ -265,7 +265,7 @@ func (l *organisedLeague) play(w *leaguetest.World, end leaguetest.CrashPoint) (
 	<-succession
 	<-organised
 	state := finish(x)
-	o = outcome{Results: x.Manager.Results(), Standings: state.Standings()}
+	o = outcome{Results: leaguetest.Results(x.Manager), Standings: state.Standings()}
 	for i := range o.Results {
 		o.Results[i].RefereeID = "" // a rematch may have another referee after a crash
 	}

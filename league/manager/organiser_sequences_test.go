@@ -143,7 +143,7 @@ func TestSuspendedPlayerOfAMatchThatABusyRefereeHasAccepted(t *testing.T) {
 		l.run.Kill()
 		l.run = w.StartManagerIn(l.folder, 2, 2)
 		l.run.Finish()
-		assert.Equal(t, "REF01", l.run.Manager.Results()[0].RefereeID)
+		assert.Equal(t, "REF01", leaguetest.Results(l.run.Manager)[0].RefereeID)
 		assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
 		l.audit()
 	})
@@ -162,7 +162,7 @@ func TestGameOverOfALostGameComesAfterTheNextAnnouncement(t *testing.T) {
 			leaguetest.On(protocol.NotifyMatchResult.Name, leaguetest.Delayed(12*leaguetest.Second, leaguetest.Normally)))
 		w.PlayerIn("P02", l.files)
 		l.run.Finish()
-		assert.Equal(t, "P02", l.run.Manager.Results()[0].Winner)
+		assert.Equal(t, "P02", leaguetest.Results(l.run.Manager)[0].Winner())
 		l.audit()
 	})
 }

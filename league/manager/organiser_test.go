@@ -35,7 +35,7 @@ func TestPausedLeagueBeginsNoRoundBeforeItIsResumed(t *testing.T) {
 		assert.Equal(t, []string{protocol.StatusDone, protocol.CommandPause}, []string{done.Status, done.Command})
 		assert.Positive(t, done.Event)
 		w.WaitUntil(time.Hour)
-		assert.Len(t, x.Manager.Results(), 2, "the running matches finish")
+		assert.Len(t, leaguetest.Results(x.Manager), 2, "the running matches finish")
 		assert.Equal(t, 4, w.CountCalls(protocol.NotifyRound.Name), "round 1 to each player, and no other")
 		assert.Equal(t, 5, w.CountCalls(protocol.NotifyRoundCompleted.Name), "the end of round 1 is told while the league is paused")
 
@@ -75,7 +75,7 @@ func TestManagerEndsAtOnceWhilePaused(t *testing.T) {
 		assert.Empty(t, w.Calls(protocol.NotifyRound.Name), "the pause lasts after a restart")
 		w.Organise(protocol.CommandResume)
 		x.Finish()
-		assert.Len(t, x.Manager.Results(), 1)
+		assert.Len(t, leaguetest.Results(x.Manager), 1)
 	})
 }
 
@@ -146,8 +146,8 @@ func TestRematchIsPlayedBetweenTwoRounds(t *testing.T) {
 			w.RefereeWithFiles("REF02", folder)
 			players := playersIn(w, folder, 4)
 			w.WaitUntil(7 * leaguetest.Second) // after round 1
-			require.Len(t, x.Manager.Results(), 2)
-			before := x.Manager.Results()[0]
+			require.Len(t, leaguetest.Results(x.Manager), 2)
+			before := leaguetest.Results(x.Manager)[0]
 			done := w.Organise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
 			assert.Equal(t, "a rematch of R1M1 ordered by A. Smith: so decided. The result counts until the rematch begins, at once.", done.About)
 			_, err := w.TryToOrganise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))

@@ -27,7 +27,7 @@ func TestReturnedPlayerHasTheTotalsOfTheWholeLeague(t *testing.T) {
 		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(10*leaguetest.Second, leaguetest.Normally)))
 		w.WaitUntil(11 * leaguetest.Second) // in the second of two rounds
 		require.Nil(t, first.Player.Record().League, "it has played the whole league")
-		require.Len(t, w.Manager.Results(), 1)
+		require.Len(t, leaguetest.Results(w.Manager), 1)
 		first.Stop()
 		require.NoError(t, first.Player.Close())
 		require.NoError(t, os.RemoveAll(filepath.Dir(folder.History("P01"))))

@@ -125,7 +125,7 @@ func TestUnacceptedMatchIsReassigned(t *testing.T) {
 			w.Players(2)
 			w.Finish()
 			assert.Equal(t, test.assigned, w.AssignmentLog())
-			assert.Equal(t, test.referee, w.Manager.Results()[0].RefereeID)
+			assert.Equal(t, test.referee, leaguetest.Results(w.Manager)[0].RefereeID)
 			report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 			assert.Equal(t, test.attempt, report.Attempt)
 			assert.Empty(t, w.GameErrors(), "the players accept any referee that the manager assigns")
@@ -146,7 +146,7 @@ func TestUnreportedMatchIsReassigned(t *testing.T) {
 		w.Finish()
 		assert.Equal(t, longestMatch, w.Now())
 		assert.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 3m47s"}, w.AssignmentLog())
-		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+		assert.Equal(t, "REF02", leaguetest.Results(w.Manager)[0].RefereeID)
 	})
 }
 
@@ -173,8 +173,8 @@ func TestFirstOfTwoReportsCounts(t *testing.T) {
 			other.Result.DrawnNumber = &number
 			assertReportRefused(w, other, protocol.ErrDuplicateReport, 5003)
 			assert.Equal(t, 1, w.Manager.Status().Recorded)
-			assert.Equal(t, order[0], w.Manager.Results()[0].RefereeID)
-			assert.Equal(t, 8, w.Manager.Results()[0].Number)
+			assert.Equal(t, order[0], leaguetest.Results(w.Manager)[0].RefereeID)
+			assert.Equal(t, 8, protocol.ValueOf(leaguetest.Results(w.Manager)[0].DrawnNumber))
 		})
 	}
 }
@@ -242,7 +242,7 @@ func TestMatchOfAnUnreachableRefereeIsReassigned(t *testing.T) {
 		w.WaitUntil(1 * leaguetest.Second)
 		gone.Stop()
 		w.Finish()
-		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+		assert.Equal(t, "REF02", leaguetest.Results(w.Manager)[0].RefereeID)
 		assert.Less(t, w.Now(), 60*time.Second)
 	})
 }
@@ -310,7 +310,7 @@ func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
 			record := w.Duel(leaguetest.Options(leaguetest.On(test.method, test.p01)), leaguetest.Options(leaguetest.On(test.method, test.p02)))
 			assert.Equal(t, league.StatusTechnicalLoss, record.Status)
-			assert.Empty(t, record.Winner)
+			assert.Empty(t, record.Winner())
 			assert.Equal(t, test.reason, record.Reason)
 
 			sent := map[string]int{}

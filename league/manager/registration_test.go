@@ -235,7 +235,7 @@ func TestAgentMayRegisterBeforeItListens(t *testing.T) {
 		_, statusWith := answer(w.Query("P01", protocol.QueryStatus))
 		assert.Contains(t, string(statusWith), `"awaited":["P02"]`)
 		w.Finish()
-		assert.Equal(t, league.StatusWin, w.Manager.Results()[0].Status)
+		assert.Equal(t, league.StatusWin, leaguetest.Results(w.Manager)[0].Status)
 		first := w.Calls(protocol.NotifyRound.Name, "p02")[0].At
 		assert.GreaterOrEqual(t, first, 3*leaguetest.Second)
 		assert.Less(t, first, 10*leaguetest.Second)
@@ -352,7 +352,7 @@ func TestStartDropsUnconfirmedAgents(t *testing.T) {
 		w.Player("P03")
 		w.StartLeague()
 		state := finish(x)
-		assert.Len(t, x.Manager.Results(), 1)
+		assert.Len(t, leaguetest.Results(x.Manager), 1)
 		assert.Equal(t, []string{"P01", "P03"}, state.Started.Players)
 		assert.Equal(t, map[string]bool{"P02": true}, state.Dropped)
 	})

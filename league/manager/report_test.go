@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // mustReport sends a report that the manager accepts.
@@ -84,10 +84,14 @@ func TestSecondReportMustAgreeWithTheFirst(t *testing.T) {
 			assert.Equal(t, []int{1, 3}, []int{first.Played, first.Points})
 		}
 		assertReportRefused(w, w.ContradictoryReport("REF01"), protocol.ErrDuplicateReport, 5003)
-		assert.Equal(t, decide.MatchRecord{
-			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
-			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", Number: 8, ChoiceA: "even", ChoiceB: "odd",
-		}, w.Manager.Results()[0])
+		assert.Equal(t, record.Match{
+			MatchID: "R1M1", RoundID: 1, PlayerAID: "P01", PlayerBID: "P02", RefereeID: "REF01",
+			Result: league.Result{
+				Status: league.StatusWin, WinnerPlayerID: new("P01"), DrawnNumber: new(8), NumberParity: new("even"),
+				Choices: league.Both("P01", new("even"), "P02", new("odd")),
+			},
+			Score: league.Both("P01", 3, "P02", 0), Grade: journal.GradeRecomputed,
+		}, leaguetest.Results(w.Manager)[0])
 		assert.Equal(t, 3, w.Manager.Standings()[0].Points)
 	})
 }
@@ -123,7 +127,7 @@ func TestReportFormsOfThirdPartyReferees(t *testing.T) {
 			q := w.ReportOf("REF01", "R1M1", test.winner, "P01", "P02", test.a, test.b)
 			q.Result.DrawnNumber, q.Result.Choices = test.number, test.choices
 			mustReport(w, q)
-			assert.Equal(t, test.statusWith, w.Manager.Results()[0].Status)
+			assert.Equal(t, test.statusWith, leaguetest.Results(w.Manager)[0].Status)
 			points, failed := map[string]int{}, 0
 			for _, row := range w.Manager.Standings() {
 				points[row.PlayerID] = row.Points
@@ -176,7 +180,7 @@ func TestMatchIsReassignedAfterThreeContradictoryReports(t *testing.T) {
 		assert.Contains(t, e.Detail, "REF01 has lost attempt 1 at match R1M1")
 		state := finish(x)
 		assert.Equal(t, leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At, "without a delay")
-		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+		assert.Equal(t, "REF02", leaguetest.Results(x.Manager)[0].RefereeID)
 		require.Len(t, state.Rounds[0].Matches[0].LostAttempts, 1)
 		assert.Equal(t, "REF01", state.Rounds[0].Matches[0].LostAttempts[0].RefereeID)
 		assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
@@ -213,13 +217,13 @@ func TestContradictoryReportCanBeCorrectedForTenSeconds(t *testing.T) {
 			if !corrected {
 				w.Finish()
 				assert.Equal(t, 11*leaguetest.Second, w.Calls(protocol.StartMatch.Name, "ref02")[0].At)
-				assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+				assert.Equal(t, "REF02", leaguetest.Results(w.Manager)[0].RefereeID)
 				return
 			}
 			w.WaitUntil(9 * leaguetest.Second)
 			mustReport(w, w.WinReport("REF01"))
 			w.Finish()
-			assert.Equal(t, "P01", w.Manager.Results()[0].Winner)
+			assert.Equal(t, "P01", leaguetest.Results(w.Manager)[0].Winner())
 			assert.Empty(t, w.Calls(protocol.StartMatch.Name, "ref02"))
 		})
 	}
@@ -255,8 +259,8 @@ func TestContradictoryReportOfTheOnlyRefereeDecidesNothing(t *testing.T) {
 			assertReportRefused(w, w.ContradictoryReport("REF01"), protocol.ErrInvalidFieldType, -32602)
 		}
 		finish(x)
-		r := x.Manager.Results()[0]
-		assert.Equal(t, "DRAW   0 stated", fmt.Sprintf("%s %s %s %d %s", r.Status, r.Winner, r.ChoiceA, r.Number, r.Grade))
+		r := leaguetest.Results(x.Manager)[0]
+		assert.Equal(t, "DRAW   0 stated", fmt.Sprintf("%s %s %s %d %s", r.Status, r.Winner(), r.LastMoves()[0], protocol.ValueOf(r.DrawnNumber), r.Grade))
 		assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)
 		assert.Equal(t, 1, auditOf(w, x.Folder).Stated)
 	})
@@ -277,8 +281,8 @@ func TestDoubleTechnicalLossOfReachablePlayersIsRejected(t *testing.T) {
 		}
 		assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
 		state := finish(x)
-		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
-		assert.NotEqual(t, league.StatusTechnicalLoss, x.Manager.Results()[0].Status)
+		assert.Equal(t, "REF02", leaguetest.Results(x.Manager)[0].RefereeID)
+		assert.NotEqual(t, league.StatusTechnicalLoss, leaguetest.Results(x.Manager)[0].Status)
 		assert.Equal(t, "it says that P01 and P02 both failed, but both answer", state.Rounds[0].Matches[0].LostAttempts[0].Reason)
 	})
 }
@@ -318,7 +322,7 @@ func TestReportsWaitForPendingPings(t *testing.T) {
 			<-first
 			assert.Equal(t, pings+1, w.CountCalls(protocol.Ping.Name, "p01"), "one ping for the match")
 			assert.Len(t, finish(x).Rounds[0].Matches[0].LostAttempts, 1)
-			assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+			assert.Equal(t, "REF02", leaguetest.Results(x.Manager)[0].RefereeID)
 		})
 	}
 }
@@ -366,8 +370,8 @@ func TestRejectedReportSurvivesARestart(t *testing.T) {
 					_, _ = w.Report(test.report(w, "REF01")) // accepted or not
 				}
 				x.Finish()
-				r := x.Manager.Results()[0]
-				assert.Equal(t, test.want, r.Status+" "+r.Winner)
+				r := leaguetest.Results(x.Manager)[0]
+				assert.Equal(t, test.want, r.Status+" "+r.Winner())
 				require.NoError(t, x.CloseFiles())
 				assert.Empty(t, auditOf(w, x.Folder).Findings)
 				assert.Contains(t, notedRules(w, x.Folder), audit.RuleDoubt)

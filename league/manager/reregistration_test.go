@@ -250,6 +250,6 @@ func TestStartLeagueNeedsAdminTokenAndAgents(t *testing.T) {
 		w.Finish()
 		_, err = start(admin)
 		leaguetest.AssertRefused(t, err, protocol.ErrLeagueComplete, 31)
-		assert.Len(t, w.Manager.Results(), 3)
+		assert.Len(t, leaguetest.Results(w.Manager), 3)
 	})
 }

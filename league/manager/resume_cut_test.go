@@ -13,11 +13,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // clearRecord empties a record.
@@ -62,7 +62,7 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 				whole := bytes.Join(lines[:len(lines)-3], nil)
 				last := bytes.Join(lines[len(lines)-3:], nil)
 
-				var results []decide.MatchRecord
+				var results []record.Match
 				invitations := 0
 				for n := range len(last) + 1 {
 					atEnd := n == len(last) || last[n] == '\n' || n > 0 && last[n-1] == '\n' // of a line
@@ -95,9 +95,9 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 						assert.Len(t, m.Attempts, 1)
 					}
 					if results == nil {
-						results = x.Manager.Results()
+						results = leaguetest.Results(x.Manager)
 					}
-					require.Equal(t, results, x.Manager.Results(), "cut after %d bytes", n)
+					require.Equal(t, results, leaguetest.Results(x.Manager), "cut after %d bytes", n)
 				}
 				assert.Equal(t, 12, invitations+w.CountCalls(protocol.Invite.Name), "no match is played twice")
 				w.CheckFiles(folder)
@@ -122,7 +122,7 @@ func TestLeagueResumesFromALogCutAfterAnyByte(t *testing.T) {
 		x.Kill()
 		r.StopReferee()
 		require.NoError(t, os.CopyFS(base, os.DirFS(x.DataFolder())))
-		results := x.Manager.Results()
+		results := leaguetest.Results(x.Manager)
 		acknowledged, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
 		require.NoError(t, err)
 		elsewhere := leaguetest.TempFolder(t)
@@ -154,7 +154,7 @@ func TestLeagueResumesFromALogCutAfterAnyByte(t *testing.T) {
 			x.Finish()
 			x.Kill()
 			r.StopReferee()
-			require.Equal(t, results, x.Manager.Results(), "cut after %d bytes", len(cut))
+			require.Equal(t, results, leaguetest.Results(x.Manager), "cut after %d bytes", len(cut))
 			for _, m := range w.CheckAudited(folder).Matches() {
 				assert.Len(t, m.Attempts, 1)
 			}

@@ -10,13 +10,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // withPause pauses between rounds, so that agents can retry calls without a response.
@@ -31,7 +31,7 @@ func withTakeover(o *manager.Options) {
 // leagueWithCrash runs a whole league whose manager dies once, and another one takes over. It returns its folded
 // journal.
 func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int) (
-	*journal.State, []decide.MatchRecord,
+	*journal.State, []record.Match,
 ) {
 	w.T.Helper()
 	folder, files := leaguetest.TempFolder(w.T), leaguetest.TempFolder(w.T)
@@ -67,7 +67,7 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 		assert.Len(w.T, m.Attempts, 1, "%s", m.Report.MatchID)
 	}
 	assert.Equal(w.T, 2*state.Recorded, w.CountCalls(protocol.Invite.Name), "no match is played twice")
-	return state, x.Manager.Results()
+	return state, leaguetest.Results(x.Manager)
 }
 
 // recordedIn returns the matches with a result in a journal.
@@ -106,7 +106,7 @@ func checkCompletionNotices(w *leaguetest.World, killed bool) {
 func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
 	t.Parallel()
 	var events int
-	var results []decide.MatchRecord
+	var results []record.Match
 	synctest.Test(t, func(t *testing.T) {
 		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
 		state, undisturbed := leagueWithCrash(w, leaguetest.CrashPoint{}, 4)

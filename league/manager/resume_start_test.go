@@ -106,7 +106,7 @@ func TestLeagueStartsAfterTheRegistrationWindow(t *testing.T) {
 			}
 			w.Finish()
 			assert.Equal(t, test.begins, int(w.Calls(protocol.NotifyRound.Name, "p01")[0].At/leaguetest.Second))
-			assert.Len(t, w.Manager.Results(), test.matches)
+			assert.Len(t, leaguetest.Results(w.Manager), test.matches)
 		})
 	}
 }
@@ -127,7 +127,7 @@ func TestStartedLeagueStaysStartedAfterARestart(t *testing.T) {
 		x.Kill()
 		x = w.StartManagerIn(folder, 0, 1)
 		x.Finish()
-		assert.Len(t, x.Manager.Results(), 3)
+		assert.Len(t, leaguetest.Results(x.Manager), 3)
 	})
 }
 
@@ -228,8 +228,8 @@ func TestTokensHaveTheConfiguredLength(t *testing.T) {
 			x.Kill()
 			x = w.StartManagerIn(folder, 3, 1, withLength)
 			x.Finish()
-			for _, r := range x.Manager.Results() {
-				if r.PlayerB != "P03" { // P03 only answers pings
+			for _, r := range leaguetest.Results(x.Manager) {
+				if r.PlayerBID != "P03" { // P03 only answers pings
 					assert.NotEqual(t, league.StatusTechnicalLoss, r.Status)
 				}
 			}

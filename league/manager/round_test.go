@@ -66,7 +66,7 @@ func TestFourPlayersPlayTheScheduleOfTheSpecification(t *testing.T) { // 003 tab
 				assert.Equal(t, "even_odd", m.GameType)
 			}
 		}
-		for _, record := range w.Manager.Results() {
+		for _, record := range leaguetest.Results(w.Manager) {
 			i := slices.IndexFunc(announced(w, "p01"), func(m protocol.AnnouncedMatch) bool { return m.MatchID == record.MatchID })
 			assert.Equal(t, announced(w, "p01")[i].RefereeID, record.RefereeID)
 		}
@@ -335,7 +335,7 @@ func TestAgentsLearnTheRoundsOfATournament(t *testing.T) {
 					}
 					assert.Contains(t, string(e.Message), `"next_round_id":`+next+`,`)
 				}
-				assert.Len(t, w.Manager.Results(), end.TotalMatches)
+				assert.Len(t, leaguetest.Results(w.Manager), end.TotalMatches)
 				assert.Equal(t, end.FinalStandings[0].PlayerID, end.Champion.PlayerID)
 				for _, a := range players {
 					record := a.Player.Record()
@@ -361,7 +361,7 @@ func TestManagerWarnsOfNamesInTheSeedingThatNoPlayerHas(t *testing.T) {
 		w.Players(2)
 		w.Finish()
 		assert.Contains(t, log.Text(), `"missing":["Nobody"],"event_type":"SEEDS_MISSING"`)
-		assert.Equal(t, "P02", w.Manager.Results()[0].PlayerA, "the higher seed")
+		assert.Equal(t, "P02", leaguetest.Results(w.Manager)[0].PlayerAID, "the higher seed")
 	})
 }
 

@@ -12,13 +12,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 	"evenodd/rules"
 )
 
@@ -74,7 +74,7 @@ func TestLateCallsOfTheLeaderBeforeChangeNothing(t *testing.T) {
 			for _, m := range state.Matches() {
 				assert.Len(t, m.Attempts, 1, "%s", m.Report.MatchID)
 			}
-			assertSameResults(t, want, x.Manager.Results())
+			assertSameResults(t, want, leaguetest.Results(x.Manager))
 			report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game)})
 			require.NoError(t, err)
 			assert.Empty(t, report.Leagues[0].Findings)
@@ -90,7 +90,7 @@ func TestLateCallsOfTheLeaderBeforeChangeNothing(t *testing.T) {
 }
 
 // assertSameResults compares results with those of an undisturbed league, which come first.
-func assertSameResults(t *testing.T, want map[string]string, results []decide.MatchRecord) {
+func assertSameResults(t *testing.T, want map[string]string, results []record.Match) {
 	t.Helper()
 	first := len(want) == 0
 	for _, r := range results {
@@ -242,12 +242,12 @@ func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
 		w.WaitUntil(150 * leaguetest.Second) // the first round is over
 		w.Organise(protocol.CommandPause)
 		told := w.CountCalls(protocol.UpdateStandings.Name, "phone")
-		played := x.Manager.Results()
+		played := leaguetest.Results(x.Manager)
 		require.NotEmpty(t, played)
 
 		takeOver(withRoster(class...))
 		synctest.Wait()
-		assert.Equal(t, played, x.Manager.Results())
+		assert.Equal(t, played, leaguetest.Results(x.Manager))
 		assert.NotNil(t, x.Files.State.Paused)
 		from["results"], from["rounds"], from["decisions of the organiser"] = "the journal", "the journal", "the journal"
 		time.Sleep(leaguetest.Second)

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
@@ -123,7 +122,7 @@ func TestReportWithoutTokenIsOnlyAcceptedForThirdPartyMatches(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+			assert.Equal(t, "REF02", leaguetest.Results(w.Manager)[0].RefereeID)
 		})
 	}
 }
@@ -229,8 +228,8 @@ func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 		}
 		x.Finish()
 		results := map[string]string{}
-		for _, r := range w.Manager.Results() {
-			results[r.MatchID] = r.Status + " " + r.Winner + " " + r.ChoiceA
+		for _, r := range leaguetest.Results(w.Manager) {
+			results[r.MatchID] = r.Status + " " + r.Winner() + " " + r.LastMoves()[0]
 		}
 		assert.Equal(t, map[string]string{
 			"R1M1": "WIN P01 even", "R1M2": "DRAW  ", "R2M1": "DRAW  ", "R2M2": "DRAW  ", "R3M1": "DRAW  ", "R3M2": "TECHNICAL_LOSS P02 ",
@@ -271,13 +270,14 @@ func TestResultCountsWithoutAnImpossibleNumber(t *testing.T) {
 			q.Result.DrawnNumber = new(38)
 			assertReportRefused(w, q, protocol.ErrInvalidFieldType, -32602)
 			x.Finish()
-			r := x.Manager.Results()[0]
+			r := leaguetest.Results(x.Manager)[0]
 			if alone {
 				mustReport(w, q)
-				assert.Equal(t, decide.MatchRecord{
-					MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01", Status: league.StatusWin, Winner: "P01",
-					Grade: journal.GradeStated, ChoiceA: "even", ChoiceB: "odd", Reason: "its referee drew 38; the game draws 1 to 10",
-				}, r)
+				assert.Equal(t, league.Result{
+					Status: league.StatusWin, WinnerPlayerID: new("P01"), Choices: league.Both("P01", new("even"), "P02", new("odd")),
+					Reason: "its referee drew 38; the game draws 1 to 10",
+				}, r.Result)
+				assert.Equal(t, []string{"R1M1", "REF01", journal.GradeStated}, []string{r.MatchID, r.RefereeID, r.Grade})
 			} else {
 				assert.Equal(t, "REF02", r.RefereeID)
 			}
@@ -311,7 +311,7 @@ func TestRefereeThatMayNotReachAPlayerIsNamed(t *testing.T) {
 			`R1M1: its referee says: "P02 failed to join"; R2M1: its referee says: "P02 failed to join"; ` +
 				`R3M1: its referee says: "P02 failed to join"; and 1 more.`,
 		}, x.Manager.Evidence())
-		for _, r := range x.Manager.Results() {
+		for _, r := range leaguetest.Results(x.Manager) {
 			assert.Equal(t, []string{league.StatusWin, journal.GradeStated}, []string{r.Status, r.Grade})
 		}
 	})

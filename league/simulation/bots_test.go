@@ -52,16 +52,16 @@ func TestBotWithAFailureLosesThatMatch(t *testing.T) {
 			o.SuspendAfter, o.ShutdownAfter = journal.DefaultSuspendAfter, journal.DefaultShutdownAfter
 			var result *simulation.Result
 			noLeak(t, func() { result = run(t, o) })
-			require.Len(t, result.Matches, 6)
+			require.Len(t, matchesOf(result), 6)
 			lost := 0
-			for _, m := range result.Matches {
-				if m.RoundID != 2 || m.PlayerA != "P01" && m.PlayerB != "P01" {
+			for _, m := range matchesOf(result) {
+				if m.RoundID != 2 || m.PlayerAID != "P01" && m.PlayerBID != "P01" {
 					assert.NotEqual(t, league.StatusTechnicalLoss, m.Status, m.MatchID)
 					continue
 				}
 				lost++
 				assert.Equal(t, league.StatusTechnicalLoss, m.Status)
-				assert.NotEqual(t, "P01", m.Winner)
+				assert.NotEqual(t, "P01", m.Winner())
 				assert.Contains(t, m.Reason, "P01 answered CHOOSE_PARITY_CALL with JSON-RPC error -32603")
 			}
 			assert.Equal(t, 1, lost)
@@ -81,8 +81,8 @@ func TestSameSeedGivesTheSameLeagueOfBots(t *testing.T) {
 	want := run(t, o)
 	assert.Zero(t, want.Players[0].TechnicalLosses)
 	chosen := map[string]bool{}
-	for _, m := range want.Matches {
-		chosen[m.ChoiceA], chosen[m.ChoiceB] = true, true
+	for _, m := range matchesOf(want) {
+		chosen[m.LastMoves()[0]], chosen[m.LastMoves()[1]] = true, true
 	}
 	assert.Equal(t, map[string]bool{"even": true, "odd": true}, chosen)
 	for _, transport := range transports {

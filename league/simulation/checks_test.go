@@ -13,11 +13,11 @@ import (
 	"pgregory.net/rapid"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/faults"
+	"evenodd/league/view/record"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/tictactoe"
 )
@@ -62,13 +62,13 @@ func oneResultEach(l *swarmLeague) (problems []string) {
 		want, often = 0, 8 // with replays, and again for the third place
 		problems = append(problems, eliminated(l)...)
 	}
-	if want > 0 && len(l.result.Matches) != want {
-		problems = append(problems, fmt.Sprintf("%d results of %d matches", len(l.result.Matches), want))
+	if want > 0 && l.result.State.Recorded != want {
+		problems = append(problems, fmt.Sprintf("%d results of %d matches", l.result.State.Recorded, want))
 	}
 	seen := map[string]bool{}
 	met := map[[2]string]int{}
-	for _, m := range l.result.Matches {
-		pair := []string{m.PlayerA, m.PlayerB}
+	for _, m := range matchesOf(l.result) {
+		pair := []string{m.PlayerAID, m.PlayerBID}
 		for _, id := range append(pair, m.MatchID) {
 			key := fmt.Sprintf("round %d: %s", m.RoundID, id)
 			if seen[key] {
@@ -91,18 +91,19 @@ func oneResultEach(l *swarmLeague) (problems []string) {
 // third place, and that the champion does not lose.
 func eliminated(l *swarmLeague) (problems []string) {
 	lost := map[string]int{}
-	for _, m := range l.result.Matches {
-		for _, id := range []string{m.PlayerA, m.PlayerB} {
+	for _, m := range matchesOf(l.result) {
+		for _, id := range []string{m.PlayerAID, m.PlayerBID} {
 			if lost[id] > 1 || lost[id] == 1 && l.result.State.Round-m.RoundID >= 4 {
 				problems = append(problems, fmt.Sprintf("%s plays in %s after it was eliminated", id, m.MatchID))
 			}
-			if m.Status != league.StatusDraw && m.Winner != id {
+			if m.Status != league.StatusDraw && m.Winner() != id {
 				lost[id]++
 			}
 		}
 	}
-	champion, last := l.result.State.Champion().PlayerID, l.result.Matches[len(l.result.Matches)-1]
-	doubleLoss := slices.ContainsFunc(l.result.Matches, func(m decide.MatchRecord) bool {
+	matches := matchesOf(l.result)
+	champion, last := l.result.State.Champion().PlayerID, matches[len(matches)-1]
+	doubleLoss := slices.ContainsFunc(matches, func(m record.Match) bool {
 		return m.RoundID >= last.RoundID-3 && len(losers(m)) == 2
 	})
 	if lost[champion] > 0 && !doubleLoss {
@@ -121,15 +122,15 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 		return rows[id]
 	}
 	s := league.DefaultScoring()
-	for _, m := range l.result.Matches {
-		for _, id := range []string{m.PlayerA, m.PlayerB} {
+	for _, m := range matchesOf(l.result) {
+		for _, id := range []string{m.PlayerAID, m.PlayerBID} {
 			r := row(id)
 			r.Played++
 			switch {
 			case m.Status == league.StatusDraw:
 				r.Draws++
 				r.Points += s.Draw
-			case m.Winner == id:
+			case m.Winner() == id:
 				r.Wins++
 				r.Points += s.Win
 			case m.Status == league.StatusTechnicalLoss:
@@ -174,15 +175,15 @@ func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
 		*s.Buchholz = *s.Byes * min(s.Points, most)
 		*s.SonnebornBerger = float64(*s.Buchholz)
 	}
-	for _, m := range l.result.Matches {
-		for _, pair := range [][2]string{{m.PlayerA, m.PlayerB}, {m.PlayerB, m.PlayerA}} {
+	for _, m := range matchesOf(l.result) {
+		for _, pair := range [][2]string{{m.PlayerAID, m.PlayerBID}, {m.PlayerBID, m.PlayerAID}} {
 			s, score := row(pair[0]), row(pair[1]).Points
-			if m.Status == league.StatusTechnicalLoss && m.ChoiceA == "" && m.ChoiceB == "" {
+			if m.Status == league.StatusTechnicalLoss && m.LastMoves()[0] == "" && m.LastMoves()[1] == "" {
 				score = min(score, s.Points)
 			}
 			*s.Buchholz += score
 			switch {
-			case m.Winner == pair[0]:
+			case m.Winner() == pair[0]:
 				*s.SonnebornBerger += float64(score)
 			case m.Status == league.StatusDraw:
 				*s.SonnebornBerger += float64(score) / 2
@@ -192,10 +193,10 @@ func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
 }
 
 // losers returns the players that lost a match technically.
-func losers(m decide.MatchRecord) []string {
+func losers(m record.Match) []string {
 	var ids []string
-	for _, id := range []string{m.PlayerA, m.PlayerB} {
-		if m.Status == league.StatusTechnicalLoss && m.Winner != id {
+	for _, id := range []string{m.PlayerAID, m.PlayerBID} {
+		if m.Status == league.StatusTechnicalLoss && m.Winner() != id {
 			ids = append(ids, id)
 		}
 	}
@@ -206,7 +207,7 @@ func losers(m decide.MatchRecord) []string {
 // match, or was suspended for earlier failures.
 func onlyFaultyPlayersLose(l *swarmLeague) (problems []string) {
 	lost := map[string]int{}
-	for _, m := range l.result.Matches {
+	for _, m := range matchesOf(l.result) {
 		for _, id := range losers(m) {
 			fault := slices.ContainsFunc(l.injected[[2]string{m.MatchID, id}], func(f string) bool { return f != faults.Doubled.String() })
 			if !fault && !suspended(m, lost[id]) {
@@ -220,7 +221,7 @@ func onlyFaultyPlayersLose(l *swarmLeague) (problems []string) {
 
 // suspended tells whether a player was suspended before a match: it has failed often,
 // and no referee conducted the match.
-func suspended(m decide.MatchRecord, before int) bool { return m.RefereeID == "" && before >= 3 }
+func suspended(m record.Match, before int) bool { return m.RefereeID == "" && before >= 3 }
 
 // lossesFollowFromFaults computes the failing players of each match and their failures
 // from the plan alone, and compares them with the results.
@@ -229,13 +230,13 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	for _, m := range l.result.Matches {
+	for _, m := range matchesOf(l.result) {
 		if m.RefereeID == "" {
 			continue // a forfeit: the players were not asked
 		}
 		want := map[string]string{}
 		ask := func(method string) {
-			for _, id := range []string{m.PlayerA, m.PlayerB} {
+			for _, id := range []string{m.PlayerAID, m.PlayerBID} {
 				if code, failed := failure(plan, l.options.Seed, m, id, method); failed {
 					want[id] = code
 				}
@@ -264,7 +265,7 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 }
 
 // failure returns the failure of a player after all retries; "" for none.
-func failure(plan *faults.Plan, seed uint64, m decide.MatchRecord, id, method string) (code string, failed bool) {
+func failure(plan *faults.Plan, seed uint64, m record.Match, id, method string) (code string, failed bool) {
 	switch {
 	case faults.Active(plan.Crash, id, m.RoundID):
 		return string(protocol.ErrConnection), true
@@ -277,7 +278,7 @@ func failure(plan *faults.Plan, seed uint64, m decide.MatchRecord, id, method st
 
 // asked returns the failure of one question to a player. Tries counts the call attempts
 // of this method, before and after the question.
-func asked(plan *faults.Plan, seed uint64, m decide.MatchRecord, id, method string, tries int) (
+func asked(plan *faults.Plan, seed uint64, m record.Match, id, method string, tries int) (
 	code string, after int, failed bool,
 ) {
 	for range 1 + protocol.DefaultRetryPolicy().MaxRetries {
@@ -298,8 +299,8 @@ func asked(plan *faults.Plan, seed uint64, m decide.MatchRecord, id, method stri
 // failureInTurn computes the player that fails first when both are asked in turn. The
 // result does not contain the number of moves; without a failure there are at least
 // five.
-func failureInTurn(plan *faults.Plan, seed uint64, m decide.MatchRecord) (problems []string) {
-	ids := [2]string{m.PlayerA, m.PlayerB}
+func failureInTurn(plan *faults.Plan, seed uint64, m record.Match) (problems []string) {
+	ids := [2]string{m.PlayerAID, m.PlayerBID}
 	lost := losers(m)
 	tries := [2]int{}
 	for turn := range 9 {

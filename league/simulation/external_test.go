@@ -128,7 +128,7 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 	options := o.with(4, alpha, beta)
 	options.Strategies = []string{"odd", "mirror"}
 	result := run(t, options)
-	require.Len(t, result.Matches, 6)
+	require.Len(t, matchesOf(result), 6)
 	rows := map[string]league.Standing{}
 	for _, row := range result.Players {
 		rows[row.PlayerID] = row
@@ -143,9 +143,9 @@ func TestExternalPlayersGetTheFirstIDs(t *testing.T) {
 		assert.Equal(t, 3, rows[id].Played, id)
 	}
 	assert.Empty(t, result.Losses)
-	for _, m := range result.Matches {
-		if m.PlayerA == "P01" {
-			assert.Equal(t, "even", m.ChoiceA)
+	for _, m := range matchesOf(result) {
+		if m.PlayerAID == "P01" {
+			assert.Equal(t, "even", m.LastMoves()[0])
 		}
 	}
 	assert.Len(t, o[alpha].tokens, 3)
@@ -270,7 +270,7 @@ func TestSimulationWaitsForALateExternalPlayer(t *testing.T) {
 	options.External.Wait = time.Hour
 	notes := noted(options)
 	result := run(t, options)
-	assert.Len(t, result.Matches, 1)
+	assert.Len(t, matchesOf(result), 1)
 	assert.Equal(t, []string{"Nobody listens at " + alpha + " yet: waiting for it, 1h0m0s at most."}, *notes)
 }
 

@@ -54,7 +54,7 @@ func TestSameSeedGivesTheSameLeague(t *testing.T) {
 				}
 			}
 			o.Seed++
-			assert.NotEqual(t, first.Matches, run(t, o).Matches)
+			assert.NotEqual(t, matchesOf(first), matchesOf(run(t, o)))
 		})
 	}
 }
@@ -63,11 +63,11 @@ func TestPerfectPlayersDraw(t *testing.T) {
 	o := marks(8, "perfect")
 	o.Legs = 2
 	r := run(t, o)
-	require.Len(t, r.Matches, 56)
+	require.Len(t, matchesOf(r), 56)
 	lasts := map[string]bool{}
-	for _, m := range r.Matches {
+	for _, m := range matchesOf(r) {
 		assert.Equal(t, league.StatusDraw, m.Status, m.MatchID)
-		lasts[m.ChoiceA+m.ChoiceB] = true
+		lasts[m.LastMoves()[0]+m.LastMoves()[1]] = true
 	}
 	assert.Greater(t, len(lasts), 5, "the last moves differ")
 }

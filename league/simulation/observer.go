@@ -11,7 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league"
-	"evenodd/league/decide"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
 	"evenodd/referee"
@@ -158,18 +158,20 @@ func (o *observer) breaches() (all []Breach) {
 	return all
 }
 
-// losses are the technical losses among results, in their order.
-func (o *observer) losses(results []decide.MatchRecord, players map[string]entry) (all []Loss) {
+// losses are the technical losses in a league, in schedule order.
+func (o *observer) losses(state *journal.State, players map[string]entry) (all []Loss) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	for _, m := range results {
-		for _, id := range []string{m.PlayerA, m.PlayerB} {
-			if m.Status != league.StatusTechnicalLoss || id == m.Winner {
+	for m, ids := range state.Results() {
+		for _, id := range ids {
+			r := m.Report
+			if r.Outcome(id) != league.TechnicalLoss {
 				continue
 			}
-			loss := protocol.ValueOf(o.last[playerInMatch{m.MatchID, players[id].endpoint}])
-			loss.MatchID, loss.RoundID, loss.PlayerID, loss.Reason = m.MatchID, m.RoundID, id, m.Reason
-			code, _ := m.Faults.Get(id)
+			matchID := r.MatchID.String()
+			loss := protocol.ValueOf(o.last[playerInMatch{matchID, players[id].endpoint}])
+			loss.MatchID, loss.RoundID, loss.PlayerID, loss.Reason = matchID, r.MatchID.Round, id, r.Reason
+			code, _ := r.Faults.Get(id)
 			loss.Code, loss.Name = protocol.Code(code), protocol.Code(code).Name()
 			all = append(all, loss)
 		}

@@ -10,6 +10,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -42,6 +43,9 @@ type Result struct {
 
 	Unwritten error // why files in the data folder could not be written; nil if all are
 }
+
+// Matches describes the matches, in schedule order.
+func (r *Result) Matches() iter.Seq[record.Match] { return (&record.League{State: r.State}).Played() }
 
 // Run plays the league, until ctx ends.
 func Run(ctx context.Context, o Options) (*Result, error) {
@@ -369,7 +373,7 @@ func (s *runningLeague) result() *Result {
 		}
 	}
 	if s.observer != nil {
-		r.Losses, r.Breaches = s.observer.losses(r.Matches, players), s.observer.breaches()
+		r.Losses, r.Breaches = s.observer.losses(state, players), s.observer.breaches()
 	}
 	return r
 }

@@ -20,8 +20,11 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/league/view/record"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/rules"
@@ -62,12 +65,21 @@ type outcome struct {
 	rounds           int
 	champion         league.Champion
 	evidence         []string
+	matches          []record.Match
+}
+
+// matchesOf are the matches without the times.
+func matchesOf(r *simulation.Result) []record.Match {
+	return lists.Map(slices.Collect(r.Matches()), func(m record.Match) record.Match {
+		m.ReportedAt = ""
+		return m
+	})
 }
 
 func outcomeOf(r *simulation.Result) *outcome {
 	s := r.State
 	o := &outcome{*r, s.Created.GameType, s.Created.Simulation.Faults, s.Created.Simulation.Seed, s.TotalRounds(),
-		s.Champion(), decide.Evidence(s)}
+		s.Champion(), decide.Evidence(s), matchesOf(r)}
 	o.State = nil
 	return o
 }
@@ -140,27 +152,27 @@ func strategyOf(o simulation.Options, id string) string {
 
 // everyResultIsRight recomputes every draw, and the verdict without package rules.
 func everyResultIsRight(t *testing.T, o simulation.Options, r *simulation.Result) {
-	for _, m := range r.Matches {
+	for _, m := range matchesOf(r) {
 		number := evenodd.Number(rules.Chance{
 			Nonce:    simulation.Nonce(o.Seed, m.MatchID),
-			EntropyA: simulation.Entropy(o.Seed, m.MatchID, m.PlayerA),
-			EntropyB: simulation.Entropy(o.Seed, m.MatchID, m.PlayerB),
+			EntropyA: simulation.Entropy(o.Seed, m.MatchID, m.PlayerAID),
+			EntropyB: simulation.Entropy(o.Seed, m.MatchID, m.PlayerBID),
 		})
-		assert.Equal(t, number, m.Number, "%s: the seed is enough to draw it again", m.MatchID)
+		assert.Equal(t, number, protocol.ValueOf(m.DrawnNumber), "%s: the seed is enough to draw it again", m.MatchID)
 
 		parity := []string{"even", "odd"}[number%2]
 		drawn := fmt.Sprintf("number was %d (%s)", number, parity)
-		want := [3]string{"WIN", m.PlayerB, m.PlayerB + " chose " + parity + ", " + drawn}
+		want := [3]string{"WIN", m.PlayerBID, m.PlayerBID + " chose " + parity + ", " + drawn}
 		switch {
-		case m.ChoiceA == m.ChoiceB && parity == m.ChoiceB:
-			want = [3]string{"DRAW", "", "Both chose " + m.ChoiceA + ", " + drawn + " - both correct"}
-		case m.ChoiceA == m.ChoiceB:
-			want = [3]string{"DRAW", "", "Both chose " + m.ChoiceA + ", " + drawn + " - both incorrect"}
-		case m.ChoiceA == parity:
-			want = [3]string{"WIN", m.PlayerA, m.PlayerA + " chose " + parity + ", " + drawn}
+		case m.LastMoves()[0] == m.LastMoves()[1] && parity == m.LastMoves()[1]:
+			want = [3]string{"DRAW", "", "Both chose " + m.LastMoves()[0] + ", " + drawn + " - both correct"}
+		case m.LastMoves()[0] == m.LastMoves()[1]:
+			want = [3]string{"DRAW", "", "Both chose " + m.LastMoves()[0] + ", " + drawn + " - both incorrect"}
+		case m.LastMoves()[0] == parity:
+			want = [3]string{"WIN", m.PlayerAID, m.PlayerAID + " chose " + parity + ", " + drawn}
 		}
-		assert.Equal(t, want, [3]string{m.Status, m.Winner, m.Reason}, m.MatchID)
-		assert.Subset(t, []string{"even", "odd"}, []string{m.ChoiceA, m.ChoiceB}, m.MatchID)
+		assert.Equal(t, want, [3]string{m.Status, m.Winner(), m.Reason}, m.MatchID)
+		assert.Subset(t, [2]string{"even", "odd"}, m.LastMoves(), m.MatchID)
 		assert.Contains(t, []string{"REF01", "REF02"}, m.RefereeID, m.MatchID)
 	}
 }
@@ -172,7 +184,7 @@ func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simula
 	for n := range o.Players {
 		memories[league.PlayerID(n+1)] = strategy.NewMemory()
 	}
-	choose := func(m decide.MatchRecord, id, opponent string) string {
+	choose := func(m record.Match, id, opponent string) string {
 		s, err := strategy.New(strategyOf(o, id))
 		require.NoError(t, err)
 		choice, err := s.Choose(t.Context(), strategy.View{
@@ -182,12 +194,12 @@ func everyChoiceIsThatOfAPlainLoop(t *testing.T, o simulation.Options, r *simula
 		require.NoError(t, err)
 		return choice
 	}
-	for _, m := range r.Matches {
-		a, b := choose(m, m.PlayerA, m.PlayerB), choose(m, m.PlayerB, m.PlayerA)
-		require.Equal(t, []string{a, b}, []string{m.ChoiceA, m.ChoiceB}, m.MatchID)
-		parity := []string{"even", "odd"}[m.Number%2]
-		memories[m.PlayerA].Remember(m.PlayerB, b, parity)
-		memories[m.PlayerB].Remember(m.PlayerA, a, parity)
+	for _, m := range matchesOf(r) {
+		a, b := choose(m, m.PlayerAID, m.PlayerBID), choose(m, m.PlayerBID, m.PlayerAID)
+		require.Equal(t, [2]string{a, b}, m.LastMoves(), m.MatchID)
+		parity := []string{"even", "odd"}[protocol.ValueOf(m.DrawnNumber)%2]
+		memories[m.PlayerAID].Remember(m.PlayerBID, b, parity)
+		memories[m.PlayerBID].Remember(m.PlayerAID, a, parity)
 	}
 }
 

@@ -1,13 +1,16 @@
 package leaguetest
 
 import (
+	"context"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/decide"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
+	"evenodd/league/view/record"
 )
 
 // StartLeague calls start_league with the admin token and waits until all agents are idle.
@@ -64,16 +67,29 @@ func FourErrorsAtOnce(code protocol.Code, action string, window time.Duration) [
 	}
 }
 
+// Results are the matches of a league that have a result, in schedule order, without times, attempts and decisions.
+func Results(m *manager.Manager) (all []record.Match) {
+	// an error tells that the journal cannot be written any more
+	_, _ = m.Read(context.Background(), manager.ReadResource, m.AdminToken(), func(v *decide.View) (any, error) {
+		for r := range (&record.League{State: v.State}).Played() {
+			all = append(all, record.Match{MatchID: r.MatchID, RoundID: r.RoundID, PlayerAID: r.PlayerAID, PlayerBID: r.PlayerBID,
+				RefereeID: r.RefereeID, Result: r.Result, Score: r.Score, Grade: r.Grade})
+		}
+		return nil, nil
+	})
+	return all
+}
+
 // Duel plays a league of one match: P01, which always chooses even, against P02, which
 // always chooses odd.
-func (w *World) Duel(first, second []Option) decide.MatchRecord {
+func (w *World) Duel(first, second []Option) record.Match {
 	w.T.Helper()
 	w.StartManager(2, 1)
 	w.Referee("REF01")
 	w.Player("P01", append([]Option{WithStrategy("even")}, first...)...)
 	w.Player("P02", append([]Option{WithStrategy("odd")}, second...)...)
 	w.Finish()
-	results := w.Manager.Results()
+	results := Results(w.Manager)
 	require.Len(w.T, results, 1)
 	return results[0]
 }

@@ -8,12 +8,12 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/view/record"
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
@@ -166,7 +166,7 @@ func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want st
 		case refused:
 			stated = 1
 			assert.Equal(t, []string{league.StatusDraw, "its referee did not show its result", journal.GradeStated, "", ""},
-				[]string{got.Status, got.Reason, got.Grade, got.ChoiceA, got.ChoiceB})
+				[]string{got.Status, got.Reason, got.Grade, got.LastMoves()[0], got.LastMoves()[1]})
 		default:
 			assert.Equal(t, want, got.Grade)
 			assert.NotEqual(t, league.StatusTechnicalLoss, got.Status)
@@ -179,14 +179,14 @@ func testGrade(t *testing.T, game rules.Game, r reporter, required bool, want st
 }
 
 // finished waits until the league of one match is over, and audits it.
-func finished(w *leaguetest.World, x *leaguetest.ManagerRun) (decide.MatchRecord, audit.League) {
+func finished(w *leaguetest.World, x *leaguetest.ManagerRun) (record.Match, audit.League) {
 	w.T.Helper()
 	x.Finish()
 	require.NoError(w.T, x.CloseFiles())
 	report, err := audit.Run(x.Folder, audit.Options{Games: rules.NewRegistry(w.Game)})
 	require.NoError(w.T, err)
 	assert.Empty(w.T, report.Leagues[0].Findings)
-	return x.Manager.Results()[0], report.Leagues[0]
+	return leaguetest.Results(x.Manager)[0], report.Leagues[0]
 }
 
 // What a lying referee gains by HTTP, for each grade: nothing where both players sign; a move of a
@@ -225,7 +225,7 @@ func TestLyingRefereeByGrade(t *testing.T) {
 				}
 				w.Player("P02", traits...)
 				got, report := finished(w, x)
-				winner := got.Winner
+				winner := got.Winner()
 				if test.keyless && winner != "" { // the number decides between the invented moves
 					winner = "*"
 				}

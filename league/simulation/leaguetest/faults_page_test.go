@@ -14,10 +14,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/view/record"
 )
 
 func TestMain(m *testing.M) {
@@ -215,7 +215,7 @@ func (w *hostileWorld) observedOfIntruder() []string {
 }
 
 // observedOfMatch returns the retries, errors and result of a match of an offending player.
-func (w *hostileWorld) observedOfMatch(r *decide.MatchRecord) string {
+func (w *hostileWorld) observedOfMatch(r *record.Match) string {
 	mine := func(e *leaguetest.Exchange) bool {
 		return e.To == w.offender.Host && leaguetest.Decode[struct {
 			MatchID string `json:"match_id"`
@@ -246,7 +246,7 @@ func (w *hostileWorld) observedOfMatch(r *decide.MatchRecord) string {
 }
 
 // verdictOn returns the result of a match of an offending player.
-func (w *hostileWorld) verdictOn(r *decide.MatchRecord) string {
+func (w *hostileWorld) verdictOn(r *record.Match) string {
 	if r.Status != league.StatusTechnicalLoss {
 		return "completed" + w.length(r.MatchID)
 	}
@@ -321,8 +321,8 @@ func (w *hostileWorld) observedOfReferee(f *fault) []string {
 		seen = append(seen, "its reports: "+s)
 	}
 	var by counted
-	results := w.Manager.Results()
-	slices.SortStableFunc(results, func(a, b decide.MatchRecord) int { return cmp.Compare(a.RefereeID, b.RefereeID) })
+	results := leaguetest.Results(w.Manager)
+	slices.SortStableFunc(results, func(a, b record.Match) int { return cmp.Compare(a.RefereeID, b.RefereeID) })
 	for _, r := range results {
 		by.add("of " + r.RefereeID)
 	}

@@ -25,9 +25,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/view/record"
 	"evenodd/transport"
 	"evenodd/transport/http"
 )
@@ -488,15 +488,15 @@ func (w *hostileWorld) assertUnharmed() {
 	require.NotNil(w.T, w.Final, "the league is complete")
 	n := len(w.Manager.Standings())
 	assert.GreaterOrEqual(w.T, n, 4)
-	assert.Len(w.T, w.Manager.Results(), n*(n-1)/2)
+	assert.Len(w.T, leaguetest.Results(w.Manager), n*(n-1)/2)
 	own, others := w.matches()
 	for _, r := range others {
 		assert.Contains(w.T, []string{league.StatusWin, league.StatusDraw}, r.Status, "%s: %s", r.MatchID, r.Reason)
 	}
 	for _, r := range own {
 		if r.Status == league.StatusTechnicalLoss {
-			assert.NotEqual(w.T, w.suspect, r.Winner, "%s: %s", r.MatchID, r.Reason)
-			assert.NotEmpty(w.T, r.Winner, "%s: %s", r.MatchID, r.Reason)
+			assert.NotEqual(w.T, w.suspect, r.Winner(), "%s: %s", r.MatchID, r.Reason)
+			assert.NotEmpty(w.T, r.Winner(), "%s: %s", r.MatchID, r.Reason)
 		}
 	}
 	for _, row := range w.Manager.Standings() {
@@ -511,7 +511,7 @@ func (w *hostileWorld) assertUnharmed() {
 func (w *hostileWorld) assertInformed() {
 	w.T.Helper()
 	honest := true
-	for _, r := range w.Manager.Results() {
+	for _, r := range leaguetest.Results(w.Manager) {
 		honest = honest && (w.offender == nil || r.RefereeID != w.offender.ID)
 	}
 	rows := map[string]protocol.StandingRow{}
@@ -531,9 +531,9 @@ func (w *hostileWorld) assertInformed() {
 }
 
 // matches returns the results with the suspect, and all others.
-func (w *hostileWorld) matches() (own, others []decide.MatchRecord) {
-	for _, r := range w.Manager.Results() {
-		if r.PlayerA == w.suspect || r.PlayerB == w.suspect {
+func (w *hostileWorld) matches() (own, others []record.Match) {
+	for _, r := range leaguetest.Results(w.Manager) {
+		if r.PlayerAID == w.suspect || r.PlayerBID == w.suspect {
 			own = append(own, r)
 		} else {
 			others = append(others, r)

@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/rules"
@@ -58,14 +58,14 @@ func inCell(cell string) leaguetest.Reply {
 	return leaguetest.EditAnswer("move_data", protocol.MoveData{MoveType: tictactoe.MoveType, Choice: cell})
 }
 
-func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (decide.MatchRecord, store.Folder) {
+func playTicTacToe(w *leaguetest.World, first, second []leaguetest.Option) (record.Match, store.Folder) {
 	w.T.Helper()
 	return playGame(w, tictactoe.Game{}, first, second)
 }
 
 // playGame plays a league of one match of a game and returns its folder.
 func playGame(w *leaguetest.World, game rules.Game, first, second []leaguetest.Option) (
-	decide.MatchRecord, store.Folder,
+	record.Match, store.Folder,
 ) {
 	w.T.Helper()
 	w.Game = game
@@ -76,7 +76,7 @@ func playGame(w *leaguetest.World, game rules.Game, first, second []leaguetest.O
 	w.Player("P02", second...)
 	x.Finish()
 	require.NoError(w.T, x.CloseFiles())
-	results := x.Manager.Results()
+	results := leaguetest.Results(x.Manager)
 	require.Len(w.T, results, 1)
 	w.CheckAudited(folder)
 	return results[0], folder
@@ -94,7 +94,7 @@ func askedFor(w *leaguetest.World) (list []string) {
 func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 	leaguetest.OnEveryCarrier(t, func(t *testing.T, w *leaguetest.World) {
 		thinking := leaguetest.Delayed(10*time.Second, leaguetest.Normally)
-		record, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(thinking)), leaguetest.Options(marks("34"), moving(thinking)))
+		played, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(thinking)), leaguetest.Options(marks("34"), moving(thinking)))
 
 		assert.Equal(t, []string{"p01 .........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, askedFor(w))
 		assert.Equal(t, []int{0, 10, 20, 30, 40}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "the players move in turn")
@@ -119,12 +119,10 @@ func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 			Status: league.StatusWin, WinnerPlayerID: &winner, Choices: league.Both("P01", &two, "P02", &four),
 			Reason: "P01 has three X in a row: 0, 1, 2",
 		}, w.GameOver("p02").GameResult, "the choices are the last moves; there is no number")
-		assert.NotZero(t, record.Moves, "a number of the moves")
-		record.Moves = 0
-		assert.Equal(t, decide.MatchRecord{
-			MatchID: "R1M1", RoundID: 1, PlayerA: "P01", PlayerB: "P02", RefereeID: "REF01",
-			Status: league.StatusWin, Grade: journal.GradeRecomputed, Winner: "P01", ChoiceA: "2", ChoiceB: "4", Reason: "P01 has three X in a row: 0, 1, 2",
-		}, record)
+		assert.NotZero(t, w.Manager.State().Match(league.MatchID{Round: 1, Number: 1}).Moves, "a number of the moves")
+		assert.Equal(t, *w.GameOver("p02").GameResult, played.Result)
+		assert.Equal(t, []string{"R1M1", "P01", "P02", "REF01", journal.GradeRecomputed},
+			[]string{played.MatchID, played.PlayerAID, played.PlayerBID, played.RefereeID, played.Grade})
 		q := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
 		assert.Nil(t, q.Result.DrawnNumber)
 		require.NotNil(t, q.Draw, "the referee commits to a nonce in every game")
@@ -134,8 +132,8 @@ func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 
 func TestIllegalMoveCanBeCorrected(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(leaguetest.Delayed(10*time.Second, inCell("0")), leaguetest.Normally))))
-		assert.Equal(t, "P01", record.Winner)
+		played, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(leaguetest.Delayed(10*time.Second, inCell("0")), leaguetest.Normally))))
+		assert.Equal(t, "P01", played.Winner())
 		assert.Equal(t, []string{"p01 .........", "p02 X........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, askedFor(w))
 		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(10*time.Second, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 20*time.Second)}, w.GameErrors())
 		sent := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
@@ -149,8 +147,8 @@ func TestIllegalMoveCanBeCorrected(t *testing.T) {
 func TestMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		slowly := moving(leaguetest.InTurn(leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally), leaguetest.Delayed(31*time.Second, leaguetest.Normally), leaguetest.Delayed(29*time.Second, leaguetest.Normally)))
-		record, _ := playTicTacToe(w, leaguetest.Options(marks("34278"), slowly), leaguetest.Options(marks("6051"), slowly))
-		assert.Equal(t, league.StatusDraw, record.Status)
+		played, _ := playTicTacToe(w, leaguetest.Options(marks("34278"), slowly), leaguetest.Options(marks("6051"), slowly))
+		assert.Equal(t, league.StatusDraw, played.Status)
 		assert.Greater(t, w.Calls(protocol.NotifyMatchResult.Name)[0].At, 300*time.Second, "longer than a single turn")
 		assert.Len(t, w.Calls(protocol.StartMatch.Name), 1)
 	})
@@ -159,11 +157,11 @@ func TestMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
 func TestRepeatedIllegalMovesLose(t *testing.T) {
 	for name, cell := range map[string]string{"a taken cell": "0", "no cell": "nine"} {
 		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
-			record, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
-			assert.Equal(t, league.StatusTechnicalLoss, record.Status)
-			assert.Equal(t, "P01", record.Winner)
-			assert.Equal(t, []string{"1", "3"}, []string{record.ChoiceA, record.ChoiceB}, "the last legal moves")
-			assert.Equal(t, "P02 sent no valid GAME_MOVE_RESPONSE (E010) - P01 wins by default", record.Reason)
+			played, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
+			assert.Equal(t, league.StatusTechnicalLoss, played.Status)
+			assert.Equal(t, "P01", played.Winner())
+			assert.Equal(t, [2]string{"1", "3"}, played.LastMoves(), "the last legal moves")
+			assert.Equal(t, "P02 sent no valid GAME_MOVE_RESPONSE (E010) - P01 wins by default", played.Reason)
 			assert.Equal(t, leaguetest.FourErrorsAtOnce(protocol.ErrIllegalMove, protocol.TypeGameMoveResponse, 30*time.Second), w.GameErrors())
 		})
 	}
@@ -171,11 +169,11 @@ func TestRepeatedIllegalMovesLose(t *testing.T) {
 
 func TestUnansweredMoveLoses(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		record, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent))), leaguetest.Options(marks("34")))
-		assert.Equal(t, league.StatusTechnicalLoss, record.Status)
-		assert.Equal(t, "P02", record.Winner)
-		assert.Equal(t, []string{"0", "3"}, []string{record.ChoiceA, record.ChoiceB})
-		assert.Equal(t, "P01 did not send GAME_MOVE_RESPONSE in time - P02 wins by default", record.Reason)
+		played, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent))), leaguetest.Options(marks("34")))
+		assert.Equal(t, league.StatusTechnicalLoss, played.Status)
+		assert.Equal(t, "P02", played.Winner())
+		assert.Equal(t, [2]string{"0", "3"}, played.LastMoves())
+		assert.Equal(t, "P01 did not send GAME_MOVE_RESPONSE in time - P02 wins by default", played.Reason)
 		assert.Equal(t, []int{0, 0, 0, 32, 64, 96}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "four attempts, 2 s apart")
 		assert.Equal(t, 126*time.Second, w.Calls(protocol.NotifyMatchResult.Name)[0].At)
 	})
@@ -227,7 +225,7 @@ func TestMatchOfManyMovesContinuesAfterAPlayerCrash(t *testing.T) {
 		x.Finish()
 		require.NoError(t, x.CloseFiles())
 		require.NotNil(t, restarted)
-		assert.NotEqual(t, league.StatusTechnicalLoss, x.Manager.Results()[0].Status)
+		assert.NotEqual(t, league.StatusTechnicalLoss, leaguetest.Results(x.Manager)[0].Status)
 		moves := w.Calls(protocol.MakeMove.Name, "p01")
 		assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](moves[2].Answer).MoveData, "the repeated call gets the same move")
 		require.NoError(t, restarted.Player.Close())
@@ -245,8 +243,8 @@ func TestLongestTranscriptIsComplete(t *testing.T) {
 			}
 			return leaguetest.Normally(c)
 		}
-		record, folder := playTicTacToe(w, leaguetest.Options(marks("34278"), moving(stubborn)), leaguetest.Options(marks("6051"), moving(stubborn)))
-		assert.Equal(t, league.StatusDraw, record.Status)
+		played, folder := playTicTacToe(w, leaguetest.Options(marks("34278"), moving(stubborn)), leaguetest.Options(marks("6051"), moving(stubborn)))
+		assert.Equal(t, league.StatusDraw, played.Status)
 		doc, err := folder.LoadMatch(leaguetest.LeagueID, "R1M1")
 		require.NoError(t, err)
 		assert.Zero(t, doc.Omitted)
@@ -304,9 +302,9 @@ func TestPlayersMoveConcurrentlyInEachTurn(t *testing.T) {
 			moving(leaguetest.Delayed(2*time.Second, leaguetest.Normally)))
 		second := leaguetest.Options(playing(hands{"rock", "rock", "scissors"}),
 			moving(leaguetest.InTurn(leaguetest.Normally, leaguetest.Silent, leaguetest.Normally)))
-		record, _ := playGame(w, manyHands{}, first, second)
-		assert.Equal(t, "P02 chose scissors, P01 chose paper", record.Reason)
-		assert.Equal(t, []string{"paper", "scissors"}, []string{record.ChoiceA, record.ChoiceB})
+		played, _ := playGame(w, manyHands{}, first, second)
+		assert.Equal(t, "P02 chose scissors, P01 chose paper", played.Reason)
+		assert.Equal(t, [2]string{"paper", "scissors"}, played.LastMoves())
 		assert.Equal(t, []int{0, 2, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p01")))
 		assert.Equal(t, []int{0, 2, 34, 34}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name, "p02")), "a late player delays the turn")
 	})

@@ -35,7 +35,7 @@ func TestHangingPlayerDoesNotDelayOtherNotifications(t *testing.T) {
 			assert.Equal(t, []int{0, 0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p01")))
 			assert.Equal(t, []int{0}, leaguetest.Seconds(w.Calls(protocol.NotifyRound.Name, "p02")), "an outdated notification is not sent")
 			assert.Equal(t, []int{20}, leaguetest.Seconds(w.Calls(protocol.NotifyLeagueCompleted.Name, "p02")), "every agent gets LEAGUE_COMPLETED")
-			assert.Len(t, w.Manager.Results(), 2)
+			assert.Len(t, leaguetest.Results(w.Manager), 2)
 		})
 	}
 }

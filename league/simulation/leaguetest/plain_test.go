@@ -160,7 +160,7 @@ func TestPlainLeagueKeepsAttemptsInConversationsAlone(t *testing.T) {
 			assert.Zero(t, last.Attempt)
 			assert.Equal(t, last.ConversationID, leaguetest.Decode[protocol.GameJoinAck](invited[len(invited)-1].Answer).ConversationID)
 		}
-		results := w.Manager.Results()
+		results := leaguetest.Results(w.Manager)
 		require.Len(t, results, 1)
 		assert.NotEmpty(t, results[0].Status)
 	})

@@ -31,7 +31,7 @@ func TestRateLimitedPlayerIsAskedAgainAfterItsDelay(t *testing.T) {
 		assert.Equal(t, []time.Duration{0, 4 * leaguetest.Second, 8 * leaguetest.Second, 12 * leaguetest.Second, 16 * leaguetest.Second, 20 * leaguetest.Second},
 			leaguetest.Times(w.Calls(protocol.ChooseParity.Name, "p02")), "more attempts than retries")
 		assert.Empty(t, w.GameErrors())
-		assert.Equal(t, league.StatusWin, w.Manager.Results()[0].Status)
+		assert.Equal(t, league.StatusWin, leaguetest.Results(w.Manager)[0].Status)
 	})
 }
 
@@ -41,7 +41,7 @@ func TestPausesGrowForARateLimitedPlayerWithoutADelay(t *testing.T) {
 		assert.Equal(t, []time.Duration{0, 250 * ms, 750 * ms, 1500 * ms, 2500 * ms, 3500 * ms, 4500 * ms},
 			leaguetest.Times(w.Calls(protocol.Invite.Name, "p02")))
 		assert.Equal(t, []leaguetest.GameError{leaguetest.FinalError(5*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.JoinAck)}, w.GameErrors())
-		result := w.Manager.Results()[0]
+		result := leaguetest.Results(w.Manager)[0]
 		assert.Equal(t, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited) - P01 wins by default", result.Reason)
 	})
 }
@@ -51,7 +51,7 @@ func TestRateLimitUsesUpNoRetry(t *testing.T) {
 		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
 			leaguetest.FailWith(leaguetest.ErrHangUp), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", "Even"), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", 0), leaguetest.Normally))))
 		assert.Len(t, w.GameErrors(), 3, "three retries are allowed")
-		assert.Equal(t, league.StatusWin, w.Manager.Results()[0].Status)
+		assert.Equal(t, league.StatusWin, leaguetest.Results(w.Manager)[0].Status)
 	})
 }
 
@@ -91,8 +91,8 @@ func TestRateLimitedPlayerIsNotSuspended(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		playTwo(w, func(o *manager.Options) { o.Legs, o.SuspendAfter = 3, 1 },
 			leaguetest.On(protocol.Invite.Name, limiting(leaguetest.Second)))
-		require.Len(t, w.Manager.Results(), 3)
-		for _, m := range w.Manager.Results() {
+		require.Len(t, leaguetest.Results(w.Manager), 3)
+		for _, m := range leaguetest.Results(w.Manager) {
 			assert.Contains(t, m.Reason, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited, asked to wait 1s)", "it was invited, so it is not suspended")
 		}
 	})

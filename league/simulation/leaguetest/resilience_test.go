@@ -30,7 +30,7 @@ func TestReregistrationDoesNotExtendAMatch(t *testing.T) {
 			require.NoError(t, err)
 		}
 		w.Finish()
-		assert.Equal(t, "REF02", w.Manager.Results()[0].RefereeID)
+		assert.Equal(t, "REF02", leaguetest.Results(w.Manager)[0].RefereeID)
 		assert.Less(t, w.Now(), 3*time.Minute)
 	})
 }
@@ -126,7 +126,7 @@ func TestHangingRefereeLosesItsMatchAfterARestart(t *testing.T) {
 		x = w.StartManagerIn(folder, 2, 2, limit)
 		x.Finish()
 		assert.Less(t, w.Now(), 3*time.Minute)
-		assert.Equal(t, "REF02", x.Manager.Results()[0].RefereeID)
+		assert.Equal(t, "REF02", leaguetest.Results(x.Manager)[0].RefereeID)
 	})
 }
 

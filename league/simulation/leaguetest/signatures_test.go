@@ -10,11 +10,11 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/view/record"
 	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -205,14 +205,14 @@ func TestLieOfARefereeIsRejected(t *testing.T) {
 					w.Referee("REF02")
 					w.Players(2, leaguetest.WithStrategy("even"))
 					w.Finish()
-					results := w.Manager.Results()
+					results := leaguetest.Results(w.Manager)
 					require.Len(t, results, 1)
 					if !signs {
 						assert.Equal(t, "REF01", results[0].RefereeID, "without signatures the lie counts")
 						return
 					}
 					assert.Equal(t, "REF02", results[0].RefereeID)
-					assert.Equal(t, []string{"even", "even"}, []string{results[0].ChoiceA, results[0].ChoiceB})
+					assert.Equal(t, [2]string{"even", "even"}, results[0].LastMoves())
 				})
 			}
 		})
@@ -241,9 +241,9 @@ func TestPlayerWithoutAValidSignatureLosesTechnically(t *testing.T) {
 			for _, e := range errors {
 				assert.Equal(t, []any{"p02", protocol.ErrInvalidFieldType}, []any{e.To, e.Code})
 			}
-			results := w.Manager.Results()
+			results := leaguetest.Results(w.Manager)
 			require.Len(t, results, 3, "no match is blocked")
-			lost := slices.IndexFunc(results, func(r decide.MatchRecord) bool { return r.Status == league.StatusTechnicalLoss })
+			lost := slices.IndexFunc(results, func(r record.Match) bool { return r.Status == league.StatusTechnicalLoss })
 			require.GreaterOrEqual(t, lost, 0)
 			for i, r := range results {
 				assert.Equal(t, i == lost, r.Status == league.StatusTechnicalLoss)
@@ -264,7 +264,7 @@ func TestPlayerCanCorrectASignature(t *testing.T) {
 		playTwo(w, signing, leaguetest.On(protocol.ChooseParity.Name,
 			leaguetest.FirstN(2, leaguetest.EditAnswer("signature", strings.Repeat("0", 128)), leaguetest.Normally)))
 		assert.Len(t, w.GameErrors(), 2)
-		assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+		assert.NotEqual(t, league.StatusTechnicalLoss, leaguetest.Results(w.Manager)[0].Status)
 	})
 }
 
@@ -278,6 +278,6 @@ func TestPlayerWithoutAKeyPlaysInALeagueThatSigns(t *testing.T) {
 		signatures := reports(w, "ref01")[0].Signatures
 		require.Len(t, signatures, 1)
 		assert.Equal(t, "P01", signatures[0].Name)
-		assert.NotEqual(t, league.StatusTechnicalLoss, w.Manager.Results()[0].Status)
+		assert.NotEqual(t, league.StatusTechnicalLoss, leaguetest.Results(w.Manager)[0].Status)
 	})
 }

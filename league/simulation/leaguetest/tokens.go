@@ -32,8 +32,8 @@ func (w *World) AllTokens() map[string]string {
 		tokens["the token of "+id] = w.Token(id)
 		tokens["the credential for "+id] = w.ManagerCredential(id)
 	}
-	for _, r := range w.Manager.Results() {
-		for _, id := range []string{r.PlayerA, r.PlayerB} {
+	for _, r := range Results(w.Manager) {
+		for _, id := range []string{r.PlayerAID, r.PlayerBID} {
 			for attempt := 1; attempt <= 2; attempt++ {
 				for _, referee := range referees {
 					tokens["access to "+id+" in "+r.MatchID+" for "+referee] = w.AccessToken(id, r.MatchID, attempt, referee)

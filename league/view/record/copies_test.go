@@ -7,21 +7,19 @@ import (
 	"github.com/stretchr/testify/assert"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/view/record"
 )
 
 // played are legs of two players that change sides, and of which P02 wins every match. Change changes a match.
-func played(legs int, change func(leg int, m *decide.MatchRecord)) *record.Results {
+func played(legs int, change func(leg int, m *record.Meeting)) *record.Results {
 	r := &record.Results{LeagueID: "x", Until: 200, Players: []league.Standing{{PlayerID: "P01"}, {PlayerID: "P02"}}}
 	for leg := 1; leg <= legs; leg++ {
-		m := decide.MatchRecord{MatchID: fmt.Sprintf("R%dM1", leg), RoundID: leg, PlayerA: "P01", PlayerB: "P02",
-			Status: league.StatusWin, Winner: "P02", ChoiceA: "0", ChoiceB: "8", Moves: 11}
+		m := record.Meeting{Played: league.Played{A: 0, B: 1, Winner: 1}, Round: leg, Choices: [2]string{"0", "8"}, Moves: 11}
 		if leg%2 == 0 {
-			m.PlayerA, m.PlayerB, m.Moves = "P02", "P01", 12
+			m.A, m.B, m.Moves = 1, 0, 12
 		}
 		change(leg, &m)
-		r.Matches = append(r.Matches, m)
+		r.Meetings = append(r.Meetings, m)
 	}
 	return r
 }
@@ -31,22 +29,22 @@ func TestMatchesThatRepeatOthersAreCopies(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		legs   int
-		change func(leg int, m *decide.MatchRecord)
+		change func(leg int, m *record.Meeting)
 		copies int
 	}{
-		{"two programs without chance", 14, func(int, *decide.MatchRecord) {}, 12},
-		{"two of a match each", 4, func(int, *decide.MatchRecord) {}, 2},
-		{"one repetition can be chance", 3, func(int, *decide.MatchRecord) {}, 0},
-		{"a match with other moves", 14, func(leg int, m *decide.MatchRecord) { m.Moves += uint64(leg / 14) }, 0},
-		{"a game with a drawn number", 14, func(_ int, m *decide.MatchRecord) { m.Number, m.Moves = 7, 0 }, 0},
-		{"a game of one turn", 14, func(_ int, m *decide.MatchRecord) { m.Moves = 0 }, 12},
-		{"a few equal choices in a game of one turn", 5, func(_ int, m *decide.MatchRecord) { m.Moves = 0 }, 0},
-		{"a technical loss", 14, func(leg int, m *decide.MatchRecord) {
+		{"two programs without chance", 14, func(int, *record.Meeting) {}, 12},
+		{"two of a match each", 4, func(int, *record.Meeting) {}, 2},
+		{"one repetition can be chance", 3, func(int, *record.Meeting) {}, 0},
+		{"a match with other moves", 14, func(leg int, m *record.Meeting) { m.Moves += uint64(leg / 14) }, 0},
+		{"a game with a drawn number", 14, func(_ int, m *record.Meeting) { m.Drawn, m.Moves = true, 0 }, 0},
+		{"a game of one turn", 14, func(_ int, m *record.Meeting) { m.Moves = 0 }, 12},
+		{"a few equal choices in a game of one turn", 5, func(_ int, m *record.Meeting) { m.Moves = 0 }, 0},
+		{"a technical loss", 14, func(leg int, m *record.Meeting) {
 			if leg == 9 {
-				m.Status = league.StatusTechnicalLoss
+				m.Technical = true
 			}
 		}, 11},
-		{"results that a referee states", 14, func(_ int, m *decide.MatchRecord) { m.Grade = "stated" }, 0},
+		{"results that a referee states", 14, func(_ int, m *record.Meeting) { m.Stated = true }, 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := played(tt.legs, tt.change)
@@ -67,7 +65,7 @@ func TestMatchesThatRepeatOthersAreCopies(t *testing.T) {
 
 // A league that stopped by copies says so, and names no player the best.
 func TestCopiesAreNoEvidence(t *testing.T) {
-	c := played(14, func(int, *decide.MatchRecord) {}).Comparison()
+	c := played(14, func(int, *record.Meeting) {}).Comparison()
 	assert.Equal(t, record.StoppedByCopies, c.StoppedBy)
 	assert.Empty(t, c.Best)
 	assert.Equal(t, []int{1, 0, 6}, []int{c.Pairs[0].Behind, c.Pairs[0].Ahead, c.Pairs[0].Copies})
@@ -76,7 +74,7 @@ func TestCopiesAreNoEvidence(t *testing.T) {
 		"Not told apart: P01 and P02. The matches of P01 and P02 are copies of each other, with the same sides and moves, and "+
 		"count once.", c.Sentence())
 
-	other := played(14, func(leg int, m *decide.MatchRecord) { m.Moves += uint64(leg) }).Comparison()
+	other := played(14, func(leg int, m *record.Meeting) { m.Moves += uint64(leg) }).Comparison()
 	assert.Equal(t, record.StoppedBySignificance, other.StoppedBy)
 	assert.Equal(t, "P02", other.Best)
 	assert.Zero(t, other.Pairs[0].Copies)

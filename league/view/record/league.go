@@ -229,6 +229,18 @@ func (l *League) Schedule(only int) ([]Match, error) {
 	return rows, nil
 }
 
+// Played describes the matches that have a result, in schedule order.
+func (l *League) Played() iter.Seq[Match] {
+	return func(yield func(Match) bool) {
+		for m := range l.State.Results() {
+			id := m.Report.MatchID
+			if !yield(l.Row(id, l.Pairings(id.Round)[id.Number-1])) {
+				return
+			}
+		}
+	}
+}
+
 // Row describes a match of a known round.
 func (l *League) Row(id league.MatchID, pair pairing.Pairing) Match {
 	row := Match{
@@ -288,6 +300,9 @@ func (m *Match) Word() string {
 
 // Winner is the id of the winner; "" for none.
 func (m *Match) Winner() string { return protocol.ValueOf(m.WinnerPlayerID) }
+
+// LastMoves are the choices of both players; "" for a missing one.
+func (m *Match) LastMoves() [2]string { return m.Result.Moves([2]string{m.PlayerAID, m.PlayerBID}) }
 
 // Remarks tell what is unusual about the match.
 func (m *Match) Remarks() (remarks []string) {

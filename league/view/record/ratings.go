@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"evenodd/league"
-	"evenodd/league/journal"
 	"evenodd/league/words"
 )
 
@@ -22,7 +21,7 @@ type Season struct {
 
 // NewSeason is a league that has started, in a folder, with the hash of its event started.
 func NewSeason(l *League, folder, start string, r *Results) Season {
-	return Season{l.Created.LeagueID, folder, start, len(r.Matches), r}
+	return Season{l.Created.LeagueID, folder, start, len(r.Meetings), r}
 }
 
 // Ratings are the players of several leagues of one game, rated together.
@@ -69,12 +68,9 @@ func Rate(leagues []Season, key func(*league.Standing) string) *Ratings {
 		l := &r.Leagues[i]
 		starts = append(starts, l.Start)
 		all.SidesAlike = l.results.SidesAlike
-		r.add(all, l.results, l.Start, key, played)
+		r.add(all, l.results, key, played)
 	}
 	all.LeagueID = strings.Join(starts, " ")
-	for name := range played {
-		all.Players = append(all.Players, league.Standing{PlayerID: name})
-	}
 	s := all.Statistics()
 	_, _, left := all.rated()
 	r.Sampled, r.Copies, r.copies, r.Pairs = s.Sampled, s.Copies, strings.TrimSpace(left.sentence()), all.HeadToHead()
@@ -104,43 +100,39 @@ func once(leagues []Season) []Season {
 }
 
 // add adds the results of a league that are rated, under the keys of their players, and counts the others.
-func (r *Ratings) add(all, one *Results, start string, key func(*league.Standing) string,
-	played map[string]*RatedPlayer) {
-	keys, here := map[string]string{}, map[string]bool{}
+func (r *Ratings) add(all, one *Results, key func(*league.Standing) string, played map[string]*RatedPlayer) {
+	keys, here, index := make([]string, len(one.Players)), map[string]bool{}, map[string]int{}
 	for i := range one.Players {
-		if p := &one.Players[i]; !p.Annulled {
-			keys[p.PlayerID] = key(p)
-		}
+		keys[i] = key(&one.Players[i])
 	}
-	for i := range one.Matches {
-		m := one.Matches[i]
-		a, knowsA := keys[m.PlayerA]
-		b, knowsB := keys[m.PlayerB]
+	for i := range all.Players {
+		index[all.Players[i].PlayerID] = i
+	}
+	for _, m := range one.Meetings {
+		a, b := keys[m.A], keys[m.B]
 		switch {
-		case !knowsA || !knowsB: // annulled
-		case m.Grade == journal.GradeStated:
+		case one.Players[m.A].Annulled || one.Players[m.B].Annulled:
+		case m.Stated:
 			r.Stated++
-		case m.Status == league.StatusTechnicalLoss:
+		case m.Technical:
 			r.Technical++
 		case a == "" || b == "":
 			r.Unknown++
 		case a == b:
 			r.Within++
 		default:
-			m.PlayerA, m.PlayerB, m.Winner = a, b, keys[m.Winner]
-			m.MatchID = start + " " + m.MatchID // leagues have the same ids of matches
-			all.Matches = append(all.Matches, m)
 			for _, name := range [...]string{a, b} {
-				row := played[name]
-				if row == nil {
-					row = &RatedPlayer{Player: name}
-					played[name] = row
+				if played[name] == nil {
+					played[name], index[name] = &RatedPlayer{Player: name}, len(all.Players)
+					all.Players = append(all.Players, league.Standing{PlayerID: name})
 				}
 				if !here[name] {
 					here[name] = true
-					row.Leagues++
+					played[name].Leagues++
 				}
 			}
+			m.Played = m.between(index[a], index[b])
+			all.Meetings = append(all.Meetings, m)
 		}
 	}
 }

@@ -1,14 +1,12 @@
 package record_test
 
 import (
-	"fmt"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/view/record"
 )
@@ -27,7 +25,7 @@ func byName(p *league.Standing) string { return p.DisplayName }
 
 // differing are legs of two players in which no match repeats another.
 func differing(legs int, first uint64) *record.Results {
-	return played(legs, func(leg int, m *decide.MatchRecord) { m.Moves = first + uint64(leg) })
+	return played(legs, func(leg int, m *record.Meeting) { m.Moves = first + uint64(leg) })
 }
 
 func TestRatingsCountEachLeagueOnce(t *testing.T) {
@@ -45,7 +43,7 @@ func TestRatingsCountEachLeagueOnce(t *testing.T) {
 
 // A match of one league can be the copy of a match of another, although both have ids of their own.
 func TestRatingsCountCopiesOfMatchesOnce(t *testing.T) {
-	same := func(int, *decide.MatchRecord) {}
+	same := func(int, *record.Meeting) {}
 	one := record.Rate([]record.Season{season("a", played(4, same))}, byName)
 	several := record.Rate([]record.Season{season("a", played(4, same)), season("b", played(6, same))}, byName)
 	assert.Equal(t, []int{2, 8}, []int{one.Copies, several.Copies})
@@ -63,12 +61,11 @@ func TestRatingsLeaveOutWhatShowsNoStrength(t *testing.T) {
 	results := differing(4, 0)
 	for i, id := range []string{"P03", "P04"} { // a second y, and a player that is not known
 		results.Players = append(results.Players, league.Standing{PlayerID: id})
-		results.Matches = append(results.Matches, decide.MatchRecord{MatchID: fmt.Sprintf("R1M%d", i+2), PlayerA: "P02",
-			PlayerB: id, Status: league.StatusWin, Winner: id, Moves: 1})
+		results.Meetings = append(results.Meetings, record.Meeting{Played: league.Played{A: 1, B: i + 2, Winner: i + 2}, Moves: 1})
 	}
 	results.Players = append(results.Players, league.Standing{PlayerID: "P05", StandingDetails: league.StandingDetails{Annulled: true}})
-	results.Matches = append(results.Matches, decide.MatchRecord{PlayerA: "P05", PlayerB: "P01", Winner: "P01", Status: league.StatusWin})
-	results.Matches[0].Status, results.Matches[1].Grade = league.StatusTechnicalLoss, journal.GradeStated
+	results.Meetings = append(results.Meetings, meeting(4, 0, 0, false))
+	results.Meetings[0].Technical, results.Meetings[1].Stated = true, true
 	r := record.Rate([]record.Season{season("a", results)}, key)
 	assert.Equal(t, []int{1, 1, 1, 1}, []int{r.Stated, r.Technical, r.Unknown, r.Within})
 	assert.Equal(t, []string{
@@ -83,12 +80,11 @@ func TestRatingsAllowForTheAdvantageOfASide(t *testing.T) {
 	onSideA := func(alike bool) float64 {
 		r := differing(12, 0)
 		r.SidesAlike = alike
-		for i := range r.Matches {
-			m := &r.Matches[i]
-			m.Winner = m.PlayerA
+		for i := range r.Meetings {
+			m := &r.Meetings[i]
+			m.Winner = m.A
 		}
-		r.Matches = append(r.Matches, decide.MatchRecord{MatchID: "R13M1", PlayerA: "P02", PlayerB: "P01", Winner: "P02",
-			Status: league.StatusWin, Moves: 99})
+		r.Meetings = append(r.Meetings, record.Meeting{Played: league.Played{A: 1, B: 0, Winner: 1}, Moves: 99})
 		return record.Rate([]record.Season{season("a", r)}, byName).Players[0].Rating
 	}
 	assert.Less(t, onSideA(false), onSideA(true))

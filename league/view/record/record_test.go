@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -119,17 +118,16 @@ func rated(id, strategy string, points int) league.Standing {
 	return league.Standing{PlayerID: id, DisplayName: "Name of " + id, Strategy: strategy, Points: points}
 }
 
-func result(a, b, winner, status string) decide.MatchRecord {
-	return decide.MatchRecord{PlayerA: a, PlayerB: b, Winner: winner, Status: status}
+func meeting(a, b, winner int, technical bool) record.Meeting {
+	return record.Meeting{Played: league.Played{A: a, B: b, Winner: winner, Technical: technical}}
 }
 
 func TestStatisticsOfASmallLeague(t *testing.T) {
 	r := &record.Results{
 		LeagueID: "x", SidesAlike: true,
 		Players: []league.Standing{rated("P10", "random", 1), rated("P02", "mirror", 6), rated("P01", "random", 1)},
-		Matches: []decide.MatchRecord{
-			result("P01", "P02", "P02", league.StatusWin), result("P01", "P10", "", league.StatusDraw),
-			result("P02", "P10", "P02", league.StatusTechnicalLoss), result("P01", "P10", "", league.StatusTechnicalLoss),
+		Meetings: []record.Meeting{
+			meeting(2, 1, 1, false), meeting(2, 0, league.None, false), meeting(1, 0, 1, true), meeting(2, 0, league.None, true),
 		},
 	}
 	s := r.Statistics()
@@ -156,10 +154,10 @@ func TestStatisticsOfASmallLeague(t *testing.T) {
 
 // Results that rest on the word of a referee are counted, but rate nobody.
 func TestStatisticsOmitStatedResults(t *testing.T) {
-	won, stated := result("P01", "P02", "P01", league.StatusWin), result("P01", "P02", "P02", league.StatusWin)
-	stated.Grade = journal.GradeStated
+	won, stated := meeting(0, 1, 0, false), meeting(0, 1, 1, false)
+	stated.Stated = true
 	r := &record.Results{
-		LeagueID: "x", SidesAlike: true, Matches: []decide.MatchRecord{won, stated, stated},
+		LeagueID: "x", SidesAlike: true, Meetings: []record.Meeting{won, stated, stated},
 		Players: []league.Standing{rated("P01", "random", 3), rated("P02", "random", 6)},
 	}
 	s := r.Statistics()

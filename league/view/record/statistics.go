@@ -8,10 +8,10 @@ import (
 	"strings"
 
 	"evenodd/league"
-	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/lists"
 	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 	"evenodd/league/view/stats"
 	"evenodd/league/words"
 	"evenodd/rules"
@@ -20,11 +20,22 @@ import (
 // Results are the results of a league with what the statistics need beside them.
 type Results struct {
 	LeagueID   string
-	SidesAlike bool                 // as rules.Info has it; false for an unknown game
-	Format     string               // as journal.Tournament.Format: "" for a round-robin
-	Until      int                  // the largest number of legs, if the league ends when one player is shown to be the best
-	Players    []league.Standing    // in any order; the strategy is "" if it is not known
-	Matches    []decide.MatchRecord // in schedule order
+	SidesAlike bool              // as rules.Info has it; false for an unknown game
+	Format     string            // as journal.Tournament.Format: "" for a round-robin
+	Until      int               // the largest number of legs, if the league ends when one player is shown to be the best
+	Players    []league.Standing // in any order; the strategy is "" if it is not known
+	Meetings   []Meeting         // in schedule order
+}
+
+// A Meeting is a match with a result as the statistics need it.
+type Meeting struct {
+	league.Played // by indexes of Results.Players
+
+	Round   int
+	Stated  bool      // the result rests on the word of its referee alone
+	Drawn   bool      // a number was drawn
+	Choices [2]string // the last ones, of A and B; "" for none
+	Moves   uint64    // as journal.Outcome has them
 }
 
 // Results are the present results that count.
@@ -32,17 +43,25 @@ func (l *League) Results(games rules.Registry) *Results {
 	if l.Started == nil {
 		return &Results{}
 	}
-	r := &Results{LeagueID: l.Created.LeagueID, Format: l.Created.Tournament.Format(), Matches: decide.Results(l.State)}
+	r := &Results{LeagueID: l.Created.LeagueID, Format: l.Created.Tournament.Format()}
 	if game, err := games.Game(l.Created.GameType); err == nil {
 		r.SidesAlike = game.Info().SidesAlike
 	}
 	if l.Created.Tournament.IsSequential() {
 		r.Until = l.Created.Legs
 	}
-	strategies := l.strategies()
+	strategies, index := l.strategies(), map[string]int{}
 	r.Players = l.Standings()
 	for i := range r.Players {
-		r.Players[i].Strategy = strategies[r.Players[i].PlayerID]
+		id := r.Players[i].PlayerID
+		r.Players[i].Strategy, index[id] = strategies[id], i
+	}
+	r.Meetings = make([]Meeting, 0, l.Recorded)
+	for m, ids := range l.State.Results() {
+		d := m.Report
+		played, _ := d.Played([2]int{index[ids[0]], index[ids[1]]}, ids) // the journal has checked it
+		r.Meetings = append(r.Meetings, Meeting{played, d.MatchID.Round, d.Grade == journal.GradeStated,
+			protocol.ValueOf(d.DrawnNumber) != 0, d.Result.Moves(ids), m.Moves})
 	}
 	return r
 }
@@ -132,11 +151,11 @@ func upTo(texts []string, most int) []string {
 func (r *Results) rated() (players []league.Standing, matches []league.Played, left unratedResults) {
 	copies, pairs := r.copies()
 	left.pairs = pairs
-	players, matches = r.played(func(m *decide.MatchRecord) bool {
+	players, matches = r.played(func(m *Meeting) bool {
 		switch {
-		case m.Grade == journal.GradeStated:
+		case m.Stated:
 			left.stated++
-		case copies[m.MatchID]:
+		case copies[m]:
 			left.copies++
 		default:
 			return true
@@ -150,73 +169,87 @@ func (r *Results) rated() (players []league.Standing, matches []league.Played, l
 // without a plan choose the same now and then.
 const leastCopies, leastCopiesOfOneTurn = 2, 4
 
-// copies are the matches, by id, that repeat an earlier one of the same players, and the pairs of these players. Two
+// copies are the matches that repeat an earlier one of the same players, and the pairs of these players. Two
 // programs without chance play the same match again and again in a game without chance. The matches of a pair are copies
 // if all of them on the same sides have the same moves, and no number was drawn. Technical losses are none of them.
-func (r *Results) copies() (copies map[string]bool, pairs []string) {
-	type same struct {
-		a, b, winner, choiceA, choiceB string
-		moves                          uint64
-	}
-	type meetings struct {
-		first   map[string]same // by player A
-		repeats []string
+func (r *Results) copies() (copies map[*Meeting]bool, pairs []string) {
+	type pair struct {
+		first   map[int]*Meeting // by player A
+		repeats []*Meeting
 		least   int
 		differ  bool
 	}
-	of, order := map[[2]string]*meetings{}, [][2]string{}
-	for i := range r.Matches {
-		m := &r.Matches[i]
-		if m.Status == league.StatusTechnicalLoss {
+	of, order := map[[2]int]*pair{}, [][2]int{}
+	for i := range r.Meetings {
+		m := &r.Meetings[i]
+		if m.Technical {
 			continue // it does not show what the players choose
 		}
-		key := [2]string{min(m.PlayerA, m.PlayerB), max(m.PlayerA, m.PlayerB)}
+		key := [2]int{min(m.A, m.B), max(m.A, m.B)}
 		if of[key] == nil {
-			of[key], order = &meetings{first: map[string]same{}, least: leastCopies}, append(order, key)
+			of[key], order = &pair{first: map[int]*Meeting{}, least: leastCopies}, append(order, key)
 		}
-		met, now := of[key], same{m.PlayerA, m.PlayerB, m.Winner, m.ChoiceA, m.ChoiceB, m.Moves}
+		met := of[key]
 		if m.Moves == 0 {
 			met.least = leastCopiesOfOneTurn
 		}
-		first, again := met.first[m.PlayerA]
+		first := met.first[m.A]
 		switch {
-		case m.Number != 0 || m.Grade == journal.GradeStated || again && first != now:
+		case m.Drawn || m.Stated || first != nil && !m.repeats(first):
 			met.differ = true
-		case again:
-			met.repeats = append(met.repeats, m.MatchID)
+		case first != nil:
+			met.repeats = append(met.repeats, m)
 		default:
-			met.first[m.PlayerA] = now
+			met.first[m.A] = m
 		}
 	}
-	copies = map[string]bool{}
+	copies = map[*Meeting]bool{}
 	for _, key := range order {
 		if met := of[key]; !met.differ && len(met.repeats) >= met.least {
-			pairs = append(pairs, key[0]+" and "+key[1])
-			for _, id := range met.repeats {
-				copies[id] = true
+			ids := []string{r.Players[key[0]].PlayerID, r.Players[key[1]].PlayerID}
+			pairs = append(pairs, min(ids[0], ids[1])+" and "+max(ids[0], ids[1]))
+			for _, m := range met.repeats {
+				copies[m] = true
 			}
 		}
 	}
 	return copies, pairs
 }
 
+// between is the match with other indexes of its players.
+func (m *Meeting) between(a, b int) league.Played {
+	p := m.Played
+	switch p.Winner {
+	case p.A:
+		p.Winner = a
+	case p.B:
+		p.Winner = b
+	}
+	p.A, p.B = a, b
+	return p
+}
+
+// repeats tells whether a match has the winner and the moves of another one of the same players on the same sides.
+func (m *Meeting) repeats(other *Meeting) bool {
+	return m.Winner == other.Winner && m.Choices == other.Choices && m.Moves == other.Moves
+}
+
 // played are the players whose results count, in order of ids, and the matches between them that are
 // wanted.
-func (r *Results) played(wanted func(*decide.MatchRecord) bool) (players []league.Standing, matches []league.Played) {
+func (r *Results) played(wanted func(*Meeting) bool) (players []league.Standing, matches []league.Played) {
 	players = slices.DeleteFunc(slices.Clone(r.Players), func(p league.Standing) bool { return p.Annulled })
 	slices.SortFunc(players, func(a, b league.Standing) int { return league.CompareIDs(a.PlayerID, b.PlayerID) })
-	index := map[string]int{"": league.None}
+	index := map[string]int{}
 	for i := range players {
 		index[players[i].PlayerID] = i
 	}
-	matches = make([]league.Played, 0, len(r.Matches))
-	for i := range r.Matches {
-		m := &r.Matches[i]
-		a, knowsA := index[m.PlayerA]
-		b, knowsB := index[m.PlayerB]
+	matches = make([]league.Played, 0, len(r.Meetings))
+	for i := range r.Meetings {
+		m := &r.Meetings[i]
+		a, knowsA := index[r.Players[m.A].PlayerID]
+		b, knowsB := index[r.Players[m.B].PlayerID]
 		if knowsA && knowsB && wanted(m) {
-			matches = append(matches, league.Played{A: a, B: b, Winner: index[m.Winner],
-				Technical: m.Status == league.StatusTechnicalLoss})
+			matches = append(matches, m.between(a, b))
 		}
 	}
 	return players, matches
@@ -232,7 +265,7 @@ type Pair struct {
 // HeadToHead sums all results by player and opponent, in order of ids. Each pair that has met is
 // there twice, once for each of the two.
 func (r *Results) HeadToHead() []Pair {
-	players, matches := r.played(func(*decide.MatchRecord) bool { return true })
+	players, matches := r.played(func(*Meeting) bool { return true })
 	sums := map[[2]int]*Pair{}
 	for _, m := range matches {
 		for _, key := range [][2]int{{m.A, m.B}, {m.B, m.A}} {
@@ -317,8 +350,8 @@ func (r *Results) Comparison() *Comparison {
 	var in []int       // the rounds of the matches
 	var repeats []bool // whether they are copies
 	copies, copied := r.copies()
-	players, matches := r.played(func(m *decide.MatchRecord) bool {
-		in, repeats = append(in, m.RoundID), append(repeats, copies[m.MatchID])
+	players, matches := r.played(func(m *Meeting) bool {
+		in, repeats = append(in, m.Round), append(repeats, copies[m])
 		return true
 	})
 	var rounds, asPlayed [][]league.Played

@@ -11,9 +11,11 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/view/record"
 	"evenodd/league/view/stats"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -186,14 +188,11 @@ func TestPerfectTicTacToePlayerIsClearOfTheRest(t *testing.T) {
 		Strategies: []string{"random", "random", "perfect", "random", "random", "random", "random", "random"},
 	})
 	require.NoError(t, err)
-	index := map[string]int{"": league.None}
+	index := map[string]int{}
 	for i, row := range result.Players {
 		index[row.PlayerID] = i
 	}
-	matches := make([]league.Played, len(result.Matches))
-	for i, m := range result.Matches {
-		matches[i] = league.Played{A: index[m.PlayerA], B: index[m.PlayerB], Winner: index[m.Winner]}
-	}
+	matches := lists.Map(result.Meetings, func(m record.Meeting) league.Played { return m.Played })
 	a := stats.Analyse(result.Players, matches, stats.Options{Seed: 7})
 	perfect := index["P03"]
 	require.Equal(t, perfect, a.Order[0])
