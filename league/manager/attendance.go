@@ -50,7 +50,7 @@ func (m *Manager) judgeAll() error {
 
 // revive pings those of some agents that are suspended or have failed, all at the same
 // time, and returns those that answer. It ends their suspensions.
-func (m *Manager) revive(ctx context.Context, of []*agent, failed failures) (back []*agent) {
+func (m *Manager) revive(ctx context.Context, of []*agent, failed failedReferees) (back []*agent) {
 	m.mu.Lock()
 	of = slices.DeleteFunc(slices.Clone(of), func(a *agent) bool {
 		is := m.state.Agents[a.id]

@@ -48,7 +48,7 @@ type handover struct {
 	*match
 	referee  *agent // nil while none is chosen
 	told     bool   // the players were told of another referee than the announced one
-	failures failures
+	failed   failedReferees
 	offers   int       // the referees that gave the match back
 	restarts int       // how often referees began an attempt again
 	fresh    bool      // the next offer needs a new attempt, because the last one was given up
@@ -65,7 +65,7 @@ func (h *handover) dismiss(result outcome) {
 	lost := result == reportDoubted || result == offerDiscarded
 	h.fresh = failed || result == offerRestarted || lost
 	if failed || lost {
-		h.failures.add(h.referee)
+		h.failed.add(h.referee)
 	}
 	h.offers++
 	if result == offerRestarted {
@@ -113,18 +113,18 @@ func (o outcome) failure(matchID string) string {
 	return ""
 }
 
-// failures are the referees that have failed with a match. A referee that registers
+// failedReferees are the referees that have failed with a match. A referee that registers
 // again has not failed any more.
-type failures map[*agent]<-chan struct{}
+type failedReferees map[*agent]<-chan struct{}
 
-func (f *failures) add(referee *agent) {
+func (f *failedReferees) add(referee *agent) {
 	if *f == nil {
-		*f = failures{}
+		*f = failedReferees{}
 	}
 	(*f)[referee] = *referee.returned.Load()
 }
 
-func (f failures) has(referee *agent) bool {
+func (f failedReferees) has(referee *agent) bool {
 	since, failed := f[referee]
 	return failed && since == *referee.returned.Load()
 }

@@ -19,7 +19,7 @@ func (m *Manager) resumeAttempt(h *handover) {
 	h.referee = m.agents[decide.Holder(m.state, h.id)]
 	for _, attempt := range h.recorded.Current() {
 		if h.fresh = attempt.Failed || h.recorded.IsLost(attempt.Number); h.fresh {
-			h.failures.add(m.agents[attempt.Referee])
+			h.failed.add(m.agents[attempt.Referee])
 		}
 	}
 }
@@ -79,8 +79,8 @@ func (m *Manager) awaitReferee(ctx context.Context, h *handover) *agent {
 		if m.rest(ctx, h, protocol.Backoff(rests, first, max(first, reviveEvery))) != nil {
 			return nil
 		}
-		for _, r := range m.revive(ctx, m.referees, h.failures) {
-			delete(h.failures, r)
+		for _, r := range m.revive(ctx, m.referees, h.failed) {
+			delete(h.failed, r)
 		}
 	}
 	return nil
@@ -121,7 +121,7 @@ func (m *Manager) nextReferee(h *handover) *agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	failed := func(id string) bool {
-		return h.failures.has(m.agents[id]) || decide.CannotCall(m.state, id, h.a.id, h.b.id)
+		return h.failed.has(m.agents[id]) || decide.CannotCall(m.state, id, h.a.id, h.b.id)
 	}
 	return m.agents[decide.NextReferee(m.state, h.announced.id, h.offers, failed)]
 }

@@ -423,7 +423,7 @@ func (m *Manager) awaitToken(starting context.Context, h *handover) {
 		paused := m.state.Paused != nil
 		m.mu.Unlock()
 		if !paused {
-			h.failures = nil
+			h.failed = nil
 			return
 		}
 		select {
