@@ -3,6 +3,8 @@ package league
 import (
 	"fmt"
 	"slices"
+
+	"evenodd/rules"
 )
 
 // The statuses of a match with a result.
@@ -28,6 +30,28 @@ type Result struct {
 	Reason       string             `json:"reason,omitzero" rule:"upto=500"`
 	Faults       PerPlayer[string]  `json:"faults,omitzero" rule:"added,each,code"`
 	Fallbacks    PerPlayer[int]     `json:"fallbacks,omitzero" rule:"added,each,min=1"`
+}
+
+// ResultOf is the result of a match that was played to its end, by the verdict of its game; ids are those of both sides.
+func ResultOf(v rules.Verdict, ids [2]string) *Result {
+	r := &Result{Status: StatusDraw, Reason: v.Reason(ids),
+		Choices: Both(ids[0], choice(v.Moves[0]), ids[1], choice(v.Moves[1]))}
+	if v.Winner != rules.NoSide {
+		winner := ids[v.Winner]
+		r.Status, r.WinnerPlayerID = StatusWin, &winner
+	}
+	if v.Number > 0 {
+		r.DrawnNumber, r.NumberParity = &v.Number, &v.Parity
+	}
+	return r
+}
+
+// choice is a move as a result has it: nil for none.
+func choice(move string) *string {
+	if move == "" {
+		return nil
+	}
+	return &move
 }
 
 // Moves returns the choices of two players; "" for a missing one.

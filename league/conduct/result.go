@@ -12,30 +12,24 @@ import (
 // Result is the result of a match that Next has ended: by the rules of the game, or by technical losses.
 func (m *Match) Result() *league.Result {
 	a, b := &m.sides[0], &m.sides[1]
-	result := &league.Result{Status: league.StatusDraw, Fallbacks: ofSides(m, func(s *side) int { return s.fallbacks })}
+	var result *league.Result
 	if m.Decided() {
-		m.loseTechnically(result)
-		return result
+		result = m.technicalLoss()
+	} else {
+		result = league.ResultOf(m.course.Judge(rules.Chance{Nonce: m.nonce, EntropyA: a.entropy, EntropyB: b.entropy}),
+			[2]string{a.player.PlayerID, b.player.PlayerID})
 	}
-	ids := [2]string{a.player.PlayerID, b.player.PlayerID}
-	verdict := m.course.Judge(rules.Chance{Nonce: m.nonce, EntropyA: a.entropy, EntropyB: b.entropy})
-	result.Reason = verdict.Reason(ids)
-	result.Choices = league.Both(ids[0], protocol.NonZero(verdict.Moves[0]), ids[1], protocol.NonZero(verdict.Moves[1]))
-	if verdict.Winner != rules.NoSide {
-		winner := ids[verdict.Winner]
-		result.Status, result.WinnerPlayerID = league.StatusWin, &winner
-	}
-	if verdict.Number > 0 {
-		result.DrawnNumber, result.NumberParity = &verdict.Number, &verdict.Parity
-	}
+	result.Fallbacks = ofSides(m, func(s *side) int { return s.fallbacks })
 	return result
 }
 
-// loseTechnically sets the members of the result of a match that one or both sides have lost technically.
-func (m *Match) loseTechnically(result *league.Result) {
+// technicalLoss is the result of a match that one or both sides have lost technically.
+func (m *Match) technicalLoss() *league.Result {
 	a, b := &m.sides[0], &m.sides[1]
-	result.Status, result.Faults = league.StatusTechnicalLoss, ofSides(m, func(s *side) string { return string(s.fault) })
-	result.Choices = league.Both(a.player.PlayerID, protocol.NonZero(a.move), b.player.PlayerID, protocol.NonZero(b.move))
+	result := &league.Result{
+		Status: league.StatusTechnicalLoss, Faults: ofSides(m, func(s *side) string { return string(s.fault) }),
+		Choices: league.Both(a.player.PlayerID, protocol.NonZero(a.move), b.player.PlayerID, protocol.NonZero(b.move)),
+	}
 	for i := range m.sides {
 		s, other := &m.sides[i], m.sides[1-i].player.PlayerID
 		if s.lost == "" {
@@ -52,6 +46,7 @@ func (m *Match) loseTechnically(result *league.Result) {
 	if result.WinnerPlayerID == nil {
 		result.Reason = fmt.Sprintf("%s %s, %s %s - both lose", a.player.PlayerID, a.lost, b.player.PlayerID, b.lost)
 	}
+	return result
 }
 
 // ofSides returns the values of both sides by player, without zero values.

@@ -274,11 +274,19 @@ func (t *transcriptCheck) checkGameError(e *exchange) any {
 func (t *transcriptCheck) checkQuestion(e *exchange) any {
 	s := e.side
 	s.try, s.calledAt[e.Try] = e.Try, t.at
+	deadline := t.deadline(e)
+	if e.method.phase == phaseMove {
+		s.deadline.Ask(deadline)
+	}
 	if t.conduct == nil {
 		return nil
 	}
 	step, after := t.next(s)
-	deadline := t.deadline(e, &after)
+	// it must not give the player more time than the league does
+	if length := after.Window(); deadline.After(t.at.Add(length + clockTolerance)) {
+		t.find(e, "/message/deadline", "%s has until %s in %s, which is longer than the %v of the league", s.id,
+			protocol.FormatTimestamp(deadline), t.match.id, length)
+	}
 	switch did := t.conduct.Record(s.side); {
 	case step.Kind == conduct.Ask && step.Method.Name == e.Method:
 		if step.Try != e.Try {
@@ -313,26 +321,20 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 	return step.Message
 }
 
-// deadline reads the deadline of a question. It must not give the player more time than the league does.
-func (t *transcriptCheck) deadline(e *exchange, after *conduct.Match) time.Time {
-	if e.method.phase != phaseMove || e.read.err != nil || len(e.Message) == 0 {
-		return time.Time{}
-	}
+// deadline reads the deadline of a question; zero for none.
+func (t *transcriptCheck) deadline(e *exchange) time.Time {
 	text := ""
 	switch q := e.read.typed.(type) {
 	case *protocol.ChooseParityCall:
 		text = q.Deadline
 	case *protocol.GameMoveCall:
 		text = q.Deadline
-	}
-	deadline, err := protocol.ParseTimestamp(text)
-	if err != nil {
-		t.find(e, "/message/deadline", "the deadline of %s in %s is no time: %v", e.side.id, t.match.id, err)
+	default:
 		return time.Time{}
 	}
-	if latest := t.at.Add(after.Window() + clockTolerance); deadline.After(latest) {
-		t.find(e, "/message/deadline", "%s has until %s in %s, which is longer than the %v of the league", e.side.id, text,
-			t.match.id, after.Window())
+	deadline, err := protocol.ParseTimestamp(text)
+	if err != nil && e.read.err == nil {
+		t.find(e, "/message/deadline", "the deadline of %s in %s is no time: %v", e.side.id, t.match.id, err)
 	}
 	return deadline
 }

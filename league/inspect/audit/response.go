@@ -17,6 +17,9 @@ import (
 func (t *transcriptCheck) checkResponse(e *exchange) {
 	s, asks := e.side, e.method.phase.asks()
 	t.checkTiming(e)
+	if e.method.phase == phaseMove {
+		s.deadline.Queue(e.Timing)
+	}
 	switch {
 	case e.Void != "" && !asks:
 		t.find(e, "/void", "%s asks %s nothing: the attempt cannot be void", quoted(&e.Method), s.id)
@@ -66,7 +69,10 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 		return
 	}
 	t.conduct.Take(s.side, worth)
-	if t.conduct.Strayed() {
+	if t.conduct.Strayed() { // by the rules of the game, whatever the conduct says
+		if !s.unknown {
+			t.illegal(e, attempt.Reply.Choice)
+		}
 		t.conduct = nil
 	}
 }
@@ -158,21 +164,21 @@ func (t *transcriptCheck) checkAnswer(e *exchange, r *conduct.Reply, worth *cond
 	if worth.Verdict == conduct.Lost && worth.Fault == nil { // it refused the invitation
 		s.failedAt = e.at
 	}
-	if worth.Fault == nil {
+	rule, member, why := RuleTranscript, "", ""
+	after, late := s.deadline.Late(t.at)
+	switch {
+	case r.MatchID != "" && r.MatchID != t.match.id: // this and the next are known without the conduct
+		member, why = "/message/match_id", "is about "+quoted(&r.MatchID)
+	case late && e.method.phase == phaseMove:
+		member, why = "/at", fmt.Sprintf("came %s after its deadline", after)
+	case worth.Fault == nil:
 		return
-	}
-	if s.unknown { // and the rest of the file does not tell
+	case s.unknown: // and the rest of the file does not tell
 		t.conduct = nil
 		return
-	}
-	rule, member, why := RuleTranscript, "", "by the rules it does not: "+worth.Fault.Detail
-	switch code := worth.Fault.Code; {
-	case worth.Verdict == conduct.Void:
-		member, why = "/at", "came after its deadline: "+worth.Void
-	case code == protocol.ErrMatchIDMismatch:
-		member, why = "/message/match_id", "is about "+quoted(&r.MatchID)
-	case code == protocol.ErrInvalidParityChoice, code == protocol.ErrIllegalMove:
-		member, why = "/message/"+protocol.MoveFormBy(e.Method).Choice[0], fmt.Sprintf("%.40q is no legal move", r.Choice)
+	case worth.Fault.Code == protocol.ErrInvalidParityChoice, worth.Fault.Code == protocol.ErrIllegalMove:
+		worth.Verdict = conduct.Counts // and then the game has strayed
+		return
 	case r.Type != e.method.row.Result && protocol.IsMessageType(r.Type):
 		member = "/message/message_type"
 	case strings.HasPrefix(worth.Fault.Detail, "entropy "):
@@ -180,8 +186,17 @@ func (t *transcriptCheck) checkAnswer(e *exchange, r *conduct.Reply, worth *cond
 	case strings.HasPrefix(worth.Fault.Detail, "signature "):
 		rule, member = RuleSignature, "/message/signature"
 	}
+	if why == "" {
+		why = "by the rules it does not: " + worth.Fault.Detail
+	}
 	t.findAt(rule, s.id, e.at+jsontext.Pointer(member), "the answer of %s counts, but %s", s.id, why)
 	worth.Verdict, worth.Fault, worth.Void = conduct.Counts, nil, ""
+}
+
+// illegal finds a move that counts and is not legal.
+func (t *transcriptCheck) illegal(e *exchange, choice string) {
+	t.find(e, jsontext.Pointer("/message/"+protocol.MoveFormBy(e.Method).Choice[0]),
+		"the answer %.40q of %s counts, but is no legal move", choice, e.side.id)
 }
 
 // checkFailure checks the refusal of a response that does not count, and returns what it was worth by the file.

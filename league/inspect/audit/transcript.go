@@ -29,6 +29,7 @@ type playerSide struct {
 	calledAt map[int]time.Time // by call attempt at the present question
 	phase    phase             // of the present question
 	try      int               // of the last question
+	deadline protocol.Deadline // of the last question for a move
 	failedAt jsontext.Pointer  // its last response, if that was none, wrong or a refusal
 	fault    string            // the code of that failure; "" for a refusal
 	ignored  bool              // it was asked in vain: its answer does not count

@@ -123,14 +123,14 @@ func (x *managerExam) report(m *assignedMatch) object {
 
 // resultOf is the result in a report; 0 and "" are null.
 func resultOf(players [2]string, status string, v rules.Verdict) object {
-	score := object{players[0]: 0, players[1]: 0}
-	if v.Winner == rules.NoSide {
-		score = object{players[0]: 1, players[1]: 1}
-	} else {
-		score[players[v.Winner]] = 3
+	r := league.ResultOf(v, players)
+	r.Status = status
+	score := object{}
+	for _, id := range players {
+		score[id] = league.DefaultScoring().For(r.Outcome(id))
 	}
-	return object{"winner": protocol.NonZero(v.WinnerOf(players)), "score": score, "details": object{
-		"drawn_number": protocol.NonZero(v.Number), "choices": choicesOf(players, v), "status": status,
+	return object{"winner": r.WinnerPlayerID, "score": score, "details": object{
+		"drawn_number": r.DrawnNumber, "choices": choicesOf(players, v), "status": status,
 	}}
 }
 

@@ -157,10 +157,8 @@ func (x *refereeExam) inTurn(*fact) string {
 func (x *refereeExam) rightResult(f *fact) string {
 	e := f.player.ending()
 	verdict, parity := f.of.verdict(e.number), e.result.text("number_parity")
-	status, winner := league.StatusDraw, ""
-	if verdict.Winner != rules.NoSide {
-		status, winner = league.StatusWin, f.of.players[verdict.Winner].name
-	}
+	want := league.ResultOf(verdict, f.of.ids())
+	status, winner := want.Status, protocol.ValueOf(want.WinnerPlayerID)
 	draw, outside := "", ""
 	if numbered, ok := x.Game.(rules.Numbered); ok {
 		least, most := numbered.Numbers()
@@ -197,16 +195,14 @@ func toldWinner(f *fact) string {
 func rightScore(f *fact) string {
 	result := f.reported()
 	winner, score := winnerOf(result), objectOf(result["score"])
-	for _, p := range f.of.players {
-		want := 0
-		switch {
-		case winner == p.name:
-			want = 3
-		case winner == "" && !f.of.loses:
-			want = 1
-		}
-		if points, _ := score.integer(p.name); points != want {
-			return fmt.Sprintf("the score of %s is %s, not %d", p.name, valueOf(score, p.name), want)
+	ended := &league.Result{WinnerPlayerID: protocol.NonZero(winner)}
+	if f.of.loses {
+		ended.Status = league.StatusTechnicalLoss
+	}
+	for _, id := range f.of.ids() {
+		want := league.DefaultScoring().For(ended.Outcome(id))
+		if points, _ := score.integer(id); points != want {
+			return fmt.Sprintf("the score of %s is %s, not %d", id, valueOf(score, id), want)
 		}
 	}
 	return ""
@@ -229,7 +225,7 @@ func (x *refereeExam) contradiction(f *fact) string {
 	if err != nil {
 		return err.Error()
 	}
-	winner := verdict.WinnerOf([2]string{m.players[0].name, m.players[1].name})
+	winner := verdict.WinnerOf(m.ids())
 	return when(decided && winner != winnerOf(result), "by its choices and its drawn_number %s the winner is %q, not %s",
 		valueOf(details, "drawn_number"), winner, valueOf(result, "winner"))
 }

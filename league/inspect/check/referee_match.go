@@ -189,6 +189,9 @@ func (m *refereedMatch) verdict(number int) rules.Verdict {
 	return verdict
 }
 
+// ids are those of the players.
+func (m *refereedMatch) ids() [2]string { return [2]string{m.players[0].name, m.players[1].name} }
+
 // sides are the members of an assignment that have its players.
 var sides = [2]string{"player_A", "player_B"}
 
