@@ -129,8 +129,9 @@ type Match struct {
 	Draw       *protocol.Draw        `json:"draw,omitzero"`
 	Result     *protocol.MatchResult `json:"result"` // null before FINISHED
 	Scoring    league.MatchPoints    `json:"scoring"`
-	Started    string                `json:"started,omitzero"` // as in the assignment; "" in a league that does not sign
-	Members    string                `json:"members,omitzero"` // as in the assignment; a plain match has no draw and no evidence
+	Started    string                `json:"started,omitzero"`         // as in the assignment; "" in a league that does not sign
+	Members    string                `json:"members,omitzero"`         // as in the assignment; a plain match has no draw and no evidence
+	Conduct    string                `json:"conduct_version,omitzero"` // of the rules of the conversation: conduct.Version
 
 	protocol.Evidence // without the digest, which only the journal has
 }

@@ -296,6 +296,39 @@ func TestForgeries(t *testing.T) {
 		}, []position{{audit.RuleTranscript, r2m1, `"try": 3`}}, 1},
 		{"an answer to another call attempt", edited(r1m1, `(?s)("received".*?"try": )1`, `${1}5`),
 			[]position{{audit.RuleTranscript, r1m1, `"try": 5`}}, 1},
+		{"a player that gets no second attempt", func(w *savedLeague) {
+			w.transcriptOf("R2M1", func(d *store.Match) {
+				i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Try == 2 })
+				d.Transcript = slices.Delete(d.Transcript, i, i+9)
+			})
+		}, []position{{audit.RuleTranscript, r2m1, ""}}, 1},
+		{"a player that gets a fifth attempt", func(w *savedLeague) {
+			w.transcriptOf("R2M1", func(d *store.Match) {
+				i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Try == 4 })
+				again := slices.Clone(d.Transcript[i : i+3])
+				for k := range again {
+					again[k].Try = 5
+				}
+				d.Transcript = slices.Insert(d.Transcript, i+3, again...)
+			})
+		}, []position{{audit.RuleTranscript, r2m1, ""}}, 1},
+		{"a failure of which the player was not told", func(w *savedLeague) {
+			w.transcriptOf("R2M1", func(d *store.Match) {
+				i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Method == protocol.NotifyGameError.Name })
+				d.Transcript = slices.Delete(d.Transcript, i, i+1)
+			})
+		}, []position{{audit.RuleTranscript, r2m1, ""}}, 1},
+		{"a GAME_ERROR that miscounts the retries", func(w *savedLeague) {
+			w.edit(r2m1, `(?s)("GAME_ERROR".*?"affected_player": "P03")`, `$1, "retryable": true, "retry_count": 3, "max_retries": 3`)
+		}, []position{{audit.RuleTranscript, r2m1, `"retry_count": 3`}}, 1},
+		{"an answer that the file no longer has", edited(r1m1, `(?s)("received",\s+"player_id": "P02",\s+"method": "choose_parity"[^{}]*),\s+"message": \{[^{}]*\}`, `$1`),
+			[]position{{audit.RuleTranscript, r1m1, ""}}, 9},
+		{"a question with more time than the league gives", edited(r1m1, `("deadline": "2026-01-01T12:\d\d):30Z"`, `${1}:50Z"`),
+			[]position{{audit.RuleTranscript, r1m1, `"deadline"`}}, 1},
+		{"a question that asks for a signature in a league without", edited(r1m1, `("deadline": "[^"]*")`, `$1, "sign": true`),
+			[]position{{audit.RuleTranscript, r1m1, `"sign"`}}, 1},
+		{"an exchange that is neither an answer nor a failure", edited(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "handle_game_invitation"[^{}]*),\s+"message": \{[^{}]*\}`, `$1`),
+			[]position{{audit.RuleTranscript, r1m1, ""}}, 9},
 		{"a second question after a correct answer", withTranscript(func(d *store.Match) {
 			again := slices.Clone(d.Transcript[4:6])
 			again[0].Try, again[1].Try = 2, 2

@@ -149,9 +149,15 @@ func readMessages(transcript []store.Exchange) []readMessage {
 }
 
 // conduct begins the conversation of a file's attempt again, as its referee began it; nil for a game that this program
-// does not know.
+// does not know, and for other rules of the conversation.
 func (a *auditor) conduct(f *matchFile) *conduct.Match {
 	d, m := f.value, f.match
+	if d.Conduct != conduct.Version {
+		a.note(RuleTranscript, f.attempt("/conduct_version"),
+			"%s was conducted by version %s of the rules, which this program does not know: its conversation is not repeated",
+			m.id, quoted(&d.Conduct))
+		return nil
+	}
 	if a.reports == nil || d.GameType != a.reports.GameType {
 		return nil
 	}
@@ -282,6 +288,11 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 		return nil
 	}
 	step, after := t.next(s)
+	if step.Kind == conduct.GameError && after.Owes(s.side) {
+		t.find(e, "/method", "%s is asked again by %s, but was not told of its failure by GAME_ERROR", s.id, quoted(&e.Method))
+		*t.conduct = after
+		step, after = t.next(s)
+	}
 	// it must not give the player more time than the league does
 	if length := after.Window(); deadline.After(t.at.Add(length + clockTolerance)) {
 		t.find(e, "/message/deadline", "%s has until %s in %s, which is longer than the %v of the league", s.id,
@@ -292,9 +303,6 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 		if step.Try != e.Try {
 			t.find(e, "/try", "try %d of %s of %s comes where try %d must follow", e.Try, quoted(&e.Method), s.id, step.Try)
 		}
-		*t.conduct = after
-	case step.Kind == conduct.GameError && step.Method.Name != e.Method && after.Owes(s.side) && s.phase == e.method.phase:
-		t.find(e, "/method", "%s is asked again by %s, but was not told of its failure by GAME_ERROR", s.id, quoted(&e.Method))
 		*t.conduct = after
 	case did.Lost != "":
 		t.find(e, "/method", "%s was asked by %s, although it had lost", s.id, quoted(&e.Method))

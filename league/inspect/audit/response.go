@@ -30,6 +30,9 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 	case e.Error == nil && e.read.err != nil:
 		t.find(e, "/message", "the answer counts, but cannot be read: %s", Reason(e.read.err))
 		return
+	case e.Error == nil && len(e.Message) == 0:
+		t.find(e, "", "this is neither an answer of %s nor a failure", s.id)
+		return
 	case asks && s.open[e.Method] >= 0 && e.Try != s.try:
 		t.find(e, "/try", "the answer of %s to %s is said to be of try %d; it was asked by try %d", s.id, quoted(&e.Method), e.Try, s.try)
 	}
@@ -53,8 +56,9 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 		*t.conduct, s.phase = after, e.method.phase
 	}
 	attempt := t.attempt(e)
-	if attempt.Reply == nil && attempt.Fault == nil {
-		return // an answer that the file omits, and of which nothing else tells
+	if attempt.Reply == nil && attempt.Fault == nil { // nothing tells what it was
+		t.conduct = nil
+		return
 	}
 	worth := t.conduct.Judge(s.side, attempt)
 	switch {
