@@ -19,18 +19,17 @@ import (
 type host struct {
 	clock  *protocol.Clock         // of the agent
 	broken context.CancelCauseFunc // ends the agent after a panic
-	port   func(port string)       // is told where an agent listens, "" for no port; not called for a manager
-	opened func(opening)           // is told that a manager listens
+	opened func(opening)           // is told that the agent listens
 }
 
-// An opening tells where a manager has opened its league.
+// An opening tells where an agent listens. A manager has more to tell than its port.
 type opening struct {
-	url    string // for agents on other computers
-	local  string // for agents on this computer; "" without an HTTP server
-	port   string // "" without an HTTP server
-	page   string // URL for browsers; "" for none
-	over   bool   // the league was over before
-	status func() manager.Status
+	port   string                // "" without an HTTP server
+	url    string                // for agents on other computers
+	local  string                // for agents on this computer; "" without an HTTP server
+	page   string                // URL for browsers; "" for none
+	over   bool                  // the league was over before
+	status func() manager.Status // of the league
 }
 
 // time is the clock of the agent.
@@ -56,19 +55,15 @@ func (h *host) guard(log zerolog.Logger) protocol.Guard {
 	}
 }
 
-// listens tells the host where an agent listens.
-func (h *host) listens(l net.Listener) {
-	if h != nil {
-		h.port(portOf(l))
+// listens tells the host that the agent listens; l is nil without an HTTP server.
+func (h *host) listens(l net.Listener, o opening) {
+	if h == nil {
+		return
 	}
-}
-
-// portOf is the port of a listener; "" without one.
-func portOf(l net.Listener) string {
-	if l == nil {
-		return ""
+	if l != nil {
+		o.port = strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
 	}
-	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+	h.opened(o)
 }
 
 // A brokenError is the end of an agent that has panicked.

@@ -332,7 +332,7 @@ func (p *managerProcess) introduce(s streams, urls []string, m *manager.Manager)
 	}
 	o := opening{url: urls[0], over: status.State == decide.StateLeagueCompleted, status: m.Status}
 	if p.listener != nil {
-		o.local, o.port = p.address.localURL(p.listener), portOf(p.listener)
+		o.local = p.address.localURL(p.listener)
 	}
 	if p.page {
 		o.page = pageOf(p.address.shownURL(p.listener, urls), p.basePath)
@@ -345,9 +345,7 @@ func (p *managerProcess) introduce(s streams, urls []string, m *manager.Manager)
 	} else { // many people see a terminal or a log
 		s.note("'evenodd league token' prints the admin token.")
 	}
-	if p.host != nil {
-		p.host.opened(o)
-	}
+	p.host.listens(p.listener, o)
 }
 
 // tell tells MCP clients of changes in the background. The returned function ends that.

@@ -253,7 +253,7 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 	}
 	defer stop()
 	p.Log.Info().Str("endpoint", p.Endpoint).Str("manager", p.Manager).Str("event_type", "LISTENING").Msg("listening")
-	p.host.listens(p.listener)
+	p.host.listens(p.listener, opening{})
 	p.Guard.Of(func() { err = p.takePart(ctx, a) })()
 	if p.leaving != nil {
 		p.leaving()

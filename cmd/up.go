@@ -198,7 +198,7 @@ func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error
 	if computing(o.own(entrants)) {
 		o.shares = data.shares(o.Referees, runtime.GOMAXPROCS(0))
 	}
-	p := &upParent{upOptions: o, streams: s, opened: make(chan string, 1)}
+	p := &upParent{upOptions: o, streams: s, opened: make(chan struct{})}
 	p.plan = upPlan{Shows: o.shows, Brief: isTerminal(s.err)}
 	var roster []byte
 	if p.plan.Agents, roster, err = o.plan(entrants); err != nil {

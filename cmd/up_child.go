@@ -40,7 +40,6 @@ type upChild struct {
 	wasOver bool          // the league was over before
 
 	mu     sync.Mutex            // guards what follows, and what changes of the agents
-	opened bool                  // the manager has listened
 	status func() manager.Status // of the manager; nil while it does not run
 }
 
@@ -149,17 +148,21 @@ func (c *upChild) detail(format string, args ...any) {
 	}
 }
 
-// opens reports that the manager listens.
-func (c *upChild) opens(o opening) {
+// opened reports that the agent listens, and of a manager where its league is.
+func (a *upAgent) opened(o opening) {
+	c := a.child
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	first, again, m := !c.opened, c.plan.Resumed, c.manager()
-	c.opened, c.plan.Resumed, c.status, m.ready, m.heard, m.Port = true, true, o.status, true, true, cmp.Or(o.port, m.Port)
-	if o.page != "" && !(c.plan.Shows && again) {
+	a.ready, a.heard, a.Port = true, true, cmp.Or(o.port, a.Port)
+	defer c.report(&upReport{Agent: a.index, Port: a.Port, Opened: a == c.manager()})
+	if a != c.manager() {
+		return
+	}
+	if o.page != "" && !(c.plan.Shows && c.plan.Resumed) {
 		c.report(&upReport{Text: watchPage + o.page, Page: o.page})
 	}
-	c.report(&upReport{Opened: o.url, Agent: m.index, Port: m.Port})
-	if first {
+	c.plan.Resumed, c.status = true, o.status
+	if c.url == "" {
 		c.detail("League %s: manager at %s, data in %s", c.LeagueID, o.url, c.data)
 		c.url, c.local, c.wasOver = o.url, o.local, o.over
 		close(c.listens)
@@ -233,7 +236,7 @@ func (a *upAgent) once(ctx context.Context) supervise.Exit {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	lines := lineWriter(a.show)
-	h := &host{clock: a.child.clock(a.Name), broken: end, port: a.listening, opened: a.child.opens}
+	h := &host{clock: a.child.clock(a.Name), broken: end, opened: a.opened}
 	var err error
 	ended := make(chan struct{})
 	go func() {
@@ -329,14 +332,6 @@ func (a *upAgent) args(ctx context.Context) []string {
 	}
 	a.heard = false
 	return append(args, "--port="+cmp.Or(a.Port, "0"))
-}
-
-// listening notes the port on which the agent listens; "" for none.
-func (a *upAgent) listening(port string) {
-	a.child.mu.Lock()
-	defer a.child.mu.Unlock()
-	a.ready, a.heard, a.Port = true, true, port
-	a.child.report(&upReport{Agent: a.index, Port: port})
 }
 
 // show reports a line of the agent. A terminal shows only those of a manager before it listens.

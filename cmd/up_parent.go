@@ -29,7 +29,7 @@ type upParent struct {
 	streams
 
 	plan   upPlan
-	opened chan string // gets the URL of the manager when it listens for the first time
+	opened chan struct{} // closed when the manager has listened
 
 	mu    sync.Mutex // guards what follows, and the ports of the plan
 	end   *upEnd     // of the last child; nil if it died
@@ -44,11 +44,11 @@ func (p *upParent) run(ctx context.Context, roster []byte) (table string, err er
 	task := supervise.Task{Process: p.runChild, Final: p.final, Changed: p.changed, Policy: upPolicy()}
 	ended := make(chan supervise.State, 1)
 	go func() { ended <- task.Run(ctx) }() // awaited below
-	view := &upView{}
+	view, opened := &upView{}, p.opened
 	for {
 		select {
-		case <-p.opened:
-			view = p.view(ctx)
+		case <-opened:
+			view, opened = p.view(ctx), nil
 		case <-view.changes:
 			view.update(ctx)
 		case <-view.enter:
@@ -103,9 +103,9 @@ func (p *upParent) received(r *upReport) {
 	if r.Port != "" {
 		p.plan.Agents[r.Agent].Port = r.Port
 	}
-	if r.Opened != "" && !p.plan.Resumed {
+	if r.Opened && !p.plan.Resumed {
 		p.plan.Resumed = true
-		p.opened <- r.Opened
+		close(p.opened)
 	}
 	if r.End != nil {
 		p.end = r.End

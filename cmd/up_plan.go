@@ -48,7 +48,7 @@ type upAgent struct {
 type upReport struct {
 	Text   string // a line for people
 	Page   string // URL of the page; a terminal shows it as a code, too
-	Opened string // URL of the manager for other computers, when it listens
+	Opened bool   // the manager listens
 	Agent  int    // in the plan; with Port
 	Port   string // on which the agent listens
 	End    *upEnd // the last report
