@@ -35,7 +35,8 @@ func endpointOf(t *testing.T, p *process) string {
 }
 
 // The scenarios of the conformance suite that apply to a server without the tools,
-// resources and prompts of the suite's own example server. docs/mcp.md lists the others.
+// resources and prompts of the suite's own example server. The others need sessions, or a server that asks the client
+// for input.
 func TestConformanceScenariosPass(t *testing.T) {
 	t.Parallel()
 	m := startManager(t)
