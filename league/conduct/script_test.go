@@ -1,6 +1,9 @@
 package conduct_test
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -11,6 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -20,6 +25,7 @@ import (
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/tictactoe"
+	"evenodd/transport"
 )
 
 var update = flag.Bool("update", false, "write the outcomes of the scripts again")
@@ -60,6 +66,7 @@ type script struct {
 	moves *protocol.MoveForm
 	now   time.Time
 	began time.Time
+	sent  any // the last message to a player
 }
 
 var players = []string{"P01", "P02"}
@@ -88,7 +95,7 @@ func (s *script) do(t *testing.T, words []string) string {
 		return rules.Side(i)
 	}
 	switch name {
-	case "match": // game=, retries=, delay=, backoff=, strict, plain, signs
+	case "match": // game=, retries=, backoff=, strict, plain, signs, and keyless and tokenless, which are about P02
 		return s.begin(t, values, flags)
 	case "wait": // a time
 		d, err := time.ParseDuration(flags[0])
@@ -97,29 +104,70 @@ func (s *script) do(t *testing.T, words []string) string {
 		return s.now.Sub(s.began).String()
 	case "next":
 		return s.next()
+	case "join": // both players accept the invitation
+		s.match.Next()
+		for i := range players {
+			s.match.Step(rules.Side(i), s.now)
+			s.judge(rules.Side(i), &conduct.Attempt{Reply: s.reply(rules.Side(i), []string{"accept"}, nil)}, false)
+		}
+		return s.next()
 	case "do": // a player
 		return s.step(side())
-	case "answer": // a player, then accept, refuse, a move or a flag of reply
+	case "show": // members of the last message
+		return s.show(t, flags)
+	case "answer": // a player, then accept, refuse, a move or a flag of reply; counts says that it does, whatever it is worth
 		of := side()
-		reply := s.reply(of, flags[1:], values)
-		return s.judge(of, &conduct.Attempt{Reply: reply, Timing: timing(duration("queued"))})
-	case "fail": // a player and a code; local, remote; queued=, overdue=, start=, end=, retry-after=, rpc=
-		of, code := side(), protocol.Code(flags[1])
-		fault := protocol.Fault(code, "no answer")
-		if after := duration("retry-after"); after > 0 {
-			fault = fault.With("retry_after_sec", int(after.Seconds()))
+		a := &conduct.Attempt{Reply: s.reply(of, flags[1:], values), Timing: timing(duration("queued"))}
+		return s.judge(of, a, slices.Contains(flags, "counts"))
+	case "fail": // a player, then how, as in failure; queued=, overdue=, start=, end=
+		of, err := side(), failure(flags[1:], values, duration("after"))
+		return s.judge(of, &conduct.Attempt{Fault: protocol.AsError(err), Local: protocol.Local(err),
+			Timing:  timing(duration("queued")),
+			Overdue: duration("overdue"), AtEnd: duration("end"), AtStart: duration("start")}, false)
+	case "asked": // a player; try=, deadline=
+		of, deadline := side(), time.Time{}
+		if after := duration("deadline"); after > 0 {
+			deadline = s.began.Add(after)
 		}
-		fault.Remote = slices.Contains(flags, "remote")
-		if rpc := values["rpc"]; rpc != "" {
-			fault = fault.Coded(atoi(rpc))
-		}
-		return s.judge(of, &conduct.Attempt{Fault: fault, Local: slices.Contains(flags, "local"),
-			Timing: timing(duration("queued")), Overdue: duration("overdue"), AtEnd: duration("end"), AtStart: duration("start")})
+		s.match.Asked(of, atoi(values["try"]), deadline)
+		return map[bool]string{true: "owes an answer"}[s.match.Owes(of)]
 	case "result":
 		return s.ended()
+	case "evidence":
+		return s.evidence()
+	case "over": // a player
+		s.sent = s.match.GameOver(side(), s.match.Result(), s.match.Draw(), s.now)
+		return fmt.Sprintf("GAME_OVER in %s, after commitment %.6s", s.match.Conversation(), s.match.Commitment())
 	}
 	require.Fail(t, "unknown directive", "%q", words)
 	return ""
+}
+
+// failures are the words of calls that failed on this side or on the way.
+var failures = map[string]transport.Kind{
+	"refused": transport.Refused, "unreadable": transport.Unreadable, "closed": transport.Closed,
+	"broken": transport.Broken, "unreachable": transport.Unreachable, "local": transport.Local,
+}
+
+// failure returns the error of a call: a code of the specification, which the player sent, rpc=, or one of failures;
+// with status=.
+func failure(flags []string, values map[string]string, after time.Duration) error {
+	word := flags[0]
+	carried := &transport.CallError{Endpoint: "its endpoint", Status: atoi(values["status"]), After: after,
+		Err: errors.New("no")}
+	switch kind, known := failures[word]; {
+	case known:
+		carried.Kind = kind
+	case word == "timeout":
+		return context.DeadlineExceeded
+	case word == "error":
+		carried.Kind, carried.Err = transport.Failed, &transport.Error{Code: atoi(values["rpc"]), Message: "no"}
+	default:
+		fault := protocol.Fault(protocol.Code(word), "no")
+		fault.Remote = true
+		return fault.Because(carried)
+	}
+	return carried
 }
 
 func atoi(text string) int {
@@ -162,6 +210,10 @@ func (s *script) begin(t *testing.T, values map[string]string, flags []string) s
 			a.Replies = protocol.RepliesStrict
 		case "plain":
 			a.Members = protocol.MembersPlain
+		case "keyless":
+			a.PlayerB.PublicKey = ""
+		case "tokenless":
+			a.PlayerB.AccessToken = ""
 		case "signs":
 			a.Started, a.PlayerA.PublicKey, a.PlayerB.PublicKey = startHash, keyOf("P01").Public(), keyOf("P02").Public()
 		default:
@@ -198,6 +250,9 @@ func (s *script) next() string {
 func (s *script) step(of rules.Side) string {
 	step := s.match.Step(of, s.now)
 	window := ""
+	if step.Message != nil {
+		s.sent = step.Message
+	}
 	if step.Window > 0 {
 		window = fmt.Sprintf(", a window of %v", step.Window)
 	}
@@ -215,7 +270,13 @@ func (s *script) step(of rules.Side) string {
 		q := step.Message.(*protocol.GameError)
 		again := "the last"
 		if step.Failure.Verdict == conduct.Again {
-			again = fmt.Sprintf("retry %d of %d", *q.RetryCount, *q.MaxRetries)
+			again = fmt.Sprintf("retry %d", step.Retries)
+		}
+		if next := q.RetryInfo; next != nil && next.NextRetryAt != "" {
+			again += fmt.Sprintf(" of %d at %s", next.MaxRetries, next.NextRetryAt[11:19])
+			if left := next.TimeRemaining; left != nil {
+				again += fmt.Sprintf(", %gs left", *left)
+			}
 		}
 		return fmt.Sprintf("GAME_ERROR %s about try %d, %s", q.ErrorCode, step.Try, again)
 	case conduct.Pause:
@@ -246,6 +307,11 @@ func (s *script) reply(of rules.Side, words []string, values map[string]string) 
 	if statement, _, due := s.match.Statement(of, r); due {
 		r.Signature = keyOf(players[of]).SignMove(statement)
 	}
+	defer func() { // as the referee does
+		if statement, key, due := s.match.Statement(of, r); due {
+			r.Unsigned = r.Signature != "" && !statement.Verify(key, r.Signature)
+		}
+	}()
 	for _, flag := range words[min(1, len(words)):] {
 		switch flag {
 		case "breach":
@@ -255,7 +321,7 @@ func (s *script) reply(of rules.Side, words []string, values map[string]string) 
 		case "unsigned":
 			r.Signature = ""
 		case "forged":
-			r.Unsigned = true
+			r.Signature = keyOf(players[of.Other()]).SignHead("L", "x")
 		}
 	}
 	for key, value := range values {
@@ -264,6 +330,10 @@ func (s *script) reply(of rules.Side, words []string, values map[string]string) 
 			r.Type = value
 		case "match":
 			r.MatchID = value
+		case "player":
+			r.PlayerID = value
+		case "instead": // of the move that is signed
+			r.Choice = value
 		case "entropy":
 			r.Entropy = value
 		case "commitment":
@@ -275,9 +345,12 @@ func (s *script) reply(of rules.Side, words []string, values map[string]string) 
 	return r
 }
 
-func (s *script) judge(of rules.Side, a *conduct.Attempt) string {
+func (s *script) judge(of rules.Side, a *conduct.Attempt, counts bool) string {
 	a.At = s.now
 	w := s.match.Judge(of, a)
+	if counts {
+		w.Verdict = conduct.Counts
+	}
 	s.match.Take(of, w)
 	why := ""
 	if w.Fault != nil {
@@ -302,14 +375,63 @@ func (s *script) judge(of rules.Side, a *conduct.Attempt) string {
 	return "lost: " + w.Loss
 }
 
+// show returns members of the last message. A path leads to those within others.
+func (s *script) show(t *testing.T, paths []string) string {
+	t.Helper()
+	shown := make([]string, len(paths))
+	for i, path := range paths {
+		value, err := json.Marshal(s.sent, json.Deterministic(true))
+		require.NoError(t, err)
+		for _, name := range strings.Split(path, ".") {
+			members := map[string]jsontext.Value{}
+			require.NoError(t, json.Unmarshal(value, &members), path)
+			value = members[name]
+		}
+		shown[i] = cmp.Or(string(value), "none")
+	}
+	return strings.Join(shown, " ")
+}
+
 func (s *script) ended() string {
+	if s.match.Strayed() {
+		return "strayed"
+	}
 	r := s.match.Result()
 	parts := []string{r.Status, r.Reason}
-	for _, id := range players {
+	for i, id := range players {
 		choice, _ := r.Choices.Get(id)
-		fault, _ := r.Faults.Get(id)
+		did, fallbacks := s.match.Record(rules.Side(i)), ""
+		if n, _ := r.Fallbacks.Get(id); n > 0 {
+			fallbacks = fmt.Sprintf(" (%d by fallback)", n)
+		}
 		points, _ := s.match.Score(r).Get(id)
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s chose %s, %d points %s", id, orNothing(choice), points, fault)))
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s chose %s%s, %d points %s", id, orNothing(choice),
+			fallbacks, points, did.Fault)))
+	}
+	return strings.Join(parts, "; ")
+}
+
+// evidence returns what proves the result, without most of the digits.
+func (s *script) evidence() string {
+	short := func(text string) string { return text[:min(len(text), 6)] }
+	draw, e := s.match.Draw(), s.match.Evidence()
+	if draw == nil {
+		return "none"
+	}
+	parts := []string{"commitment " + short(draw.Commitment) + ", nonce " + short(draw.Nonce)}
+	for _, id := range players {
+		entropy, _ := draw.Entropies.Get(id)
+		committed, _ := draw.EntropyCommitments.Get(id)
+		signature, _ := e.Signatures.Get(id)
+		proof := "no signature"
+		if signature.Signature != "" {
+			proof = fmt.Sprintf("signature %.6s of turn %d", signature.Signature, signature.Turn)
+		}
+		parts = append(parts, fmt.Sprintf("%s entropy %s, commitment %s, %s", id,
+			cmp.Or(short(entropy), "none"), cmp.Or(short(committed), "none"), proof))
+	}
+	for _, move := range s.match.Moves() {
+		parts = append(parts, move.PlayerID+" "+move.Move)
 	}
 	return strings.Join(parts, "; ")
 }

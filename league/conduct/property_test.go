@@ -1,0 +1,239 @@
+package conduct_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"evenodd/league"
+	"evenodd/league/conduct"
+	"evenodd/league/protocol"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/tictactoe"
+	"evenodd/transport"
+)
+
+// An anyMatch is a match whose players and whose network do anything.
+type anyMatch struct {
+	*conduct.Match
+	t       *rapid.T
+	retries int
+	form    *protocol.MoveForm
+	moves   []string // some are legal at some time
+	now     time.Time
+	frozen  bool // the clock stands still
+}
+
+// A tally counts what became of the attempts at one question to a side.
+type tally struct{ asked, windows, again, waits, voids, steps int }
+
+// Whatever the players, the network and the process of the referee do, a question ends after a bounded number of steps:
+// it fails no more often than the league allows, and no side loses because of an attempt that is void.
+func TestAnyMatchEnds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		m := newAnyMatch(t)
+		lost := false
+		for turns := 0; ; turns++ {
+			require.LessOrEqual(t, turns, 1+len(m.moves), "the invitation and the turns of the game")
+			sides := m.Next()
+			if len(sides) == 0 {
+				break
+			}
+			for _, side := range sides {
+				lost = m.converse(side) || lost
+			}
+		}
+		require.Equal(t, lost, m.Decided())
+		require.Empty(t, m.Next(), "it stays at its end")
+		if !m.GivenUp() {
+			r := m.Result()
+			require.Equal(t, lost, r.Status == league.StatusTechnicalLoss)
+			require.Len(t, m.Score(r), 2)
+		}
+	})
+}
+
+func newAnyMatch(t *rapid.T) *anyMatch {
+	a := &protocol.MatchAssignment{
+		LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1, GameType: evenodd.Type,
+		PlayerA: protocol.AssignedPlayer{PlayerID: "P01"}, PlayerB: protocol.AssignedPlayer{PlayerID: "P02"},
+		Timeouts: protocol.DefaultTimeouts(), Scoring: league.MatchPoints{Win: 3, Draw: 1},
+		RetryPolicy: protocol.RetryPolicy{
+			MaxRetries: rapid.IntRange(0, 4).Draw(t, "retries"),
+			Delay:      rapid.SampledFrom([]float64{0, 0.5, 2}).Draw(t, "delay"),
+			Backoff:    rapid.SampledFrom([]string{protocol.BackoffFixed, protocol.BackoffExponential}).Draw(t, "backoff"),
+		},
+	}
+	m := &anyMatch{t: t, retries: a.RetryPolicy.MaxRetries, moves: []string{"even", "odd"}}
+	m.frozen = rapid.Bool().Draw(t, "frozen")
+	m.now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	var game rules.Game = evenodd.Game{}
+	if rapid.Bool().Draw(t, "tic-tac-toe") {
+		game, a.GameType, m.moves = tictactoe.Game{}, tictactoe.Type, strings.Split("012345678", "")
+	}
+	if rapid.Bool().Draw(t, "strict") {
+		a.Replies = protocol.RepliesStrict
+	}
+	if rapid.Bool().Draw(t, "plain") {
+		a.Members = protocol.MembersPlain
+	}
+	m.form = protocol.MoveFormOf(a.GameType)
+	m.Match = conduct.New(a, game, "REF01", protocol.Secret{2}, protocol.FormatTimestamp)
+	return m
+}
+
+// converse does for a side what the match says, until nothing is left, and tells whether the side has lost.
+func (m *anyMatch) converse(side rules.Side) (lost bool) {
+	var n tally
+	var last conduct.Verdict
+	told := true // of the last failure
+	var a *conduct.Attempt
+	repeats := rapid.Bool().Draw(m.t, "repeats") // all attempts end in the same way
+	for {
+		step := m.Step(side, m.now)
+		if step.Window > 0 {
+			n.windows++
+		}
+		n.steps++
+		require.LessOrEqual(m.t, n.steps, 5*(n.asked+1), "steps for each attempt")
+		switch step.Kind {
+		case conduct.Done:
+			require.True(m.t, told, "GAME_ERROR tells of each failure")
+			require.False(m.t, m.Owes(side) && !m.GivenUp())
+			return last == conduct.Lost
+		case conduct.Pause:
+			require.Positive(m.t, step.Pause)
+			m.wait(step.Pause)
+		case conduct.GameError:
+			require.False(m.t, told, "one GAME_ERROR for each failure")
+			require.Equal(m.t, last, step.Failure.Verdict)
+			require.Equal(m.t, n.again, step.Retries)
+			told = true
+		case conduct.Ask:
+			require.True(m.t, told)
+			ended := n.asked > 0 && (last == conduct.Counts || last == conduct.Lost)
+			require.False(m.t, ended, "nothing follows the end of a question")
+			n.asked++
+			require.Equal(m.t, n.asked, step.Try)
+			if a == nil || !repeats {
+				a = m.attempt()
+			}
+			if a.Timing != nil {
+				m.wait(a.Timing.Queued + a.Timing.Waiting)
+			}
+			a.At = m.now
+			w := m.Judge(side, a)
+			again := m.Judge(side, a)
+			require.Equal(m.t, []any{w.Verdict, w.Loss, w.Void, w.Pause},
+				[]any{again.Verdict, again.Loss, again.Void, again.Pause}, "to judge changes nothing")
+			m.Take(side, w)
+			m.count(&n, a, &w)
+			last, told = w.Verdict, w.Verdict != conduct.Again && (w.Verdict != conduct.Lost || w.Fault == nil)
+		}
+	}
+}
+
+// count counts an attempt, and checks the bounds of its question.
+func (m *anyMatch) count(n *tally, a *conduct.Attempt, w *conduct.Worth) {
+	stalled := max(a.Overdue, a.AtEnd, a.AtStart) > protocol.Margin(m.Window())
+	switch w.Verdict {
+	case conduct.Again:
+		n.again++
+	case conduct.Wait:
+		n.waits++
+	case conduct.Void:
+		n.voids++
+		require.Equal(m.t, n.voids, w.Voids)
+		require.Equal(m.t, n.voids == 10, w.GivenUp)
+	case conduct.Lost:
+		timeout := w.Fault != nil && w.Fault.Code == protocol.ErrTimeout
+		require.False(m.t, a.Local || stalled && timeout, "the attempt is void")
+		require.NotEmpty(m.t, w.Loss)
+	case conduct.Counts:
+		require.NotNil(m.t, a.Reply)
+	}
+	require.LessOrEqual(m.t, n.again, m.retries)
+	require.LessOrEqual(m.t, n.voids, 10)
+	require.LessOrEqual(m.t, n.windows, 1+n.again+n.voids)
+	require.LessOrEqual(m.t, n.waits, n.windows*(4+int(m.Window()/(800*time.Millisecond))), "each is longer, up to a second")
+	require.LessOrEqual(m.t, n.asked, 1+n.again+n.waits+n.voids)
+}
+
+func (m *anyMatch) wait(d time.Duration) {
+	if !m.frozen {
+		m.now = m.now.Add(d)
+	}
+}
+
+// attempt is how any call ends.
+func (m *anyMatch) attempt() *conduct.Attempt {
+	t := m.t
+	some := func(name string, lengths ...time.Duration) time.Duration {
+		return rapid.SampledFrom(lengths).Draw(t, name)
+	}
+	a := &conduct.Attempt{
+		Overdue: some("overdue", 0, 0, time.Second), AtEnd: some("at the end", 0, 0, 2*time.Second),
+		AtStart: some("at the start", 0, 0, 2*time.Second),
+	}
+	if rapid.Bool().Draw(t, "timed") {
+		a.Timing = &protocol.Timing{
+			Queued:  some("queued", 0, 200*time.Millisecond, 3*time.Second),
+			Waiting: some("waiting", 0, time.Second, 5*time.Second, 31*time.Second, time.Hour),
+		}
+		if m.frozen { // a call takes no time, or little of that of the machine
+			a.Timing = &protocol.Timing{Queued: min(a.Timing.Queued, 200*time.Millisecond)}
+		}
+	}
+	if rapid.Bool().Draw(t, "answers") {
+		a.Reply = m.reply()
+		return a
+	}
+	kinds := []transport.Kind{
+		transport.Refused, transport.Closed, transport.Unreachable, transport.Local, transport.Failed,
+	}
+	carried := &transport.CallError{
+		Kind:   rapid.SampledFrom(kinds).Draw(t, "kind"),
+		Status: rapid.SampledFrom([]int{0, 200, 429, 500}).Draw(t, "status"),
+		After:  some("after", 0, time.Second, time.Minute), Err: errors.New("no"),
+	}
+	var err error = carried
+	switch rapid.IntRange(0, 3).Draw(t, "failure") {
+	case 0:
+		err = context.DeadlineExceeded
+	case 1:
+		codes := []protocol.Code{protocol.ErrRateLimited, protocol.ErrTimeout, protocol.ErrConnection}
+		fault := protocol.Fault(rapid.SampledFrom(codes).Draw(t, "code"), "no")
+		fault.Remote = true
+		carried.Kind = transport.Failed
+		err = fault.Because(carried)
+	}
+	a.Fault, a.Local = protocol.AsError(err), protocol.Local(err)
+	return a
+}
+
+// reply is any answer. About half of them are right.
+func (m *anyMatch) reply() *conduct.Reply {
+	t := m.t
+	r := &conduct.Reply{Type: m.form.Method.Result, Choice: rapid.SampledFrom(m.moves).Draw(t, "move")}
+	if m.State() == protocol.StateWaitingForPlayers {
+		accept := rapid.IntRange(0, 9).Draw(t, "accepts") > 0
+		r = &conduct.Reply{Type: protocol.TypeGameJoinAck, Accept: &accept}
+	}
+	switch rapid.IntRange(0, 9).Draw(t, "wrong") {
+	case 0:
+		r.Breach = protocol.Fault(protocol.ErrInvalidFieldType, "timestamp must be in UTC")
+	case 1:
+		r.MatchID = "R9M9"
+	case 2:
+		r.Type = protocol.TypeGameOver
+	case 3:
+		r.Accept, r.Choice = nil, "nine"
+	}
+	return r
+}
