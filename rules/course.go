@@ -24,6 +24,7 @@ type LastMove struct {
 // and the next one begins, when all sides to move have moved.
 type Course struct {
 	position Position
+	sides    []Side // that are to move in this turn, also those that have moved
 	turn     int
 	before   int   // the number of moves in earlier turns
 	moves    int   // that of all moves
@@ -38,7 +39,10 @@ type link struct {
 }
 
 // Begin returns the course of a game before its first move.
-func Begin(game Game) Course { return Course{position: game.Start(), turn: 1} }
+func Begin(game Game) Course {
+	start := game.Start()
+	return Course{position: start, sides: start.ToMove(), turn: 1}
+}
 
 // Position returns the position before the turn.
 func (c Course) Position() Position { return c.position }
@@ -64,21 +68,21 @@ func (c Course) MovesAfter(n int) []Move {
 // Last returns the last move of a side.
 func (c Course) Last(side Side) LastMove { return c.last[side] }
 
-// ToMove returns the sides that have not moved in this turn. It returns none when the game is over.
+// ToMove returns the sides that have not moved in this turn, and none when the game is over. The caller must not
+// change the slice.
 func (c Course) ToMove() []Side {
-	sides := c.position.ToMove()
 	if c.moves == c.before {
-		return sides
+		return c.sides
 	}
-	return slices.DeleteFunc(slices.Clone(sides), c.moved)
+	return slices.DeleteFunc(slices.Clone(c.sides), c.moved)
 }
 
 // Over tells whether the game is over.
-func (c Course) Over() bool { return len(c.position.ToMove()) == 0 }
+func (c Course) Over() bool { return len(c.sides) == 0 }
 
 // Owes tells whether a side has a move to make in this turn.
 func (c Course) Owes(side Side) bool {
-	return slices.Contains(c.position.ToMove(), side) && !c.moved(side)
+	return slices.Contains(c.sides, side) && !c.moved(side)
 }
 
 // moved tells whether a side has moved in this turn.
@@ -138,9 +142,9 @@ func (c Course) after(side Side, move string) Course {
 	}
 	c.moves++
 	c.last[side] = LastMove{move, c.turn, c.before}
-	if !slices.ContainsFunc(c.position.ToMove(), func(side Side) bool { return !c.moved(side) }) {
+	if c.moves-c.before == len(c.sides) {
 		c.position = c.position.Play([2]string{c.last[SideA].Text, c.last[SideB].Text})
-		c.turn, c.before = c.turn+1, c.moves
+		c.sides, c.turn, c.before = c.position.ToMove(), c.turn+1, c.moves
 	}
 	return c
 }
