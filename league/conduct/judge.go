@@ -240,7 +240,7 @@ func (m *Match) Take(of rules.Side, w Worth) {
 	case Again:
 		policy := m.assignment.RetryPolicy
 		q.retries++
-		q.failure, q.delivery = &w, gameErrorDelay
+		q.failure, q.delivery = new(w), gameErrorDelay
 		if pauses(w.Fault.Code) {
 			q.pause = policy.Pause(q.retries)
 			q.delivery -= q.pause
@@ -265,7 +265,7 @@ func (m *Match) Take(of rules.Side, w Worth) {
 			m.count(of, w.reply)
 			return
 		}
-		s.fault, q.wait, q.failure = w.Fault.Code, w.Pause, &w
+		s.fault, q.wait, q.failure = w.Fault.Code, w.Pause, new(w)
 	}
 }
 
