@@ -18,6 +18,7 @@ type Match struct {
 	game         rules.Game
 	form         *protocol.MoveForm
 	referee      string
+	sender       string // of its messages
 	conversation string
 	nonce        protocol.Secret
 	commitment   string // to the nonce; "" in a plain match
@@ -58,7 +59,8 @@ type side struct {
 func New(a *protocol.MatchAssignment, game rules.Game, referee string, nonce protocol.Secret,
 	format func(time.Time) string) *Match {
 	m := &Match{
-		assignment: a, game: game, form: protocol.MoveFormOf(a.GameType), referee: referee, nonce: nonce, format: format,
+		assignment: a, game: game, form: protocol.MoveFormOf(a.GameType), referee: referee,
+		sender: protocol.RefereeSender(referee), nonce: nonce, format: format,
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
 		plain:        a.Members == protocol.MembersPlain,
 		state:        protocol.StateAssigned,

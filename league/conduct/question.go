@@ -163,7 +163,7 @@ func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 // envelope begins a message to a player. Its token is valid only between the referee and this player, in this attempt.
 func (m *Match) envelope(messageType string, s *side, now time.Time) protocol.Envelope {
 	e := protocol.Envelope{
-		Protocol: protocol.Name, MessageType: messageType, Sender: protocol.RefereeSender(m.referee),
+		Protocol: protocol.Name, MessageType: messageType, Sender: m.sender,
 		Timestamp: m.format(now), ConversationID: m.conversation,
 		AuthToken: cmp.Or(s.player.AccessToken, protocol.NoToken),
 	}
