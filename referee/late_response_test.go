@@ -49,8 +49,8 @@ func (c *suspendedCarrier) clock() *protocol.Clock {
 	}, protocol.SystemClock().Sleep)
 }
 
-// A response that a referee reads too late says nothing about the player. The referee asks
-// again, and the audit, which has the same rule, finds nothing.
+// A response that a referee reads too late says nothing about the player; league/conduct has the rule, to the millisecond.
+// Here the referee measures when it reads the response, by both clocks, asks again, and writes what the audit accepts.
 func TestResponseThatTheRefereeReadsTooLateIsVoid(t *testing.T) {
 	const window = 30 * leaguetest.Second
 	second := leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)
@@ -61,25 +61,16 @@ func TestResponseThatTheRefereeReadsTooLateIsVoid(t *testing.T) {
 		void  string // of the first attempt; "" if it counts
 		asked int
 	}{
-		{"answer before the process stops", second, suspension{}, "", 1},
-		{"process goes on before the deadline", second, suspension{stopped: 28 * leaguetest.Second}, "", 1},
 		{"process goes on within the tolerance", second, suspension{stopped: window}, "", 1},
-		{"process goes on after the tolerance", second, suspension{stopped: window + time.Millisecond},
-			"the referee read the response 1.001s after the deadline", 2},
 		{"process stops for 40 s", second, suspension{stopped: 40 * leaguetest.Second}, "the referee read the response 11s after the deadline", 2},
 		{
 			"wrong answer", leaguetest.InTurn(leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("parity_choice", "seven")), leaguetest.Normally),
 			suspension{stopped: 40 * leaguetest.Second}, "the referee read the response 11s after the deadline", 2,
 		},
 		{
-			"error", leaguetest.InTurn(leaguetest.Delayed(leaguetest.Second, leaguetest.RefuseWith(protocol.ErrInvalidMatchState)), leaguetest.Normally),
-			suspension{stopped: 40 * leaguetest.Second}, "the referee read the response 11s after the deadline", 2,
-		},
-		{
 			"broken connection", leaguetest.InTurn(leaguetest.Delayed(leaguetest.Second, leaguetest.FailWith(leaguetest.ErrHangUp)), leaguetest.Normally),
 			suspension{stopped: 40 * leaguetest.Second}, "the referee read the response 11s after the deadline", 2,
 		},
-		{"machine sleeps for an hour", second, suspension{asleep: time.Hour}, "the referee read the response 59m31s after the deadline", 2},
 		{
 			"machine sleeps for an hour, no answer", leaguetest.InTurn(leaguetest.Silent, leaguetest.Normally),
 			suspension{asleep: time.Hour}, "the referee stalled for 1h0m0s when the time to answer ended", 2,
