@@ -130,19 +130,6 @@ func TestMatchOfManyMovesHasAWinner(t *testing.T) {
 	})
 }
 
-func TestIllegalMoveCanBeCorrected(t *testing.T) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		played, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.InTurn(leaguetest.Delayed(10*time.Second, inCell("0")), leaguetest.Normally))))
-		assert.Equal(t, "P01", played.Winner())
-		assert.Equal(t, []string{"p01 .........", "p02 X........", "p02 X........", "p01 X..O.....", "p02 XX.O.....", "p01 XX.OO...."}, askedFor(w))
-		assert.Equal(t, []leaguetest.GameError{leaguetest.RetryAtOnce(10*time.Second, protocol.ErrIllegalMove, 1, protocol.TypeGameMoveResponse, 20*time.Second)}, w.GameErrors())
-		sent := leaguetest.Decode[protocol.GameError](w.OnlyCall(protocol.NotifyGameError.Name, "p02").Message)
-		assert.Equal(t, "0", sent.Context["invalid_choice"])
-		assert.Equal(t, []any{"1", "2", "3", "4", "5", "6", "7", "8"}, sent.Context["valid_choices"])
-		assert.Contains(t, sent.Context["detail"], "cell 0 is taken")
-	})
-}
-
 // A match may take the time limits of all its turns without being reassigned.
 func TestMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
@@ -155,42 +142,13 @@ func TestMatchMayTakeTheTimeOfAllItsTurns(t *testing.T) {
 }
 
 func TestRepeatedIllegalMovesLose(t *testing.T) {
-	for name, cell := range map[string]string{"a taken cell": "0", "no cell": "nine"} {
-		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
-			played, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell(cell)))))
-			assert.Equal(t, league.StatusTechnicalLoss, played.Status)
-			assert.Equal(t, "P01", played.Winner())
-			assert.Equal(t, [2]string{"1", "3"}, played.LastMoves(), "the last legal moves")
-			assert.Equal(t, "P02 sent no valid GAME_MOVE_RESPONSE (E010) - P01 wins by default", played.Reason)
-			assert.Equal(t, leaguetest.FourErrorsAtOnce(protocol.ErrIllegalMove, protocol.TypeGameMoveResponse, 30*time.Second), w.GameErrors())
-		})
-	}
-}
-
-func TestUnansweredMoveLoses(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		played, _ := playTicTacToe(w, leaguetest.Options(marks("012"), moving(leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent))), leaguetest.Options(marks("34")))
+		played, _ := playTicTacToe(w, leaguetest.Options(marks("012")), leaguetest.Options(marks("34"), moving(leaguetest.FirstN(1, leaguetest.Normally, inCell("0")))))
 		assert.Equal(t, league.StatusTechnicalLoss, played.Status)
-		assert.Equal(t, "P02", played.Winner())
-		assert.Equal(t, [2]string{"0", "3"}, played.LastMoves())
-		assert.Equal(t, "P01 did not send GAME_MOVE_RESPONSE in time - P02 wins by default", played.Reason)
-		assert.Equal(t, []int{0, 0, 0, 32, 64, 96}, leaguetest.Seconds(w.Calls(protocol.MakeMove.Name)), "four attempts, 2 s apart")
-		assert.Equal(t, 126*time.Second, w.Calls(protocol.NotifyMatchResult.Name)[0].At)
-	})
-}
-
-func TestRepeatedMoveCallIsTheSame(t *testing.T) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		late := leaguetest.Delayed(31*time.Second, leaguetest.Normally)
-		playTicTacToe(w, leaguetest.Options(moving(leaguetest.InTurn(late, leaguetest.Normally, late, leaguetest.Normally))), nil)
-		moves := w.Calls(protocol.MakeMove.Name, "p01")
-		for i, e := range moves {
-			if e.Answer == nil {
-				q, next := leaguetest.Decode[protocol.GameMoveCall](e.Message), leaguetest.Decode[protocol.GameMoveCall](moves[i+1].Message)
-				assert.Equal(t, q.MoveRequest, next.MoveRequest)
-			}
-		}
-		assert.Len(t, w.GameErrors(), 2)
+		assert.Equal(t, "P01", played.Winner())
+		assert.Equal(t, [2]string{"1", "3"}, played.LastMoves(), "the last legal moves")
+		assert.Equal(t, "P02 sent no valid GAME_MOVE_RESPONSE (E010) - P01 wins by default", played.Reason)
+		assert.Equal(t, leaguetest.FourErrorsAtOnce(protocol.ErrIllegalMove, protocol.TypeGameMoveResponse, 30*time.Second), w.GameErrors())
 	})
 }
 

@@ -35,38 +35,6 @@ func TestRateLimitedPlayerIsAskedAgainAfterItsDelay(t *testing.T) {
 	})
 }
 
-func TestPausesGrowForARateLimitedPlayerWithoutADelay(t *testing.T) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.Invite.Name, leaguetest.RefuseWith(protocol.ErrRateLimited))))
-		assert.Equal(t, []time.Duration{0, 250 * ms, 750 * ms, 1500 * ms, 2500 * ms, 3500 * ms, 4500 * ms},
-			leaguetest.Times(w.Calls(protocol.Invite.Name, "p02")))
-		assert.Equal(t, []leaguetest.GameError{leaguetest.FinalError(5*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.JoinAck)}, w.GameErrors())
-		result := leaguetest.Results(w.Manager)[0]
-		assert.Equal(t, "P02 answered GAME_INVITATION with JSON-RPC error 22 (rate limited) - P01 wins by default", result.Reason)
-	})
-}
-
-func TestRateLimitUsesUpNoRetry(t *testing.T) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, leaguetest.InTurn(
-			leaguetest.FailWith(leaguetest.ErrHangUp), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", "Even"), limiting(leaguetest.Second), leaguetest.EditAnswer("parity_choice", 0), leaguetest.Normally))))
-		assert.Len(t, w.GameErrors(), 3, "three retries are allowed")
-		assert.Equal(t, league.StatusWin, leaguetest.Results(w.Manager)[0].Status)
-	})
-}
-
-func TestPlayerRateLimitedForItsWholeWindowLosesWithE022(t *testing.T) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.Duel(nil, leaguetest.Options(leaguetest.On(protocol.ChooseParity.Name, limiting(time.Hour))))
-		assert.Equal(t, []leaguetest.GameError{leaguetest.FinalError(30*leaguetest.Second, protocol.ErrRateLimited, 0, leaguetest.ChoiceReply)}, w.GameErrors())
-		w.OnlyCall(protocol.ChooseParity.Name, "p02")
-		result := w.GameOver("p01").GameResult
-		assert.Equal(t, "P02 answered CHOOSE_PARITY_CALL with JSON-RPC error 22 (rate limited, asked to wait 1h0m0s) - P01 wins by default", result.Reason)
-		fault, _ := result.Faults.Get("P02")
-		assert.Equal(t, string(protocol.ErrRateLimited), fault)
-	})
-}
-
 func busy(status int, after time.Duration) error {
 	return &transport.CallError{Kind: transport.Refused, Status: status, After: after, Err: errors.New("refused")}
 }
