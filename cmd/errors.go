@@ -101,7 +101,12 @@ func flagError(c *cobra.Command, err error) error {
 	if unknown, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		var names []string
 		c.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, "--"+f.Name) })
-		return fmt.Errorf("%w%s", err, words.DidYouMean("--"+unknown.GetSpecifiedName(), names))
+		name := unknown.GetSpecifiedName()
+		hint := words.DidYouMean("--"+name, names)
+		if name == "listen" && c.Flag("port") != nil { // the address in one value, as many programs have it
+			hint = " (did you mean --host and --port?)"
+		}
+		return fmt.Errorf("%w%s", err, hint)
 	}
 	return err
 }
