@@ -156,6 +156,18 @@ func TestAgentAsksARunningManager(t *testing.T) {
 	})
 }
 
+// As the help says, the URL of the manager comes from the data folder, also for an agent that has it in common with it.
+func TestAgentFindsTheManagerOfItsFolder(t *testing.T) {
+	t.Parallel()
+	data := t.TempDir()
+	m := startManager(t, "--players", "2", "--referees", "1", "--data", data)
+	m.url = strings.Replace(m.url, "127.0.0.1", "localhost", 1)
+	m.join(t, "referee", "--data", data)
+	m.join(t, "player", "--count", "2", "--name", "Bot", "--data", data)
+	m.await(t, "The league is over; ")
+	assert.Regexp(t, `│ player_id +│ P01 `, mustRun(t, "league", "stats", "--data", data, "--id", "P01"))
+}
+
 // The tables of agents and organisers have all players, not only the 100 rows of one answer.
 func TestTablesOfALargeLeagueHaveAllPlayers(t *testing.T) {
 	t.Parallel()

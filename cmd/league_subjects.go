@@ -153,7 +153,7 @@ func (o *organiser) show(ctx context.Context, files *config.Loader, about subjec
 		}
 		return o.showAnswer(o.leagueID, about, data)
 	})
-	if _, missing := o.folder(); missing != nil && adminToken() == "" && o.remote {
+	if _, missing := o.folder(); missing != nil && adminToken() == "" && (o.remote || about.recorded == nil) {
 		return fmt.Errorf("%w; an agent sets %s to its token, or --data to its folder", err, tokenVariable)
 	}
 	return err
@@ -162,7 +162,7 @@ func (o *organiser) show(ctx context.Context, files *config.Loader, about subjec
 // asAgent tells whether the command asks as an agent: if the user has named it or set its token, or if the folder has
 // the identities of agents and no journal.
 func (o *organiser) asAgent() (a *agentAccess, ok bool) {
-	a = &agentAccess{manager: cmp.Or(o.manager, usualManager), data: o.data, id: o.id, leagueID: o.leagueID, ofFolder: o.namesAgent || o.namesData}
+	a = &agentAccess{data: o.data, id: o.id, leagueID: o.leagueID, ofFolder: o.namesAgent || o.namesData}
 	switch {
 	case o.namesAgent:
 		return a, true
@@ -172,6 +172,18 @@ func (o *organiser) asAgent() (a *agentAccess, ok bool) {
 		return a, true
 	}
 	return a, a.hasIdentity() && !hasJournal(store.Folder(o.data))
+}
+
+// managerOfAgent is the URL of the manager that an agent asks: the one that the user has named, else the one that runs a
+// league in the data folder, else the usual one.
+func (o *organiser) managerOfAgent() string {
+	address := o.manager
+	if dir, err := o.folder(); err == nil && address == "" {
+		if id, err := o.chooseLeague(dir, o.leagueID, true); err == nil {
+			address = dir.ManagerURL(id)
+		}
+	}
+	return cmp.Or(address, usualManager)
 }
 
 // hasJournal tells whether a folder has the journal of a league.
@@ -189,6 +201,7 @@ func (o *organiser) showToAgent(ctx context.Context, files *config.Loader, acces
 	if o.follow || o.roster != "" {
 		return usage("--watch and --roster are for the organiser, who has the manager's data folder or the admin token")
 	}
+	access.manager = o.managerOfAgent()
 	n, err := newNode(nodeOptions{maxReply: maxFromManager, ca: o.ca, log: zerolog.Nop()})
 	if err != nil {
 		return err
