@@ -294,6 +294,15 @@ func TestForgeries(t *testing.T) {
 				d.Transcript = slices.Delete(d.Transcript, i, i+3)
 			})
 		}, []position{{audit.RuleTranscript, r2m1, `"try": 3`}}, 1},
+		{"GAME_OVER by a second try", withTranscript(func(d *store.Match) { d.Transcript[len(d.Transcript)-1].Try = 2 }),
+			[]position{{audit.RuleTranscript, r1m1, `"try": 2`}}, 1},
+		{"a GAME_OVER that the file omits", withTranscript(func(d *store.Match) {
+			last := &d.Transcript[len(d.Transcript)-1]
+			last.Message, last.MessageOmitted = nil, store.OmittedTooLarge
+			last.Error = &store.ExchangeError{ErrorCode: "E017", ErrorName: protocol.Code("E017").Name()}
+		}), []position{{audit.RuleTranscript, r1m1, `"transcript"`}}, 1},
+		{"an answer with a member that cannot be read", edited(r1m1, `("CHOOSE_PARITY_RESPONSE",\s+"sender": )"player:P01"`, `${1}[1]`),
+			[]position{{audit.RuleTranscript, r1m1, ""}}, 3},
 		{"an answer to another call attempt", edited(r1m1, `(?s)("received".*?"try": )1`, `${1}5`),
 			[]position{{audit.RuleTranscript, r1m1, `"try": 5`}}, 1},
 		{"a player that gets no second attempt", func(w *savedLeague) {
@@ -598,6 +607,9 @@ func TestFallbacksFollowFromTheTranscript(t *testing.T) {
 					}
 					if x.PlayerID == "P01" && x.Direction == store.Received && x.Method == protocol.ChooseParity.Name && tt.said != "" {
 						edit(`^\{`, `"fallback":`+tt.said)
+						if tt.said != "true" {
+							x.UnreadableMembers = []string{"fallback"}
+						}
 					}
 					if x.Direction == store.Sent && x.Method == protocol.NotifyMatchResult.Name && tt.counted != "" {
 						edit(`"game_result": ?\{`, `"fallbacks":`+tt.counted)

@@ -1,6 +1,8 @@
 package audit
 
 import (
+	"cmp"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -143,6 +145,11 @@ func readMessages(transcript []store.Exchange) []readMessage {
 			m.typed, m.err = method.request(e.Message)
 		default:
 			m.typed, m.err = method.response(e.Message)
+			for _, f := range protocol.EnvelopeOf(m.typed).Broken() {
+				if !e.Unreadable(f.Field) { // the referee would have said so
+					m.err = cmp.Or(m.err, fmt.Errorf("%s is %s", f.Field, f.Got))
+				}
+			}
 		}
 	}
 	return all
@@ -240,7 +247,13 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 
 // checkGameOver counts how often a player is told the end, and returns the right message.
 func (t *transcriptCheck) checkGameOver(e *exchange) any {
-	e.side.overs++
+	if e.Omission() == "" { // else nobody can tell what the player was told
+		e.side.overs++
+	}
+	if e.Try != 1 {
+		t.find(e, "/try", "%s was told how %s ended by try %d; there is one try", e.side.id, t.match.id, e.Try)
+	}
+	e.side.try = e.Try
 	if t.doc.Result == nil && t.doc.Lifecycle.State == protocol.StateAbandoned {
 		t.find(e, "/message/game_result", "%s was told how %s ended, but it was given up", e.side.id, t.match.id)
 	}

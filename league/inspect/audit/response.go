@@ -33,7 +33,7 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 	case e.Error == nil && len(e.Message) == 0:
 		t.find(e, "", "this is neither an answer of %s nor a failure", s.id)
 		return
-	case asks && s.open[e.Method] >= 0 && e.Try != s.try:
+	case e.method.phase != phaseNone && s.open[e.Method] >= 0 && e.Try != s.try:
 		t.find(e, "/try", "the answer of %s to %s is said to be of try %d; it was asked by try %d", s.id, quoted(&e.Method), e.Try, s.try)
 	}
 	switch {
