@@ -525,6 +525,32 @@ func discardAnswer(d *store.Match, second, code string) {
 	d.Transcript = slices.Insert(d.Transcript, 4, asked, void)
 }
 
+// Nobody waits for the acknowledgement of a GAME_ERROR: it may come after a later question with the same try.
+func TestLateAcknowledgementOfGameErrorIsNoFinding(t *testing.T) {
+	w := newSavedLeague(t, 3)
+	w.transcript(func(d *store.Match) { // P01 fails once to join
+		asked, failure := d.Transcript[0], d.Transcript[1]
+		at := func(second string) string { return strings.Replace(asked.At, ":00.", ":"+second+".", 1) }
+		failure.Message, failure.MessageType = nil, ""
+		failure.Error = &store.ExchangeError{ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR", Detail: "no answer in time"}
+		complaint := store.Exchange{
+			At: asked.At, Direction: store.Sent, PlayerID: asked.PlayerID, Method: protocol.NotifyGameError.Name, Try: 1, MessageType: protocol.TypeGameError,
+			Message: jsontext.Value(`{"message_type":"GAME_ERROR","sender":"referee:REF01","conversation_id":"` + d.ConversationID + `","match_id":"` +
+				d.MatchID + `","player_id":"` + asked.PlayerID + `","affected_player":"` + asked.PlayerID + `","error_code":"E001"}`),
+		}
+		late := store.Exchange{
+			At: at("04"), Direction: store.Received, PlayerID: asked.PlayerID, Method: complaint.Method, Try: 1,
+			Error:  &store.ExchangeError{ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR", Detail: "no answer in time"},
+			Timing: &protocol.Timing{Waiting: 4 * time.Second},
+		}
+		d.Transcript[0].Try, d.Transcript[1].Try, d.Transcript[4].At, d.Transcript[5].At = 2, 2, at("03"), at("04")
+		d.Transcript = slices.Insert(d.Transcript, 5, late)
+		d.Transcript = slices.Insert(d.Transcript, 0, asked, failure, complaint)
+	})
+	l := w.audit()
+	assert.Empty(t, l.Findings, listed(l.Findings))
+}
+
 // The time that a question was queued at the referee moves the window also for the
 // questions after a wrong answer.
 func TestQueuedTimeMovesTheDeadline(t *testing.T) {

@@ -223,6 +223,9 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 	if unreadable {
 		t.find(e, "/message", "the message to %s cannot be read", s.id)
 	}
+	if e.method.phase != phaseNone { // GAME_ERRORs may overlap
+		s.try, s.calledAt = e.Try, t.at
+	}
 	var want any
 	switch e.method.phase {
 	case phaseEnd:
@@ -253,7 +256,6 @@ func (t *transcriptCheck) checkGameOver(e *exchange) any {
 	if e.Try != 1 {
 		t.find(e, "/try", "%s was told how %s ended by try %d; there is one try", e.side.id, t.match.id, e.Try)
 	}
-	e.side.try = e.Try
 	if t.doc.Result == nil && t.doc.Lifecycle.State == protocol.StateAbandoned {
 		t.find(e, "/message/game_result", "%s was told how %s ended, but it was given up", e.side.id, t.match.id)
 	}
@@ -292,7 +294,6 @@ func (t *transcriptCheck) checkGameError(e *exchange) any {
 // checkQuestion checks that a question is what the conduct asks next, and returns the right message; nil for none.
 func (t *transcriptCheck) checkQuestion(e *exchange) any {
 	s := e.side
-	s.try, s.calledAt[e.Try] = e.Try, t.at
 	deadline := t.deadline(e)
 	if e.method.phase == phaseMove {
 		s.deadline.Ask(deadline)

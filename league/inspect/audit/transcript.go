@@ -26,9 +26,9 @@ type playerSide struct {
 	id       string
 	side     rules.Side
 	open     map[string]int    // requests less responses, by method
-	calledAt map[int]time.Time // by call attempt at the present question
 	phase    phase             // of the present question
-	try      int               // of the last question
+	try      int               // of the last request but for GAME_ERROR
+	calledAt time.Time         // its time
 	deadline protocol.Deadline // of the last question for a move
 	failedAt jsontext.Pointer  // its last response, if that was none, wrong or a refusal
 	fault    string            // the code of that failure; "" for a refusal
@@ -112,7 +112,7 @@ func (a *auditor) checkTranscript(f *matchFile) {
 	}
 	t := &transcriptCheck{auditor: a, file: f, doc: d, match: f.match, conduct: a.conduct(f), later: laterOf(d.Transcript)}
 	for i := range t.sides {
-		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), open: map[string]int{}, calledAt: map[int]time.Time{}}
+		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), open: map[string]int{}}
 	}
 	for i := range d.Transcript {
 		t.walk(i)
