@@ -9,6 +9,10 @@ import (
 	"evenodd/rules"
 )
 
+// Version names the rules of this file in match files: a changed rule is another version, and an audit repeats only
+// matches of the version that it knows. The first one is "".
+const Version = ""
+
 // An Attempt is how one call attempt at a question ended.
 type Attempt struct {
 	Reply  *Reply           // nil for none

@@ -8,10 +8,6 @@ import (
 	"evenodd/rules"
 )
 
-// Version names the rules of this package in match files: a changed rule is another version, and an audit repeats only
-// matches of the version that it knows. The first one is "".
-const Version = ""
-
 // A Match is the conversation of one attempt at a match. It is not safe for concurrent use.
 type Match struct {
 	assignment   *protocol.MatchAssignment
