@@ -349,6 +349,12 @@ func TestForgeries(t *testing.T) {
 			w.edit(r1m1, `"transcript": \[`, `"transcript": [{"at": "2026-01-01T12:00:00.000Z", "direction": "sent", "player_id": "P01", "method": "notify_game_error", "message_type": "GAME_ERROR", "try": 1,
 				"message": {"message_type": "GAME_ERROR", "sender": "referee:REF01", "conversation_id": "conv-r1m1-a1", "match_id": "R1M1", "player_id": "P01", "affected_player": "P01", "error_code": "E001"}},`)
 		}, []position{{audit.RuleTranscript, r1m1, `"notify_game_error"`}}, 1},
+		{"a GAME_ERROR of another referee", edited(r2m1, `("GAME_ERROR",\s+"sender": )"referee:REF01"`, `${1}"referee:REF09"`),
+			[]position{{audit.RuleTranscript, r2m1, `REF09`}}, 1},
+		{"a second answer to an invitation among the choices", withTranscript(func(d *store.Match) {
+			d.Transcript = slices.Insert(d.Transcript, 6, d.Transcript[1])
+			d.Transcript = slices.Insert(d.Transcript, 1, d.Transcript[0])
+		}), []position{{audit.RuleTranscript, r1m1, ""}}, 2},
 		{"an error of another kind", edited(r2m1, `(?s)("GAME_ERROR".*?"error_code": )"E001"`, `${1}"E004"`),
 			[]position{{audit.RuleTranscript, r2m1, `"E004"`}}, 1},
 		{"an exchange of an unknown method", edited(r1m1, `"method": "notify_match_result"`, `"method": "whisper"`),
