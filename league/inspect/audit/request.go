@@ -27,6 +27,12 @@ const (
 // asks tells whether an answer of the phase decides about the match.
 func (p phase) asks() bool { return p == phaseJoin || p == phaseMove }
 
+// asked tells whether the conduct asks the questions of the phase now.
+func (p phase) asked(c *conduct.Match) bool {
+	return p == phaseJoin && c.State() == protocol.StateWaitingForPlayers ||
+		p == phaseMove && c.State() == protocol.StateCollectingChoices
+}
+
 // A matchMethod is a method of a match as a transcript has it.
 type matchMethod struct {
 	phase    phase
@@ -74,6 +80,7 @@ var methods = map[string]*matchMethod{
 		func(t *transcriptCheck, e *exchange, got, q *protocol.GameError) {
 			want := *q
 			*q = *got
+			q.Envelope = want.Envelope
 			q.MatchID, q.PlayerID, q.AffectedPlayer = t.match.id, e.side.id, e.side.id
 			if got.Retryable != nil && want.ErrorCode == got.ErrorCode {
 				q.RetryCount, q.MaxRetries = want.RetryCount, want.MaxRetries
@@ -322,8 +329,7 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 		t.find(e, "/method", "%s was asked by %s, although it had lost", s.id, quoted(&e.Method))
 		s.ignored = true
 		return nil
-	case !after.Owes(s.side) && (s.phase == e.method.phase ||
-		e.method.phase == phaseMove && after.State() == protocol.StateCollectingChoices):
+	case !after.Owes(s.side) && (s.phase == e.method.phase || e.method.phase == phaseMove && phaseMove.asked(&after)):
 		what := "was asked again by %s, although its answer was correct"
 		if t.reports.Game.MaxTurns() > 1 && e.method.phase == phaseMove {
 			what = "was asked for a move by %s when it had none to make"

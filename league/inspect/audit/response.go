@@ -55,6 +55,9 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 		}
 		*t.conduct, s.phase = after, e.method.phase
 	}
+	if !e.method.phase.asked(t.conduct) { // it comes too late: that is a finding
+		return
+	}
 	attempt := t.attempt(e)
 	if attempt.Reply == nil && attempt.Fault == nil { // nothing tells what it was
 		t.conduct = nil
