@@ -118,6 +118,30 @@ func TestAgentThatPanicsBeginsAgain(t *testing.T) {
 	}
 }
 
+// An agent that panics six times in a minute stays down, and so does a process that is killed so often.
+func TestUpGivesUpWhatEndsTooOften(t *testing.T) {
+	longTest(t)
+	t.Parallel()
+	t.Run("agent", func(t *testing.T) {
+		t.Parallel()
+		dir := folderOf(t, map[string]string{"class.yaml": fourPlayers})
+		p := launch(t, dir, []string{plantVariable + "=Alice 1 -"}, "evenodd", "up", "--entrants", "class.yaml", "--port", "0")
+		p.panics = true
+		assert.Equal(t, 1, p.awaitExit(t))
+		assert.Contains(t, p.stderr.String(), "\nAlice (player) has ended: panic: planted; it is not started again, because it ended 6 times in a minute\n")
+		assert.Contains(t, p.stderr.String(), "\nevenodd: the league cannot start without Alice: panic: planted\n")
+	})
+	t.Run("process", func(t *testing.T) {
+		t.Parallel()
+		p := startUp(t, t.TempDir(), fourPlayers, "--pace", "1h")
+		for run := 1; run <= 6; run++ {
+			require.NoError(t, p.killChild(t, run, time.Millisecond))
+		}
+		assert.Equal(t, 1, p.awaitExit(t))
+		assert.Contains(t, p.stderr.String(), "\nevenodd: the process of the league ended 6 times in a minute: signal: killed. Run the same command again to resume; the league is in ")
+	})
+}
+
 // A simulation that is killed and resumed many times prints the same bytes as an
 // uninterrupted one.
 func TestKilledSimulationResumesWithTheSameOutput(t *testing.T) {
