@@ -258,7 +258,7 @@ func (p *participant) run(ctx context.Context, a agent, c http.Config, progress 
 	if p.leaving != nil {
 		p.leaving()
 	}
-	return err
+	return cmp.Or(brokenBy(ctx), err)
 }
 
 // takePart registers an agent that can answer calls, and waits like run.

@@ -48,8 +48,8 @@ until Ctrl-C.
 Interrupt the command to stop all agents; run it again to resume the league. The agents run in a process of their own;
 an agent that fails, and a process that dies, begins again.
 
-docs/leagues.md describes this and the file. The file runs programs: use only files that you trust. An agent with a url runs
-elsewhere: let it register with the manager at the URL that this command prints.`,
+docs/leagues.md describes this and the file. The file runs programs: use only files that you trust. An agent with a url
+runs elsewhere: let it register with the manager at the URL that this command prints.`,
 		Example: examples(
 			"Open a league for other computers", "evenodd up --host 0.0.0.0",
 			"Open it for the agents of a roster", "evenodd up --host 0.0.0.0 --roster class.csv",

@@ -142,7 +142,8 @@ func (p *upParent) why(e supervise.Exit) string {
 // changed shows a new state.
 func (p *upParent) changed(s supervise.State) {
 	if s.Phase == supervise.PhasePausing {
-		p.note("The process of the league has ended: %s; it starts again in %s", p.why(s.Exit), s.Pause.Round(time.Millisecond))
+		p.note("The process of the league has ended: %s; it starts again in %s", p.why(s.Exit),
+			s.Pause.Round(time.Millisecond))
 	}
 }
 
@@ -155,10 +156,11 @@ func (p *upParent) over(s supervise.State) (table string, err error) {
 		}
 		return end.Table, exit(end.Code, "%w", errors.Join(lists.Map(end.Problem, errors.New)...))
 	case s.Phase == supervise.PhaseStopped:
-		return "", interrupted("All processes are stopped. Run the same command again to resume; the league is in %s.", p.data)
+		return "", interrupted("All processes are stopped. Run the same command again to resume; the league is in %s.",
+			p.data)
 	}
-	return "", fmt.Errorf("the process of the league ended %d times in a minute: %s. Run the same command again to resume; "+
-		"the league is in %s", upPolicy().Most+1, p.why(s.Exit), p.data)
+	return "", fmt.Errorf("the process of the league ended %d times in a minute: %s. Run the same command again to "+
+		"resume; the league is in %s", upPolicy().Most+1, p.why(s.Exit), p.data)
 }
 
 // detail writes a line about the processes, which a terminal does not show.
