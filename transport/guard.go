@@ -22,9 +22,9 @@ func (g Guard) Of(work func()) func() {
 	}
 }
 
-// Tell, deferred, tells the guard of a panic, which goes on. A function needs it whose other deferred functions take a
-// lock or wait for goroutines that do: they may wait forever for a lock that is held in the panic, and Of would never
-// hear of it.
+// Tell tells the guard of a panic, which goes on, if it is deferred. A function needs it whose other deferred functions
+// take a lock or wait for goroutines that do: they may wait forever for a lock that is held in the panic, and Of would
+// never hear of it.
 func (g Guard) Tell() {
 	if g == nil {
 		return
