@@ -129,7 +129,8 @@ func TestReplayFollowsTheMoves(t *testing.T) {
 			course, err := rules.Replay(tt.game, tt.moves)
 			require.NoError(t, err)
 			assert.Equal(t, tt.over, course.Over())
-			assert.Equal(t, tt.last, [2]rules.LastMove{course.Last(rules.SideA), course.Last(rules.SideB)})
+			last := [2]rules.LastMove{course.Last(rules.SideA), course.Last(rules.SideB)}
+			assert.Equal(t, tt.last, last)
 			assert.Equal(t, tt.moves, course.Moves())
 		})
 	}

@@ -302,7 +302,7 @@ func (m *Match) Word() string {
 func (m *Match) Winner() string { return protocol.ValueOf(m.WinnerPlayerID) }
 
 // LastMoves are the choices of both players; "" for a missing one.
-func (m *Match) LastMoves() [2]string { return m.Result.Moves([2]string{m.PlayerAID, m.PlayerBID}) }
+func (m *Match) LastMoves() [2]string { return m.Moves([2]string{m.PlayerAID, m.PlayerBID}) }
 
 // Remarks tell what is unusual about the match.
 func (m *Match) Remarks() (remarks []string) {
