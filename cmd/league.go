@@ -83,7 +83,7 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 	settings.StringVar(&o.id, "id", "", "ask as this agent, such as P01, with its token in the data folder")
 	settings.StringVar(&o.playerID, "player-id", "", "the agent to tell about (default: the one that asks)")
 	settings.StringVar(&o.round, "round", "", "only round `N` (default: all)")
-	for _, about := range subjects {
+	for _, about := range &subjects {
 		c.AddCommand(newSubject(o, data, settings, about))
 	}
 	c.AddCommand(newLeagueExport(o), newLeagueLogs(o), newLeagueList(o), newLeagueCodes(o), newLeagueToken(o))

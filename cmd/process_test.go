@@ -433,7 +433,7 @@ func program() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	context.AfterFunc(ctx, stop)
 	cmd.ConfigureLogs()
-	code := 0
+	var code int
 	if plant := strings.Fields(os.Getenv(plantVariable)); len(plant) == 3 {
 		nth, _ := strconv.ParseInt(plant[1], 10, 64)
 		code = cmd.ExecutePlanted(ctx, os.Args[1:], os.Stdout, os.Stderr, plant[0], nth, plant[2])

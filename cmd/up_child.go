@@ -158,7 +158,7 @@ func (a *upAgent) opened(o opening) {
 	if a != c.manager() {
 		return
 	}
-	if o.page != "" && !(c.plan.Shows && c.plan.Resumed) {
+	if o.page != "" && (!c.plan.Shows || !c.plan.Resumed) {
 		c.report(&upReport{Text: watchPage + o.page, Page: o.page})
 	}
 	c.plan.Resumed, c.status = true, o.status
@@ -253,7 +253,7 @@ func (a *upAgent) once(ctx context.Context) supervise.Exit {
 		case <-ended:
 		case <-time.After(brokenPatience):
 			_ = printLine(os.Stderr, "%s does not end after a %v", a.called(), brokenBy(ctx)) // nobody is left to tell
-			os.Exit(exitFailed)
+			os.Exit(exitFailed)                                                               //nolint:gocritic // a context needs no end in a process that ends
 		}
 	}
 	<-ended
