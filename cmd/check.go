@@ -101,6 +101,7 @@ func (o *checkOptions) flags(f *pflag.FlagSet) {
 	f.StringSliceVar(&o.Selection.Only, "only", nil, "test only these: requirement `id`s or their beginnings such as P-INV")
 	f.BoolVar(&o.list, "list", false, "only list the requirements of a role or of all")
 	o.meet.flags(f, "the agent finds")
+	f.Lookup("port").Usage += "; to test a manager, any free one without this flag"
 	f.DurationVar(&o.Wait, "wait", 10*time.Second, "time for the agent to start listening and to register")
 	f.DurationVar(&o.Budget, "timeout", 3*time.Minute, "longest time for the whole test")
 	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league of a manager under test")
