@@ -153,6 +153,7 @@ type auditor struct {
 	derived      []derivedFile
 
 	configured []configuration
+	announced  []int // the events of the rounds
 
 	state    *journal.State // folded up to the first event that cannot be folded
 	journal  string         // the file, as findings name it

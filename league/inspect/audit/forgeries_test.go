@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -529,6 +530,34 @@ func discardAnswer(d *store.Match, second, code string) {
 	void.Error = &store.ExchangeError{ErrorCode: code, ErrorName: protocol.Code(code).Name(), Detail: "too late"}
 	d.Transcript[4].Try, d.Transcript[5].Try = 2, 2
 	d.Transcript = slices.Insert(d.Transcript, 4, asked, void)
+}
+
+// A league that is stopped in a match and started again with other settings has the referee begin the attempt again.
+func TestMatchMayHaveEachConfigurationOfItsTime(t *testing.T) {
+	for name, tt := range map[string]struct {
+		after  string // the event before the new configuration
+		move   int    // the new time for a move in seconds; it was 30
+		guilty bool
+	}{
+		"that in the match":             {"match_accepted", 60, false},
+		"none of both":                  {"match_accepted", 45, true},
+		"one that came with the result": {"match_reported", 60, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newSavedLeague(t, 3)
+			configuration := newCreated().Configuration
+			configuration.Timeouts.Move, configuration.Evidence = float64(tt.move), journal.GradeStated
+			text, err := json.Marshal(&configuration)
+			require.NoError(t, err)
+			w.insertAfter(tt.after, "R1M1", `"type":"configured","data":{"configuration":`+string(text)+`}`)
+			w.edit(r1m1, `("deadline": "2026-01-01T12:\d\d):30Z"`, `${1}:59Z"`)
+			l := w.audit()
+			assert.Equal(t, tt.guilty, w.has(l.Findings, position{audit.RuleTranscript, r1m1, `"deadline"`}), listed(l.Findings))
+			if !tt.guilty {
+				assert.Empty(t, l.Findings, listed(l.Findings))
+			}
+		})
+	}
 }
 
 // Nobody waits for the acknowledgement of a GAME_ERROR: it may come after a later question with the same try.

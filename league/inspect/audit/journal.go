@@ -190,6 +190,7 @@ func (a *auditor) remember(e *journal.Event, here Location) {
 	case *journal.Started:
 		a.started, a.startHash = here.Line, a.chain.head
 	case *journal.RoundAnnounced:
+		a.announced = append(a.announced, a.state.Events)
 		a.before = append(a.before, [][]protocol.Record{a.records()})
 	case *journal.MatchReported, *journal.MatchForfeited:
 		if !a.state.Open() {

@@ -231,11 +231,7 @@ func (a *auditor) addRecords() {
 // expectedStandings is the record of a player that a question shows. The one that it shows
 // is right if it was true at some time while the attempt ran.
 func (t *transcriptCheck) expectedStandings(player int, got *protocol.Record) *protocol.Record {
-	round := t.match.key.Round
-	if attempt := t.match.Attempt(t.doc.Attempt, t.doc.RefereeID); attempt != nil {
-		round = attempt.Round
-	}
-	all := t.before[round-1] // the time between two rounds in which the attempt was assigned
+	all := t.before[t.file.assignedIn()-1] // the time between two rounds in which the attempt was assigned
 	if slices.ContainsFunc(all, func(r []protocol.Record) bool { return reflect.DeepEqual(got, &r[player]) }) {
 		return got
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league/conduct"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -164,7 +165,7 @@ func readMessages(transcript []store.Exchange) []readMessage {
 
 // conduct begins the conversation of a file's attempt again, as its referee began it; nil for a game that this program
 // does not know, and for other rules of the conversation.
-func (a *auditor) conduct(f *matchFile) *conduct.Match {
+func (a *auditor) conduct(f *matchFile, c *journal.Configuration) *conduct.Match {
 	d, m := f.value, f.match
 	if d.Conduct != conduct.Version {
 		a.note(RuleTranscript, f.attempt("/conduct_version"),
@@ -178,22 +179,18 @@ func (a *auditor) conduct(f *matchFile) *conduct.Match {
 	q := &protocol.MatchAssignment{
 		LeagueID: a.id, RoundID: m.key.Round, MatchID: m.id, Attempt: d.Attempt, GameType: d.GameType,
 		Scoring: a.state.Created.Scoring, Members: a.state.Created.Members, Started: d.Started, RefereeID: d.RefereeID,
+		Timeouts: c.Timeouts, RetryPolicy: c.RetryPolicy,
 	}
-	event := m.Event
-	if assigned := m.Attempt(d.Attempt, d.RefereeID); assigned != nil && assigned.Event > 0 {
-		event = assigned.Event
-	}
-	for _, c := range a.configured {
-		if c.event <= event || q.RetryPolicy == (protocol.RetryPolicy{}) {
-			q.Timeouts, q.RetryPolicy = c.Timeouts, c.RetryPolicy
-			if q.Replies = ""; c.Replies == protocol.RepliesStrict {
-				q.Replies = protocol.RepliesStrict
-			}
-		}
+	if c.Replies == protocol.RepliesStrict {
+		q.Replies = protocol.RepliesStrict
 	}
 	for i, p := range []*protocol.AssignedPlayer{&q.PlayerA, &q.PlayerB} {
 		p.PlayerID, p.AccessToken = m.players[i], protocol.HiddenToken // no file has it
 		if d.Started != "" {
+			event := m.Event
+			if assigned := m.Attempt(d.Attempt, d.RefereeID); assigned != nil && assigned.Event > 0 {
+				event = assigned.Event
+			}
 			p.PublicKey = a.state.Agents[p.PlayerID].KeyAt(event)
 		}
 	}
@@ -202,6 +199,32 @@ func (a *auditor) conduct(f *matchFile) *conduct.Match {
 		nonce, _ = protocol.ParseSecret(d.Draw.Nonce)
 	}
 	return conduct.New(q, a.reports.Game, d.RefereeID, nonce, protocol.FormatTimestamp)
+}
+
+// configurations are those that the league had while an attempt could begin, the last one at its end. It has several if
+// the manager was started again with other settings meanwhile: a referee that was stopped too begins the attempt again.
+func (a *auditor) configurations(f *matchFile) (all []*journal.Configuration) {
+	end := a.state.Events
+	if f.counts() {
+		end = f.match.Event
+	}
+	for _, c := range a.configured {
+		switch {
+		case c.event <= a.announced[f.assignedIn()-1]:
+			all = []*journal.Configuration{c.Configuration}
+		case c.event <= end:
+			all = append(all, c.Configuration)
+		}
+	}
+	return all
+}
+
+// assignedIn is the last announced round when the attempt was assigned.
+func (f *matchFile) assignedIn() int {
+	if attempt := f.match.Attempt(f.value.Attempt, f.value.RefereeID); attempt != nil {
+		return attempt.Round
+	}
+	return f.match.key.Round
 }
 
 // next is what the referee does next for a side, after its pauses, and the conduct then.
@@ -314,15 +337,15 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 		*t.conduct = after
 		step, after = t.next(s)
 	}
-	// it must not give the player more time than the league does
-	if length := after.Window(); deadline.After(t.at.Add(length + clockTolerance)) {
-		t.find(e, "/message/deadline", "%s has until %s in %s, which is longer than the %v of the league", s.id,
-			protocol.FormatTimestamp(deadline), t.match.id, length)
-	}
 	switch did := t.conduct.Record(s.side); {
 	case step.Kind == conduct.Ask && step.Method.Name == e.Method:
 		if step.Try != e.Try {
 			t.find(e, "/try", "try %d of %s of %s comes where try %d must follow", e.Try, quoted(&e.Method), s.id, step.Try)
+		}
+		// it must not give the player more time than the league does
+		if length := after.Window(); deadline.After(t.at.Add(length+clockTolerance)) && !t.wentBack {
+			t.find(e, "/message/deadline", "%s has until %s in %s, which is longer than the %v of the league", s.id,
+				protocol.FormatTimestamp(deadline), t.match.id, length)
 		}
 		*t.conduct = after
 	case did.Lost != "":

@@ -12,6 +12,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/conduct"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/words"
@@ -103,14 +104,30 @@ func (t *transcriptCheck) location(severity string, member jsontext.Pointer, pla
 	return t.file.where(t.auditor, severity, member).of(player)
 }
 
-// checkTranscript makes one walk over the transcript of a file, and compares the
-// result with it.
+// checkTranscript compares the transcript of a file with the configuration of the league by which the referee conducted
+// the attempt, and the result with the transcript.
 func (a *auditor) checkTranscript(f *matchFile) {
-	d := f.value
-	if d.WrittenBy == store.WrittenByManager {
+	if f.value.WrittenBy == store.WrittenByManager {
 		return
 	}
-	t := &transcriptCheck{auditor: a, file: f, doc: d, match: f.match, conduct: a.conduct(f), later: laterOf(d.Transcript)}
+	all := a.configurations(f)
+	for len(all) > 1 {
+		trial := *a
+		trial.report, trial.breaches = League{}, repeated{}
+		trial.listed, trial.unlisted = map[Unlisted]int{}, map[Unlisted]int{}
+		trial.checkTranscriptBy(f, all[0])
+		if len(trial.report.Findings) == 0 {
+			break
+		}
+		all = all[1:]
+	}
+	a.checkTranscriptBy(f, all[0])
+}
+
+// checkTranscriptBy makes one walk over the transcript of a file, and compares the result with it.
+func (a *auditor) checkTranscriptBy(f *matchFile, c *journal.Configuration) {
+	d := f.value
+	t := &transcriptCheck{auditor: a, file: f, doc: d, match: f.match, conduct: a.conduct(f, c), later: laterOf(d.Transcript)}
 	for i := range t.sides {
 		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), open: map[string]int{}}
 	}
