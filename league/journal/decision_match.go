@@ -17,6 +17,8 @@ type Outcome struct {
 	Moves      uint64         // a number of the moves of a game of several turns, which equal moves share; 0 without them
 	Forfeited  []string       // the players that forfeit it, in the order of the match
 	Ruled      *Made          // the decision that made the result; nil if none did
+	Disputed   []string       // referees that reported another result later, and players that deny the result
+	Refuted    []string       // players whose denial the transcript contradicts
 }
 
 // An AnnulledOutcome is a result that no longer counts.
@@ -52,6 +54,16 @@ func (m *Match) AnnulledOutcome(attempt int) *AnnulledOutcome {
 		}
 	}
 	return nil
+}
+
+// OutcomeOf is how the play of the match ended to which an attempt belongs: each annulled result ended one.
+func (m *Match) OutcomeOf(attempt int) *Outcome {
+	for i := range m.Annulled {
+		if o := &m.Annulled[i]; attempt <= o.Attempts {
+			return &o.Outcome
+		}
+	}
+	return &m.Outcome
 }
 
 func checkRematch(s *State, d *Decided) error {

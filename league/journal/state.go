@@ -67,8 +67,6 @@ type Match struct {
 	Outcome
 
 	Attempts     []Attempt // numbered from 1 without gaps
-	Disputed     []string  // referees that reported another result later, and players that deny the result
-	Refuted      []string  // players whose denial the transcript contradicts
 	LostAttempts []AttemptLost
 
 	RematchOrdered *Made             // nil, or the order to play the match again

@@ -18,6 +18,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 )
 
 // signed makes a league sign moves and heads.
@@ -276,6 +277,60 @@ func TestRulingDuringARematchEndsIt(t *testing.T) {
 		assert.Empty(t, m.Disputed)
 		assert.Len(t, m.Annulled, 1)
 		assert.Equal(t, "P02", x.Final.Champion.PlayerID)
+	})
+}
+
+// A report in the name of REF01 counts until REF01 contradicts it, and its file stays disputed. The mark goes with the
+// annulled result: the rematch is another result, of another referee.
+func TestRematchOfADisputedMatchIsNotDisputed(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 2)
+		w.RefereeWithFiles("REF01", x.Folder)
+		w.RefereeWithFiles("REF02", x.Folder)
+		w.Player("P01", leaguetest.WithDelays(0, 5*leaguetest.Second, 0))
+		w.Player("P02")
+		w.WaitUntil(2 * leaguetest.Second)
+		winner := "P01"
+		early := w.ReportOf("REF01", "R1M1", &winner, "P01", "P02", 3, 0)
+		early.Result.Status = league.StatusTechnicalLoss
+		mustReport(w, early)
+		w.Organise(protocol.CommandPause)
+		w.WaitUntil(20 * time.Second) // REF01 reports what it saw
+		w.Organise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
+		w.Organise(protocol.CommandResume)
+		state := finish(x) // with an audit
+		row := (&record.League{State: state}).Row(league.MatchID{Round: 1, Number: 1}, state.Pairings(1)[0])
+		assert.Equal(t, []any{"REF02", 2}, []any{row.RefereeID, row.Attempt})
+		assert.Empty(t, row.Disputed)
+		require.Len(t, row.Annulled, 1)
+		assert.Equal(t, []string{"REF01"}, row.Annulled[0].Disputed)
+		assert.Equal(t, []string{"1 annulled result", "annulled result disputed by REF01"}, row.Remarks())
+		doc, err := store.Read[store.Match](x.Folder.Attempt(leaguetest.LeagueID, "R1M1", 1))
+		require.NoError(t, err)
+		assert.Equal(t, protocol.StateDisputed, doc.Lifecycle.State)
+	})
+}
+
+// A denial is of one result: the players that deny it are asked about the rematch as well.
+func TestDenialDoesNotOutliveTheResult(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, signed)
+		thirdPartyReferee(w, "REF01", w.AcceptMatch)
+		w.Players(2)
+		w.WaitUntil(leaguetest.Second)
+		w.Organise(protocol.CommandPause)
+		mustReport(w, w.WinReport("REF01"))
+		w.WaitUntil(10 * time.Second)
+		w.Organise(protocol.CommandRematch, leaguetest.OfMatch("R1M1"))
+		w.Organise(protocol.CommandResume)
+		w.WaitUntil(20 * time.Second)
+		match := x.Manager.State().Match(league.MatchID{Round: 1, Number: 1})
+		assert.Empty(t, match.Disputed)
+		assert.Equal(t, []string{"P01", "P02"}, match.Annulled[0].Disputed)
+		again := w.WinReport("REF01")
+		again.Attempt = 2
+		mustReport(w, again)
+		assert.Equal(t, []string{"P01", "P02"}, matchOf(finish(x), "R1M1").Disputed)
 	})
 }
 

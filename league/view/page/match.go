@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -128,6 +129,9 @@ func attemptOf(m *journal.Match, i, here int) matchAttempt {
 		one.State = "its result counts"
 	case m.AnnulledOutcome(a.Number) != nil:
 		one.State = "its result is annulled"
+		if by := m.OutcomeOf(a.Number).Disputed; len(by) > 0 {
+			one.State = "its result, disputed by " + shown(strings.Join(by, " and ")) + ", is annulled"
+		}
 	case a.Declined:
 		one.State = "declined by the referee"
 	case a.Failed:

@@ -306,6 +306,33 @@ func TestRulingsAndRematchesAreShownWithTheirAuthor(t *testing.T) {
 	assert.Empty(t, at(s.l, 0).results().Rows)
 }
 
+func TestMarkOfADisputedResultStaysWithIt(t *testing.T) {
+	s := startedScript(t, 4)
+	s.announce()
+	s.report(1, "A", "")
+	s.report(2, "A", "")
+	id := league.MatchID{Round: 1, Number: 1}
+	first := s.l.Match(id).Report
+	s.add(&journal.MatchDisputed{Attempt: first.Attempt, RefereeID: "REF01", Result: first.Result})
+	s.add(&journal.ResultDenied{Attempt: first.Attempt, PlayerID: "P02"})
+	s.complete()
+	by := journal.Decision{By: "Ada"}
+	v := at(s.l, live).match(id, 0)
+	assert.Contains(t, v.Notes, "Referee REF01 reported another result later. The first one counts.")
+	s.add(&journal.Decided{Command: protocol.CommandRematch, Decision: by, MatchID: id})
+	s.add(&journal.Decided{Command: journal.CommandReopen, Decision: by, MatchID: id})
+	second := *first
+	second.Number = 2
+	s.add(&journal.MatchAssigned{Attempt: second.Attempt, RefereeID: "REF01"})
+	s.add(&journal.MatchAccepted{Attempt: second.Attempt, RefereeID: "REF01"})
+	s.add(&second)
+	v = at(s.l, live).match(id, 0)
+	assert.NotContains(t, strings.Join(v.Notes, " "), "another result")
+	assert.NotContains(t, strings.Join(v.Notes, " "), "reached it")
+	assert.Equal(t, "its result, disputed by REF01 and P02, is annulled", v.Attempts[0].State)
+	assert.Equal(t, "its result counts", v.Attempts[1].State)
+}
+
 func TestCrossTableHasBothSidesOfEachMatch(t *testing.T) {
 	s := startedScript(t, 4)
 	s.announce()

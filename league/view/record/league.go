@@ -188,7 +188,7 @@ type Match struct {
 	ReportedAt string                `json:"reported_at,omitzero"`
 
 	Forfeited []string          `json:"forfeited_by,omitzero"`
-	Disputed  []string          `json:"disputed_by,omitzero"` // see journal.Match
+	Disputed  []string          `json:"disputed_by,omitzero"` // see journal.Outcome
 	Ruled     *journal.Made     `json:"ruled,omitzero"`
 	Rematch   *journal.Made     `json:"rematch_ordered,omitzero"`
 	Annulled  []AnnulledOutcome `json:"annulled,omitzero"`
@@ -203,6 +203,7 @@ type AnnulledOutcome struct {
 	Status         string       `json:"status"`
 	WinnerPlayerID *string      `json:"winner_player_id"`
 	Reason         string       `json:"reason,omitzero"`
+	Disputed       []string     `json:"disputed_by,omitzero"`
 	By             journal.Made `json:"annulled_by"`
 }
 
@@ -257,7 +258,8 @@ func (l *League) Row(id league.MatchID, pair pairing.Pairing) Match {
 	for i := range m.Annulled {
 		a := &m.Annulled[i]
 		row.Annulled = append(row.Annulled, AnnulledOutcome{
-			a.Report.RefereeID, a.Report.Number, a.Report.Status, a.Report.WinnerPlayerID, a.Report.Reason, a.By,
+			a.Report.RefereeID, a.Report.Number, a.Report.Status, a.Report.WinnerPlayerID, a.Report.Reason, a.Disputed,
+			a.By,
 		})
 	}
 	report := m.Report
@@ -323,6 +325,11 @@ func (m *Match) Remarks() (remarks []string) {
 	}
 	if n := len(m.Annulled); n > 0 {
 		remarks = append(remarks, words.Counted(n, "annulled result"))
+	}
+	for i := range m.Annulled {
+		if a := &m.Annulled[i]; len(a.Disputed) > 0 {
+			remarks = append(remarks, "annulled result disputed by "+strings.Join(a.Disputed, ", "))
+		}
 	}
 	return append(remarks, m.KeyMarks...)
 }

@@ -201,7 +201,7 @@ func whyShown(m *journal.Match, doc *store.Match, found []record.Fault) (why []s
 	}
 	add(m.Report.Status == league.StatusTechnicalLoss && m.Report.Number == doc.Attempt, "technical loss")
 	add(len(found) > 0, "faults")
-	add(len(m.Disputed) > 0, "disputed")
+	add(len(m.OutcomeOf(doc.Attempt).Disputed) > 0, "disputed")
 	add(m.Ruled != nil, "ruled")
 	add(m.AnnulledOutcome(doc.Attempt) != nil, "annulled result")
 	add(m.IsLost(doc.Attempt), "rejected report")
