@@ -254,6 +254,27 @@ func TestReportsOfDecidedMatches(t *testing.T) {
 	assert.False(t, v.Accepted || v.Disputed)
 }
 
+// REF01 has failed, REF02 has a result, which is annulled: what REF01 saw is no result of the rematch.
+func TestLateReportFromBeforeARematchIsNoDispute(t *testing.T) {
+	assigned := func(number int, refereeID string) journal.Data {
+		return &journal.MatchAssigned{Attempt: attempt(number), RefereeID: refereeID}
+	}
+	other := league.MatchID{Round: 1, Number: 2}
+	s := started(t, announced(), assigned(1, "REF01"), assigned(2, "REF02"))
+	second := func(q *protocol.MatchResultReport) { q.Attempt = 2 }
+	apply(t, s, judge(s, report(second), "REF02", decide.NotPinged).Result)
+	otherNumber := func(q *protocol.MatchResultReport) { q.Attempt, q.Result.DrawnNumber = 1, new(2) }
+	assert.True(t, judge(s, report(otherNumber), "REF01", decide.NotPinged).Disputed, "before the rematch")
+	apply(t, s, reported(s, other)...)
+	apply(t, s, &journal.RoundCompleted{RoundID: 1, Summary: s.Summary(1)}, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: first()})
+	apply(t, s, &journal.Decided{Command: journal.CommandReopen, Decision: smith, MatchID: first()}, assigned(3, "REF02"))
+	third := func(q *protocol.MatchResultReport) { q.Attempt = 3 }
+	apply(t, s, judge(s, report(third), "REF02", decide.NotPinged).Result)
+	v := judge(s, report(otherNumber), "REF01", decide.NotPinged)
+	require.ErrorContains(t, v.Err, "the earlier attempts at match R1M1 are annulled by A. Smith")
+	assert.False(t, v.Accepted || v.Disputed)
+}
+
 func TestNextMatchOfAPlayerIsItsRematch(t *testing.T) {
 	s := playedRounds(t, 1, &journal.Decided{Command: protocol.CommandRematch, Decision: smith, MatchID: first()})
 	next := func() string {

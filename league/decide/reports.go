@@ -103,7 +103,7 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 	case recorded.Ruled != nil:
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState, "match %s has a result %v: reports of it do not count any more",
 			r.MatchID, recorded.Ruled)
-	case recorded.Void(r.Number) || recorded.AnnulledOutcome(r.Number) != nil:
+	case recorded.Void(r.Number):
 		v.Err = annulled(recorded, r.MatchID)
 	case recorded.Report != nil:
 		v.Disputed = true

@@ -40,10 +40,11 @@ func (m *Match) Current() []Attempt {
 	return m.Attempts
 }
 
-// Void tells whether an attempt cannot get a result, because the match was reopened after
-// it. A match with a result has no such attempt.
+// Void tells whether an attempt is from before the last annulled result, so that it can neither get a result nor
+// contradict one.
 func (m *Match) Void(attempt int) bool {
-	return m.Reopened() && attempt <= m.Annulled[len(m.Annulled)-1].Attempts
+	last := len(m.Annulled) - 1
+	return last >= 0 && attempt <= m.Annulled[last].Attempts
 }
 
 // AnnulledOutcome is the annulled result of an attempt; nil for none.
