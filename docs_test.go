@@ -177,18 +177,32 @@ func TestArchitectureShowsLayers(t *testing.T) {
 	assert.Equal(t, shown, text, "run 'go test . -run TestArchitectureShows -update'")
 }
 
-// Each file that ARCHITECTURE.md names exists. The files that a step of a match names declare what else it names.
+// Each source file that a page names by its path exists.
+func TestPagesNameFilesThatExist(t *testing.T) {
+	pages := 0
+	require.NoError(t, filepath.WalkDir(".", func(page string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && d.Name() == "node_modules" || filepath.Ext(page) != ".md" {
+			return err
+		}
+		pages++
+		for _, file := range namedFiles.FindAllStringSubmatch(textOf(t, page), -1) {
+			assert.FileExists(t, file[1], page)
+		}
+		return nil
+	}))
+	assert.Greater(t, pages, 20)
+}
+
+var namedFiles = regexp.MustCompile("`([\\w/]+/\\w+\\.go)`")
+
+// The files that a step of a match in ARCHITECTURE.md names declare the functions and types that it names.
 func TestArchitectureFollowsAMatch(t *testing.T) {
 	page := textOf(t, "ARCHITECTURE.md")
-	named := regexp.MustCompile("`([\\w/]+/\\w+\\.go)`")
-	for _, file := range named.FindAllStringSubmatch(page, -1) {
-		assert.FileExists(t, file[1])
-	}
 	steps := regexp.MustCompile(`(?m)^\d+\. .*(?:\n {2,}.*)*`).FindAllString(page, -1)
 	assert.Greater(t, len(steps), 10)
 	for _, step := range steps {
 		var declared strings.Builder
-		for _, file := range named.FindAllStringSubmatch(step, -1) {
+		for _, file := range namedFiles.FindAllStringSubmatch(step, -1) {
 			declared.WriteString(textOf(t, file[1]))
 		}
 		for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(step, -1) {
