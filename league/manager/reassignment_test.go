@@ -281,54 +281,30 @@ func TestAssignmentHoldsPlayersRecordsAndPolicy(t *testing.T) {
 	})
 }
 
+// The phase ends when both failures are known.
 func TestTwoFailuresAreADoubleTechnicalLoss(t *testing.T) {
-	invite, choose := protocol.Invite.Name, protocol.ChooseParity.Name
-	refuse := leaguetest.EditAnswer("accept", false)
-	for _, test := range []struct {
-		name     string
-		method   string
-		p01, p02 leaguetest.Reply
-		over     time.Duration
-		reason   string
-		sent     map[string]int // GAME_ERRORs by player
-	}{
-		{
-			"both do not answer the invitation", invite, leaguetest.Silent, leaguetest.Silent, 26 * leaguetest.Second,
-			"P01 did not send GAME_JOIN_ACK in time, P02 did not send GAME_JOIN_ACK in time - both lose",
-			map[string]int{"p01": 4, "p02": 4},
-		},
-		{
-			"one does not answer, one rejects: the phase ends when both failures are known", invite, leaguetest.Silent, refuse, 26 * leaguetest.Second,
-			"P01 did not send GAME_JOIN_ACK in time, P02 refused the invitation - both lose", map[string]int{"p01": 4},
-		},
-		{
-			"one sends an illegal choice, one hangs up", choose, leaguetest.EditAnswer("parity_choice", "Odd"), leaguetest.FailWith(leaguetest.ErrHangUp), 6 * leaguetest.Second,
-			"P01 sent no valid CHOOSE_PARITY_RESPONSE (E004), P02 accepted the connection, but sent no readable CHOOSE_PARITY_RESPONSE - both lose",
-			map[string]int{"p01": 4, "p02": 4},
-		},
-	} {
-		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			record := w.Duel(leaguetest.Options(leaguetest.On(test.method, test.p01)), leaguetest.Options(leaguetest.On(test.method, test.p02)))
-			assert.Equal(t, league.StatusTechnicalLoss, record.Status)
-			assert.Empty(t, record.Winner())
-			assert.Equal(t, test.reason, record.Reason)
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		invited := func(reply leaguetest.Reply) []leaguetest.Option {
+			return leaguetest.Options(leaguetest.On(protocol.Invite.Name, reply))
+		}
+		record := w.Duel(invited(leaguetest.Silent), invited(leaguetest.EditAnswer("accept", false)))
+		assert.Equal(t, league.StatusTechnicalLoss, record.Status)
+		assert.Empty(t, record.Winner())
+		assert.Equal(t, "P01 did not send GAME_JOIN_ACK in time, P02 refused the invitation - both lose", record.Reason)
 
-			sent := map[string]int{}
-			for _, c := range w.GameErrors() {
-				sent[c.To]++
-			}
-			assert.Equal(t, test.sent, sent)
-			assert.Equal(t, []time.Duration{test.over, test.over}, leaguetest.Times(w.Calls(protocol.NotifyMatchResult.Name)))
-			report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
-			assert.Nil(t, report.Result.WinnerPlayerID)
-			assert.Equal(t, league.Both("P01", 0, "P02", 0), report.Result.Score)
-			for _, row := range w.Manager.Standings() {
-				assert.Equal(t, 1, row.Losses)
-				assert.Equal(t, 1, row.TechnicalLosses)
-				assert.Zero(t, row.Points)
-			}
-		})
-	}
+		over := 26 * leaguetest.Second
+		assert.Equal(t, []time.Duration{over, over}, leaguetest.Times(w.Calls(protocol.NotifyMatchResult.Name)))
+		assert.Len(t, w.Calls(protocol.NotifyGameError.Name, "p01"), 4)
+		assert.Empty(t, w.Calls(protocol.NotifyGameError.Name, "p02"))
+		report := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost).Message)
+		assert.Nil(t, report.Result.WinnerPlayerID)
+		assert.Equal(t, league.Both("P01", 0, "P02", 0), report.Result.Score)
+		for _, row := range w.Manager.Standings() {
+			assert.Equal(t, 1, row.Losses)
+			assert.Equal(t, 1, row.TechnicalLosses)
+			assert.Zero(t, row.Points)
+		}
+	})
 }
 
 func TestRetryStaysInItsWindowWhenGameErrorHangs(t *testing.T) {
