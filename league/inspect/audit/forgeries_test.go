@@ -322,6 +322,21 @@ func TestForgeries(t *testing.T) {
 				d.Transcript = slices.Insert(d.Transcript, i+3, again...)
 			})
 		}, []position{{audit.RuleTranscript, r2m1, ""}}, 1},
+		{"a fifth attempt after timeouts a second after the deadline", func(w *savedLeague) {
+			w.transcriptOf("R2M1", func(d *store.Match) {
+				i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Try == 4 })
+				again := slices.Clone(d.Transcript[i : i+3])
+				for k := range again {
+					again[k].Try = 5
+				}
+				d.Transcript = slices.Insert(d.Transcript, i+3, again...)
+				for k := range d.Transcript {
+					if e := &d.Transcript[k]; e.Error != nil {
+						e.At = strings.Replace(e.At, ":00.000", ":31.100", 1)
+					}
+				}
+			})
+		}, []position{{audit.RuleTranscript, r2m1, ""}}, 1},
 		{"a failure of which the player was not told", func(w *savedLeague) {
 			w.transcriptOf("R2M1", func(d *store.Match) {
 				i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Method == protocol.NotifyGameError.Name })

@@ -102,6 +102,9 @@ func (t *transcriptCheck) attempt(e *exchange) *conduct.Attempt {
 		code := protocol.Code(e.Error.ErrorCode)
 		a.Fault = protocol.Fault(code, "%s", e.Error.Detail)
 		a.Fault.Remote = code == protocol.ErrRateLimited
+		if code == protocol.ErrTimeout && e.Void == "" {
+			a.At = time.Time{} // deadlines have whole seconds: a call that ended later shows no stall of the referee
+		}
 	}
 	return a
 }
