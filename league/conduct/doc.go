@@ -11,5 +11,5 @@
 //
 // The referee does these steps in time. An audit repeats them from the transcript of a match file: it compares each
 // exchange with Step and Judge, and has Take make count what the file says. So a rule about retries, windows or void
-// attempts is written here alone. The conformance kit has the result, the legality of moves and the points from here.
+// attempts is written here alone.
 package conduct
