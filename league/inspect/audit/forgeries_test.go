@@ -575,6 +575,42 @@ func TestMatchMayHaveEachConfigurationOfItsTime(t *testing.T) {
 	}
 }
 
+// A strict league refuses an answer for its form, of which the file does not have all: here a player_id without a value.
+// It refuses no legal move as illegal.
+func TestFormThatAStrictLeagueRefuses(t *testing.T) {
+	for code, guilty := range map[string]bool{"E002": false, "E012": false, "E004": true, "E015": true} {
+		t.Run(code, func(t *testing.T) {
+			w := newSavedLeague(t, 3)
+			configuration := newCreated().Configuration
+			configuration.Replies, configuration.Evidence = protocol.RepliesStrict, journal.GradeStated
+			text, err := json.Marshal(&configuration)
+			require.NoError(t, err)
+			w.insertAfter("round_completed", "summary", `"type":"configured","data":{"configuration":`+string(text)+`}`)
+			w.transcriptOf("R2M1", func(d *store.Match) {
+				answer := `{"protocol": "league.v2", "message_type": "CHOOSE_PARITY_RESPONSE", "sender": "player:P03", "timestamp": ` +
+					`"2026-01-01T12:00:00Z", "conversation_id": "conv-r2m1-a1", "match_id": "R2M1", "parity_choice": "even", "entropy": "` +
+					secretOf("R2M1P03").Hex() + `"}`
+				for i := range d.Transcript {
+					e := &d.Transcript[i]
+					if e.Method == protocol.NotifyGameError.Name {
+						e.Message = jsontext.Value(strings.Replace(string(e.Message), "E001", code, 1))
+					} else if e.Error != nil {
+						e.Error = &store.ExchangeError{ErrorCode: code, ErrorName: protocol.Code(code).Name(), Detail: "its form"}
+						e.Message, e.MessageType = jsontext.Value(answer), "CHOOSE_PARITY_RESPONSE"
+					}
+				}
+			})
+			w.editLine(`"faults":{"P03":"E001"}`, `"faults":{"P03":"`+code+`"}`, `"match_reported"`, `"match_id":"R2M1"`)
+			w.edit(r2m1, `(?s)(.*)"faults": \{[^}]*\}`, `${1}"faults":{"P03":"`+code+`"}`)
+			l := w.audit()
+			assert.Equal(t, guilty, w.has(l.Findings, position{audit.RuleTranscript, r2m1, ""}), listed(l.Findings))
+			if !guilty {
+				assert.Empty(t, l.Findings, listed(l.Findings))
+			}
+		})
+	}
+}
+
 // Nobody waits for the acknowledgement of a GAME_ERROR: it may come after a later question with the same try.
 func TestLateAcknowledgementOfGameErrorIsNoFinding(t *testing.T) {
 	w := newSavedLeague(t, 3)

@@ -213,7 +213,13 @@ func (t *transcriptCheck) illegal(e *exchange, choice string) {
 func (t *transcriptCheck) checkFailure(e *exchange, a *conduct.Attempt, worth conduct.Worth) conduct.Worth {
 	s, code := e.side, protocol.Code(e.Error.ErrorCode)
 	s.failedAt, s.fault = e.at, e.Error.ErrorCode
-	if r := a.Reply; r != nil && worth.Fault == nil && r.Signature != "" { // else it is enough that the result is signed
+	meant := code == protocol.ErrMatchIDMismatch || code == protocol.ErrInvalidParityChoice || code == protocol.ErrIllegalMove
+	switch r := a.Reply; {
+	case r == nil:
+	case t.conduct.Strict() && !meant: // the file lacks a part of its form: the access token, and members without a value
+		r.Breach = protocol.Fault(code, "%s", e.Error.Detail)
+		worth = t.conduct.Judge(s.side, a)
+	case worth.Fault == nil && r.Signature != "": // else it is enough that the result is signed
 		if statement, key, due := t.conduct.Statement(s.side, r); due {
 			r.Unsigned = !statement.Verify(key, r.Signature)
 			worth = t.conduct.Judge(s.side, a)
@@ -223,7 +229,6 @@ func (t *transcriptCheck) checkFailure(e *exchange, a *conduct.Attempt, worth co
 	agrees := worth.Fault != nil && worth.Fault.Code == code
 	switch {
 	case worth.Verdict == conduct.Void: // the referee did not say so, and knew more
-	case worth.Fault == nil && a.Reply != nil && t.strict() && code != protocol.ErrMatchIDMismatch: // for its token
 	case worth.Fault == nil && e.method.phase == phaseMove && protocol.MoveFormBy(e.Method).Illegal == code:
 		t.find(e, "/error", "the answer %q of %s was refused with %s, but is a legal move", a.Reply.Choice, s.id, code)
 	case worth.Fault == nil:
@@ -278,9 +283,6 @@ func (t *transcriptCheck) mayBe(s *playerSide, a *conduct.Attempt, said conduct.
 	earlier.At, later.At = a.At.Add(-imprecise), a.At.Add(imprecise)
 	return t.conduct.Judge(s.side, &earlier).Verdict == said || t.conduct.Judge(s.side, &later).Verdict == said
 }
-
-// strict tells whether the replies of the attempt had to have their access tokens.
-func (t *transcriptCheck) strict() bool { return t.conduct.Strict() }
 
 // checkVoid checks that the file has evidence for a void attempt: a call attempt that counts for nothing because the
 // fault was the referee's own. Without evidence, a referee could save a player that it likes.
