@@ -12,8 +12,8 @@ import (
 	"evenodd/league/store"
 )
 
-// organiser is a command of the group 'evenodd league' with the flags that all of them share.
-type organiser struct {
+// A leagueCommand is a command of the group 'evenodd league' with the flags that all of them share.
+type leagueCommand struct {
 	streams
 
 	data     string
@@ -38,7 +38,7 @@ type organiser struct {
 // returns their settings. Resolve sets the settings from the environment and from files.
 func newLeague(s streams, data *dataFolder, resolve func(command string, f *pflag.FlagSet) error) (*cobra.Command,
 	*pflag.FlagSet) {
-	o := &organiser{streams: s}
+	o := &leagueCommand{streams: s}
 	c := &cobra.Command{
 		Use:        "league",
 		SuggestFor: []string{"query"}, // its former name for agents
@@ -94,7 +94,7 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 }
 
 // folder returns the data folder, which has leagues.
-func (o *organiser) folder() (store.Folder, error) {
+func (o *leagueCommand) folder() (store.Folder, error) {
 	if o.data == "" {
 		return "", errors.New("set --data to the manager's data folder, or --manager to its URL")
 	}
@@ -106,7 +106,7 @@ func (o *organiser) folder() (store.Folder, error) {
 }
 
 // chosen returns the data folder, and completes the id of the league to read.
-func (o *organiser) chosen() (store.Folder, error) {
+func (o *leagueCommand) chosen() (store.Folder, error) {
 	dir, err := o.folder()
 	if err == nil {
 		o.leagueID, err = o.chooseLeague(dir, o.leagueID, false)

@@ -47,7 +47,7 @@ type leagueClient struct {
 
 // connect finds the manager and the admin token. It sends the token only to a manager of the
 // league, and never in plain text to another machine.
-func (o *organiser) connect(ctx context.Context) (*leagueClient, error) {
+func (o *leagueCommand) connect(ctx context.Context) (*leagueClient, error) {
 	token, address := adminToken(), o.manager
 	var folder store.Folder
 	var missing error
@@ -92,7 +92,7 @@ func (o *organiser) connect(ctx context.Context) (*leagueClient, error) {
 }
 
 // tokenOf derives the admin token of a league from its secret.
-func (o *organiser) tokenOf(folder store.Folder, leagueID string) (string, error) {
+func (o *leagueCommand) tokenOf(folder store.Folder, leagueID string) (string, error) {
 	secret, err := secretOf(folder, leagueID, o.secretFile)
 	if err != nil {
 		return "", fmt.Errorf("no admin token: %w; or set %s to the token, if you have it", err, adminTokenVariable)
@@ -312,7 +312,7 @@ func (c *leagueClient) Close() { c.node.close() }
 
 // source opens the records of the league: those of the manager that the user has named, else
 // those of the data folder.
-func (o *organiser) source(ctx context.Context) (record.Source, error) {
+func (o *leagueCommand) source(ctx context.Context) (record.Source, error) {
 	if o.remote {
 		return o.connect(ctx)
 	}
@@ -350,12 +350,12 @@ func newLeagueRecord() *leagueRecord { return &leagueRecord{League: record.NewLe
 const firstEvent = 2 * time.Second
 
 // stopped tells whether nobody runs the league, as its data folder shows.
-func (o *organiser) stopped() bool { return !o.remote && !store.Folder(o.data).Running(o.leagueID) }
+func (o *leagueCommand) stopped() bool { return !o.remote && !store.Folder(o.data).Running(o.leagueID) }
 
 // readLeague opens the records of the league, and folds its journal. It calls news, which may be nil, with each event
 // and its line.
-func (o *organiser) readLeague(ctx context.Context, news func(*leagueRecord, *journal.Event, string)) (*leagueRecord,
-	record.Source, error) {
+func (o *leagueCommand) readLeague(ctx context.Context,
+	news func(*leagueRecord, *journal.Event, string)) (*leagueRecord, record.Source, error) {
 	from, err := o.source(ctx)
 	if err != nil {
 		return nil, nil, err
@@ -388,7 +388,7 @@ func (o *organiser) readLeague(ctx context.Context, news func(*leagueRecord, *jo
 
 // withLeague reads the league, and calls a function with it and with its records, which are closed then. News is that
 // of readLeague.
-func (o *organiser) withLeague(ctx context.Context, news func(*leagueRecord, *journal.Event, string),
+func (o *leagueCommand) withLeague(ctx context.Context, news func(*leagueRecord, *journal.Event, string),
 	use func(r *leagueRecord, from record.Source) error) error {
 	r, from, err := o.readLeague(ctx, news)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 )
 
 // newLeagueCodes makes 'evenodd league codes'.
-func newLeagueCodes(o *organiser) *cobra.Command {
+func newLeagueCodes(o *leagueCommand) *cobra.Command {
 	role, folder := "", ""
 	c := &cobra.Command{
 		Use:   "codes FILE",

@@ -58,7 +58,7 @@ results; any other player forfeits its remaining matches. Before the start the r
 }
 
 // newDecision makes a command that makes a decision.
-func newDecision(o *organiser, row protocol.Command) *cobra.Command {
+func newDecision(o *leagueCommand, row protocol.Command) *cobra.Command {
 	q, help := &protocol.OrganiseRequest{Command: row.Name}, decisionHelps[row.Name]
 	c := &cobra.Command{
 		Use: row.Name, Short: help.short, Long: help.long, Example: examples(help.examples...),
@@ -88,7 +88,7 @@ func newDecision(o *organiser, row protocol.Command) *cobra.Command {
 }
 
 // order completes the request of a command, and checks what needs no manager.
-func (o *organiser) order(row protocol.Command, q *protocol.OrganiseRequest, args []string) error {
+func (o *leagueCommand) order(row protocol.Command, q *protocol.OrganiseRequest, args []string) error {
 	q.By, q.Reason = cmp.Or(o.by, loginName()), strings.TrimSpace(q.Reason)
 	switch row.Of {
 	case protocol.OfAgent:
@@ -126,7 +126,7 @@ func loginName() string {
 }
 
 // decide sends the decision to the manager.
-func (o *organiser) decide(ctx context.Context, q *protocol.OrganiseRequest) error {
+func (o *leagueCommand) decide(ctx context.Context, q *protocol.OrganiseRequest) error {
 	m, err := o.connect(ctx)
 	if err != nil {
 		return err

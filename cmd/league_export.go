@@ -27,7 +27,7 @@ var exportLists = [...]string{"matches", "standings", "decisions", "agents", lis
 const listGrades = "grades"
 
 // newLeagueExport makes 'evenodd league export'.
-func newLeagueExport(o *organiser) *cobra.Command {
+func newLeagueExport(o *leagueCommand) *cobra.Command {
 	list, format, roster := "", "", ""
 	c := &cobra.Command{
 		Use:   "export",
@@ -68,7 +68,7 @@ losses, matches that a ruling decided, and moves by chance (the fallback of a mo
 	return c
 }
 
-func (o *organiser) export(r *leagueRecord, list string, roster []config.RosterEntry) error {
+func (o *leagueCommand) export(r *leagueRecord, list string, roster []config.RosterEntry) error {
 	matches, _ := r.Schedule(0) // fails only for an unknown round
 	if o.format == formatCSV {
 		rows := map[string]func() [][]string{

@@ -24,7 +24,7 @@ import (
 )
 
 // newLeagueLogs makes 'evenodd league logs'.
-func newLeagueLogs(o *organiser) *cobra.Command {
+func newLeagueLogs(o *leagueCommand) *cobra.Command {
 	output := ""
 	c := &cobra.Command{
 		Use:   "logs AGENT",
@@ -56,7 +56,7 @@ Standard error lists the matches without a transcript.`,
 }
 
 // logs writes the archive of an agent.
-func (o *organiser) logs(ctx context.Context, a *agentArchive, from record.Source, output string) error {
+func (o *leagueCommand) logs(ctx context.Context, a *agentArchive, from record.Source, output string) error {
 	if err := a.CheckAgent(a.id); err != nil {
 		return err
 	}

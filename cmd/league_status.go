@@ -223,13 +223,13 @@ func (s *leagueStatus) addTables(text *printout) {
 }
 
 // statusFlags defines the flags of the status for the organiser.
-func statusFlags(o *organiser, f *pflag.FlagSet) {
+func statusFlags(o *leagueCommand, f *pflag.FlagSet) {
 	f.StringVar(&o.roster, "roster", "", "the manager's roster `file`: show the agents in it that have not registered")
 	f.BoolVar(&o.follow, "watch", false, "go on until the league is over, and show each change")
 }
 
 // recordedStatus shows the league to its organiser, once or until it is over.
-func recordedStatus(ctx context.Context, o *organiser, r *leagueRecord, from record.Source) (err error) {
+func recordedStatus(ctx context.Context, o *leagueCommand, r *leagueRecord, from record.Source) (err error) {
 	if r.roster, err = readRoster(o.roster); err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func recordedStatus(ctx context.Context, o *organiser, r *leagueRecord, from rec
 }
 
 // showStatus shows the league now. Before its start the manager tells what its pings to silent agents met.
-func (o *organiser) showStatus(ctx context.Context, r *leagueRecord) error {
+func (o *leagueCommand) showStatus(ctx context.Context, r *leagueRecord) error {
 	s := r.status()
 	if len(s.Awaited) > 0 && !r.Stopped {
 		if m, err := o.connect(ctx); err == nil { // else without reasons
@@ -261,7 +261,7 @@ func (o *organiser) showStatus(ctx context.Context, r *leagueRecord) error {
 const watchPause = time.Second
 
 // watch shows the league after each change, until it is over.
-func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Source) error {
+func (o *leagueCommand) watch(ctx context.Context, r *leagueRecord, from record.Source) error {
 	for changed := true; ; {
 		if changed {
 			if err := o.showStatus(ctx, r); err != nil {
@@ -282,7 +282,7 @@ func (o *organiser) watch(ctx context.Context, r *leagueRecord, from record.Sour
 }
 
 // look reads what has changed, and tells it as lines of text. It returns true if the whole status is to be shown.
-func (o *organiser) look(ctx context.Context, r *leagueRecord, from record.Source) (changed bool, err error) {
+func (o *leagueCommand) look(ctx context.Context, r *leagueRecord, from record.Source) (changed bool, err error) {
 	before, stopped := r.Events, o.stopped()
 	var lines printout
 	if err := r.Update(ctx, from, func(e *journal.Event, _ string) {

@@ -30,8 +30,8 @@ import (
 type subject struct {
 	name, short, long string
 	examples          []string
-	flags             []string                             // settings of 'evenodd league' that it needs, besides --id
-	ofOrganiser       func(o *organiser, f *pflag.FlagSet) // defines the flags that an agent may not use; nil for none
+	flags             []string                                 // settings of 'evenodd league' that it needs, besides --id
+	ofOrganiser       func(o *leagueCommand, f *pflag.FlagSet) // defines the flags that an agent may not use; nil for none
 
 	queryType string
 	list      string // member of the answer that comes in pages; "" for none
@@ -42,7 +42,7 @@ type subject struct {
 	print func(streams, jsontext.Value) error
 
 	// recorded shows the subject to an organiser; nil for what the query answers.
-	recorded func(ctx context.Context, o *organiser, r *leagueRecord, from record.Source) error
+	recorded func(ctx context.Context, o *leagueCommand, r *leagueRecord, from record.Source) error
 }
 
 // subjects are the subjects in the order of the help.
@@ -112,7 +112,7 @@ func subjectOf(name string) subject {
 }
 
 // newSubject makes a command that shows a subject.
-func newSubject(o *organiser, data *dataFolder, settings *pflag.FlagSet, about subject) *cobra.Command {
+func newSubject(o *leagueCommand, data *dataFolder, settings *pflag.FlagSet, about subject) *cobra.Command {
 	c := &cobra.Command{
 		Use: about.name, Short: about.short, Long: about.long, Example: examples(about.examples...),
 		RunE: func(c *cobra.Command, _ []string) error { return o.show(c.Context(), data.loader, about) },
@@ -127,7 +127,7 @@ func newSubject(o *organiser, data *dataFolder, settings *pflag.FlagSet, about s
 }
 
 // show shows a subject to an agent or to the organiser.
-func (o *organiser) show(ctx context.Context, files *config.Loader, about subject) (err error) {
+func (o *leagueCommand) show(ctx context.Context, files *config.Loader, about subject) (err error) {
 	params := protocol.QueryParams{PlayerID: o.playerID}
 	if params.RoundID, err = readRound(o.round); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (o *organiser) show(ctx context.Context, files *config.Loader, about subjec
 
 // asAgent tells whether the command asks as an agent: if the user has named it or set its token, or if the folder has
 // the identities of agents and no journal.
-func (o *organiser) asAgent() (a *agentAccess, ok bool) {
+func (o *leagueCommand) asAgent() (a *agentAccess, ok bool) {
 	a = &agentAccess{data: o.data, id: o.id, leagueID: o.leagueID, ofFolder: o.namesAgent || o.namesData}
 	switch {
 	case o.namesAgent:
@@ -176,7 +176,7 @@ func (o *organiser) asAgent() (a *agentAccess, ok bool) {
 
 // managerOfAgent is the URL of the manager that an agent asks: the one that the user has named, else the one that runs a
 // league in the data folder, else the usual one.
-func (o *organiser) managerOfAgent() string {
+func (o *leagueCommand) managerOfAgent() string {
 	address := o.manager
 	if dir, err := o.folder(); err == nil && address == "" {
 		if id, err := o.chooseLeague(dir, o.leagueID, true); err == nil {
@@ -196,7 +196,7 @@ func hasJournal(folder store.Folder) bool {
 }
 
 // showToAgent shows what the manager answers to an agent.
-func (o *organiser) showToAgent(ctx context.Context, files *config.Loader, access *agentAccess, about subject,
+func (o *leagueCommand) showToAgent(ctx context.Context, files *config.Loader, access *agentAccess, about subject,
 	params protocol.QueryParams) error {
 	if o.follow || o.roster != "" {
 		return usage("--watch and --roster are for the organiser, who has the manager's data folder or the admin token")
@@ -218,7 +218,7 @@ func (o *organiser) showToAgent(ctx context.Context, files *config.Loader, acces
 }
 
 // showAnswer shows the data of the answer to a query.
-func (o *organiser) showAnswer(leagueID string, about subject, data jsontext.Value) error {
+func (o *leagueCommand) showAnswer(leagueID string, about subject, data jsontext.Value) error {
 	if o.format == formatJSON {
 		return printJSON(o.out, struct {
 			head

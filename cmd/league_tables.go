@@ -15,7 +15,7 @@ import (
 )
 
 // recordedStandings shows the table to the organiser.
-func recordedStandings(ctx context.Context, o *organiser, r *leagueRecord, from record.Source) error {
+func recordedStandings(ctx context.Context, o *leagueCommand, r *leagueRecord, from record.Source) error {
 	rows, evidence := r.Standings(), decide.Evidence(r.State)
 	return show(o.out, o.format, struct {
 		head
@@ -60,7 +60,7 @@ func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []le
 }
 
 // recordedSchedule shows the matches to the organiser.
-func recordedSchedule(_ context.Context, o *organiser, r *leagueRecord, _ record.Source) error {
+func recordedSchedule(_ context.Context, o *leagueCommand, r *leagueRecord, _ record.Source) error {
 	round, err := readRound(o.round)
 	if err != nil {
 		return err

@@ -7,7 +7,7 @@ import (
 )
 
 // newLeagueToken makes 'evenodd league token'.
-func newLeagueToken(o *organiser) *cobra.Command {
+func newLeagueToken(o *leagueCommand) *cobra.Command {
 	return &cobra.Command{
 		Use:   "token",
 		Short: "Print the admin token of the league",

@@ -161,7 +161,7 @@ type listedLeague struct {
 }
 
 // newLeagueList makes 'evenodd league list'.
-func newLeagueList(o *organiser) *cobra.Command {
+func newLeagueList(o *leagueCommand) *cobra.Command {
 	return &cobra.Command{
 		Use:   "list",
 		Short: "List the leagues of a data folder",
@@ -189,7 +189,7 @@ which commands that read choose without --league-id.`,
 }
 
 // listed folds the journal of a league.
-func (o *organiser) listed(ctx context.Context, l folderLeague) listedLeague {
+func (o *leagueCommand) listed(ctx context.Context, l folderLeague) listedLeague {
 	one, r := listedLeague{Running: l.running, LastEntry: l.last}, record.NewLeague()
 	err := r.Update(ctx, record.NewFolder(store.Folder(o.data), l.id), nil)
 	if err == nil && r.Created == nil {

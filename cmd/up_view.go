@@ -22,7 +22,7 @@ import (
 // An upView shows a league on a terminal: a line for each change, and the table after a round. It reads the
 // journal, like 'evenodd league status --watch'.
 type upView struct {
-	organiser
+	leagueCommand
 	record  *leagueRecord
 	from    record.Source
 	asked   string // the last question
@@ -35,8 +35,8 @@ type upView struct {
 
 // view reads the league so far, and shows nothing of it yet. Without a terminal the view never has changes.
 func (p *upParent) view(ctx context.Context) (v *upView) {
-	v = &upView{stays: p.stays(), organiser: organiser{streams: p.streams, data: p.data, leagueID: p.LeagueID, ca: p.ca,
-		format: formatText}}
+	v = &upView{stays: p.stays(), leagueCommand: leagueCommand{streams: p.streams, data: p.data, leagueID: p.LeagueID,
+		ca: p.ca, format: formatText}}
 	if !p.shows {
 		return v
 	}
@@ -136,7 +136,7 @@ func (v *upView) start(ctx context.Context) {
 	if v.asked == "" || v.record.Started != nil {
 		return
 	}
-	inform := v.organiser
+	inform := v.leagueCommand
 	inform.out = v.err // the final table alone is a result
 	if err := inform.decide(ctx, &protocol.OrganiseRequest{Command: protocol.CommandStart, By: loginName()}); err != nil {
 		printError(v.err, err)
