@@ -123,7 +123,7 @@ func (c *upChild) play(ctx context.Context) error {
 // start starts the agents. Those that stay down come by a channel.
 func (c *upChild) start(ctx context.Context, agents *sync.WaitGroup, down chan<- *upAgent) {
 	for _, a := range c.plan.Agents[1:] {
-		if at := a.elsewhere(); at != "" {
+		if at := a.externalURL(); at != "" {
 			c.note("%s runs elsewhere: let the agent at %s register with the manager at %s. The league waits for it.", a.Name,
 				at, c.url)
 			continue

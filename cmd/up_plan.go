@@ -25,7 +25,7 @@ type upPlan struct {
 	Brief   bool       // lines of logs are only in the files
 }
 
-// An upAgent is an agent of the league of evenodd up, or a player that runs elsewhere.
+// An upAgent is an agent of the league of evenodd up, or an external player.
 type upAgent struct {
 	Role, Name string
 	Args       []string        // its flags, without those that follow from the manager
@@ -96,8 +96,8 @@ func (o *upOptions) plan(entrants []config.Entrant) (agents []*upAgent, roster [
 	return agents, roster, err
 }
 
-// elsewhere is the URL of a player that runs elsewhere; "" for an agent of the child.
-func (a *upAgent) elsewhere() string {
+// externalURL is the URL of an external player; "" for an agent of the child.
+func (a *upAgent) externalURL() string {
 	if a.Entrant != nil && a.Entrant.Kind == config.KindURL {
 		return a.Entrant.Value
 	}
@@ -115,7 +115,7 @@ func (o *upOptions) admit(agents []*upAgent) (text []byte, err error) {
 		name := norm.NFC.String(a.Name)
 		i := slices.IndexFunc(listed, func(e config.RosterEntry) bool { return e.Role == a.Role && e.Name == name })
 		switch {
-		case i < 0 && a.elsewhere() != "":
+		case i < 0 && a.externalURL() != "":
 			return nil, usage("%s runs elsewhere: add its name with a code to --roster %s", a.Name, o.admission.roster)
 		case i < 0:
 			i = len(listed)
