@@ -39,10 +39,10 @@ type member struct {
 	membership
 	id, token    string
 	registration object // the message; nil if it must not be repeated
-	// elsewhere tells that the manager took a registration whose endpoint is not that of the kit's agent: messages to
+	// redirected tells that the manager took a registration whose endpoint is not that of the kit's agent: messages to
 	// this member may not arrive.
-	elsewhere bool
-	late      bool // it registered after the start: it may be in the table, or not
+	redirected bool
+	late       bool // it registered after the start: it may be in the table, or not
 }
 
 // scenarios send requests that the manager must refuse before the last registration, which
@@ -150,7 +150,7 @@ func (x *managerExam) members() []*member { return slices.Concat(x.players, x.re
 
 // present are the players that get the messages of the whole league.
 func (x *managerExam) present() []*member {
-	return lists.Filter(x.players, func(p *member) bool { return !p.elsewhere && !p.late })
+	return lists.Filter(x.players, func(p *member) bool { return !p.redirected && !p.late })
 }
 
 // announced tells whether the manager has sent a message of a league that has begun.

@@ -51,7 +51,7 @@ func (x *managerExam) playerProblem(id, endpoint string) string {
 		return "a player is missing"
 	case p == nil || p.role == Referee:
 		return quoted(id) + " is no player of the league"
-	case p.elsewhere: // the endpoint that the kit has invented is no endpoint of an agent
+	case p.redirected: // the endpoint that the kit has invented is no endpoint of an agent
 		return ""
 	case endpoint == "":
 		return "the endpoint of " + id + " is missing"
@@ -190,9 +190,9 @@ func (x *managerExam) reportEarly() {
 func (x *managerExam) reportWrongly(m *assignedMatch) {
 	const wrong, withoutRight = "wrong report", "report without right"
 	send := m.referee.sendBroken
-	report, elsewhere := x.report(m), x.report(m)
-	elsewhere["round_id"] = 99
-	send(elsewhere, breach{wrong, "match_id", "R99M99", protocol.ErrMatchNotFound})
+	report, stray := x.report(m), x.report(m)
+	stray["round_id"] = 99
+	send(stray, breach{wrong, "match_id", "R99M99", protocol.ErrMatchNotFound})
 	send(report,
 		breach{withoutRight, "auth_token", nil, protocol.ErrTokenMissing},
 		breach{withoutRight, "auth_token", "tok-ref01-" + strings.Repeat("0", 43), protocol.ErrTokenInvalid},
@@ -203,7 +203,7 @@ func (x *managerExam) reportWrongly(m *assignedMatch) {
 		own["auth_token"] = p.token
 		send(own, breach{withoutRight, "sender", p.sender(p.id), protocol.ErrRefereeNotRegistered})
 	}
-	result, _ := elsewhere["result"].(object)
+	result, _ := stray["result"].(object)
 	result["winner"] = "P9999"
 	send(report, breach{"report of another winner", "result", result, ""})
 }

@@ -159,7 +159,7 @@ func (x *managerExam) applyWrongly() {
 			x.record(b.fact, f)
 			if admission(f.reply, as.membership) == "" {
 				endpoint, _ := meta["contact_endpoint"].(string)
-				x.adopt(f.reply, as.membership, x.spare).elsewhere = endpoint != x.spare.url
+				x.adopt(f.reply, as.membership, x.spare).redirected = endpoint != x.spare.url
 				x.openSpare()
 			}
 		}
