@@ -229,8 +229,8 @@ func (a *fakeAgent) askOnce(q request) (r *reply, again bool) {
 				r = attempt
 			}
 		}
-		if f := faultOf(object); f != nil && answer.Status == http.StatusOK {
-			r.fault, r.result = f, nil
+		if f := failureOf(object); f != nil && answer.Status == http.StatusOK {
+			r.failure, r.result = f, nil
 		}
 	}
 	return r, again
@@ -276,7 +276,7 @@ func (r *reply) translate(status int, object members) bool {
 	if status != http.StatusOK || result == nil || !isAnswer(r.method, result) {
 		return false
 	}
-	r.result, r.fault = result, nil
+	r.result, r.failure = result, nil
 	return true
 }
 

@@ -120,7 +120,7 @@ func notRefused(r *reply) string {
 	switch {
 	case r.Error != "":
 		return r.Error
-	case r.fault != nil:
+	case r.failure != nil:
 		return ""
 	case r.result == nil:
 		return r.trouble()
@@ -140,11 +140,11 @@ func refusedWith(r *reply, code protocol.Code) string {
 		return problem
 	}
 	codes, number := []string{r.result.text("error_code"), objectOf(r.result["error"]).text("error_code")}, ""
-	if r.fault != nil {
-		if r.fault.Code == methodOf(r.method).RPCCode(code) {
+	if r.failure != nil {
+		if r.failure.Code == methodOf(r.method).RPCCode(code) {
 			return ""
 		}
-		codes, number = append(codes, r.fault.ErrorCode), fmt.Sprintf("the error %d ", r.fault.Code)
+		codes, number = append(codes, r.failure.ErrorCode), fmt.Sprintf("the error %d ", r.failure.Code)
 	}
 	return when(!slices.Contains(codes, string(code)), "refused, but without %s: %s", code,
 		number+strings.TrimSpace(strings.Join(codes, " ")))
@@ -196,7 +196,7 @@ func isResponse(f *fact) string {
 	result, problem := r.object["result"], r.object["error"]
 	e := objectOf(problem)
 	_, coded := e.integer("code")
-	failed := faultOf(r.object) != nil
+	failed := failureOf(r.object) != nil
 	return cmp.Or(jsonProblem(r.response),
 		when(r.object.text("jsonrpc") != "2.0", `jsonrpc is %s, not "2.0"`, valueOf(r.object, "jsonrpc")),
 		when(result == nil && !failed, "the answer has neither result nor error"),

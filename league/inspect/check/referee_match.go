@@ -64,7 +64,7 @@ func busy(r *reply) bool {
 
 // unready tells whether a referee takes no match at the moment.
 func unready(r *reply) bool {
-	return r.fault != nil && r.fault.ErrorCode == string(protocol.ErrInvalidMatchState)
+	return r.failure != nil && r.failure.ErrorCode == string(protocol.ErrInvalidMatchState)
 }
 
 // unplayed tells whether a player does not join the match.

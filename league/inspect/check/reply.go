@@ -31,10 +31,10 @@ type reply struct {
 	took   time.Duration
 	closed bool // the connection was refused: no process listens
 
-	object members          // the body; nil when it is no JSON object
-	result members          // the message, with the names of the specification if a league finds it; nil for none
-	fault  *dialect.Failure // nil when there is none
-	bare   bool             // the message is not wrapped as a JSON-RPC response
+	object  members          // the body; nil when it is no JSON object
+	result  members          // the message, with the names of the specification if a league finds it; nil for none
+	failure *dialect.Failure // nil when there is none
+	bare    bool             // the message is not wrapped as a JSON-RPC response
 
 	form string // in which the agent understood the call; "" for that of the specification
 }
@@ -43,7 +43,7 @@ type reply struct {
 func (r *reply) read() *reply {
 	r.object = objectOf(r.response)
 	r.result = objectOf(r.object["result"])
-	r.fault = faultOf(r.object)
+	r.failure = failureOf(r.object)
 	wrapped := r.object["jsonrpc"] != nil || r.object["result"] != nil || r.object["error"] != nil
 	if r.bare = r.object != nil && !wrapped && r.Status < 400; r.bare {
 		r.result = r.object
@@ -64,8 +64,8 @@ func notSent(q request, why string) *reply {
 	return r.read()
 }
 
-// faultOf reads the error of a response; nil when there is none.
-func faultOf(object members) *dialect.Failure {
+// failureOf reads the error of a response; nil when there is none.
+func failureOf(object members) *dialect.Failure {
 	raw := object["error"]
 	if raw == nil || raw.Kind() == 'n' {
 		return nil
@@ -94,10 +94,10 @@ func (r *reply) trouble() string {
 	switch {
 	case r.Error != "":
 		return r.Error
-	case r.result != nil && r.fault == nil:
+	case r.result != nil && r.failure == nil:
 		return ""
-	case r.fault != nil:
-		return "answered with the error " + when(r.fault.Code != 0, "%d ", r.fault.Code) + quoted(r.fault.Text)
+	case r.failure != nil:
+		return "answered with the error " + when(r.failure.Code != 0, "%d ", r.failure.Code) + quoted(r.failure.Text)
 	case r.object["result"] != nil:
 		return "answered with a result that is " + jsonKind(r.object["result"]) + ", not an object"
 	}
@@ -107,7 +107,7 @@ func (r *reply) trouble() string {
 }
 
 // hasCode tells whether the answer is the error of JSON-RPC with this code.
-func (r *reply) hasCode(code int) bool { return r.fault != nil && r.fault.Code == code }
+func (r *reply) hasCode(code int) bool { return r.failure != nil && r.failure.Code == code }
 
 // timedOut tells whether the agent had its whole time, and gave no answer.
 func (r *reply) timedOut() bool { return strings.HasPrefix(r.Error, "no answer within") }

@@ -38,7 +38,7 @@ func (x *exam) inspect(r *reply) *reply {
 		return r
 	}
 	x.show("response", r)
-	unwrapped := r.object["result"] == nil && r.fault == nil // no JSON-RPC response
+	unwrapped := r.object["result"] == nil && r.failure == nil // no JSON-RPC response
 	defect := when(unwrapped, "%s", cmp.Or(r.defect, wrappingDefect))
 	x.record("form of response", &fact{reply: r, defect: defect})
 	name := "other id"
@@ -64,7 +64,7 @@ func failsWith(code int) test {
 
 // notFailed returns why an answer is no JSON-RPC error.
 func notFailed(f *fact) string {
-	if f.reply.Error == "" && f.reply.fault != nil {
+	if f.reply.Error == "" && f.reply.failure != nil {
 		return ""
 	}
 	return cmp.Or(f.reply.trouble(), "answered without an error")
