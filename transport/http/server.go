@@ -203,8 +203,8 @@ func refuse(w http.ResponseWriter, wait time.Duration, limited func(wait time.Du
 
 func unavailable(w http.ResponseWriter) { retry(w, "too many calls at once") }
 
-// elsewhere refuses a call of an agent because this process may not answer it.
-func elsewhere(w http.ResponseWriter) { retry(w, "this manager does not lead the league now") }
+// standsBy refuses a call of an agent because this process may not answer it.
+func standsBy(w http.ResponseWriter) { retry(w, "this manager does not lead the league now") }
 
 func retry(w http.ResponseWriter, reason string) {
 	w.Header().Set("Retry-After", "1")
@@ -223,7 +223,7 @@ func (s *Server) call(w http.ResponseWriter, r *http.Request) {
 // costs as little as to refuse a call of a caller that has too many.
 func (s *Server) read(w http.ResponseWriter, r *http.Request) (stream func()) {
 	if !s.mux.Open() {
-		elsewhere(w)
+		standsBy(w)
 		return nil
 	}
 	if problem := contentProblem(r.Header); problem != "" && !s.isBareCall(r) {
@@ -276,7 +276,7 @@ func (s *Server) serveBody(
 	}
 	switch {
 	case !s.mux.Open():
-		elsewhere(w)
+		standsBy(w)
 	case status == http.StatusOK && answer.Body == nil:
 		w.WriteHeader(http.StatusNoContent)
 	case status == http.StatusOK && answer.RetryAfter > 0:
