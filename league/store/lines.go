@@ -19,13 +19,13 @@ func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e
 
 func (e *LineError) Unwrap() error { return e.Err }
 
-// A stamped is a document with a Header.
-type stamped interface{ Stamp() Header }
+// A Document is a file with a Header, or a part of it.
+type Document interface{ Stamp() Header }
 
 // readLines reads a file of sealed lines. Its first line is a header, in which any error is that of
 // the file; add takes each other one. Unknown has the first line if it has a member that this program does not know.
 // Damage are the lines that cannot be used, and torn is the number of bytes of an incomplete last one.
-func readLines(path string, header stamped, add appendfile.Visit) (unknown, damage []*LineError, torn int, err error) {
+func readLines(path string, header Document, add appendfile.Visit) (unknown, damage []*LineError, torn int, err error) {
 	file, err := Open(path)
 	if err != nil {
 		return nil, nil, 0, err
@@ -54,7 +54,7 @@ func readLines(path string, header stamped, add appendfile.Visit) (unknown, dama
 }
 
 // readHeader reads the first line of a file. Unknown names a member that this program does not know; nil for none.
-func readHeader(text []byte, header stamped) (unknown, err error) {
+func readHeader(text []byte, header Document) (unknown, err error) {
 	err = appendfile.CheckSeal(1, text)
 	if err == nil {
 		unknown, err = readLine(text, header)

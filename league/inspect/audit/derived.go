@@ -24,7 +24,7 @@ type derived[T stored] struct {
 
 // A stored file names the event up to which it derives from the journal.
 type stored interface {
-	stamped
+	store.Document
 	Head() string
 }
 

@@ -22,7 +22,7 @@ import (
 )
 
 // A document is a JSON file of the data folder.
-type document[T stamped] struct {
+type document[T store.Document] struct {
 	file        string // relative to the folder
 	exists      bool
 	raw         []byte
@@ -87,11 +87,8 @@ func lineAt(raw []byte, offset int64) int {
 	return 1 + bytes.Count(raw[:max(0, min(offset, int64(len(raw))))], []byte("\n"))
 }
 
-// A stamped is a document of package store.
-type stamped interface{ Stamp() store.Header }
-
 // load reads a document.
-func load[T stamped](dir store.Folder, path string) (d document[T]) {
+func load[T store.Document](dir store.Folder, path string) (d document[T]) {
 	raw, err := store.ReadFile[T](path)
 	d = document[T]{file: relative(dir, path), exists: !errors.Is(err, fs.ErrNotExist), raw: raw}
 	if err != nil {
@@ -123,7 +120,7 @@ func (d *document[T]) unreadable() Location { return Location{File: d.file, Line
 
 // checkHeader checks the members that all documents have: last_updated must be a
 // time. A member that this program does not know is a note.
-func checkHeader[T stamped](a *auditor, d *document[T], rule string, at Location) {
+func checkHeader[T store.Document](a *auditor, d *document[T], rule string, at Location) {
 	at.File = d.file
 	if _, err := protocol.ParseTimestamp((*d.value).Stamp().LastUpdated); err != nil {
 		a.find(rule, at.at(d.line("/last_updated")), "last_updated: %v", err)
