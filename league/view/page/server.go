@@ -161,9 +161,6 @@ type link struct {
 	Here      bool
 }
 
-// titled views give the title of their page.
-type titled interface{ title() string }
-
 // page answers a request for a page, or for one fragment of it.
 func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
 	if err := p.board.Ready(r.Context()); err != nil {
@@ -225,7 +222,7 @@ func safely(do func() error) (err error) {
 // frame is the frame of a page.
 func (p *Pages) frame(of *route, at int, view any) *frame {
 	f := &frame{Title: of.title, Version: at, View: view}
-	if v, ok := view.(titled); ok {
+	if v, ok := view.(interface{ title() string }); ok { // else the title is that of all such pages
 		f.Title = v.title()
 	}
 	knockout := false
