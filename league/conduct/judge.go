@@ -287,8 +287,7 @@ func (m *Match) count(of rules.Side, r *Reply) {
 	course, err := m.course.Move(of, r.Choice)
 	m.course, m.strayed = course, m.strayed || err != nil
 	if s.entropyCommitment != "" {
-		s.entropy, _ = protocol.ParseSecret(r.Entropy)
-		s.entropyText = r.Entropy // a secret has only one text
+		s.entropy = r.Entropy
 	}
 	if m.signs(s) {
 		s.signature = protocol.MoveSignature{Turn: m.turn, Signature: r.Signature}

@@ -40,9 +40,8 @@ type side struct {
 	question question
 
 	entropyCommitment string
-	committer         string // the player_id in the commitment; under a manager without access tokens the player's own
-	entropy           protocol.Secret
-	entropyText       string
+	committer         string                 // the player_id in the commitment; under a manager without access tokens the player's own
+	entropy           string                 // in hexadecimal digits: a secret has only one text
 	move              string                 // the last one that counts
 	fallbacks         int                    // among the legal moves
 	signature         protocol.MoveSignature // of move; empty without one
@@ -160,5 +159,5 @@ type Record struct {
 // Record returns what a side has done so far.
 func (m *Match) Record(of rules.Side) Record {
 	s := &m.sides[of]
-	return Record{s.move, s.fallbacks, s.entropyCommitment, s.entropyText, s.lost, s.fault}
+	return Record{s.move, s.fallbacks, s.entropyCommitment, s.entropy, s.lost, s.fault}
 }

@@ -16,8 +16,10 @@ func (m *Match) Result() *league.Result {
 	if m.Decided() {
 		result = m.technicalLoss()
 	} else {
-		result = league.ResultOf(m.course.Judge(rules.Chance{Nonce: m.nonce, EntropyA: a.entropy, EntropyB: b.entropy}),
-			[2]string{a.player.PlayerID, b.player.PlayerID})
+		chance := rules.Chance{Nonce: m.nonce}
+		chance.EntropyA, _ = protocol.ParseSecret(a.entropy)
+		chance.EntropyB, _ = protocol.ParseSecret(b.entropy)
+		result = league.ResultOf(m.course.Judge(chance), [2]string{a.player.PlayerID, b.player.PlayerID})
 	}
 	result.Fallbacks = ofSides(m, func(s *side) int { return s.fallbacks })
 	return result
@@ -71,7 +73,7 @@ func (m *Match) Draw() *protocol.Draw {
 		return nil
 	}
 	draw := &protocol.Draw{
-		Commitment: m.commitment, Nonce: m.nonce.Hex(), Entropies: ofSides(m, func(s *side) string { return s.entropyText }),
+		Commitment: m.commitment, Nonce: m.nonce.Hex(), Entropies: ofSides(m, func(s *side) string { return s.entropy }),
 	}
 	if m.signatures() != nil {
 		draw.EntropyCommitments = m.commitments
