@@ -186,9 +186,6 @@ func TestNotes(t *testing.T) {
 		{"an answer that is omitted for its size", 3, func(w *savedLeague) {
 			w.edit(r1m1, `(?s)("received",\s+"player_id": "P01",\s+"method": "choose_parity"[^{}]*)"message": \{[^{}]*\}`, `$1"message_omitted": "too_large", "error": {"error_code": "E023", "error_name": "MESSAGE_TOO_LARGE", "detail": ""}`)
 		}, []position{{audit.RuleTranscript, r1m1, ""}}},
-		{"a match by other rules of the conversation", 3, func(w *savedLeague) {
-			w.edit(r1m1, `(?s)("scoring": \{[^}]*\})`, `$1, "conduct_version": "v9"`)
-		}, []position{{audit.RuleTranscript, r1m1, `"conduct_version"`}}},
 		{"a match that was never acknowledged", 3, func(w *savedLeague) {
 			w.transcript(func(d *store.Match) {
 				d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]

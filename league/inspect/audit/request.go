@@ -168,8 +168,9 @@ func readMessages(transcript []store.Exchange) []readMessage {
 func (a *auditor) conduct(f *matchFile, c *journal.Configuration) *conduct.Match {
 	d, m := f.value, f.match
 	if d.Conduct != conduct.Version {
-		a.note(RuleTranscript, f.attempt("/conduct_version"),
-			"%s was conducted by version %s of the rules, which this program does not know: its conversation is not repeated",
+		// no note: a referee that lies could name any version
+		a.find(RuleSchema, f.attempt("/conduct_version"),
+			"%s was conducted by version %s of the rules, which this program does not know: audit it by the program of its referee",
 			m.id, quoted(&d.Conduct))
 		return nil
 	}
