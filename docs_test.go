@@ -200,6 +200,9 @@ func TestArchitectureFollowsAMatch(t *testing.T) {
 	page := textOf(t, "ARCHITECTURE.md")
 	steps := regexp.MustCompile(`(?m)^\d+\. .*(?:\n {2,}.*)*`).FindAllString(page, -1)
 	assert.Greater(t, len(steps), 10)
+	for _, diagram := range regexp.MustCompile("(?s)```mermaid\n(.*?)```").FindAllStringSubmatch(page, -1) {
+		assert.NotContains(t, diagram[1], ";", "it ends a statement of a diagram")
+	}
 	for _, step := range steps {
 		var declared strings.Builder
 		for _, file := range namedFiles.FindAllStringSubmatch(step, -1) {
