@@ -251,9 +251,9 @@ func (a *upAgent) once(ctx context.Context) supervise.Exit {
 		}
 		select {
 		case <-ended:
-		case <-time.After(brokenPatience):
-			_ = printLine(os.Stderr, "%s does not end after a %v", a.called(), brokenBy(ctx)) // nobody is left to tell
-			os.Exit(exitFailed)                                                               //nolint:gocritic // a context needs no end in a process that ends
+		case <-time.After(brokenPatience): // nobody is left to tell
+			_ = printLine(os.Stderr, "%s does not end after a %v", a.called(), brokenBy(ctx))
+			os.Exit(exitFailed) //nolint:gocritic // a context needs no end in a process that ends
 		}
 	}
 	<-ended
