@@ -341,20 +341,6 @@ func TestPagesNamedOutsideOfPagesExist(t *testing.T) {
 	assert.Greater(t, named, 30)
 }
 
-// Each Go file that a page names exists, by its path from the root or by the end of it.
-func TestFilesNamedByPagesExist(t *testing.T) {
-	all := sources(t)
-	named := 0
-	for _, page := range pages(t) {
-		for _, found := range regexp.MustCompile("`([\\w/]+\\.go)`").FindAllStringSubmatch(fenced.ReplaceAllString(textOf(t, page), ""), -1) {
-			named++
-			assert.True(t, slices.ContainsFunc(all, func(s source) bool { return strings.HasSuffix("/"+s.path, "/"+found[1]) }),
-				"%s names %s", page, found[1])
-		}
-	}
-	assert.Greater(t, named, 60)
-}
-
 // pages returns the pages of this module, without those of templates and of npm.
 func pages(t *testing.T) (all []string) {
 	t.Helper()
