@@ -127,7 +127,7 @@ func (m *Match) Judge(of rules.Side, a *Attempt) Worth {
 	case w.Fault == nil && a.Reply != nil && m.state == protocol.StateWaitingForPlayers && !*a.Reply.Accept:
 		w.Verdict, w.Loss = Lost, "refused the invitation"
 	case w.Fault == nil:
-	case m.void(&w, &q, a, late, after):
+	case m.void(&w, a, late, after):
 		w.Verdict, w.Voids, w.GivenUp = Void, q.voids+1, q.voids+1 >= maxVoid
 	case w.Fault.Code == protocol.ErrRateLimited && m.waits(&w, &q, a.At):
 		w.Verdict = Wait
@@ -181,7 +181,7 @@ func answered(e *protocol.Error) *protocol.Error {
 // whole stall counts. Two measurements show a stall: the stall monitor, and this call, which should return at the
 // deadline, by the monotonic clock and by the wall clock, which goes on while a machine sleeps. A connection that
 // breaks before the deadline is the player's failure, whatever happened at the referee's side.
-func (m *Match) void(w *Worth, q *question, a *Attempt, late bool, after time.Duration) bool {
+func (m *Match) void(w *Worth, a *Attempt, late bool, after time.Duration) bool {
 	switch {
 	case a.Local:
 		w.Void = localVoid
