@@ -32,7 +32,7 @@ func (m *match) converse(side rules.Side) {
 			}
 			_ = m.referee.options.Clock.Sleep(until, step.Pause)
 		case conduct.GameError:
-			delivered = m.sendGameError(side, &step)
+			delivered = m.sendGameError(side, &step) //nolint:fatcontext // each comes from the life of the referee
 		case conduct.Ask:
 			m.ask(side, &step, &w)
 		}
