@@ -65,6 +65,6 @@ func TestMutantsOfTheConductAreFound(t *testing.T) {
 // mutated runs tests of a package with other sources.
 func mutated(t *testing.T, overlay, pkg, run string) (string, error) {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", overlay, "-run", run, pkg).CombinedOutput() //nolint:gosec // these tests
+	out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", overlay, "-run", run, pkg).CombinedOutput()
 	return string(out), err
 }

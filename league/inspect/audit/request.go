@@ -375,7 +375,7 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 
 // deadline reads the deadline of a question; zero for none.
 func (t *transcriptCheck) deadline(e *exchange) time.Time {
-	text := ""
+	var text string
 	switch q := e.read.typed.(type) {
 	case *protocol.ChooseParityCall:
 		text = q.Deadline

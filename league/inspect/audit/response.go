@@ -20,21 +20,8 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 	if e.method.phase == phaseMove {
 		s.deadline.Queue(e.Timing)
 	}
-	switch {
-	case e.Void != "" && !asks:
-		t.find(e, "/void", "%s asks %s nothing: the attempt cannot be void", quoted(&e.Method), s.id)
+	if !t.isResponse(e) {
 		return
-	case e.Void != "" && e.Error == nil:
-		t.find(e, "/void", "%s answered here: only a failure can be void", s.id)
-		return
-	case e.Error == nil && e.read.err != nil:
-		t.find(e, "/message", "the answer counts, but cannot be read: %s", Reason(e.read.err))
-		return
-	case e.Error == nil && len(e.Message) == 0:
-		t.find(e, "", "this is neither an answer of %s nor a failure", s.id)
-		return
-	case e.method.phase != phaseNone && s.open[e.Method] >= 0 && e.Try != s.try:
-		t.find(e, "/try", "the answer of %s to %s is said to be of try %d; it was asked by try %d", s.id, quoted(&e.Method), e.Try, s.try)
 	}
 	switch {
 	case !asks: // a player that does not acknowledge the end has played all the same
@@ -84,6 +71,29 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 	}
 }
 
+// isResponse tells whether an exchange can be a response to its method. It reports why not, and a response that names
+// another try.
+func (t *transcriptCheck) isResponse(e *exchange) bool {
+	s := e.side
+	switch {
+	case e.Void != "" && !e.method.phase.asks():
+		t.find(e, "/void", "%s asks %s nothing: the attempt cannot be void", quoted(&e.Method), s.id)
+		return false
+	case e.Void != "" && e.Error == nil:
+		t.find(e, "/void", "%s answered here: only a failure can be void", s.id)
+		return false
+	case e.Error == nil && e.read.err != nil:
+		t.find(e, "/message", "the answer counts, but cannot be read: %s", Reason(e.read.err))
+		return false
+	case e.Error == nil && len(e.Message) == 0:
+		t.find(e, "", "this is neither an answer of %s nor a failure", s.id)
+		return false
+	case e.method.phase != phaseNone && s.open[e.Method] >= 0 && e.Try != s.try:
+		t.find(e, "/try", "the answer of %s to %s is said to be of try %d; it was asked by try %d", s.id, quoted(&e.Method), e.Try, s.try)
+	}
+	return true
+}
+
 // attempt is how a call attempt ended, as far as the file tells. It does not have what only the caller can know of a
 // failure: its HTTP status, and how long the player asked the referee to wait.
 func (t *transcriptCheck) attempt(e *exchange) *conduct.Attempt {
@@ -130,7 +140,7 @@ func (t *transcriptCheck) omitted(e *exchange) *conduct.Reply {
 		r.Choice = *choice
 	}
 	if t.reports.Game.MaxTurns() > 1 {
-		moves := t.doc.Evidence.Moves[min(len(t.conduct.Moves()), len(t.doc.Evidence.Moves)):]
+		moves := t.doc.Moves[min(len(t.conduct.Moves()), len(t.doc.Moves)):]
 		i := slices.IndexFunc(moves, func(m protocol.PlayerMove) bool { return m.PlayerID == s.id })
 		if i < 0 {
 			return nil
@@ -140,7 +150,7 @@ func (t *transcriptCheck) omitted(e *exchange) *conduct.Reply {
 	if t.doc.Draw != nil {
 		r.Entropy, _ = t.doc.Draw.Entropies.Get(s.id)
 	}
-	signed, _ := t.doc.Evidence.Signatures.Get(s.id)
+	signed, _ := t.doc.Signatures.Get(s.id)
 	r.Signature = signed.Signature
 	return r
 }

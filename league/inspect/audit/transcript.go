@@ -67,10 +67,10 @@ func laterOf(transcript []store.Exchange) []later {
 	all, next := make([]later, len(transcript)), map[[2]string]int{}
 	for i := len(transcript) - 1; i >= 0; i-- {
 		e := &transcript[i]
-		any, same := [2]string{e.PlayerID}, [2]string{e.PlayerID, e.Method}
-		all[i] = later{next[any], next[same]}
+		every, same := [2]string{e.PlayerID}, [2]string{e.PlayerID, e.Method}
+		all[i] = later{next[every], next[same]}
 		if e.Direction == store.Sent {
-			next[any], next[same] = i, i
+			next[every], next[same] = i, i
 		}
 	}
 	return all
