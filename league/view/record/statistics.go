@@ -174,7 +174,7 @@ const leastCopies, leastCopiesOfOneTurn = 2, 4
 // if all of them on the same sides have the same moves, and no number was drawn. Technical losses are none of them.
 func (r *Results) copies() (copies map[*Meeting]bool, pairs []string) {
 	type pair struct {
-		first   map[int]*Meeting // by player A
+		first   [2]*Meeting // with the lower index as player A, and with the higher one
 		repeats []*Meeting
 		least   int
 		differ  bool
@@ -185,22 +185,26 @@ func (r *Results) copies() (copies map[*Meeting]bool, pairs []string) {
 		if m.Technical {
 			continue // it does not show what the players choose
 		}
-		key := [2]int{min(m.A, m.B), max(m.A, m.B)}
-		if of[key] == nil {
-			of[key], order = &pair{first: map[int]*Meeting{}, least: leastCopies}, append(order, key)
+		key, side := [2]int{m.A, m.B}, 0
+		if m.A > m.B {
+			key, side = [2]int{m.B, m.A}, 1
 		}
 		met := of[key]
+		if met == nil {
+			met = &pair{least: leastCopies}
+			of[key], order = met, append(order, key)
+		}
 		if m.Moves == 0 {
 			met.least = leastCopiesOfOneTurn
 		}
-		first := met.first[m.A]
+		first := met.first[side]
 		switch {
 		case m.Drawn || m.Stated || first != nil && !m.repeats(first):
 			met.differ = true
 		case first != nil:
 			met.repeats = append(met.repeats, m)
 		default:
-			met.first[m.A] = m
+			met.first[side] = m
 		}
 	}
 	copies = map[*Meeting]bool{}
