@@ -200,7 +200,7 @@ func (m *match) sendGameError(side rules.Side, step *conduct.Step) (delivered co
 // 5 s. A missing one changes nothing (004 §4.3).
 func (m *match) sendGameOver(side rules.Side) {
 	method, r := &protocol.NotifyMatchResult, m.referee
-	notice := m.conduct.GameOver(side, m.result, m.final.Draw, r.options.Clock.Now())
+	notice := m.conduct.GameOver(side, &m.final.Result.Result, m.final.Draw, r.options.Clock.Now())
 	m.transcript.sent(m.players[side], method.Name, 1, notice)
 	limit := protocol.Seconds(m.assignment.Timeouts.GameOver)
 	if err := notify(m, side, method, 1, notice, limit); err != nil {

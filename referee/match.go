@@ -4,7 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"evenodd/league"
 	"evenodd/league/conduct"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
@@ -31,7 +30,6 @@ type match struct {
 	returned     bool           // it was given up and may start again; Referee.mu guards it
 	others       sync.WaitGroup // jobs for a side beside that of the goroutine of the match
 	pending      sync.WaitGroup // GAME_ERRORs without an acknowledgement, for which the file waits
-	result       *league.Result // as GAME_OVER has it
 	transcript   *transcript    // nil if no file is written
 	doc          *store.Match   // its file, from the result until the manager has it; owned by the goroutine that reports
 	recorded     recorded       // what the log has of doc
@@ -134,7 +132,7 @@ func (m *match) finish() bool {
 		m.mu.Unlock()
 		return false
 	}
-	m.state, m.final, m.result, m.reporting = protocol.StateFinished, report, result, true
+	m.state, m.final, m.reporting = protocol.StateFinished, report, true
 	m.mu.Unlock()
 	m.fileResult(doc)
 	return true
@@ -145,7 +143,7 @@ func (m *match) forget() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.final != nil {
-		m.assignment, m.conduct, m.result = nil, nil, nil
+		m.assignment, m.conduct = nil, nil
 	}
 }
 
