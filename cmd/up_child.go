@@ -34,10 +34,9 @@ type upChild struct {
 	report   func(*upReport)
 	clock    func(agent string) *protocol.Clock // of an agent that begins
 
-	listens chan struct{} // closed when the manager listens, with the next three set
+	listens chan struct{} // closed when the manager listens, with the next two set
 	url     string        // of the manager, for other computers
 	local   string        // the same for this computer; "" without an HTTP server
-	wasOver bool          // the league was over before
 
 	mu     sync.Mutex            // guards what follows, and what changes of the agents
 	status func() manager.Status // of the manager; nil while it does not run
@@ -101,7 +100,7 @@ func (c *upChild) play(ctx context.Context) error {
 	}
 	defer agents.Wait()
 	defer stop()
-	if !c.wasOver {
+	if !c.plan.Over {
 		c.start(ctx, &agents, down)
 	}
 	for {
@@ -154,9 +153,14 @@ func (a *upAgent) opened(o opening) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	a.ready, a.heard, a.Port = true, true, cmp.Or(o.port, a.Port)
-	defer c.report(&upReport{Agent: a.index, Port: a.Port, Opened: a == c.manager()})
+	report := &upReport{Agent: a.index, Port: a.Port}
+	defer c.report(report)
 	if a != c.manager() {
 		return
+	}
+	report.Opened = true
+	if !c.plan.Resumed {
+		c.plan.Over, report.Over = o.over, o.over
 	}
 	if o.page != "" && (!c.plan.Shows || !c.plan.Resumed) {
 		c.report(&upReport{Text: watchPage + o.page, Page: o.page})
@@ -164,7 +168,7 @@ func (a *upAgent) opened(o opening) {
 	c.plan.Resumed, c.status = true, o.status
 	if c.url == "" {
 		c.detail("League %s: manager at %s, data in %s", c.LeagueID, o.url, c.data)
-		c.url, c.local, c.wasOver = o.url, o.local, o.over
+		c.url, c.local = o.url, o.local
 		close(c.listens)
 	}
 }
@@ -174,7 +178,7 @@ func (c *upChild) over(ended supervise.State) error {
 	problem := ended.Exit.Text
 	switch {
 	case succeeded(ended) && ended.Exit.Code == exitDone:
-		if c.wasOver {
+		if c.plan.Over {
 			c.detail("No match was played: the league in %s was over. Add --new-league to play a new one.", c.data)
 		}
 		return nil

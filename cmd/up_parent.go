@@ -104,7 +104,7 @@ func (p *upParent) received(r *upReport) {
 		p.plan.Agents[r.Agent].Port = r.Port
 	}
 	if r.Opened && !p.plan.Resumed {
-		p.plan.Resumed = true
+		p.plan.Resumed, p.plan.Over = true, r.Over
 		close(p.opened)
 	}
 	if r.End != nil {

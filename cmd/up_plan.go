@@ -21,6 +21,7 @@ import (
 type upPlan struct {
 	Agents  []*upAgent // the manager is the first one
 	Resumed bool       // the manager has listened in a child before
+	Over    bool       // the league was over before evenodd up began
 	Shows   bool       // a terminal shows the league
 	Brief   bool       // lines of logs are only in the files
 }
@@ -49,6 +50,7 @@ type upReport struct {
 	Text   string // a line for people
 	Page   string // URL of the page; a terminal shows it as a code, too
 	Opened bool   // the manager listens
+	Over   bool   // the league was over before evenodd up began; with the first Opened
 	Agent  int    // in the plan; with Port
 	Port   string // on which the agent listens
 	End    *upEnd // the last report

@@ -123,3 +123,18 @@ func TestUpResumesAfterItWasKilled(t *testing.T) {
 	assert.Regexp(t, `manager \| League \S+ at http://\S+:`+port+`/mcp resumes: `, again.stderr.String())
 	assert.Regexp(t, `│ Slow +│ +2 │`, again.stdout.String())
 }
+
+// A process that dies as the league ends has not told all agents. The next one does, and knows that the league was played.
+func TestUpWhoseProcessIsKilledAtTheEndTellsTheAgents(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), []byte( // the process waits for it
+		"#!/bin/sh\nwhile read -r question; do echo even; done\nsleep 60\n"), 0o700))
+	p := startUp(t, dir, strings.Replace(fourPlayers, "strategy: contrarian", "exec: ./bot.sh", 1), "--force")
+	p.await(t, `"event_type":"LEAGUE_OVER"`)
+	require.NoError(t, p.killChild(t, 1, time.Millisecond))
+	require.Zero(t, p.awaitExit(t), p.stderr.String())
+	checkTable(t, p.stdout.String(), 3)
+	assert.NotContains(t, p.stderr.String(), "No match was played")
+	assert.Regexp(t, `(?s) is over already: .*\nZoé \(player\) (?:has ended|is stopped)\n`, p.stderr.String())
+}
