@@ -314,13 +314,13 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 }
 
 // reportWaiting tells the user that no manager runs, and how to start one. Several players in one
-// process have the line in the log only.
+// process have the line in the log only, and a host starts the manager itself.
 func (p *participant) reportWaiting(err error) {
 	remedy := "'evenodd manager', or name another with --manager"
 	if p.nats.on() {
 		remedy = "'evenodd manager --nats' and the same --league-id"
 	}
-	if protocol.Unreachable(err) && !p.several {
+	if protocol.Unreachable(err) && !p.several && p.host == nil {
 		p.note("No league manager listens at %s: waiting for one. Start it with %s.", p.Manager, remedy)
 	}
 }

@@ -136,5 +136,6 @@ func TestUpWhoseProcessIsKilledAtTheEndTellsTheAgents(t *testing.T) {
 	require.Zero(t, p.awaitExit(t), p.stderr.String())
 	checkTable(t, p.stdout.String(), 3)
 	assert.NotContains(t, p.stderr.String(), "No match was played")
+	assert.NotContains(t, p.stderr.String(), "No league manager listens", "evenodd up starts it again")
 	assert.Regexp(t, `(?s) is over already: .*\nZoé \(player\) (?:has ended|is stopped)\n`, p.stderr.String())
 }
