@@ -269,7 +269,7 @@ func TestForgeries(t *testing.T) {
 		}), []position{{audit.RuleTranscript, r1m1, ""}}, 4},
 		{"an answer after its deadline", edited(r1m1, `("deadline": "2026-01-01T)12`, `${1}11`),
 			[]position{{audit.RuleTranscript, r1m1, ""}}, 1},
-		{"a match by unknown rules of the conversation", edited(r1m1, `(?s)("scoring": \{[^}]*\})`, `$1, "conduct_version": "v9"`),
+		{"a match by unknown rules of the conversation", edited(r1m1, `(?s)("scoring": \{[^}]*\})(,\s*"conduct_version": "[^"]*")?`, `$1, "conduct_version": "v9"`),
 			[]position{{audit.RuleSchema, r1m1, `"conduct_version"`}}, 1},
 		{"states in another order", edited(r1m1, `"state": "WAITING_FOR_PLAYERS"`, `"state": "FINISHED"`),
 			[]position{{audit.RuleMatchFile, r1m1, `"states"`}}, 1},

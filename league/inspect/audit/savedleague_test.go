@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
+	"evenodd/league/conduct"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
@@ -334,6 +335,7 @@ func newScript(w *savedLeague, attempt league.Attempt, idA, idB, commitment stri
 		Header: store.NewHeader("2026-01-01T00:00:00Z"), LeagueID: leagueID, RoundID: attempt.MatchID.Round, MatchID: id,
 		GameType: evenodd.Type, Attempt: attempt.Number, ConversationID: protocol.ConversationOf(attempt), RefereeID: "REF01",
 		WrittenBy: store.WrittenByReferee, PlayerA: player(idA), PlayerB: player(idB), Scoring: league.MatchPoints{Win: 3, Draw: 1},
+		Conduct:   conduct.Version,
 		Lifecycle: store.Lifecycle{State: protocol.StateAcknowledged, States: lifecycle(protocol.StateAssigned, "WAITING_FOR_PLAYERS", "COLLECTING_CHOICES", "DRAWING_NUMBER", "FINISHED", protocol.StateAcknowledged)},
 	}}
 }
