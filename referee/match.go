@@ -47,7 +47,7 @@ type match struct {
 
 func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *protocol.MatchAssignment,
 	nonce protocol.Secret) *match {
-	c := conduct.New(a, game, member.AgentID, nonce, r.options.Clock.Format)
+	c := conduct.New(conduct.Version, a, game, member.AgentID, nonce, r.options.Clock.Format)
 	m := &match{
 		referee: r, member: member, assignment: a, conduct: c, state: c.State(), nonce: nonce,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},

@@ -7,7 +7,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"evenodd/league/conduct"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -44,7 +43,7 @@ func (m *match) document() *store.Match {
 		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName,
 			EntropyCommitment: m.conduct.Record(rules.SideB).EntropyCommitment},
 		Draw: m.conduct.Draw(), Scoring: a.Scoring, Started: a.Started, Members: a.Members,
-		Conduct: conduct.Version,
+		Conduct: m.conduct.Version(),
 	}
 }
 

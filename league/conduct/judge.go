@@ -9,9 +9,14 @@ import (
 	"evenodd/rules"
 )
 
-// Version names the rules of this file in match files: a changed rule is another version, and an audit repeats only
-// matches of the version that it knows. The first one is "".
+// Version names the rules of this package in match files. A changed rule is a new version, and so is a new member of a
+// question. An audit judges a file by the version that the file names: the rules of earlier versions stay here, behind
+// Match.Version, and Knows names all versions. One that the program does not know is a finding. Today there is only the
+// first one, "".
 const Version = ""
+
+// Knows tells whether the program has the rules of a version.
+func Knows(version string) bool { return version == Version }
 
 // An Attempt is how one call attempt at a question ended.
 type Attempt struct {

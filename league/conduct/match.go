@@ -10,6 +10,7 @@ import (
 
 // A Match is the conversation of one attempt at a match. It is not safe for concurrent use.
 type Match struct {
+	version      string
 	assignment   *protocol.MatchAssignment
 	game         rules.Game
 	form         *protocol.MoveForm
@@ -49,12 +50,13 @@ type side struct {
 	fault             protocol.Code          // the failure by which it has lost; "" for none
 }
 
-// New begins an attempt at a match. The referee is the id of the referee, and the nonce its secret for the draw. Format
-// returns a time as messages have it: protocol.FormatTimestamp, or that of a clock.
-func New(a *protocol.MatchAssignment, game rules.Game, referee string, nonce protocol.Secret,
+// New begins an attempt at a match by a version of the rules that the program knows: Version, or that of a match file.
+// The referee is the id of the referee, and the nonce its secret for the draw. Format returns a time as messages have
+// it: protocol.FormatTimestamp, or that of a clock.
+func New(version string, a *protocol.MatchAssignment, game rules.Game, referee string, nonce protocol.Secret,
 	format func(time.Time) string) *Match {
 	m := &Match{
-		assignment: a, game: game, form: protocol.MoveFormOf(a.GameType), referee: referee,
+		version: version, assignment: a, game: game, form: protocol.MoveFormOf(a.GameType), referee: referee,
 		sender: protocol.RefereeSender(referee), nonce: nonce, format: format,
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
 		plain:        a.Members == protocol.MembersPlain,
@@ -117,6 +119,9 @@ func (m *Match) collectMoves() {
 			protocol.PlayerMove{PlayerID: m.sides[move.Side].player.PlayerID, Move: move.Text})
 	}
 }
+
+// Version is the version of the rules of the match.
+func (m *Match) Version() string { return m.version }
 
 // State is the state of the match: protocol.StateAssigned until Next is first called, then that of the specification.
 func (m *Match) State() string { return m.state }

@@ -84,7 +84,7 @@ func newAnyMatch(t *rapid.T) *anyMatch {
 		a.Members = protocol.MembersPlain
 	}
 	m.form = protocol.MoveFormOf(a.GameType)
-	m.Match = conduct.New(a, game, "REF01", protocol.Secret{2}, protocol.FormatTimestamp)
+	m.Match = conduct.New(conduct.Version, a, game, "REF01", protocol.Secret{2}, protocol.FormatTimestamp)
 	return m
 }
 

@@ -222,7 +222,7 @@ func (s *script) begin(t *testing.T, values map[string]string, flags []string) s
 	}
 	s.began = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	s.now, s.moves = s.began, protocol.MoveFormOf(a.GameType)
-	s.match = conduct.New(a, game, "REF01", protocol.Secret{2}, protocol.FormatTimestamp)
+	s.match = conduct.New(conduct.Version, a, game, "REF01", protocol.Secret{2}, protocol.FormatTimestamp)
 	return s.match.State()
 }
 

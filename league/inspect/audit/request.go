@@ -167,7 +167,7 @@ func readMessages(transcript []store.Exchange) []readMessage {
 // does not know, and for other rules of the conversation.
 func (a *auditor) conduct(f *matchFile, c *journal.Configuration) *conduct.Match {
 	d, m := f.value, f.match
-	if d.Conduct != conduct.Version {
+	if !conduct.Knows(d.Conduct) {
 		// no note: a referee that lies could name any version
 		a.find(RuleSchema, f.attempt("/conduct_version"),
 			"%s was conducted by version %s of the rules, which this program does not know: audit it by the program of its referee",
@@ -199,7 +199,7 @@ func (a *auditor) conduct(f *matchFile, c *journal.Configuration) *conduct.Match
 	if d.Draw != nil {
 		nonce, _ = protocol.ParseSecret(d.Draw.Nonce)
 	}
-	return conduct.New(q, a.reports.Game, d.RefereeID, nonce, protocol.FormatTimestamp)
+	return conduct.New(d.Conduct, q, a.reports.Game, d.RefereeID, nonce, protocol.FormatTimestamp)
 }
 
 // configurations are those that the league had while an attempt could begin, the last one at its end. It has several if
