@@ -32,7 +32,7 @@ type match struct {
 	pending      sync.WaitGroup // GAME_ERRORs without an acknowledgement, for which the file waits
 	transcript   *transcript    // nil if no file is written
 	doc          *store.Match   // its file, from the result until the manager has it; owned by the goroutine that reports
-	recorded     recorded       // what the log has of doc
+	recorded     recordCounts   // what the log has of doc
 	warned       [2]atomic.Bool // the log has a warning about a wrong token of the side
 
 	// mu also orders what the conduct decides with the entries of the transcript, so that an audit repeats it.

@@ -102,11 +102,11 @@ func (m *match) logged(doc *store.Match, log *store.MatchLog, err error, consequ
 	}
 }
 
-// A recorded counts what the log has of a match.
-type recorded struct{ states, exchanges int }
+// RecordCounts are the numbers of states and exchanges that the log has of a match.
+type recordCounts struct{ states, exchanges int }
 
-func recordedOf(doc *store.Match) recorded {
-	return recorded{len(doc.Lifecycle.States), len(doc.Transcript)}
+func recordedOf(doc *store.Match) recordCounts {
+	return recordCounts{len(doc.Lifecycle.States), len(doc.Transcript)}
 }
 
 // fileResult makes the result durable before any other agent hears of it. A referee that
