@@ -81,7 +81,7 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 			lostHeads: map[string]bool{}, nonces: map[string]string{},
 			heads:  heads{lines: map[string]headLine{}, valid: map[[2]string]bool{}},
 			listed: map[Unlisted]int{}, unlisted: map[Unlisted]int{},
-			breaches: repeated{}, unsigned: repeated{},
+			breaches: repetitions{}, unsigned: repetitions{},
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
 		l = a.run()
@@ -171,8 +171,8 @@ type auditor struct {
 	// how many findings and notes about a file are listed, and how many are not; the keys have no counts
 	listed, unlisted map[Unlisted]int
 
-	breaches repeated // by player: answers that do not conform to the protocol
-	unsigned repeated // by referee: results that have choices without a signature
+	breaches repetitions // by player: answers that do not conform to the protocol
+	unsigned repetitions // by referee: results that have choices without a signature
 
 	report League
 }

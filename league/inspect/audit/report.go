@@ -175,8 +175,8 @@ func (a *auditor) full(severity, file string) bool {
 	return a.listed[Unlisted{Severity: severity, File: file}] >= maxListed
 }
 
-// repeated are what one note for each agent tells, by their ids.
-type repeated map[string]occurrences
+// Repetitions are what one note for each agent tells, by their ids.
+type repetitions map[string]occurrences
 
 // Occurrences of the same are told with the first of them.
 type occurrences struct {
@@ -185,7 +185,7 @@ type occurrences struct {
 	number int
 }
 
-func (r repeated) add(id string, at Location, what string) {
+func (r repetitions) add(id string, at Location, what string) {
 	known := r[id]
 	if known.number == 0 {
 		known.first, known.what = at, what

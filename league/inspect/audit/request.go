@@ -38,8 +38,8 @@ func (p phase) asked(c *conduct.Match) bool {
 type matchMethod struct {
 	phase    phase
 	row      protocol.MethodRow
-	request  func(raw []byte) (typed, error)
-	response func(raw []byte) (typed, error)
+	request  func(raw []byte) (message, error)
+	response func(raw []byte) (message, error)
 	// differences compares a request with the one that the conduct makes
 	differences func(t *transcriptCheck, e *exchange, want any) []difference
 }
@@ -102,19 +102,19 @@ func (t *transcriptCheck) unsigned(want, got *protocol.SignatureRequest) {
 func row[Q, R any](p phase, m *protocol.Method[Q, R], complete func(t *transcriptCheck, e *exchange, got, want *Q)) *matchMethod {
 	return &matchMethod{
 		phase: p, row: m.MethodRow,
-		request: func(raw []byte) (typed, error) {
+		request: func(raw []byte) (message, error) {
 			q := new(Q)
-			return any(q).(typed), json.Unmarshal(raw, q)
+			return any(q).(message), json.Unmarshal(raw, q)
 		},
-		response: func(raw []byte) (typed, error) {
+		response: func(raw []byte) (message, error) {
 			r, err := m.Recorded(raw)
 			if err != nil {
 				return new(protocol.Ack), err
 			}
-			return any(r).(typed), nil
+			return any(r).(message), nil
 		},
 		differences: func(t *transcriptCheck, e *exchange, made any) (found []difference) {
-			got := any(e.read.typed).(*Q)
+			got := any(e.read.message).(*Q)
 			want := *made.(*Q)
 			q := protocol.EnvelopeOf(&want)
 			q.Timestamp, q.AuthToken = protocol.EnvelopeOf(got).Timestamp, protocol.EnvelopeOf(got).AuthToken
@@ -130,12 +130,12 @@ func row[Q, R any](p phase, m *protocol.Method[Q, R], complete func(t *transcrip
 	}
 }
 
-// A typed is a message that has a type.
-type typed interface{ Type() string }
+// A message is one of the protocol, with its type.
+type message interface{ Type() string }
 
 // A readMessage is the message of an exchange, or why it cannot be read.
 type readMessage struct {
-	typed
+	message
 	err error
 }
 
@@ -145,15 +145,15 @@ func readMessages(transcript []store.Exchange) []readMessage {
 	all := make([]readMessage, len(transcript))
 	for i := range transcript {
 		e, m := &transcript[i], &all[i]
-		m.typed = new(protocol.Ack)
+		m.message = new(protocol.Ack)
 		method, known := methods[e.Method]
 		switch {
 		case len(e.Message) == 0 || !known:
 		case e.Direction == store.Sent:
-			m.typed, m.err = method.request(e.Message)
+			m.message, m.err = method.request(e.Message)
 		default:
-			m.typed, m.err = method.response(e.Message)
-			for _, f := range protocol.EnvelopeOf(m.typed).Broken() {
+			m.message, m.err = method.response(e.Message)
+			for _, f := range protocol.EnvelopeOf(m.message).Broken() {
 				if !e.Unreadable(f.Field) { // the referee would have said so
 					m.err = cmp.Or(m.err, fmt.Errorf("%s is %s", f.Field, f.Got))
 				}
@@ -305,7 +305,7 @@ func (t *transcriptCheck) checkGameError(e *exchange) any {
 	}
 	s := e.side
 	step, after := t.next(s)
-	said, _ := e.read.typed.(*protocol.GameError)
+	said, _ := e.read.message.(*protocol.GameError)
 	if said == nil {
 		said = new(protocol.GameError)
 	}
@@ -376,7 +376,7 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 // deadline reads the deadline of a question; zero for none.
 func (t *transcriptCheck) deadline(e *exchange) time.Time {
 	var text string
-	switch q := e.read.typed.(type) {
+	switch q := e.read.message.(type) {
 	case *protocol.ChooseParityCall:
 		text = q.Deadline
 	case *protocol.GameMoveCall:

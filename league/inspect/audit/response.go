@@ -102,7 +102,7 @@ func (t *transcriptCheck) attempt(e *exchange) *conduct.Attempt {
 	case e.Omission() != "" && e.Void == "" && !t.reportedAfter(e):
 		a.Reply = t.omitted(e)
 	case len(e.Message) > 0 && e.read.err == nil:
-		a.Reply = conduct.ReplyOf(e.read.typed)
+		a.Reply = conduct.ReplyOf(e.read.message)
 		for _, member := range e.UnreadableMembers {
 			a.Reply.Broken = append(a.Reply.Broken, protocol.FieldError{Field: member})
 		}
@@ -272,7 +272,7 @@ func (t *transcriptCheck) verdict(e *exchange, code protocol.Code) (said conduct
 	if t.doc.Transcript[next].Method == e.Method && code == protocol.ErrRateLimited {
 		return conduct.Wait, true
 	}
-	report, reported := t.file.messages[next].typed.(*protocol.GameError)
+	report, reported := t.file.messages[next].message.(*protocol.GameError)
 	if reported && report.Retryable != nil {
 		if *report.Retryable {
 			return conduct.Again, true

@@ -113,7 +113,7 @@ func (a *auditor) checkTranscript(f *matchFile) {
 	all := a.configurations(f)
 	for len(all) > 1 {
 		trial := *a
-		trial.report, trial.breaches = League{}, repeated{}
+		trial.report, trial.breaches = League{}, repetitions{}
 		trial.listed, trial.unlisted = map[Unlisted]int{}, map[Unlisted]int{}
 		trial.checkTranscriptBy(f, all[0])
 		if len(trial.report.Findings) == 0 {
