@@ -5,10 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/audit"
+	"evenodd/league/journal"
 )
 
 // withExchanges replaces the transcript of R1M1 by exchanges that never happened, each in lines of its own.
@@ -32,6 +34,29 @@ func TestAuditIsLinearInAMatchFile(t *testing.T) {
 	none := allocations(1)
 	few, many := allocations(100)-none, allocations(400)-none
 	assert.Less(t, many, 5*few, "%.0f for 100 exchanges, %.0f for 400", few, many)
+}
+
+// Each configuration of the time of a match is tried, but no more than a few.
+func TestAuditIsLinearInConfigurations(t *testing.T) {
+	configuration := newCreated().Configuration
+	configuration.Evidence = journal.GradeStated
+	allocations := func(number int) float64 {
+		w := newSavedLeague(t, 3)
+		withExchanges(w, 100)
+		var events []string
+		for i := range number {
+			configuration.Timeouts.Move = float64(60 + i)
+			text, err := json.Marshal(&configuration)
+			require.NoError(t, err)
+			events = append(events, `"type":"configured","data":{"configuration":`+string(text)+`}`)
+		}
+		w.insertAfter("match_accepted", "R1M1", events...)
+		return testing.AllocsPerRun(1, func() { w.audit() })
+	}
+	none := allocations(20)
+	few, many := allocations(40)-none, allocations(100)-none
+	assert.Less(t, many, 5*few, "%.0f for 20 more, %.0f for 80 more", few, many)
+	assert.Less(t, few, none/4, "%.0f for 20, %.0f for 20 more", none, few)
 }
 
 func TestAtMost50FindingsOfAFileAreListed(t *testing.T) {
