@@ -5,11 +5,14 @@
 package supervise
 
 import (
+	"cmp"
 	"context"
 	"io"
+	"os"
 	"os/exec"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -87,7 +90,7 @@ func (t *Task) Run(ctx context.Context) State {
 	}
 }
 
-// outputDelay is how long the output of a process that has ended is read, if a program that
+// outputDelay is how long the output of a process that has ended must be quiet, if a program that
 // it started still has the output open.
 const outputDelay = 2 * time.Second
 
@@ -133,31 +136,59 @@ func UntilEnd(parent context.Context, input io.Reader) context.Context {
 func (c *Command) Run(ctx context.Context) Exit {
 	cmd := exec.CommandContext(context.WithoutCancel(ctx), c.Path) //nolint:gosec // this program
 	cmd.Args = append([]string{"evenodd", childCommand}, c.Args...)
-	cmd.Env, cmd.WaitDelay = c.Env, outputDelay
-	output, toOutput := io.Pipe()
-	errors, toErrors := io.Pipe()
-	cmd.Stdout, cmd.Stderr = toOutput, toErrors
+	cmd.Env = c.Env
 	alive, err := cmd.StdinPipe()
-	if err == nil {
+	output, noOutput := cmd.StdoutPipe()
+	errors, noErrors := cmd.StderrPipe()
+	if err = cmp.Or(err, noOutput, noErrors); err == nil {
 		err = cmd.Start()
 	}
 	if err != nil {
 		return Exit{-1, err.Error()}
 	}
+	outputs := []*ending{{from: output}, {from: errors}}
 	var reading sync.WaitGroup
-	reading.Go(func() { read(output, c.Output) })
-	reading.Go(func() { read(errors, c.Errors) })
+	reading.Go(func() { read(outputs[0], c.Output) })
+	reading.Go(func() { read(outputs[1], c.Errors) })
 	c.Started(cmd.Process.Pid)
 	stop := context.AfterFunc(ctx, func() {
 		_ = alive.Close()
 		time.AfterFunc(c.Patience, func() { _ = cmd.Process.Kill() }) // it may have ended
 	})
-	_, _ = alive.Write(c.Input) // fails if the process ends
-	_ = cmd.Wait()              // the state tells
+	_, _ = alive.Write(c.Input)    // fails if the process ends
+	state, _ := cmd.Process.Wait() // the state tells
 	stop()
-	_, _ = toOutput.Close(), toErrors.Close()
+	for _, o := range outputs {
+		o.end()
+	}
 	reading.Wait()
-	return Exit{cmd.ProcessState.ExitCode(), cmd.ProcessState.String()}
+	_ = cmd.Wait() // closes the pipes
+	return Exit{state.ExitCode(), state.String()}
+}
+
+// An ending is the output of a process. Once that has ended, the output ends when it is quiet.
+type ending struct {
+	from  io.ReadCloser // a pipe
+	ended atomic.Bool
+}
+
+// Read implements io.Reader.
+func (e *ending) Read(p []byte) (int, error) {
+	if e.ended.Load() {
+		e.limit()
+	}
+	return e.from.Read(p)
+}
+
+// end tells that the process has ended.
+func (e *ending) end() {
+	e.ended.Store(true)
+	e.limit() // of a read that has begun
+}
+
+// limit sets when the output is quiet. It does nothing on Windows, where programs do not inherit the output.
+func (e *ending) limit() {
+	_ = e.from.(*os.File).SetReadDeadline(time.Now().Add(outputDelay))
 }
 
 // read lets a function read, and drops what it leaves.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"slices"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -158,6 +159,10 @@ func TestMain(m *testing.M) {
 			fmt.Println(survivor.Process.Pid)
 			os.Exit(7)
 		}
+		if args[0] == "talkative" {
+			fmt.Println(strings.Repeat("many lines\n", manyLines))
+			os.Exit(7)
+		}
 		begin := make([]byte, len("begin"))
 		_, _ = io.ReadFull(os.Stdin, begin)
 		fmt.Println(string(begin), args)
@@ -210,6 +215,26 @@ func TestOutputOfASurvivorIsNotAwaited(t *testing.T) {
 	assert.Equal(t, 7, c.Run(t.Context()).Code)
 	assert.Less(t, time.Since(begin), 40*time.Second)
 	_ = survivor.Kill()
+}
+
+// manyLines are more than io.Copy has in its buffer, and fewer than a pipe has.
+const manyLines = 5000
+
+// A terminal or a pager may take its time. The last line of a process says how its work has ended.
+func TestOutputIsReadToItsEndByASlowReader(t *testing.T) {
+	t.Parallel()
+	program, err := os.Executable()
+	require.NoError(t, err)
+	lines := 0
+	c := Command{Path: program, Args: []string{"talkative"}, Errors: unread, Started: func(int) {},
+		Output: func(from io.Reader) {
+			<-time.After(outputDelay + outputDelay/4)
+			for read := bufio.NewScanner(from); read.Scan(); {
+				lines++
+			}
+		}}
+	assert.Equal(t, 7, c.Run(t.Context()).Code)
+	assert.Equal(t, manyLines+1, lines)
 }
 
 // unread reads nothing: the rest of an output is dropped.
