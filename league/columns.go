@@ -23,8 +23,8 @@ type Column struct {
 	listed func(r *Standing) bool // the same for programs
 }
 
-// columns are all columns but those of tie-breaks, in the order of CSV. Programs rely on the
-// order: add columns behind these.
+// columns are all columns but those of tie-breaks, in the order of CSV. Programs rely on the order: add columns behind
+// these. In exports RemarkColumn follows them.
 func columns() []Column {
 	technical := number("technical_losses", "Technical",
 		"lost without an answer or with an answer against the rules, among the lost matches",

@@ -2,7 +2,9 @@ package league
 
 import (
 	"os"
+	"path/filepath"
 	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -24,4 +26,17 @@ func TestEachTiebreakerHasACompleteRow(t *testing.T) {
 	}
 	assert.NotEmpty(t, named)
 	assert.Equal(t, named, rows)
+}
+
+func TestFormatsPageListsEachTiebreaker(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "docs", "formats.md"))
+	require.NoError(t, err)
+	_, list, found := strings.Cut(strings.Join(strings.Fields(string(page)), " "), "`scoring.tiebreakers` in the league's file: a list of ")
+	require.True(t, found)
+	list, _, _ = strings.Cut(list, ".")
+	var listed []string
+	for _, name := range regexp.MustCompile("`(\\w+)`").FindAllStringSubmatch(list, -1) {
+		listed = append(listed, name[1])
+	}
+	assert.Equal(t, Tiebreakers(), listed)
 }
