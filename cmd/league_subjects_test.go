@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -154,4 +155,12 @@ func TestDesktopScheduleOfALargeLeagueIsBounded(t *testing.T) {
 	}, "schedule", `{"round":"all"}`)
 	require.NoError(t, err)
 	assert.Equal(t, 3, asked)
+}
+
+// An organiser is no player: what has no view of its own is shown of the player that the flag names.
+func TestOrganiserCanSeeEachSubject(t *testing.T) {
+	for _, about := range subjects {
+		assert.True(t, about.recorded != nil || slices.Contains(about.flags, "player-id"),
+			"the subject %s needs either recorded or the flag player-id", about.name)
+	}
 }
