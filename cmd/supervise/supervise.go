@@ -51,10 +51,9 @@ const (
 
 // A State is the state of a Task.
 type State struct {
-	Phase    Phase // "" during the first run
-	Restarts int
-	Exit     Exit          // the last one
-	Pause    time.Duration // before the restart, in PhasePausing
+	Phase Phase         // "" during the first run
+	Exit  Exit          // the last one
+	Pause time.Duration // before the restart, in PhasePausing
 }
 
 // Run starts the process, and again whenever it dies, until it is done, dies too often, or ctx
@@ -67,7 +66,7 @@ func (t *Task) Run(ctx context.Context) State {
 		return state
 	}
 	var recent []time.Time // when it died, in the window of the policy
-	for ; ; state.Restarts++ {
+	for {
 		state.Exit = t.Process(ctx)
 		if ctx.Err() != nil {
 			return change(PhaseStopped)
