@@ -128,8 +128,8 @@ func TestUpResumesAfterItWasKilled(t *testing.T) {
 func TestUpWhoseProcessIsKilledAtTheEndTellsTheAgents(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), []byte( // the process waits for it
-		"#!/bin/sh\nwhile read -r question; do echo even; done\nsleep 60\n"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "bot.sh"), []byte( // the process waits for its end
+		"#!/bin/sh\ntrap '' TERM\nwhile read -r question; do echo even; done\nsleep 60\n"), 0o700))
 	p := startUp(t, dir, strings.Replace(fourPlayers, "strategy: contrarian", "exec: ./bot.sh", 1), "--force")
 	p.await(t, `"event_type":"LEAGUE_OVER"`)
 	require.NoError(t, p.killChild(t, 1, time.Millisecond))
