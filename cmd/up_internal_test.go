@@ -5,7 +5,11 @@ import (
 	"io"
 	"os"
 	"sync/atomic"
+	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
 )
@@ -27,4 +31,22 @@ func ExecutePlanted(ctx context.Context, args []string, out, err io.Writer, agen
 		}, system.Sleep)
 	}
 	return execute(ctx, "test", args, streams{out: out, err: err, clock: planted})
+}
+
+// Agents may register before the view of the terminal has begun.
+func TestViewTellsWhatHasHappenedSinceItsParentBegan(t *testing.T) {
+	for _, tt := range []struct {
+		began int // the year
+		tells bool
+	}{{2000, true}, {2100, false}} {
+		p := &upParent{upOptions: &upOptions{shows: true}, streams: streams{out: io.Discard, err: io.Discard}}
+		p.data, p.LeagueID = "../testdata/leagues/finished", "league_2025_even_odd"
+		v := p.view(t.Context(), time.Date(tt.began, 1, 1, 0, 0, 0, 0, time.UTC))
+		require.NotNil(t, v.from)
+		assert.Equal(t, tt.tells, len(v.lines) > 0, "%q", v.lines)
+		if tt.tells {
+			assert.Contains(t, v.lines[0], "registered as a")
+		}
+		v.from.Close()
+	}
 }

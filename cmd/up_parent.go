@@ -38,6 +38,7 @@ type upParent struct {
 
 // run runs children until the league has ended. It returns the final table. Then no process is left.
 func (p *upParent) run(ctx context.Context, roster []byte) (table string, err error) {
+	began := time.Now()
 	if err := p.keepRoster(ctx, roster); err != nil {
 		return "", err
 	}
@@ -48,7 +49,7 @@ func (p *upParent) run(ctx context.Context, roster []byte) (table string, err er
 	for {
 		select {
 		case <-opened:
-			view, opened = p.view(ctx), nil
+			view, opened = p.view(ctx, began), nil
 		case <-view.changes:
 			view.update(ctx)
 		case <-view.enter:

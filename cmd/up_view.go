@@ -25,23 +25,30 @@ type upView struct {
 	leagueCommand
 	record  *leagueRecord
 	from    record.Source
-	asked   string // the last question
-	problem string // the last error
-	over    bool   // it has shown the final table
-	stays   bool   // the page remains then
+	lines   []string // changes that it has not shown
+	asked   string   // the last question
+	problem string   // the last error
+	over    bool     // it has shown the final table
+	stays   bool     // the page remains then
 	changes <-chan time.Time
 	enter   <-chan struct{} // starts the league; nil for no question
 }
 
-// view reads the league so far, and shows nothing of it yet. Without a terminal the view never has changes.
-func (p *upParent) view(ctx context.Context) (v *upView) {
+// view reads the league so far, and keeps what has happened since the parent began. Without a terminal the view never has
+// changes.
+func (p *upParent) view(ctx context.Context, began time.Time) (v *upView) {
 	v = &upView{stays: p.stays(), leagueCommand: leagueCommand{streams: p.streams, data: p.data, leagueID: p.LeagueID,
 		ca: p.ca, format: formatText}}
 	if !p.shows {
 		return v
 	}
 	var err error
-	if v.record, v.from, err = v.readLeague(ctx, nil); err == nil {
+	v.record, v.from, err = v.readLeague(ctx, func(r *leagueRecord, e *journal.Event, _ string) {
+		if at, wrong := protocol.ParseTimestamp(e.At); wrong == nil && !at.Before(began.Truncate(time.Second)) {
+			v.tell(r, e)
+		}
+	})
+	if err == nil {
 		v.record.roster, err = readRoster(p.admission.roster)
 	}
 	if err != nil {
@@ -76,21 +83,24 @@ func (v *upView) update(ctx context.Context) {
 	}
 }
 
-func (v *upView) show(ctx context.Context) error {
-	var lines []string
-	r, completed := v.record, v.record.CompletedRounds()
-	err := r.Update(ctx, v.from, func(e *journal.Event, _ string) {
-		switch e.Data.(type) {
-		case *journal.MatchAssigned, *journal.LeagueCompleted: // too much, and what the final table says
-		default:
-			if line := r.told(e); line != "" {
-				lines = append(lines, line)
-			}
+// tell keeps the line of an event.
+func (v *upView) tell(r *leagueRecord, e *journal.Event) {
+	switch e.Data.(type) {
+	case *journal.MatchAssigned, *journal.LeagueCompleted: // too much, and what the final table says
+	default:
+		if line := r.told(e); line != "" {
+			v.lines = append(v.lines, line)
 		}
-	})
-	for _, line := range lines[max(len(lines)-mostChanges, 0):] {
+	}
+}
+
+func (v *upView) show(ctx context.Context) error {
+	r, completed := v.record, v.record.CompletedRounds()
+	err := r.Update(ctx, v.from, func(e *journal.Event, _ string) { v.tell(r, e) })
+	for _, line := range v.lines[max(len(v.lines)-mostChanges, 0):] {
 		v.note("%s", line)
 	}
+	v.lines = nil
 	switch {
 	case err != nil:
 		return err
