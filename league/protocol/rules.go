@@ -55,8 +55,9 @@ func compile(t reflect.Type, messageType string) func() *Field {
 	return sync.OnceValue(func() *Field { return objectOf(compiler{messageType: messageType}.members(t)) })
 }
 
-// CompileFile returns the rules of a file that has the members of a Go type. They may be absent, but not null, unless they
-// are required. Special tells the words that are no rules of this package: the caller checks the members that have one.
+// CompileFile returns the rules of a file that has the members of a Go type. They may be absent, but not null, unless
+// they are required. Special tells the words that are no rules of this package: the caller checks the members that
+// have one.
 func CompileFile(t reflect.Type, special func(word string) bool) *Field {
 	return objectOf(compiler{special: special}.members(t))
 }
@@ -231,7 +232,7 @@ type Field struct {
 	Name     string // "" for an element
 	opening  string // the name in quotation marks, and a colon
 	goName   string // such as GameOver.Reason
-	demand   string // who must send an optional member, for people; "" for none
+	demand   string // ends the meaning of an optional member: "required for …"; "" for none
 	Kind     Kind
 	Optional bool     // may be absent or null
 	null     bool     // may be null

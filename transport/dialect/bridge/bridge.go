@@ -1,11 +1,12 @@
 // Package bridge connects our agents to third-party agents, at the edge of a process.
 //
-// First, a call of our agent goes out in the form of the specification. If the endpoint does not understand it, the bridge
-// tries the other forms in turn, and remembers the one that the endpoint answers (calls.go, peers.go). Then each call to it
-// is translated, and its answer is translated back. A player that acknowledges a question and posts its choice later keeps
-// the call open until then (questions.go). A third-party referee gets its match in the form that it knows, and its report
-// becomes one of ours (assignments.go); a third-party manager starts a match of our referee, and gets the report that it
-// waits for (starts.go). Requests to our agent pass the other way (serve.go): the bridge translates each before a handler sees
+// First, a call of our agent goes out in the form of the specification. If the endpoint does not understand it, the
+// bridge tries the other forms in turn, and remembers the one that the endpoint answers (calls.go, peers.go). Then
+// each call to it is translated, and its answer is translated back. A player that acknowledges a question and posts
+// its choice later keeps the call open until then (questions.go). A third-party referee gets its match in the form
+// that it knows; the bridge translates its report to the form of the specification (assignments.go). A third-party
+// manager starts a match at our referee; if its call waits for the result, the bridge answers it with the report
+// (starts.go). Requests to our agent pass the other way (serve.go): the bridge translates each before a handler sees
 // it, with what it has learned from earlier messages.
 //
 // Package dialect translates the messages, as values. The bridge has the memory, the locks and the waiting; it knows no
