@@ -65,9 +65,9 @@ func proxyFlag(f *pflag.FlagSet, networks *[]string) {
 		"the header is ignored)")
 }
 
-// readProxies reads the networks of trusted proxies. It refuses those that are so large that their owner cannot know all
-// computers in them, as 0.0.0.0/0 and its halves: each of these could claim any address. The largest networks of one
-// owner are 10.0.0.0/8 and fc00::/7.
+// readProxies reads the networks of trusted proxies. It refuses those that are so large that their owner cannot know
+// all computers in them, as 0.0.0.0/0 and its halves: each of these could claim any address. The largest networks of
+// one owner are 10.0.0.0/8 and fc00::/7.
 func (a *address) readProxies() error {
 	for _, text := range a.proxies {
 		network, err := config.ParseNetwork(text)

@@ -104,9 +104,9 @@ func commandsOn(dir string) (lines [][]string) {
 // hang is longer than any command takes on a busy machine.
 const hang = 30 * time.Second
 
-// No file that another user can put into a data folder makes a command wait, read without end or use all memory: it is an
-// error of the commands that need the file, and no matter to others. The short version tries each command with a fourth
-// of the files.
+// No file that another user can put into a data folder makes a command wait, read without end or use all memory: it is
+// an error of the commands that need the file, and no matter to others. The short version tries each command with a
+// fourth of the files.
 func TestHostileFilesEndEachCommandInTime(t *testing.T) {
 	t.Parallel()
 	root := os.DirFS(mustSimulate(t, "--players", "2"))

@@ -174,8 +174,8 @@ func (o *leagueCommand) asAgent() (a *agentAccess, ok bool) {
 	return a, a.hasIdentity() && !hasJournal(store.Folder(o.data))
 }
 
-// managerOfAgent is the URL of the manager that an agent asks: the one that the user has named, else the one that runs a
-// league in the data folder, else the usual one.
+// managerOfAgent is the URL of the manager that an agent asks: the one that the user has named, else the one that runs
+// a league in the data folder, else the usual one.
 func (o *leagueCommand) managerOfAgent() string {
 	address := o.manager
 	if dir, err := o.folder(); err == nil && address == "" {

@@ -178,7 +178,8 @@ func rowsOf(t *testing.T, head string, pattern *regexp.Regexp, files ...string) 
 	return table.String()
 }
 
-// The tables of docs/operators.md are those of the sources: 'go test ./cmd -run TestGeneratedTables -update' writes them.
+// The tables of docs/operators.md are those of the sources: 'go test ./cmd -run TestGeneratedTables -update' writes
+// them.
 func TestGeneratedTablesOfTheOperatorsPage(t *testing.T) {
 	for name, table := range map[string]string{
 		"metrics": rowsOf(t, "| metric | meaning |", regexp.MustCompile(`"(evenodd_\w+)",\s*"([^"]+)\."`),

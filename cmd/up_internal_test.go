@@ -14,8 +14,8 @@ import (
 	"evenodd/league/protocol"
 )
 
-// ExecutePlanted is Execute. An agent of evenodd up panics when it looks at its clock for the nth time, unless a file is
-// there, which it makes; with "-" for the file it panics each time that it has begun.
+// ExecutePlanted is Execute. An agent of evenodd up panics when it looks at its clock for the nth time, unless a file
+// is there, which it makes; with "-" for the file it panics each time that it has begun.
 func ExecutePlanted(ctx context.Context, args []string, out, err io.Writer, agent string, nth int64, file string) int {
 	planted := func(name string) *protocol.Clock {
 		system, looks := protocol.SystemClock(), new(atomic.Int64)

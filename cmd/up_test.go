@@ -124,7 +124,8 @@ func TestUpResumesAfterItWasKilled(t *testing.T) {
 	assert.Regexp(t, `│ Slow +│ +2 │`, again.stdout.String())
 }
 
-// A process that dies as the league ends has not told all agents. The next one does, and knows that the league was played.
+// A process that dies as the league ends has not told all agents. The next one does, and knows that the league was
+// played.
 func TestUpWhoseProcessIsKilledAtTheEndTellsTheAgents(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -34,8 +34,8 @@ type upView struct {
 	enter   <-chan struct{} // starts the league; nil for no question
 }
 
-// view reads the league so far, and keeps what has happened since the parent began. Without a terminal the view never has
-// changes.
+// view reads the league so far, and keeps what has happened since the parent began. Without a terminal the view never
+// has changes.
 func (p *upParent) view(ctx context.Context, began time.Time) (v *upView) {
 	v = &upView{stays: p.stays(), leagueCommand: leagueCommand{streams: p.streams, data: p.data, leagueID: p.LeagueID,
 		ca: p.ca, format: formatText}}

@@ -275,8 +275,8 @@ type Lifecycle struct {
 // Anywhere stands for all networks.
 const Anywhere = "any"
 
-// ParseNetwork parses a network such as 10.1.0.0/16, or a single address. An IPv4-mapped IPv6 network is one of IPv4, as
-// the addresses of callers are.
+// ParseNetwork parses a network such as 10.1.0.0/16, or a single address. An IPv4-mapped IPv6 network is one of IPv4,
+// as the addresses of callers are.
 func ParseNetwork(s string) (netip.Prefix, error) {
 	prefix, err := netip.ParsePrefix(s)
 	if one, err := netip.ParseAddr(s); err == nil && one.Zone() == "" {

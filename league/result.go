@@ -32,7 +32,8 @@ type Result struct {
 	Fallbacks    PerPlayer[int]     `json:"fallbacks,omitzero" rule:"added,each,min=1"`
 }
 
-// ResultOf is the result of a match that was played to its end, by the verdict of its game; ids are those of both sides.
+// ResultOf is the result of a match that was played to its end, by the verdict of its game; ids are those of both
+// sides.
 func ResultOf(v rules.Verdict, ids [2]string) *Result {
 	r := &Result{Status: StatusDraw, Reason: v.Reason(ids),
 		Choices: Both(ids[0], choice(v.Moves[0]), ids[1], choice(v.Moves[1]))}

@@ -46,7 +46,8 @@ func ownView(form *protocol.MoveForm, round int, within time.Duration) strategy.
 		RoundID: round, Within: within}
 }
 
-// asksOwn tells whether a question for a move is that of a game with messages of its own, in any spelling of its options.
+// asksOwn tells whether a question for a move is that of a game with messages of its own, in any spelling of its
+// options.
 func asksOwn(form *protocol.MoveForm, q *protocol.MoveRequest) bool {
 	unlike := func(choice string) bool { return spelling(q.ValidOptions, choice) == "" }
 	return form.Own() && len(q.ValidOptions) == len(form.Options) && !slices.ContainsFunc(form.Options, unlike)

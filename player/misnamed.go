@@ -6,9 +6,9 @@ import (
 	"evenodd/league/protocol"
 )
 
-// misnamed tells that a referee takes this player for another one: it asks the player under another id, or invites
-// it against itself. Then its results may count for another player. The log and a manager of this program learn of it once. The
-// player plays on. p.mu is held.
+// misnamed tells that a referee takes this player for another one: it asks the player under another id, or invites it
+// against itself. Then its results may count for another player. The log and a manager of this program learn of it
+// once. The player plays on. p.mu is held.
 func (p *Player) misnamed(ctx context.Context, e *protocol.Envelope, matchID string, fault *protocol.Error) {
 	if p.wasMisnamed {
 		return

@@ -49,8 +49,9 @@ func (c *suspendedCarrier) clock() *protocol.Clock {
 	}, protocol.SystemClock().Sleep)
 }
 
-// A response that a referee reads too late says nothing about the player; league/conduct has the rule, to the millisecond.
-// Here the referee measures when it reads the response, by both clocks, asks again, and writes what the audit accepts.
+// A response that a referee reads too late says nothing about the player; league/conduct has the rule, to the
+// millisecond. Here the referee measures when it reads the response, by both clocks, asks again, and writes what the
+// audit accepts.
 func TestResponseThatTheRefereeReadsTooLateIsVoid(t *testing.T) {
 	const window = 30 * leaguetest.Second
 	second := leaguetest.Delayed(leaguetest.Second, leaguetest.Normally)

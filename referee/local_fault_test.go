@@ -98,8 +98,8 @@ func stalling(t *testing.T, begin []time.Duration, end ...time.Duration) func(fr
 	}
 }
 
-// Which faults make an attempt void, league/conduct says. Here the referee measures them: what was queued, and how long its
-// process stalled in the margins of the window.
+// Which faults make an attempt void, league/conduct says. Here the referee measures them: what was queued, and how
+// long its process stalled in the margins of the window.
 func TestLocalFaultsDoNotCountAgainstThePlayer(t *testing.T) {
 	for _, test := range []struct {
 		name       string

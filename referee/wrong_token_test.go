@@ -16,8 +16,8 @@ import (
 )
 
 // A player that answers with another token than that of the question, such as its own agent token, plays: the answer
-// belongs to the endpoint that was called. The log says so once for each match, the match file at each exchange, and the
-// report counts it. Strict replies refuse it.
+// belongs to the endpoint that was called. The log says so once for each match, the match file at each exchange, and
+// the report counts it. Strict replies refuse it.
 func TestWrongTokenInAnAnswerIsShown(t *testing.T) {
 	const told = "auth_token is not that of the question, but another, as the agent token, which is for the manager alone"
 	questions := []string{protocol.Invite.Name, protocol.ChooseParity.Name}

@@ -106,8 +106,8 @@ func (m *Match) Step(of rules.Side, now time.Time) Step {
 	return Step{Kind: Ask, Method: m.method(), Message: m.ask(s, of, now), Try: q.try, Window: opened}
 }
 
-// Asked makes a side owe an answer to the present question as a transcript says, whatever Step would do: with the number
-// of the call attempt, and the deadline that the message has; zero for none.
+// Asked makes a side owe an answer to the present question as a transcript says, whatever Step would do: with the
+// number of the call attempt, and the deadline that the message has; zero for none.
 func (m *Match) Asked(of rules.Side, try int, deadline time.Time) {
 	s := &m.sides[of]
 	q := &s.question

@@ -245,7 +245,8 @@ func TestReadmittedPlayersArePairedAgain(t *testing.T) {
 	}
 }
 
-// A player that wins its first match of a knockout leaves, so that it ranks lower, and is readmitted before the next round.
+// A player that wins its first match of a knockout leaves, so that it ranks lower, and is readmitted before the next
+// round.
 func TestReadmissionInAKnockoutChangesTheStandings(t *testing.T) {
 	l := startTournament(t, &journal.Tournament{Algorithm: pairing.Knockout}, 4)
 	l.play()

@@ -1,5 +1,5 @@
-// Package lists has what the standard library's package slices lacks: a list made of another one. It imports nothing of the
-// module.
+// Package lists has what the standard library's package slices lacks: a list made of another one. It imports nothing
+// of the module.
 package lists
 
 // Map returns what convert makes of each element of a list; nil for an empty list.

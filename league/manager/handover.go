@@ -13,8 +13,8 @@ import (
 )
 
 // handOver gets a match played: it hands the match to referees, one after the other, until it has a result. The first
-// accepted result counts. It returns when the result is on disk, or the manager stops: when starting ends, the match is not
-// handed out any more; when running ends, it waits for nothing more.
+// accepted result counts. It returns when the result is on disk, or the manager stops: when starting ends, the match
+// is not handed out any more; when running ends, it waits for nothing more.
 func (m *Manager) handOver(starting, running context.Context, h *handover) {
 	for m.chooseReferee(starting, running, h) {
 		h.end = time.Now().Add(m.longestMatch())

@@ -9,9 +9,9 @@
 // tells the table (broadcast.go), and carries out what the organiser has decided meanwhile (rematch.go). Finally it
 // tells all agents who has won, until each has heard it or is gone (farewell.go).
 //
-// Each step is an event in the journal before anybody is told of it, so a manager that starts again continues where the
-// journal ends. Package decide makes the decisions as pure functions of the state that the journal gives; this package adds
-// time, locks and calls to agents. It must not depend on a carrier: HTTP and memory look the same to it.
+// Each step is an event in the journal before anybody is told of it, so a manager that starts again continues where
+// the journal ends. Package decide makes the decisions as pure functions of the state that the journal gives; this
+// package adds time, locks and calls to agents. It must not depend on a carrier: HTTP and memory look the same to it.
 package manager
 
 import (

@@ -194,8 +194,8 @@ func (m *Manager) announce(ctx context.Context, players []*agent,
 	return announcement
 }
 
-// tellForfeits tells the players that are there that they win by default, by the GAME_OVER of a match without a referee.
-// The round does not wait for it. A manager that resumes the round tells them again.
+// tellForfeits tells the players that are there that they win by default, by the GAME_OVER of a match without a
+// referee. The round does not wait for it. A manager that resumes the round tells them again.
 func (m *Manager) tellForfeits(ctx context.Context, matches ...*match) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -304,7 +304,8 @@ func (m *Manager) fixParticipants() error {
 	return nil
 }
 
-// drawLot draws the lot of a league: no player can know it before the start. That of a simulation follows from its seed.
+// drawLot draws the lot of a league: no player can know it before the start. That of a simulation follows from its
+// seed.
 func (m *Manager) drawLot() bool {
 	lot := m.keys.Lot
 	if simulated := m.state.Created.Simulation; simulated != nil {

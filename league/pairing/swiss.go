@@ -28,13 +28,13 @@ import (
 //     of its group from the top down, the upper half from the bottom up, the lower groups from the top down,
 //     the bye. Players with an opponent from a higher group belong to no half.
 //
-// So it is for fields of up to atOnce players. In a larger field, a group of more than half as many is
-// paired by itself, player by player, with the fewest players left over; the choice for smaller ones looks
-// ahead at the atOnce best players that have no opponent, or at the nearest that they can meet. If neither is enough,
-// each player has the first opponent that leaves one to the players before it. If the last ones cannot be paired without
-// a second bye, a second match or the same side, players above get other opponents, from the lowest up. No more than
-// atOnce players are compared by all criteria, so the fewest second byes and second matches are certain, but
-// not the fewest pairs that must both get the same side.
+// So it is for fields of up to atOnce players. In a larger field, a group of more than half as many is paired by
+// itself, player by player, with the fewest players left over; the choice for smaller ones looks ahead at the atOnce
+// best players that have no opponent, or at the nearest that they can meet. If neither is enough, each player has the
+// first opponent that leaves one to the players before it. If the last ones cannot be paired without a second bye, a
+// second match or the same side, players above get other opponents, from the lowest up. No more than atOnce players
+// are compared by all criteria, so the fewest second byes and second matches are certain, but not the fewest pairs
+// that must both get the same side.
 //
 // Up to ⌈n/2⌉ rounds, no pair of n players need meet again, by Dirac's theorem. (Only in the last
 // round of an odd field can a player have met half of the others; the exceptions to the theorem would then

@@ -2,7 +2,8 @@ package protocol
 
 import "slices"
 
-// evenOdd is the game that has messages of its own for moves (spec 003 §8.7.3); all others share GAME_MOVE_CALL (§3.8.2).
+// evenOdd is the game that has messages of its own for moves (spec 003 §8.7.3); all others share GAME_MOVE_CALL
+// (§3.8.2).
 const evenOdd = "even_odd"
 
 // A MoveForm is how a referee asks the players of a game for their moves, and where the answer has the choice.

@@ -16,8 +16,8 @@ const (
 	maxConfigFiles = 100
 )
 
-// ConfigDigests returns hex SHA-256 of each file below config, by its path there with slashes, without the files of other
-// leagues. Files that are hidden, too large or no regular files have none; nil if there are no files.
+// ConfigDigests returns hex SHA-256 of each file below config, by its path there with slashes, without the files of
+// other leagues. Files that are hidden, too large or no regular files have none; nil if there are no files.
 func (f Folder) ConfigDigests(leagueID string) (digests map[string]string) {
 	root := f.path("config")
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

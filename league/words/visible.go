@@ -23,8 +23,8 @@ var invisible = []*unicode.RangeTable{
 	unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector, unicode.Noncharacter_Code_Point,
 }
 
-// joining are the invisible characters that can change the shape of a visible one: joiners, variation selectors, the tags
-// of flags, and a narrow gap in Mongolian words.
+// joining are the invisible characters that can change the shape of a visible one: joiners, variation selectors, the
+// tags of flags, and a narrow gap in Mongolian words.
 var joining = []*unicode.RangeTable{
 	unicode.Join_Control, unicode.Variation_Selector,
 	{R16: []unicode.Range16{{Lo: 0x180E, Hi: 0x180E, Stride: 1}}, R32: []unicode.Range32{{Lo: 0xE0020, Hi: 0xE007F, Stride: 1}}},
@@ -71,9 +71,9 @@ type reader struct {
 	tags int  // that follow as parts of a flag
 }
 
-// sees tells whether the next character is visible; rest is the text after it. A combining mark without a base is not: it
-// changes what stands before the text, or a space. Nor is a joiner that changes no shape: anybody could add it to the
-// name of another.
+// sees tells whether the next character is visible; rest is the text after it. A combining mark without a base is not:
+// it changes what stands before the text, or a space. Nor is a joiner that changes no shape: anybody could add it to
+// the name of another.
 func (s *reader) sees(r rune, rest string) (visible bool) {
 	last := s.last
 	s.last = r
@@ -176,8 +176,8 @@ func plainASCII(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })
 }
 
-// Invisible returns the first character of a text that a reader cannot see, and its number from 1; ok is false if all are
-// visible. White space is visible.
+// Invisible returns the first character of a text that a reader cannot see, and its number from 1; ok is false if all
+// are visible. White space is visible.
 func Invisible(s string) (r rune, number int, ok bool) {
 	var eye reader
 	for i, r := range s {

@@ -1,5 +1,5 @@
-// Package words has what all packages need to write sentences for people: numbers with their nouns, lists, the word that
-// a mistyped one resembles, and texts of others shortened and made harmless. It imports nothing of the module.
+// Package words has what all packages need to write sentences for people: numbers with their nouns, lists, the word
+// that a mistyped one resembles, and texts of others shortened and made harmless. It imports nothing of the module.
 package words
 
 import (

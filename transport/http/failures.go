@@ -41,9 +41,9 @@ func (r reply) statusText(after time.Duration, reason string) string {
 	return text
 }
 
-// refused is the error of a response whose status is no success: with the JSON-RPC error in it, if it has one. An error
-// from a gateway is not the agent's error. Some agents answer HTTP 404 or 405 to an unknown method, and give the reason in a
-// JSON body; without a reason there is no agent at the path.
+// refused is the error of a response whose status is no success: with the JSON-RPC error in it, if it has one. An
+// error from a gateway is not the agent's error. Some agents answer HTTP 404 or 405 to an unknown method, and give the
+// reason in a JSON body; without a reason there is no agent at the path.
 func (r reply) refused() error {
 	after := r.retryAfter()
 	gateway := r.Status >= http.StatusBadGateway && r.Status <= http.StatusGatewayTimeout

@@ -577,8 +577,8 @@ func TestMatchMayHaveEachConfigurationOfItsTime(t *testing.T) {
 	}
 }
 
-// A strict league refuses an answer for its form, of which the file does not have all: here a player_id without a value.
-// It refuses no legal move as illegal.
+// A strict league refuses an answer for its form, of which the file does not have all: here a player_id without a
+// value. It refuses no legal move as illegal.
 func TestFormThatAStrictLeagueRefuses(t *testing.T) {
 	for code, guilty := range map[string]bool{"E002": false, "E012": false, "E004": true, "E015": true} {
 		t.Run(code, func(t *testing.T) {

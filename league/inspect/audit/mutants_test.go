@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMutantsOfTheConductAreFound changes the rules by which referees conduct matches. An audit that repeats the matches
-// by the same wrong rules still finds the matches that were conducted so, by what it knows without them; and the scripts
-// of the conduct fail, which shows that the change matters.
+// TestMutantsOfTheConductAreFound changes the rules by which referees conduct matches. An audit that repeats the
+// matches by the same wrong rules still finds the matches that were conducted so, by what it knows without them; and
+// the scripts of the conduct fail, which shows that the change matters.
 func TestMutantsOfTheConductAreFound(t *testing.T) {
 	if os.Getenv("EVENODD_TEST_ALL") == "" {
 		t.Skip("it compiles the audit once for each mutant: set EVENODD_TEST_ALL")

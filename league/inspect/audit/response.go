@@ -262,8 +262,8 @@ func (t *transcriptCheck) checkFailure(e *exchange, a *conduct.Attempt, worth co
 	return worth
 }
 
-// verdict is what a failure was worth by what follows it in the file. It is not known of the last one of an attempt that
-// was given up.
+// verdict is what a failure was worth by what follows it in the file. It is not known of the last one of an attempt
+// that was given up.
 func (t *transcriptCheck) verdict(e *exchange, code protocol.Code) (said conduct.Verdict, known bool) {
 	next, again := t.later[e.index].sent, t.later[e.index].asked
 	if next == 0 {

@@ -28,8 +28,8 @@ func (a *auditor) noteTokenless() {
 	}
 }
 
-// noteConfig notes the files below config that are not those of the start. The operator may change them: the journal has
-// the rules of the league, and each other configuration.
+// noteConfig notes the files below config that are not those of the start. The operator may change them: the journal
+// has the rules of the league, and each other configuration.
 func (a *auditor) noteConfig() {
 	if a.state.Started == nil {
 		return

@@ -112,8 +112,8 @@ func (p *fakePlayer) endings() []*ending {
 // mayInvite wants a match that does not end with the invitation of the other player.
 func mayInvite(f *fact) string { return when(f.of.unplayed() && f.player.side != f.of.by, undecided) }
 
-// mayAsk wants a match in which the player is to choose. A match may end with the first player that fails. A referee may
-// require the envelope.
+// mayAsk wants a match in which the player is to choose. A match may end with the first player that fails. A referee
+// may require the envelope.
 func mayAsk(f *fact) string {
 	ended := f.of.loses && f.player.side != f.of.by
 	return when(f.of.unplayed() || ended || f.of.name == noEnvelope, undecided)

@@ -14,8 +14,8 @@ import (
 	"evenodd/player/strategy"
 )
 
-// failure is a fault of P02 and its expected consequences, from the questions to the standings. What is a failure, and what
-// follows from each, is tested in league/conduct.
+// failure is a fault of P02 and its expected consequences, from the questions to the standings. What is a failure, and
+// what follows from each, is tested in league/conduct.
 type failure struct {
 	name       string
 	traits     []leaguetest.Option

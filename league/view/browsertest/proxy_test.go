@@ -14,7 +14,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// startNginx runs nginx with the file of docs/examples, without TLS, in front of an address. It returns its own address.
+// startNginx runs nginx with the file of docs/examples, without TLS, in front of an address. It returns its own
+// address.
 func startNginx(t *testing.T, before string) string {
 	t.Helper()
 	path, err := exec.LookPath("nginx")

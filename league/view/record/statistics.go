@@ -169,9 +169,9 @@ func (r *Results) rated() (players []league.Standing, matches []league.Played, l
 // without a plan choose the same now and then.
 const leastCopies, leastCopiesOfOneTurn = 2, 4
 
-// copies are the matches that repeat an earlier one of the same players, and the pairs of these players. Two
-// programs without chance play the same match again and again in a game without chance. The matches of a pair are copies
-// if all of them on the same sides have the same moves, and no number was drawn. Technical losses are none of them.
+// copies are the matches that repeat an earlier one of the same players, and the pairs of these players. Two programs
+// without chance play the same match again and again in a game without chance. The matches of a pair are copies if all
+// of them on the same sides have the same moves, and no number was drawn. Technical losses are none of them.
 func (r *Results) copies() (copies map[*Meeting]bool, pairs []string) {
 	type pair struct {
 		first   [2]*Meeting // with the lower index as player A, and with the higher one

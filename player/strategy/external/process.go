@@ -148,8 +148,8 @@ func (p *process) chatter(line string) {
 		"the bot printed a line that is not an answer: print answers to standard output and everything else to standard error")
 }
 
-// ask sends a question and waits for the answer until a time, or until closed is closed; limit says in words how the time
-// is limited. After a *wrongAnswerError the process can still be used; after any other error it cannot.
+// ask sends a question and waits for the answer until a time, or until closed is closed; limit says in words how the
+// time is limited. After a *wrongAnswerError the process can still be used; after any other error it cannot.
 func (p *process) ask(question []byte, options []string, until time.Time, limit string,
 	closed <-chan struct{}) (choice, reason string, err error) {
 	stdin := p.child.pipes[0]

@@ -305,12 +305,11 @@ func (b *Bridge) noteStart(endpoint string, f dialect.Form, reported bool) {
 // telling is the lowest rank of a rejection whose form the agent may have understood.
 const telling = 5
 
-// rank tells how informative a rejection is. An error with a text of its own is above a
-// failure in the likeliest form (HTTP 5xx, or a response that is no answer), an unknown
-// method or a result that does not answer the call, an HTTP status with a JSON body, any
-// other response, and a form that was not sent, in this order. A tool for the call with another schema is as informative
-// as a failure in the likeliest form. HTTP 5xx counts as a failure
-// in the likeliest form of a start, because a referee may fail in the match that it has started.
+// rank tells how informative a rejection is. An error with a text of its own is above a failure in the likeliest form
+// (HTTP 5xx, or a response that is no answer), an unknown method or a result that does not answer the call, an HTTP
+// status with a JSON body, any other response, and a form that was not sent, in this order. A tool for the call with
+// another schema is as informative as a failure in the likeliest form. HTTP 5xx counts as a failure in the likeliest
+// form of a start, because a referee may fail in the match that it has started.
 func (r *reply) rank() int {
 	f, succeeded := r.Failure, r.Status/100 == 2
 	says := f.Present && f.Text != "" && f.Code != transport.CodeMethodNotFound && !f.UnknownMethod()
