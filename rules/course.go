@@ -10,6 +10,7 @@ import (
 type Move struct {
 	Side Side
 	Text string
+	Turn int // from 1; 0 if it is not known
 }
 
 // A LastMove is the last move of a side; the zero value is that of a side that has not
@@ -30,6 +31,10 @@ type Course struct {
 	moves    int   // that of all moves
 	list     *link // all moves, that of SideA first in each turn
 	last     [2]LastMove
+	outcomes int    // of the draw that is due; 0 if none is
+	awaits   bool   // what the program says of the history
+	ready    bool   // turn 1 is the ready turn
+	draws    []Draw // so far
 }
 
 // A link is a move after others. Courses share the earlier ones.
@@ -38,10 +43,26 @@ type link struct {
 	earlier *link
 }
 
-// Begin returns the course of a game before its first move.
+// Begin returns the course of a game before its first move. Turn 1 of a game with draws is the ready turn: see Ready.
 func Begin(game Game) Course {
 	start := game.Start()
-	return Course{position: start, sides: start.ToMove(), turn: 1}
+	if startsWithDraws(game, start) {
+		return Course{turn: 1, ready: true}.at(ready{start})
+	}
+	return Course{turn: 1}.at(start)
+}
+
+// at returns the course at its next position.
+func (c Course) at(position Position) Course {
+	c.position, c.sides, c.outcomes, c.awaits = position, position.ToMove(), 0, false
+	if len(c.sides) > 0 {
+		return c
+	}
+	if drawing, ok := position.(Drawing); ok {
+		c.outcomes = drawing.Outcomes()
+	}
+	_, c.awaits = position.(pending)
+	return c
 }
 
 // Position returns the position before the turn.
@@ -68,8 +89,8 @@ func (c Course) MovesAfter(n int) []Move {
 // Last returns the last move of a side.
 func (c Course) Last(side Side) LastMove { return c.last[side] }
 
-// ToMove returns the sides that have not moved in this turn, and none when the game is over. The caller must not
-// change the slice.
+// ToMove returns the sides that have not moved in this turn, and none when the game is over, awaits what its program
+// says, or a draw is due. The caller must not change the slice.
 func (c Course) ToMove() []Side {
 	if c.moves == c.before {
 		return c.sides
@@ -78,7 +99,7 @@ func (c Course) ToMove() []Side {
 }
 
 // Over tells whether the game is over.
-func (c Course) Over() bool { return len(c.sides) == 0 }
+func (c Course) Over() bool { return len(c.sides) == 0 && c.outcomes == 0 && !c.awaits }
 
 // Owes tells whether a side has a move to make in this turn.
 func (c Course) Owes(side Side) bool {
@@ -107,7 +128,10 @@ func (c Course) Move(side Side, move string) (Course, error) {
 	return c.after(side, move), nil
 }
 
-var errNotToMove = errors.New("the side has no move to make")
+var (
+	errNotToMove = errors.New("the side has no move to make")
+	errNotReady  = errors.New("must be " + Ready)
+)
 
 // Play returns the course after the turn, by the moves of all sides in ToMove, which must be legal. It ignores
 // the moves of other sides.
@@ -136,15 +160,15 @@ func (c Course) PlayMade(moves [2]string) (after Course, err error) {
 // after returns the course after a legal move of a side in ToMove.
 func (c Course) after(side Side, move string) Course {
 	if other := c.list; side == SideA && c.moves > c.before {
-		c.list = &link{other.Move, &link{Move{side, move}, other.earlier}}
+		c.list = &link{other.Move, &link{Move{side, move, c.turn}, other.earlier}}
 	} else {
-		c.list = &link{Move{side, move}, other}
+		c.list = &link{Move{side, move, c.turn}, other}
 	}
 	c.moves++
 	c.last[side] = LastMove{move, c.turn, c.before}
 	if c.moves-c.before == len(c.sides) {
-		c.position = c.position.Play([2]string{c.last[SideA].Text, c.last[SideB].Text})
-		c.sides, c.turn, c.before = c.position.ToMove(), c.turn+1, c.moves
+		c = c.at(c.position.Play([2]string{c.last[SideA].Text, c.last[SideB].Text}))
+		c.turn, c.before = c.turn+1, c.moves
 	}
 	return c
 }
@@ -153,13 +177,21 @@ func (c Course) after(side Side, move string) Course {
 func (c Course) Judge(chance Chance) Verdict { return c.position.Judge(chance) }
 
 // Replay plays a game by its moves, in order of turns, and SideA before SideB within a
-// turn. Moves of the last turn may be missing. The error names the first move that the
-// rules do not allow at its place.
-func Replay(game Game, moves []Move) (Course, error) {
-	c := Begin(game)
+// turn. Moves of the last turn may be missing. Deal goes on where a draw is due, or where the course awaits what the
+// program of the game says; it may be nil for a game without draws and program. The error is that of deal, or names the
+// first move that the rules do not allow at its place.
+func Replay(game Game, moves []Move, deal func(Course) (Course, error)) (Course, error) {
+	c, err := dealt(Begin(game), deal)
+	if err != nil {
+		return c, err
+	}
 	for i, m := range moves {
 		after, err := c.Move(m.Side, m.Text)
-		if errors.Is(err, errNotToMove) || err == nil && m.Side == SideA && c.moves > c.before {
+		if err == nil {
+			after, err = dealt(after, deal)
+		}
+		if errors.Is(err, errNotToMove) || err == nil && m.Side == SideA && c.moves > c.before ||
+			err == nil && m.Turn != 0 && m.Turn != c.turn {
 			err = fmt.Errorf("move %d, %.60q, is not that of a side to move", i+1, m.Text)
 		}
 		if err != nil {
@@ -169,6 +201,23 @@ func Replay(game Game, moves []Move) (Course, error) {
 	}
 	return c, nil
 }
+
+// dealt returns the course after all draws and answers of a program that are due.
+func dealt(c Course, deal func(Course) (Course, error)) (Course, error) {
+	for c.outcomes > 0 || c.awaits {
+		if deal == nil {
+			return c, errUndealt
+		}
+		after, err := deal(c)
+		if err != nil {
+			return c, err
+		}
+		c = after
+	}
+	return c, nil
+}
+
+var errUndealt = errors.New("nothing here can draw for the game, or ask its program")
 
 // Numbered is a game that a drawn number decides.
 type Numbered interface {
@@ -185,9 +234,9 @@ type Numbered interface {
 // ("" for none) and the number drawn (nil for none). Decided tells whether the claim
 // decides the match. The error names an illegal move, or a number that the game never
 // draws; in the second case there is a verdict as well. The last moves never decide a
-// match of several turns.
+// match whose moves are listed.
 func Follows(game Game, moves [2]string, number *int) (verdict Verdict, decided bool, err error) {
-	if game.MaxTurns() > 1 {
+	if ListsMoves(game) {
 		return Verdict{}, false, nil
 	}
 	c, err := Begin(game).PlayMade(moves)

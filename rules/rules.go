@@ -40,6 +40,12 @@ type Info struct {
 	// the same moves, and with exchanged moves the other side wins. The statistics allow for an
 	// advantage of side A in any other game.
 	SidesAlike bool
+
+	Version string // of the rules of a program; "" for those of this one
+	MaxMove int    // the most bytes of a move of a program's game; 0 for a game whose moves are all in ValidChoices
+	Draws   bool   // there are draws during a match, as of cards or dice: see Drawing
+	Hidden  bool   // a side does not see all that has happened
+	Large   bool   // a question or a report may be larger than the usual limit of a message
 }
 
 // Say returns a move in words: "column 4".
@@ -53,8 +59,8 @@ func (i Info) Say(move string) string {
 // A Game creates the first position of a match (init_game_state).
 type Game interface {
 	Info() Info
-	// MaxTurns returns the largest number of turns of a match. A turn is a position with
-	// at least one side to move.
+	// MaxTurns returns the largest number of turns of a match, without a ready turn: see the function MaxTurns. A turn
+	// is a position with at least one side to move.
 	MaxTurns() int
 	Start() Position
 }
@@ -84,6 +90,13 @@ type Question struct {
 	MoveType string
 	Options  []string
 	Context  map[string]any
+
+	// View is what the side may see, for a game with views (HasViews): a text, or a map that survives encoding as JSON.
+	View any
+	// Text is the most bytes of a move in free text, which takes the place of Options; 0 for options.
+	Text int
+	// Secret tells that the other side does not learn the move before the end of the match.
+	Secret bool
 }
 
 // Chance holds the random values of a match, which come from commit–reveal: the nonce,

@@ -111,7 +111,7 @@ func (m *Match) commitEntropies() {
 
 // collectMoves adds the moves of the turn, in a game of several turns.
 func (m *Match) collectMoves() {
-	if m.game.MaxTurns() == 1 {
+	if !rules.ListsMoves(m.game) {
 		return
 	}
 	for _, move := range m.course.MovesAfter(len(m.moves)) {

@@ -62,7 +62,7 @@ func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2
 	switch missing = j.missing(course, ids); {
 	case missing == "" && (drawn || !numbered):
 		verdict, decided = course.Judge(chance), true
-	case missing != "" && drawn && j.Game.MaxTurns() == 1:
+	case missing != "" && drawn && !rules.ListsMoves(j.Game):
 		return "", errors.New(missing) // a referee that reveals the draw knows the choices, and could hide the winner
 	case missing == "" && !decided:
 		missing = "no drawn number reported"
@@ -98,7 +98,7 @@ func (j *ReportJudge) credibleLoss(r *journal.MatchReported, promised string, id
 
 // owes tells whether a side has yet to move after the moves of a report.
 func (j *ReportJudge) owes(r *journal.MatchReported, ids [2]string, side rules.Side) bool {
-	if j.Game.MaxTurns() > 1 {
+	if rules.ListsMoves(j.Game) {
 		course, err := j.replay(r, ids)
 		return err != nil || len(r.Evidence.Moves) == 0 || course.Owes(side)
 	}
@@ -111,7 +111,7 @@ func (j *ReportJudge) missing(course rules.Course, ids [2]string) string {
 	switch {
 	case len(sides) == 0:
 		return ""
-	case j.Game.MaxTurns() > 1:
+	case rules.ListsMoves(j.Game):
 		return "the moves reported do not end the game"
 	}
 	return "no choice reported for " + ids[sides[0]]
@@ -165,7 +165,7 @@ func (j *ReportJudge) Revealed(r *journal.MatchReported, promised string, ids [2
 func (j *ReportJudge) demand(s *journal.State, c *Claim) {
 	r := c.result
 	switch {
-	case j.Game.MaxTurns() == 1:
+	case !rules.ListsMoves(j.Game):
 		r.Evidence.Moves = nil
 	case r.Status == league.StatusTechnicalLoss && !Relays(s, r.RefereeID):
 		if _, err := j.replay(r, c.ids); err != nil {
@@ -221,7 +221,7 @@ func (j *ReportJudge) Verify(r *journal.MatchReported, ids, keys [2]string, star
 		return signed, err
 	case r.Draw == nil:
 		return signed, errors.New("draw: it is missing, although players have signed its commitment")
-	case j.Game.MaxTurns() > 1 && len(r.Evidence.Moves) == 0:
+	case rules.ListsMoves(j.Game) && len(r.Evidence.Moves) == 0:
 		return signed, errors.New("moves: they are missing, although players have signed them")
 	}
 	for i, key := range keys {
@@ -259,7 +259,7 @@ func checkEntropies(r *journal.MatchReported, ids [2]string) error {
 // the moves of the report, which must lead to its choices.
 func (j *ReportJudge) lastMoves(r *journal.MatchReported, ids [2]string) (at [2]journal.SignedMove, err error) {
 	at = [2]journal.SignedMove{{Player: 0, Turn: 1}, {Player: 1, Turn: 1}}
-	if j.Game.MaxTurns() == 1 {
+	if !rules.ListsMoves(j.Game) {
 		return at, nil
 	}
 	course, err := j.replay(r, ids)
@@ -276,14 +276,14 @@ func (j *ReportJudge) lastMoves(r *journal.MatchReported, ids [2]string) (at [2]
 // replay plays the moves of a report: in a game of one turn its choices, else those that must lead to
 // the choices, unless it names no moves.
 func (j *ReportJudge) replay(r *journal.MatchReported, ids [2]string) (rules.Course, error) {
-	if j.Game.MaxTurns() == 1 {
+	if !rules.ListsMoves(j.Game) {
 		return rules.Begin(j.Game).PlayMade(r.Result.Moves(ids))
 	}
 	var moves []rules.Move
 	for _, m := range r.Evidence.Moves {
 		moves = append(moves, rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move})
 	}
-	course, err := rules.Replay(j.Game, moves)
+	course, err := rules.Replay(j.Game, moves, nil)
 	if err != nil {
 		return course, fmt.Errorf("moves: %w", err)
 	}

@@ -215,7 +215,7 @@ func (j *ReportJudge) read(q *protocol.MatchResultReport, attempt league.Attempt
 		if ok && protocol.Code(code).Name() != "" && given.Status == league.StatusTechnicalLoss {
 			r.Faults = append(r.Faults, league.Member[string]{Name: id, Value: code})
 		}
-		if n, _ := given.Fallbacks.Get(id); n > 0 && n <= j.Game.MaxTurns() {
+		if n, _ := given.Fallbacks.Get(id); n > 0 && n <= rules.MaxTurns(j.Game) {
 			r.Fallbacks = append(r.Fallbacks, league.Member[int]{Name: id, Value: n})
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/rules"
 )
 
 // resumeAttempt takes over what earlier managers know of a match. A match that was handed to
@@ -142,7 +143,7 @@ func (m *Manager) longestMatch() time.Duration {
 		return protocol.Seconds(o.LongestMatch)
 	}
 	const margin = 30 * time.Second
-	return o.Timeouts.LongestMatch(o.RetryPolicy, m.judge.Game.MaxTurns()) + margin
+	return o.Timeouts.LongestMatch(o.RetryPolicy, rules.MaxTurns(m.judge.Game)) + margin
 }
 
 // announceOther tells the players of a match that another referee has it than the announced one, or that one

@@ -10,6 +10,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/words"
+	"evenodd/rules"
 )
 
 // A question is identified by its match, attempt, referee and turn.
@@ -129,7 +130,7 @@ func (a *auditor) compareDecision(x *store.HistoryDecision, m *scheduledMatch, p
 	choice, _ := r.Choices.Get(player)
 	signature, signed := r.Signatures.Get(player)
 	turn := signature.Turn // of the last move; 0 if the result does not say it
-	if !signed && a.reports != nil && a.reports.Game.MaxTurns() == 1 {
+	if !signed && a.reports != nil && !rules.ListsMoves(a.reports.Game) {
 		turn = 1
 	}
 	switch {

@@ -12,6 +12,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/rules"
 )
 
 // A phase is a part of a match. The methods of a phase are called after those of
@@ -356,7 +357,7 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 		return nil
 	case !after.Owes(s.side) && (s.phase == e.method.phase || e.method.phase == phaseMove && phaseMove.asked(&after)):
 		what := "was asked again by %s, although its answer was correct"
-		if t.reports.Game.MaxTurns() > 1 && e.method.phase == phaseMove {
+		if rules.ListsMoves(t.reports.Game) && e.method.phase == phaseMove {
 			what = "was asked for a move by %s when it had none to make"
 		}
 		t.find(e, "/method", "%s "+what, s.id, quoted(&e.Method))

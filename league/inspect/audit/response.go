@@ -11,6 +11,7 @@ import (
 	"evenodd/league/conduct"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
+	"evenodd/rules"
 )
 
 // checkResponse judges a response as the referee must have judged it, and makes it count as the file says.
@@ -139,7 +140,7 @@ func (t *transcriptCheck) omitted(e *exchange) *conduct.Reply {
 	if choice, _ := t.doc.Result.Choices.Get(s.id); choice != nil {
 		r.Choice = *choice
 	}
-	if t.reports.Game.MaxTurns() > 1 {
+	if rules.ListsMoves(t.reports.Game) {
 		moves := t.doc.Moves[min(len(t.conduct.Moves()), len(t.doc.Moves)):]
 		i := slices.IndexFunc(moves, func(m protocol.PlayerMove) bool { return m.PlayerID == s.id })
 		if i < 0 {

@@ -137,7 +137,7 @@ func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at Location
 	if err == nil && r.Draw != nil && r.Status == league.StatusTechnicalLoss {
 		_, _, err = a.reports.Revealed(r, promised, m.players)
 	}
-	if err == nil && a.reports.Game.MaxTurns() > 1 && r.Status != league.StatusTechnicalLoss {
+	if err == nil && rules.ListsMoves(a.reports.Game) && r.Status != league.StatusTechnicalLoss {
 		switch complete := file != nil && file.complete; {
 		case complete && len(r.Evidence.Moves) > 0 && !slices.Equal(r.Evidence.Moves, file.moves):
 			a.find(RuleTranscript, at, "the moves of %s are not those in the transcript, %s", m.id, file.file)

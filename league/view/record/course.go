@@ -124,7 +124,7 @@ func (c *Conversation) follow(doc *store.Match, games rules.Registry) {
 			r.move(MadeMove{PlayerID: m.PlayerID, Move: m.Move}, "")
 		}
 	}
-	if len(r.steps) == 1 && c.Result != nil && game.MaxTurns() == 1 {
+	if len(r.steps) == 1 && c.Result != nil && !rules.ListsMoves(game) {
 		for side, move := range c.Result.Moves(r.players) {
 			r.move(MadeMove{PlayerID: r.players[side], Move: move}, "")
 		}

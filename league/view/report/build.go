@@ -168,7 +168,7 @@ func (b *builder) transcript(doc *store.Match) error {
 // addGame keeps the positions of an attempt that counts at a match of several turns.
 func (b *builder) addGame(m *journal.Match, doc *store.Match) {
 	game, err := b.state.Games.Game(doc.GameType)
-	if err != nil || game.MaxTurns() == 1 || m.Report.Number != doc.Attempt || len(b.games) == maxGames ||
+	if err != nil || !rules.ListsMoves(game) || m.Report.Number != doc.Attempt || len(b.games) == maxGames ||
 		b.only != "" && !takesPart(b.only, doc) {
 		return
 	}

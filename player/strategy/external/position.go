@@ -26,7 +26,7 @@ func courseOf(game rules.Game, side rules.Side, v *strategy.View) (rules.Course,
 			}
 			return rules.Move{Side: side.Other(), Text: m.Move}
 		})
-		course, err := rules.Replay(game, moves)
+		course, err := rules.Replay(game, moves, nil)
 		return course, err == nil && asks(course, side, v.Options, v.Context)
 	}
 	now := strategy.Answered{Options: v.Options, Context: v.Context}

@@ -86,7 +86,7 @@ func (p *prompt) situation() {
 	if p.side != rules.NoSide {
 		p.say("You are player %s.\n", [...]string{"A", "B"}[p.side])
 	}
-	if p.game.MaxTurns() == 1 {
+	if !rules.ListsMoves(p.game) {
 		return
 	}
 	var course rules.Course
@@ -180,7 +180,7 @@ func filledBy(course rules.Course, side rules.Side, move string, before [][]stri
 
 // experience states what the player knows from earlier matches.
 func (p *prompt) experience() {
-	v, single := p.v, p.game != nil && p.game.MaxTurns() == 1
+	v, single := p.v, p.game != nil && !rules.ListsMoves(p.game)
 	drawn := 0
 	byParity := lists.Map(protocol.Parities(), func(parity string) string {
 		drawn += v.Memory().Drawn(parity)
@@ -249,7 +249,7 @@ func ExamplePrompt(game rules.Game) string {
 		Memory: strategy.NewMemory, Role: protocol.RolePlayerA}
 	start := rules.Begin(game)
 	course, asked := start, start // asked is the last one in which the player is to move
-	for turn := 0; turn < 4 && turn < game.MaxTurns()-1 && !course.Over(); turn++ {
+	for turn := 0; turn < 4 && turn < rules.MaxTurns(game)-1 && !course.Over(); turn++ {
 		var moves [2]string
 		for _, side := range course.ToMove() {
 			options := course.Ask(side).Options
