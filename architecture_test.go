@@ -90,21 +90,24 @@ func importRules() []importRule {
 				return i == "net/http" && !in(p, "transport/http", "transport/mcp", "league/view/page", "league/inspect/check", "cmd", "player/strategy/external")
 			}},
 		{"memory is safe", "league/protocol imports unsafe", "the compiler checks each use of memory; a copy of each message costs 2 % of a league on the wire",
-			func(p, i string) bool { return i == "unsafe" && p != "player/strategy/external" }}, // its test of the sandbox
+			func(p, i string) bool { return i == "unsafe" && p != "league/program" }}, // its sandbox, and job objects of Windows
 		{"few packages start programs", "cmd imports os/exec", "the package that starts a program must end it, with all processes that it started",
-			func(p, i string) bool { return i == "os/exec" && !in(p, "player/strategy/external", "cmd/supervise") }},
+			func(p, i string) bool { return i == "os/exec" && !in(p, "league/program", "cmd/supervise") }},
+		{"programs know no league", "league/program imports league/protocol", "league/program runs programs that choose moves and programs that are games; it asks them for their callers",
+			func(p, i string) bool { return p == "league/program" && ours(i) && !ground(i) && i != "rules" }},
 		{"one package counts", "cmd imports github.com/prometheus/client_golang/prometheus", "cmd/metrics bounds the values of each label",
 			func(p, i string) bool {
 				return in(i, "github.com/prometheus/client_golang") && p != "cmd/metrics" || p == "cmd/metrics" && ours(i) && !in(i, "league/protocol", "transport")
 			}},
 		{"supervision knows no league", "cmd/supervise imports player", "cmd/supervise restarts and stops processes; cmd says which",
 			func(p, i string) bool { return in(p, "cmd/supervise") && ours(i) }},
-		{"roles do not import each other", "referee imports player/strategy", "manager, referee and player are separate programs that exchange messages; they share league, league/protocol, league/membership, league/store and the ground floor; the referee alone conducts matches",
+		{"roles do not import each other", "referee imports player/strategy", "manager, referee and player are separate programs that exchange messages; they share league, league/protocol, league/membership, league/store and the ground floor; the referee alone conducts matches, and strategies alone run programs",
 			func(p, i string) bool {
 				if !role(p) {
 					return false
 				}
-				shared := i == "league" || ground(i) || in(i, "league/protocol", "league/membership", "league/store") || i == "league/conduct" && in(p, "referee")
+				shared := i == "league" || ground(i) || in(i, "league/protocol", "league/membership", "league/store") ||
+					i == "league/conduct" && in(p, "referee") || i == "league/program" && in(p, "player/strategy/external")
 				return slices.ContainsFunc([]string{"league/manager", "referee", "player"}, func(r string) bool { return in(i, r) && !in(p, r) }) ||
 					in(p, "referee", "player") && in(i, "league") && !shared
 			}},
@@ -324,7 +327,7 @@ func (s source) faults() (faults []string) {
 		}
 	}
 	if !in(s.path, "league/store/openfile", "config/userfile", "league/simulation/leaguetest",
-		"player/strategy/external/supervisor_linux.go") { // which reads /proc
+		"league/program/supervisor_linux.go") { // which reads /proc
 		for _, sel := range s.uses("os", "Open", "OpenFile", "ReadFile", "OpenInRoot", "OpenRoot", "DirFS") {
 			faults = append(faults, s.at(sel)+": another user may have put a named pipe or an endless file there; open it "+
 				"with league/store/openfile, or config/userfile if the user names it")

@@ -17,6 +17,7 @@ import (
 
 	"evenodd/cmd/metrics"
 	"evenodd/config"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/words"
@@ -201,10 +202,10 @@ func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 		"--mcp-command get too, such as PYTHONPATH; may be repeated")
 	f.BoolVar(&t.Programs.Sandbox, "exec-sandbox", false, "programs of exec and --mcp-command have no network and a "+
 		"read-only file system (only on Linux)")
-	f.Var(&limit{&t.Programs.Limits.Memory, external.ParseMemory, external.FormatMemory, "size"}, "exec-memory",
+	f.Var(&limit{&t.Programs.Limits.Memory, program.ParseMemory, program.FormatMemory, "size"}, "exec-memory",
 		"address space of each process of programs of exec and --mcp-command, such as 512MB (only on Linux; default: "+
 			"no limit)")
-	f.Var(&limit{&t.Programs.Limits.CPU, external.ParseCPU, func(n int64) string { return fmt.Sprintf("%ds", n) },
+	f.Var(&limit{&t.Programs.Limits.CPU, program.ParseCPU, func(n int64) string { return fmt.Sprintf("%ds", n) },
 		"time"}, "exec-cpu", "processor time that each process of programs of exec and --mcp-command has in its "+
 		"life, such as 60s (not on Windows; default: no limit)")
 	t.Fallback = "random"

@@ -19,8 +19,8 @@ import (
 
 	"evenodd/cmd/supervise"
 	"evenodd/config"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
-	"evenodd/player/strategy/external"
 )
 
 // streams are the outputs of a command.
@@ -53,7 +53,7 @@ func Execute(ctx context.Context, version string, args []string, out, err io.Wri
 }
 
 func execute(ctx context.Context, version string, args []string, s streams) int {
-	if code, asked := external.Supervise(args, os.Environ()); asked {
+	if code, asked := program.Supervise(args, os.Environ()); asked {
 		return code
 	}
 	out, err := s.out, s.err

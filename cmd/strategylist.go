@@ -4,7 +4,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
-	"evenodd/player/strategy/external"
+	"evenodd/league/program"
 )
 
 // A strategyList is a flag with strategies, some of which are command lines with commas.
@@ -20,7 +20,7 @@ func (l *strategyList) Set(text string) error {
 	var items []string
 	if text != "" {
 		var err error
-		if items, err = external.Split(text); err != nil {
+		if items, err = program.Split(text); err != nil {
 			return err
 		}
 	}

@@ -17,9 +17,9 @@ import (
 
 	"evenodd/cmd/supervise"
 	"evenodd/league/lists"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/player/strategy/external"
 )
 
 // An upParent is the process that the user has started. It keeps one child running, which has all agents of the league,
@@ -71,7 +71,7 @@ func (p *upParent) runChild(ctx context.Context) supervise.Exit {
 	p.end, p.crash = nil, ""
 	plan, err := json.Marshal(&p.plan)
 	p.mu.Unlock()
-	program, unknown := external.Self()
+	program, unknown := program.Self()
 	if err = errors.Join(err, unknown); err != nil {
 		return supervise.Exit{Code: -1, Text: err.Error()}
 	}

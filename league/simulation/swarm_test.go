@@ -23,10 +23,10 @@ import (
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
+	"evenodd/league/program"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
-	"evenodd/player/strategy/external"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
@@ -46,7 +46,7 @@ var (
 )
 
 func TestMain(m *testing.M) {
-	if code, asked := external.Supervise(os.Args[1:], os.Environ()); asked {
+	if code, asked := program.Supervise(os.Args[1:], os.Environ()); asked {
 		os.Exit(code)
 	}
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=0") // of the processes that supervise bots: they end at once

@@ -15,6 +15,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
 	"evenodd/player/strategy"
@@ -32,12 +33,12 @@ type MCP struct {
 	Tool    string // "" for the server's only tool, or for the one called choose
 }
 
-func (o *MCP) check(programs *Programs) error {
+func (o *MCP) check(programs *program.Programs) error {
 	switch {
 	case (o.Command == "") == (o.URL == ""):
 		return errors.New("strategy mcp: set --mcp-command or --mcp-url")
 	case o.Command != "":
-		_, _, err := programs.find(commandFlag, o.Command)
+		_, _, err := programs.Find(commandFlag, o.Command)
 		return err
 	case !protocol.ValidHTTP(o.URL):
 		return errors.New("--mcp-url: must be a URL such as http://localhost:3000/mcp")
@@ -50,13 +51,13 @@ type asker struct {
 	*timely
 
 	options  MCP
-	programs Programs
+	programs program.Programs
 	turn     chan struct{} // a semaphore for session, program and tool; full while free
 
 	closing sync.WaitGroup // of the sessions that are over
 
 	session *mcp.ClientSession // nil before the first question, and after a failure
-	program *child             // nil for a server with a URL
+	program *program.Child     // nil for a server with a URL
 	tool    *mcp.Tool
 }
 
@@ -110,14 +111,14 @@ const maxTools = 1000
 func (a *asker) connect(ctx context.Context) (err error) {
 	var server mcp.Transport
 	if a.options.Command != "" {
-		path, args, err := a.programs.find(commandFlag, a.options.Command)
+		path, args, err := a.programs.Find(commandFlag, a.options.Command)
 		if err != nil {
 			return err
 		}
-		if a.program, err = a.programs.start(path, args, 2); err != nil {
+		if a.program, err = a.programs.Start(path, args, 2); err != nil {
 			return err
 		}
-		server = &mcp.IOTransport{Reader: a.program.pipes[1], Writer: a.program.pipes[0]}
+		server = &mcp.IOTransport{Reader: a.program.Pipes[1], Writer: a.program.Pipes[0]}
 	} else {
 		server = &mcp.StreamableClientTransport{Endpoint: a.options.URL,
 			HTTPClient:           &http.Client{Transport: limitedBodies{http.DefaultTransport}, CheckRedirect: withinHost},
@@ -170,12 +171,12 @@ func (a *asker) open(ctx context.Context, client *mcp.Client, server mcp.Transpo
 // seconds to end, and the fallback strategy must choose in time. It ends the program with
 // all processes that it has started.
 func (a *asker) disconnect() {
-	session, program := a.session, a.program
+	session, server := a.session, a.program
 	a.session, a.program, a.tool = nil, nil, nil
 	a.closing.Go(func() {
-		if program != nil {
-			program.stop(true) // the end of its input is the end of the session
-			defer closeAll(program.pipes)
+		if server != nil {
+			server.Stop(true) // the end of its input is the end of the session
+			defer server.ClosePipes()
 		}
 		if session != nil {
 			_ = session.Close() // the session is of no use any more
@@ -231,8 +232,8 @@ func choiceFrom(r *mcp.CallToolResult, options []string) (string, error) {
 		return "", fmt.Errorf("the tool failed: %s", text)
 	}
 	choice, _, err := choiceIn(text, options)
-	if errors.Is(err, errChatter) {
-		return "", wrong("the tool answered %q, which is not a choice; the legal choices are %s", words.Clip(text, 200),
+	if errors.Is(err, program.ErrChatter) {
+		return "", program.Wrong("the tool answered %q, which is not a choice; the legal choices are %s", words.Clip(text, 200),
 			strings.Join(options, ", "))
 	}
 	return choice, err

@@ -3,18 +3,15 @@ package external
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io/fs"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
 	"time"
 
 	"github.com/rs/zerolog"
-	"golang.org/x/time/rate"
 
+	"evenodd/league/program"
 	"evenodd/league/words"
 	"evenodd/player/strategy"
 )
@@ -28,83 +25,36 @@ const botTimeout = 5 * time.Second
 //
 // Safe for concurrent use. The program receives one question at a time.
 type bot struct {
-	name, path string
-	args       []string
-	limit      time.Duration
-	programs   Programs
-	log        zerolog.Logger
-	output     *output
-	ending     sync.Once
-	closed     chan struct{} // closed by the first Close
+	name   string
+	limit  time.Duration
+	log    zerolog.Logger
+	ending sync.Once
+	closed chan struct{} // closed by the first Close
 
 	turn chan struct{} // a semaphore for the fields below; full while free
 
-	running                   *process // nil before the next start
-	questions, failed, starts int
-	cause                     string // of the last failure
-}
-
-var errClosed = errors.New("the player is stopping")
-
-// find finds the executable of a command line. Setting is what stands before the line:
-// "strategy exec:" or "--mcp-command ".
-func (o *Programs) find(setting, line string) (path string, args []string, err error) {
-	short := strings.TrimPrefix(setting, "strategy ")
-	list, err := wordsOf(line)
-	switch {
-	case err != nil:
-		return "", nil, fmt.Errorf("%s%s: %w", setting, line, err)
-	case len(list) == 0 || list[0] == "":
-		return "", nil, fmt.Errorf("%s needs a program, such as %s./bot", strings.TrimSpace(setting), short)
-	}
-	path = list[0]
-	if o.Folder != "" && strings.ContainsRune(path, '/') && !filepath.IsAbs(path) {
-		path = filepath.Join(o.Folder, path)
-	}
-	path, err = exec.LookPath(path)
-	switch {
-	case err == nil:
-		return path, list[1:], nil
-	case errors.Is(err, fs.ErrPermission):
-		return "", nil,
-			fmt.Errorf("%s%s: %s is not executable: run chmod +x, or name its interpreter, as in %spython3 bot.py", setting,
-				line, list[0], short)
-	case strings.ContainsRune(list[0], '/') && errors.Is(err, fs.ErrNotExist):
-		return "", nil, fmt.Errorf("%s%s: program %s not found", setting, line, list[0])
-	case errors.Is(err, exec.ErrNotFound):
-		return "", nil, fmt.Errorf("%s%s: program %s not found in PATH; for a file in this folder use %s./%s", setting, line,
-			list[0], short, list[0])
-	}
-	return "", nil, fmt.Errorf("%s%s: %w", setting, line, err)
+	program           *program.Runner
+	questions, failed int
+	cause             string // of the last failure
 }
 
 // newBot starts a program and returns its strategy.
 func newBot(name string, t Tools) (*bot, error) {
-	path, args, err := t.Programs.find("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
+	path, args, err := t.Programs.Find("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
 	if err != nil {
 		return nil, err
 	}
 	b := &bot{
-		name: name, path: path, args: args, limit: cmp.Or(t.Timeout, botTimeout), programs: t.Programs,
-		closed: make(chan struct{}), turn: make(chan struct{}, 1),
+		name: name, limit: cmp.Or(t.Timeout, botTimeout), closed: make(chan struct{}), turn: make(chan struct{}, 1),
 		log: t.Log.With().Str("bot", name).Logger(),
 	}
-	b.output = &output{logger: b.log, allowed: rate.NewLimiter(loggedPerSecond, loggedAtOnce)}
-	if err := b.start(); err != nil {
+	b.program, err = program.Run(&program.Command{Path: path, Args: args, Programs: t.Programs, Noun: "bot",
+		MaxLine: maxLine, Log: b.log, Closed: b.closed})
+	if err != nil {
 		return nil, fmt.Errorf("strategy %s cannot be started: %w", name, err)
 	}
 	b.turn <- struct{}{}
 	return b, nil
-}
-
-func (b *bot) start() (err error) {
-	b.running, err = launch(b.path, b.args, &b.programs, b.output)
-	if err == nil {
-		b.starts++
-		b.log.Debug().Int("pid", b.running.child.cmd.Process.Pid).Bool("isolated", b.running.child.isolated).
-			Str("event_type", "BOT_STARTED").Msg("started the bot")
-	}
-	return err
 }
 
 // Name returns the name of the strategy with the command line.
@@ -124,19 +74,19 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	case <-ctx.Done():
 		return "", ctx.Err()
 	case <-b.closed:
-		return "", errClosed
+		return "", program.ErrClosed
 	}
 	defer func() { b.turn <- struct{}{} }()
 	select {
 	case <-b.closed: // during the wait
-		return "", errClosed
+		return "", program.ErrClosed
 	default:
 	}
 	b.questions++
 	choice, reason, err := b.ask(&v, &limits)
 	if err != nil {
 		b.failed++
-		b.cause = words.Clip(filepath.Base(b.path)+": "+causeOf(err), maxCause)
+		b.cause = words.Clip(filepath.Base(b.program.Path)+": "+causeOf(err), maxCause)
 		return "", &strategy.FailedError{Cause: b.cause, Err: fmt.Errorf("the bot %s %w", b.name, err)}
 	}
 	b.log.Debug().Str("match_id", v.MatchID).Str("choice", choice).Func(func(e *zerolog.Event) {
@@ -147,34 +97,22 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 	return choice, nil
 }
 
-// ask returns the answer of the program, which it starts if necessary. A program may exit
-// after each answer; then it is restarted for the next question.
+// ask returns the answer of the program.
 func (b *bot) ask(v *strategy.View, limits *limits) (choice, reason string, err error) {
-	question := requestOf(v, 0)
-	for {
-		if err := b.ready(); err != nil {
-			return "", "", err
-		}
-		before := b.running.answers
-		limit, words := limits.of(before == 0)
-		question.TimeLimitMS = limit.Milliseconds()
-		line, err := encodeRequest(question)
-		if err != nil {
-			return "", "", fmt.Errorf("cannot be asked: %w", err)
-		}
-		choice, reason, err = b.running.ask(append(line, '\n'), v.Options, limits.asked.Add(limit), words, b.closed)
-		if err == nil {
-			b.running.answers++
-			return choice, reason, nil
-		}
-		if _, answered := errors.AsType[*wrongAnswerError](err); answered {
-			return "", "", err
-		}
-		b.drop()
-		if ended, ok := errors.AsType[*endedError](err); !ok || !ended.Success || before == 0 {
-			return "", "", err
-		}
-	}
+	request := requestOf(v, 0)
+	err = b.program.Ask(program.Question{
+		Line: func(first bool) (line []byte, until time.Time, words string, err error) {
+			limit, words := limits.of(first)
+			request.TimeLimitMS = limit.Milliseconds()
+			line, err = encodeRequest(request)
+			return append(line, '\n'), limits.asked.Add(limit), words, err
+		},
+		Read: func(line string) (err error) {
+			choice, reason, err = choiceIn(line, v.Options)
+			return err
+		},
+	})
+	return choice, reason, err
 }
 
 // reserved is the part of the caller's time that the first answer of a program leaves, so that it arrives before
@@ -210,42 +148,13 @@ func (l *limits) of(first bool) (limit time.Duration, words string) {
 	return l.usual, fmt.Sprintf("--bot-timeout, %v", l.bot)
 }
 
-// drop stops the process.
-func (b *bot) drop() {
-	b.running.stop(false)
-	b.running = nil
-}
-
-// ready starts the program if necessary, and discards unread output.
-func (b *bot) ready() error {
-	if b.running != nil && b.running.exited() {
-		b.log.Warn().Str("state", b.running.child.ending.Text).Str("last_words", b.running.lastError()).
-			Str("event_type", "BOT_EXITED").Msg("the bot exited, restarting it")
-		b.drop()
-	}
-	if b.running != nil && !b.running.clear() {
-		b.log.Warn().Str("event_type", "BOT_FLOODED").Msg("the bot prints too much, restarting it")
-		b.drop()
-	}
-	if b.running != nil {
-		return nil
-	}
-	if err := b.start(); err != nil {
-		return fmt.Errorf("cannot be started: %w", err)
-	}
-	return nil
-}
-
 // Close stops the program. It abandons a question in progress.
 func (b *bot) Close() {
 	b.ending.Do(func() {
 		close(b.closed)
 		<-b.turn
-		if b.running != nil {
-			b.running.stop(true)
-			b.running = nil
-		}
-		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.starts).
+		b.program.Close()
+		b.log.Info().Int("questions", b.questions).Int("failed", b.failed).Int("starts", b.program.Starts()).
 			Str("event_type", "BOT_ENDED").Msg("stopped the bot")
 		b.turn <- struct{}{}
 	})
@@ -263,5 +172,5 @@ func (b *bot) Account() string {
 	<-b.turn
 	defer func() { b.turn <- struct{}{} }()
 	return fmt.Sprintf("%s: %s, %d without an answer; started %s", b.name, words.Counted(b.questions, "question"),
-		b.failed, words.Counted(b.starts, "time"))
+		b.failed, words.Counted(b.program.Starts(), "time"))
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/program"
 	"evenodd/league/words"
 	"evenodd/player/strategy"
 	"evenodd/rules"
@@ -29,7 +30,7 @@ type Tools struct {
 	// Games are those that a model is told the rules and the board of.
 	Games rules.Registry
 	// Programs configures the programs of exec and of an MCP server with a command.
-	Programs Programs
+	Programs program.Programs
 	// Hosted tells that an MCP server shows the questions of the strategy mcp-host.
 	Hosted   bool
 	Fallback string // strategy that chooses when an MCP host or server does not; "" means random
@@ -88,14 +89,14 @@ func Check(name string, t Tools, types ...string) error {
 	case t.Timeout < 0:
 		return fmt.Errorf("--bot-timeout %s: must be more than 0", t.Timeout)
 	case Runs(name):
-		_, _, err := t.Programs.find("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
-		return cmp.Or(err, t.Programs.check())
+		_, _, err := t.Programs.Find("strategy "+execPrefix, strings.TrimPrefix(name, execPrefix))
+		return cmp.Or(err, t.Programs.Check())
 	case name == Model:
 		return t.LLM.check()
 	case name == Asked:
 		_, err := newFallback(t)
 		if t.MCP.Command != "" {
-			err = cmp.Or(err, t.Programs.check())
+			err = cmp.Or(err, t.Programs.Check())
 		}
 		return cmp.Or(t.MCP.check(&t.Programs), err)
 	case name == HostName && !t.Hosted:

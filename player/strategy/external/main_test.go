@@ -4,61 +4,32 @@ import (
 	"bytes"
 	"context"
 	"flag"
-	"fmt"
 	"math/rand/v2"
 	"os"
 	"strings"
 	"sync"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
+	"evenodd/league/program"
 	"evenodd/player/strategy"
 )
 
 func TestMain(m *testing.M) {
-	if code, asked := Supervise(os.Args[1:], os.Environ()); asked {
+	if code, asked := program.Supervise(os.Args[1:], os.Environ()); asked {
 		os.Exit(code)
 	}
 	if os.Getenv(serveVariable) != "" {
 		serveStdio()
 		return
 	}
-	if os.Getenv(playVariable) != "" {
-		playUntilKilled()
-	}
 	_ = os.Setenv("GORACE", "atexit_sleep_ms=10") // the race detector else delays the exit of each supervisor
 	_ = flag.Set("test.parallel", "8")            // most tests wait for limits
 	goleak.VerifyTestMain(m)
-}
-
-// playVariable makes this binary a player that opens a strategy, asks it once and then waits
-// for a signal. The value is the command line of exec.
-const playVariable = "EVENODD_TEST_PLAY"
-
-// plainVariable makes the player's programs run without namespaces.
-const plainVariable = "EVENODD_TEST_PLAIN"
-
-func playUntilKilled() {
-	l := &log{}
-	tools := l.tools()
-	tools.Timeout = time.Minute // a bot of a test starts hundreds of processes first
-	tools.Programs.withoutNamespaces = os.Getenv(plainVariable) != ""
-	choice := ""
-	s, err := Open(execPrefix+os.Getenv(playVariable), tools)
-	if err == nil {
-		choice, err = s.Choose(context.Background(), view("R1M1"))
-	}
-	if err != nil {
-		fmt.Println(err, l)
-		os.Exit(1)
-	}
-	fmt.Println("ready, isolated:", s.(*bot).running.child.isolated, "choice:", choice)
-	select {}
 }
 
 // view is a question of Even/Odd in a match against P02.
@@ -91,7 +62,7 @@ func (l *log) String() string {
 
 // tools are those of a player: the programs of its strategies have a supervisor.
 func (l *log) tools() Tools {
-	return Tools{Log: zerolog.New(l), Programs: Programs{Environ: os.Environ(), Env: []string{"GORACE"}}}
+	return Tools{Log: zerolog.New(l), Programs: program.Programs{Environ: os.Environ(), Env: []string{"GORACE"}}}
 }
 
 // open opens a strategy with changed tools, and closes it after the test.
@@ -150,7 +121,7 @@ func TestOpenErrors(t *testing.T) {
 		{"exec:./", Tools{}, "is a directory"},
 		{"exec:sh 'x", Tools{}, "an open quote"},
 		{"exec:sh", Tools{Timeout: -1}, "--bot-timeout -1ns: must be more than 0"},
-		{"exec:sh", Tools{Programs: Programs{Env: []string{"A=B"}}}, "must be the name of an environment variable, such as PYTHONPATH"},
+		{"exec:sh", Tools{Programs: program.Programs{Env: []string{"A=B"}}}, "must be the name of an environment variable, such as PYTHONPATH"},
 		{"llm", Tools{}, "set --llm-url and --llm-model"},
 		{"llm", Tools{LLM: LLM{URL: "http://localhost/v1"}}, "set --llm-url and --llm-model"},
 		{"llm", Tools{LLM: LLM{URL: "localhost:11434", Model: "m"}}, "--llm-url: must be a URL such as"},

@@ -1,8 +1,6 @@
 package external
 
 import (
-	"errors"
-	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -12,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
 	"evenodd/player/strategy"
@@ -19,9 +18,8 @@ import (
 
 // The limits of an answer, in bytes.
 const (
-	maxLine    = 64 << 10
-	maxPrinted = 16 << 20 // in all lines before an answer
-	maxReason  = 500
+	maxLine   = 64 << 10
+	maxReason = 500
 )
 
 // maxHistory is the number of finished matches in a question; the counts cover all
@@ -97,17 +95,6 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 	return q
 }
 
-// A wrongAnswerError is an answer of a program, a model or a tool that is not a legal choice. The
-// program has answered, so it can receive the next question.
-type wrongAnswerError struct{ text string }
-
-func (e *wrongAnswerError) Error() string { return e.text }
-
-func wrong(format string, args ...any) error { return &wrongAnswerError{fmt.Sprintf(format, args...)} }
-
-// errChatter reports a line that is not an answer, such as the greeting of a library.
-var errChatter = errors.New("no answer")
-
 // byteOrderMark begins the output of some programs, or each line of it.
 const byteOrderMark = "\ufeff"
 
@@ -119,10 +106,10 @@ func choiceIn(line string, options []string) (choice, reason string, err error) 
 		choice, reason, err = choiceOf(text)
 	case strings.HasPrefix(text, `"`):
 		if json.Unmarshal([]byte(text), &choice) != nil {
-			return "", "", errChatter
+			return "", "", program.ErrChatter
 		}
 	case text == "" || len(strings.Fields(text)) > 1:
-		return "", "", errChatter
+		return "", "", program.ErrChatter
 	default:
 		choice = text
 	}
@@ -131,7 +118,7 @@ func choiceIn(line string, options []string) (choice, reason string, err error) 
 	}
 	choice = optionFor(choice, options)
 	if !slices.Contains(options, choice) {
-		return "", "", wrong("answered %q, which is not a legal choice; the legal choices are %s", words.Clip(choice, 60),
+		return "", "", program.Wrong("answered %q, which is not a legal choice; the legal choices are %s", words.Clip(choice, 60),
 			strings.Join(options, ", "))
 	}
 	return choice, reason, nil
@@ -162,7 +149,7 @@ func choiceOf(text string) (choice, reason string, err error) {
 		Reason jsontext.Value `json:"reason"`
 	}
 	if err := json.Unmarshal([]byte(text), &a); err != nil {
-		return "", "", wrong("answered with invalid JSON: %q; an answer is one line", words.Clip(text, 200))
+		return "", "", program.Wrong("answered with invalid JSON: %q; an answer is one line", words.Clip(text, 200))
 	}
 	switch a.Choice.Kind() {
 	case '"':
@@ -170,7 +157,7 @@ func choiceOf(text string) (choice, reason string, err error) {
 	case '0':
 		choice = string(a.Choice)
 	default:
-		return "", "", wrong(`answered without a "choice" that is a string: %q`, words.Clip(text, 200))
+		return "", "", program.Wrong(`answered without a "choice" that is a string: %q`, words.Clip(text, 200))
 	}
 	if a.Reason.Kind() == '"' {
 		_ = json.Unmarshal(a.Reason, &reason)

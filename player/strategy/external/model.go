@@ -19,6 +19,7 @@ import (
 	"github.com/sashabaranov/go-openai"
 
 	"evenodd/league/lists"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
 	"evenodd/player/strategy"
@@ -113,7 +114,7 @@ func (m *model) Choose(ctx context.Context, v strategy.View) (string, error) {
 		m.mu.Unlock()
 		if err != nil {
 			err = &strategy.FailedError{Cause: words.Clip(m.withoutKey(causeOf(err)), maxCause), Err: &quotedError{
-				text: words.Clip(m.withoutKey(err.Error()), maxLogged), cause: err}}
+				text: words.Clip(m.withoutKey(err.Error()), program.MaxLogged), cause: err}}
 		}
 		return choice, err
 	})
@@ -150,7 +151,7 @@ func (m *model) converse(ctx context.Context, v *strategy.View) (string, error) 
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < time.Since(began) {
 		return "", refused
 	}
-	m.log.Debug().Str("error", words.Clip(m.withoutKey(refused.Error()), maxLogged)).Str("match_id", v.MatchID).
+	m.log.Debug().Str("error", words.Clip(m.withoutKey(refused.Error()), program.MaxLogged)).Str("match_id", v.MatchID).
 		Str("event_type", "MODEL_CORRECTION").Msg("asking the language model again for a legal choice")
 	answer, err = m.ask(ctx, append(messages,
 		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: words.Clip(answer, maxAnswer)},
@@ -191,7 +192,7 @@ func (m *model) ask(ctx context.Context, messages []openai.ChatCompletionMessage
 		if again || !temporary || wait(ctx, pause) != nil {
 			return "", err
 		}
-		m.log.Debug().Str("error", words.Clip(m.withoutKey(err.Error()), maxLogged)).
+		m.log.Debug().Str("error", words.Clip(m.withoutKey(err.Error()), program.MaxLogged)).
 			Str("event_type", "MODEL_RETRY").Msg("retrying the call of the language model")
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/program"
 	"evenodd/league/words"
 )
 
@@ -30,7 +31,7 @@ func chosen(answer string, options []string) (string, error) {
 		if only := optionsIn(named, options); len(only) == 1 && !isNumber(named) { // "cell 4"
 			return only[0], nil
 		}
-		return "", wrong("the model chose %q, which is not a legal choice", words.Clip(named, 60))
+		return "", program.Wrong("the model chose %q, which is not a legal choice", words.Clip(named, 60))
 	}
 	for _, part := range []string{answer, lastLine().FindString(answer), lastSentence().FindString(answer)} {
 		if named := optionsIn(part, options); len(named) == 1 {
@@ -41,7 +42,7 @@ func chosen(answer string, options []string) (string, error) {
 	if len(optionsIn(answer, options)) == 0 {
 		number = "no option"
 	}
-	return "", wrong("the model named %s: %q", number, words.Clip(strings.TrimSpace(answer), 200))
+	return "", program.Wrong("the model named %s: %q", number, words.Clip(strings.TrimSpace(answer), 200))
 }
 
 // maxObjects is how many beginnings of JSON objects are tried, the last ones of an answer.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
 	"evenodd/player/strategy"
@@ -76,7 +77,7 @@ func (t *timely) choose(ctx context.Context, v strategy.View,
 	}
 	v.FellBack()
 	choice, failed := t.fallback.Choose(ctx, v)
-	text := words.Clip(strings.ToValidUTF8(err.Error(), "�"), maxLogged)
+	text := words.Clip(strings.ToValidUTF8(err.Error(), "�"), program.MaxLogged)
 	t.log.WithLevel(t.count(err, v.RoundID)).Str("error", text).Str("match_id", v.MatchID).
 		Str("fallback", t.fallback.Name()).Str("choice", choice).Str("event_type", t.failed).
 		Msg(t.asked + " did not choose, the fallback strategy did")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
 	"evenodd/player/strategy"
@@ -52,8 +53,8 @@ func tried(err error) error {
 		return failed.Err // has no key
 	}
 	said := ""
-	if ended, ok := errors.AsType[*endedError](err); ok {
-		said = ended.said()
+	if ended, ok := errors.AsType[*program.Error](err); ok {
+		said = ended.Said()
 	}
 	return errors.New(failed.Cause + said)
 }
@@ -65,14 +66,14 @@ const maxCause = 200
 // key or standard error of a program.
 func causeOf(err error) string {
 	var failed *strategy.FailedError
-	var ended *endedError
+	var ended *program.Error
 	var refused *refusedError
 	var request *url.Error
 	switch {
 	case errors.As(err, &failed):
 		return failed.Cause
 	case errors.As(err, &ended):
-		return ended.Text
+		err = errors.New(ended.Cause())
 	case errors.As(err, &refused):
 		text := fmt.Sprintf("HTTP %d from %s", refused.status, refused.host)
 		if refused.said == pageInstead {

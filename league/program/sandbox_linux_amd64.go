@@ -1,4 +1,4 @@
-package external
+package program
 
 import "golang.org/x/sys/unix"
 

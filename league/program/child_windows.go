@@ -1,4 +1,4 @@
-package external
+package program
 
 import (
 	"os"
@@ -29,7 +29,7 @@ func Self() (string, error) { return os.Executable() }
 func Supervise([]string, []string) (code int, asked bool) { return 0, false }
 
 // launch starts a program. Args begin with its path.
-func (o *Programs) launch(args []string, files []*os.File) (*child, error) {
+func (o *Programs) launch(args []string, files []*os.File) (*Child, error) {
 	c := o.command(args[0], args, files)
 	if err := c.cmd.Start(); err != nil {
 		return nil, err
@@ -41,7 +41,7 @@ func (o *Programs) launch(args []string, files []*os.File) (*child, error) {
 
 // add puts a started program, and with it the processes that it will start, into the group.
 // If Windows refuses that, kill ends only the program.
-func (c *child) add() {
+func (c *Child) add() {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
 		return
@@ -61,10 +61,10 @@ func (c *child) add() {
 	_ = windows.CloseHandle(job)
 }
 
-func (c *child) terminate() { c.kill() }
+func (c *Child) terminate() { c.kill() }
 
 // kill ends all processes of the group.
-func (c *child) kill() {
+func (c *Child) kill() {
 	if job := c.job.Swap(0); job != 0 {
 		_ = windows.CloseHandle(windows.Handle(job))
 	}

@@ -1,4 +1,4 @@
-package external
+package program
 
 import (
 	"errors"
@@ -25,7 +25,7 @@ const limitsMemory = true
 func limitMemory(size int64) error { return setLimit(unix.RLIMIT_AS, size, size) }
 
 // supervisorAttributes puts a supervisor into its own session, because Ctrl-C must reach
-// only the player, and a program must not write to the terminal. Isolated, it is also the
+// only this process, and a program must not write to the terminal. Isolated, it is also the
 // first process of a PID namespace: when it ends, for whatever reason, the kernel kills all
 // processes in the namespace, and no process can leave it. Only root may create one without
 // a user namespace, in which each user has its own id and no other.

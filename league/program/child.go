@@ -1,4 +1,7 @@
-package external
+// Package program runs the programs of users: those that choose moves (bots), and those that are games. A supervisor
+// ends each of them with all processes that it has started, limits and a sandbox apply to them, and each answers a line
+// with a line. The package must not know leagues or roles, and takes programs only from the user's settings.
+package program
 
 import (
 	"cmp"
@@ -14,7 +17,7 @@ import (
 	"time"
 )
 
-// Programs configures how the programs of strategies run. This program runs a second time as the supervisor of each
+// Programs configures how programs run. This program runs a second time as the supervisor of each
 // of them, so it must call Supervise first. On Windows, a job object takes the place of the supervisor.
 type Programs struct {
 	Environ []string // the environment of this process, as os.Environ returns it
@@ -44,7 +47,7 @@ const (
 
 // check returns an error for limits that the system lacks.
 func (l *Limits) check(memory, cpu bool) error {
-	const remedy = "this system has no such limit. Leave the flag out, or start the player in a container with limits"
+	const remedy = "this system has no such limit. Leave the flag out, or start evenodd in a container with limits"
 	switch {
 	case l.Memory != 0 && !memory:
 		return errors.New("--exec-memory: " + remedy)
@@ -98,8 +101,8 @@ func passedVariables() []string {
 		"LOCALAPPDATA"}
 }
 
-// check returns an error for settings that no program can have.
-func (o *Programs) check() error {
+// Check returns an error for settings that no program can have.
+func (o *Programs) Check() error {
 	for _, name := range o.Env {
 		if name == "" || strings.ContainsAny(name, "=\x00") {
 			return fmt.Errorf("--exec-env %q: must be the name of an environment variable, such as PYTHONPATH", name)
@@ -112,7 +115,7 @@ func (o *Programs) check() error {
 		return nil
 	}
 	if err := sandboxError(); err != nil {
-		return fmt.Errorf("--exec-sandbox: %w. Leave the flag out, or start the player in a container without network", err)
+		return fmt.Errorf("--exec-sandbox: %w. Leave the flag out, or start evenodd in a container without network", err)
 	}
 	return nil
 }
@@ -132,13 +135,13 @@ func (o *Programs) environment() []string {
 	return passed
 }
 
-// A child is a running program with all processes that it has started. Safe for concurrent
+// A Child is a running program with all processes that it has started. Safe for concurrent
 // use.
-type child struct {
+type Child struct {
 	group
 
+	Pipes  []*os.File    // to its standard input, from its standard output and, if read, its standard error
 	cmd    *exec.Cmd     // the program, or its supervisor
-	pipes  []*os.File    // to its standard input, from its standard output and, if read, its standard error
 	exited chan struct{} // closed after the exit
 	ending ending        // to be read after the exit
 }
@@ -149,8 +152,9 @@ type ending struct {
 	Success bool   // exit status 0
 }
 
-// start starts a program with pipes for its first standard files: 2 without standard error, else 3.
-func (o *Programs) start(path string, args []string, files int) (*child, error) {
+// Start starts a program with pipes for its first standard files: 2 without standard error, else 3. The caller must
+// call Stop, and then ClosePipes.
+func (o *Programs) Start(path string, args []string, files int) (*Child, error) {
 	theirs, ours, err := pipes(files)
 	if err != nil {
 		return nil, err
@@ -161,7 +165,7 @@ func (o *Programs) start(path string, args []string, files int) (*child, error) 
 		closeAll(ours)
 		return nil, err
 	}
-	c.pipes = ours
+	c.Pipes = ours
 	return c, nil
 }
 
@@ -189,17 +193,17 @@ func closeAll(files []*os.File) {
 }
 
 // command returns a child whose command is not started yet.
-func (o *Programs) command(path string, args []string, files []*os.File) *child {
+func (o *Programs) command(path string, args []string, files []*os.File) *Child {
 	cmd := exec.CommandContext(context.Background(), path) // stop ends it
 	cmd.Args, cmd.Stdin, cmd.Stdout, cmd.Env, cmd.Dir = args, files[0], files[1], o.environment(), o.Folder
 	if len(files) > 2 {
 		cmd.Stderr = files[2]
 	}
-	return &child{cmd: cmd, exited: make(chan struct{})}
+	return &Child{cmd: cmd, exited: make(chan struct{})}
 }
 
 // await waits for the exit of the command, and stores how it came about: as its supervisor has told, if it has.
-func (c *child) await(told ending) {
+func (c *Child) await(told ending) {
 	_ = c.cmd.Wait() // ProcessState has the result
 	c.kill()         // the whole group
 	c.ending = cmp.Or(told, ending{c.cmd.ProcessState.String(), c.cmd.ProcessState.Success()})
@@ -213,11 +217,11 @@ const (
 	untilKill = 2 * time.Second
 )
 
-// stop ends the program and waits for its exit. Gently, it first closes standard input and
+// Stop ends the program and waits for its exit. Gently, it first closes standard input and
 // sends SIGTERM.
-func (c *child) stop(gently bool) {
+func (c *Child) Stop(gently bool) {
 	if gently {
-		_ = c.pipes[0].Close()
+		_ = c.Pipes[0].Close()
 		if closedWithin(c.exited, untilTerm) {
 			return
 		}
@@ -229,6 +233,9 @@ func (c *child) stop(gently bool) {
 	c.kill()
 	<-c.exited
 }
+
+// ClosePipes closes this end of the pipes.
+func (c *Child) ClosePipes() { closeAll(c.Pipes) }
 
 // closedWithin waits until a channel is closed, and tells whether that was in time.
 func closedWithin(channel <-chan struct{}, length time.Duration) bool {

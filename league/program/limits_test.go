@@ -1,4 +1,4 @@
-package external
+package program
 
 import (
 	"testing"
@@ -17,15 +17,13 @@ func TestSystemWithoutLimitsRefusesThem(t *testing.T) {
 		{"processor time", Limits{CPU: 1}, "--exec-cpu: this system has no such limit"},
 		{"none", Limits{}, ""},
 	} {
-		tools := Tools{Programs: Programs{Limits: tt.limits, withoutLimits: true}, MCP: MCP{Command: "go"}}
-		for _, name := range []string{"exec:go", Asked} { // go is in PATH of each test
-			err := Check(name, tools)
-			if tt.want == "" {
-				require.NoError(t, err)
-				continue
-			}
-			require.ErrorContains(t, err, tt.want, tt.name)
+		programs := Programs{Limits: tt.limits, withoutLimits: true}
+		err := programs.Check()
+		if tt.want == "" {
+			require.NoError(t, err)
+			continue
 		}
+		require.ErrorContains(t, err, tt.want, tt.name)
 	}
 }
 

@@ -1,4 +1,4 @@
-package external
+package program
 
 import (
 	"errors"
@@ -21,9 +21,9 @@ var (
 
 var errOpen = errors.New("an open quote, or a backslash at the end")
 
-// wordsOf splits a command line into words, with the quotes and backslashes of a shell but
+// Words splits a command line into words, with the quotes and backslashes of a shell but
 // none of its expansions.
-func wordsOf(line string) (list []string, err error) {
+func Words(line string) (list []string, err error) {
 	if rest := wordPattern().ReplaceAllString(line, ""); strings.Trim(rest, " \t\n") != "" {
 		return nil, errOpen
 	}
@@ -41,7 +41,7 @@ func wordsOf(line string) (list []string, err error) {
 	return list, nil
 }
 
-// Split splits a list of strategies at its commas, but not at those within the quotes of a command line or after a
+// Split splits a list of names, some of which are command lines, at its commas, but not at those within the quotes of a command line or after a
 // backslash. An item that is quoted as a whole, as in a line of CSV, loses these quotes.
 func Split(list string) (items []string, err error) {
 	for rest := list; ; {
@@ -55,7 +55,7 @@ func Split(list string) (items []string, err error) {
 			item = itemPattern().FindString(rest)
 			rest = rest[len(item):]
 			item = strings.TrimSpace(item)
-			if one, err := wordsOf(item); err == nil && len(one) == 1 && strings.ContainsAny(item[:1], `'"`) {
+			if one, err := Words(item); err == nil && len(one) == 1 && strings.ContainsAny(item[:1], `'"`) {
 				item = one[0]
 			}
 		}

@@ -1,6 +1,6 @@
 //go:build unix && !linux
 
-package external
+package program
 
 import (
 	"os"

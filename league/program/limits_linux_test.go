@@ -1,4 +1,4 @@
-package external
+package program
 
 import (
 	"fmt"
@@ -12,10 +12,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// limited opens a bot with limits, in the sandbox, without namespaces or as usual.
-func limited(t *testing.T, script string, limits Limits, settings func(*Programs)) *testBot {
+// limited starts a program with limits, in the sandbox, without namespaces or as usual.
+func limited(t *testing.T, script string, limits Limits, settings func(*Programs)) *testRunner {
 	t.Helper()
-	return openScript(t, script, long, func(o *Programs) {
+	return runScript(t, script, func(o *Programs) {
 		o.Limits = limits
 		settings(o)
 	})
@@ -74,10 +74,10 @@ func TestProgramBeyondItsLimitsFails(t *testing.T) {
 				t.Skip("takes seconds of processor time; set EVENODD_TEST_ALL=1")
 			}
 			b := limited(t, tt.script, tt.limits, func(*Programs) {})
-			_, err := b.asked(t, "R1M1")
+			_, err := b.asked()
 			require.ErrorContains(t, err, tt.want)
 			b.answers(t, "even") // of a new process, with a new life
-			assert.Equal(t, 2, b.starts)
+			assert.Equal(t, 2, b.Starts())
 		})
 	}
 }
@@ -87,10 +87,10 @@ func TestProgramThatCannotStartWithLimits(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "bot")
 	require.NoError(t, os.WriteFile(file, []byte("no program"), 0o700))
 	l := &log{}
-	tools := l.tools()
-	tools.Programs.Limits.CPU = 60
-	_, err := Open("exec:"+file, tools)
-	require.ErrorContains(t, err, "cannot be started: fork/exec "+file+": exec format error")
+	programs := l.programs()
+	programs.Limits.CPU = 60
+	_, err := l.run(file, programs, nil)
+	require.ErrorContains(t, err, "fork/exec "+file+": exec format error")
 }
 
 func TestLimitedPython(t *testing.T) {
@@ -108,11 +108,14 @@ for line in sys.stdin:
         print("odd", flush=True)
 `), 0o600))
 	for limit, want := range map[int64]string{0: "even", 200 << 20: "odd"} {
-		s, l := open(t, fmt.Sprintf("exec:python3 '%s'", file), func(tools *Tools) {
-			tools.Timeout, tools.Programs.Limits.Memory = long, limit
-		})
-		choice, err := s.Choose(t.Context(), view("R1M1"))
+		l := &log{}
+		programs := l.programs()
+		programs.Limits.Memory = limit
+		r, err := l.run(fmt.Sprintf("python3 '%s'", file), programs, nil)
+		require.NoError(t, err)
+		t.Cleanup(r.Close)
+		answer, err := ask(r, long)
 		require.NoError(t, err, l)
-		assert.Equal(t, want, choice)
+		assert.Equal(t, want, answer)
 	}
 }

@@ -1,6 +1,6 @@
 //go:build unix
 
-package external
+package program
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ type startError struct{ reason string }
 func (e *startError) Error() string { return e.reason }
 
 // launch starts a program. Args begin with its path.
-func (o *Programs) launch(args []string, files []*os.File) (*child, error) {
+func (o *Programs) launch(args []string, files []*os.File) (*Child, error) {
 	c, err := o.supervise(args, files, !o.withoutNamespaces)
 	if _, failed := errors.AsType[*startError](err); err == nil || failed {
 		return c, err
@@ -46,7 +46,7 @@ func (o *Programs) launch(args []string, files []*os.File) (*child, error) {
 }
 
 // supervise starts the supervisor of a program, and waits until it has started the program.
-func (o *Programs) supervise(args []string, files []*os.File, isolated bool) (*child, error) {
+func (o *Programs) supervise(args []string, files []*os.File, isolated bool) (*Child, error) {
 	self, err := Self()
 	if err != nil {
 		return nil, err
@@ -88,20 +88,20 @@ func (o *Programs) supervise(args []string, files []*os.File, isolated bool) (*c
 }
 
 // terminate asks the program to exit.
-func (c *child) terminate() {
+func (c *Child) terminate() {
 	_, _ = c.control.Write([]byte{terminateByte}) // fails if the supervisor has exited
 }
 
 // kill ends the program and all processes that it has started.
-func (c *child) kill() { _ = c.control.Close() } // may be closed already
+func (c *Child) kill() { _ = c.control.Close() } // may be closed already
 
 // Supervise runs this process as the supervisor of a program, if the arguments ask for it,
 // and returns the exit code. The command line must call it before anything else.
 //
-// The supervisor starts the program and ends all its processes when the program or the
-// player ends. Its parent is the player; standard input, output and error are those of the
-// program, and the next two files are the ends of the pipes from and to the player. It reports
-// to the player in JSON: first why the program could not be started, "" if it was, then its ending.
+// The supervisor starts the program and ends all its processes when the program or its
+// parent ends. Its parent is a player, or an agent that asks a game; standard input, output and error are those of the
+// program, and the next two files are the ends of the pipes from and to the parent. It reports
+// to the parent in JSON: first why the program could not be started, "" if it was, then its ending.
 func Supervise(args, environ []string) (code int, asked bool) {
 	if len(args) > 3 && args[0] == limitCommand {
 		limits, rest := parseLimits(args[1:])
@@ -123,9 +123,9 @@ func Supervise(args, environ []string) (code int, asked bool) {
 		return 1, true
 	}
 	for fd := range 3 {
-		_ = syscall.Close(fd) // so that the player sees when the program has closed its output
+		_ = syscall.Close(fd) // so that the parent sees when the program has closed its output
 	}
-	_ = reports.Encode("") // fails if the player has ended; so does reading commands
+	_ = reports.Encode("") // fails if the parent has ended; so does reading commands
 	go obey(commands, program)
 	status, used := reap(program)
 	killRest(program)
@@ -152,7 +152,7 @@ func startSupervised(sandboxed bool, limits Limits, args, environ []string) (pid
 	return pid, nil
 }
 
-// obey executes the commands of the player until it ends, and then kills the program.
+// obey executes the commands of the parent until it ends, and then kills the program.
 func obey(commands io.Reader, program int) {
 	for command := make([]byte, 1); ; {
 		if n, err := commands.Read(command); n == 0 || err != nil {

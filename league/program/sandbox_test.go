@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package external
+package program
 
 import (
 	"encoding/json"
@@ -250,13 +250,13 @@ func attempted(t *testing.T, sandbox bool) (results map[string]string) {
 	t.Cleanup(func() { _ = datagrams.Close() })
 	require.NoError(t, os.WriteFile("unixgram", []byte(datagrams.LocalAddr().String()), 0o600))
 	makeIPC(t)
-	programs := (&log{}).tools().Programs
+	programs := (&log{}).programs()
 	programs.Environ, programs.Env, programs.Sandbox = append(programs.Environ, hostileVariable+"=1"), append(programs.Env, hostileVariable), sandbox
-	require.NoError(t, programs.check())
-	c, err := programs.start(os.Args[0], []string{"-test.run=^TestHostileProgram$"}, 2)
+	require.NoError(t, programs.Check())
+	c, err := programs.Start(os.Args[0], []string{"-test.run=^TestHostileProgram$"}, 2)
 	require.NoError(t, err)
-	defer closeAll(c.pipes)
-	require.NoError(t, json.NewDecoder(c.pipes[1]).Decode(&results))
+	defer c.ClosePipes()
+	require.NoError(t, json.NewDecoder(c.Pipes[1]).Decode(&results))
 	<-c.exited
 	return results
 }
@@ -285,11 +285,11 @@ func TestSandbox(t *testing.T) {
 	}
 }
 
-func TestSandboxedBotReadsItsFiles(t *testing.T) {
+func TestSandboxedProgramReadsItsFiles(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
-	b := openScript(t, `echo hidden > /dev/null; while read -r q; do . "$1/bot.lib"; answer; done`, 0, func(o *Programs) { o.Sandbox = true })
-	library := filepath.Join(filepath.Dir(b.args[0]), "bot.lib")
+	b := runScript(t, `echo hidden > /dev/null; while read -r q; do . "$1/program.lib"; answer; done`, func(o *Programs) { o.Sandbox = true })
+	library := filepath.Join(b.folder, "program.lib")
 	require.NoError(t, os.WriteFile(library, []byte("answer() { echo odd; }"), 0o600))
 	if os.Geteuid() == 0 { // root may read the files of all users
 		require.NoError(t, os.Chown(library, 65534, 65534))
@@ -304,18 +304,21 @@ func TestSandboxedPython(t *testing.T) {
 		t.Skip("NOT TESTED: Python in the sandbox, because there is no python3 here")
 	}
 	file := filepath.Join(t.TempDir(), "bot.py")
-	require.NoError(t, os.WriteFile(file, []byte(`import json, random, socket, sys
+	require.NoError(t, os.WriteFile(file, []byte(`import random, socket, sys
 for line in sys.stdin:
     try:
         socket.create_connection(("127.0.0.1", 1))
         print("even", flush=True)
     except PermissionError:
-        print(json.dumps({"choice": "odd"}), flush=True)
+        print("odd", flush=True)
 `), 0o600))
-	s, l := open(t, fmt.Sprintf("exec:python3 '%s'", file), func(tools *Tools) {
-		tools.Programs.Sandbox, tools.Timeout = true, long
-	})
-	choice, err := s.Choose(t.Context(), view("R1M1"))
+	l := &log{}
+	programs := l.programs()
+	programs.Sandbox = true
+	r, err := l.run(fmt.Sprintf("python3 '%s'", file), programs, nil)
+	require.NoError(t, err)
+	t.Cleanup(r.Close)
+	answer, err := ask(r, long)
 	require.NoError(t, err, l)
-	assert.Equal(t, "odd", choice)
+	assert.Equal(t, "odd", answer)
 }

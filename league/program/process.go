@@ -1,9 +1,8 @@
-package external
+package program
 
 import (
 	"bufio"
 	"errors"
-	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -26,9 +25,10 @@ const unread = 16
 
 // A process is a running program. One goroutine at a time may use it.
 type process struct {
-	child   *child
+	child   *Child
 	output  *output
 	lines   chan string   // of standard output; closed at its end
+	maxLine int           // the most bytes of a line
 	tooLong bool          // lines was closed because of a line that is too long
 	ignored chan struct{} // closed when no goroutine reads lines
 	ended   chan struct{} // closed after the exit, when all output was read
@@ -39,24 +39,24 @@ type process struct {
 }
 
 // launch starts a program.
-func launch(path string, args []string, programs *Programs, output *output) (*process, error) {
-	c, err := programs.start(path, args, 3)
+func launch(program *Command, output *output) (*process, error) {
+	c, err := program.Start(program.Path, program.Args, 3)
 	if err != nil {
 		return nil, err
 	}
 	p := &process{child: c, output: output, lines: make(chan string, unread), ignored: make(chan struct{}),
-		ended: make(chan struct{})}
+		ended: make(chan struct{}), maxLine: program.MaxLine}
 	var reading sync.WaitGroup
-	reading.Go(func() { p.readAnswers(c.pipes[1]) })
-	reading.Go(func() { p.readErrors(c.pipes[2]) })
+	reading.Go(func() { p.readAnswers(c.Pipes[1]) })
+	reading.Go(func() { p.readErrors(c.Pipes[2]) })
 	go func() { // ends with the program; stop waits for it
 		defer close(p.ended)
 		<-c.exited
-		for _, f := range c.pipes[1:] {
+		for _, f := range c.Pipes[1:] {
 			_ = f.SetReadDeadline(time.Now().Add(exitDelay)) // a process that has left the group may hold them open
 		}
 		reading.Wait()
-		closeAll(c.pipes)
+		closeAll(c.Pipes)
 	}()
 	return p, nil
 }
@@ -65,7 +65,7 @@ func launch(path string, args []string, programs *Programs, output *output) (*pr
 func (p *process) readAnswers(stdout io.Reader) {
 	defer close(p.lines)
 	lines := bufio.NewScanner(stdout)
-	lines.Buffer(nil, maxLine)
+	lines.Buffer(nil, p.maxLine)
 	for lines.Scan() {
 		select {
 		case p.lines <- lines.Text():
@@ -78,7 +78,7 @@ func (p *process) readAnswers(stdout io.Reader) {
 
 // readErrors logs standard error, within the limits of the log.
 func (p *process) readErrors(stderr io.Reader) {
-	for lines := bufio.NewReaderSize(stderr, maxLogged); ; {
+	for lines := bufio.NewReaderSize(stderr, MaxLogged); ; {
 		line, rest, err := lines.ReadLine()
 		if err != nil {
 			return
@@ -93,35 +93,44 @@ func (p *process) readErrors(stderr io.Reader) {
 		p.mu.Lock()
 		p.last = strings.ToValidUTF8(text, "�")
 		p.mu.Unlock()
-		p.output.log(zerolog.InfoLevel, "stderr", text, "BOT_OUTPUT", "the bot says")
+		p.output.log(zerolog.InfoLevel, "stderr", text, "OUTPUT", "says")
 	}
 }
 
 // The limits of the log of a program's output: bytes of a line, and lines per second after
 // a burst.
 const (
-	maxLogged       = 500
+	MaxLogged       = 500
 	loggedPerSecond = 10
 	loggedAtOnce    = 100
 )
 
 // output logs what a program writes, also after it was restarted.
 type output struct {
+	noun    string // what the log calls the program
 	logger  zerolog.Logger
 	allowed *rate.Limiter
 	omitted atomic.Int64
 }
 
+func newOutput(noun string, logger zerolog.Logger) *output {
+	return &output{noun: noun, logger: logger, allowed: rate.NewLimiter(loggedPerSecond, loggedAtOnce)}
+}
+
+// event returns the name of an event of the program, such as BOT_STARTED.
+func (o *output) event(name string) string { return strings.ToUpper(o.noun) + "_" + name }
+
+// log logs a line; message says what the program did.
 func (o *output) log(level zerolog.Level, stream, line, event, message string) {
 	if !o.allowed.Allow() {
 		o.omitted.Add(1)
 		return
 	}
-	e := o.logger.WithLevel(level).Str(stream, words.Clip(strings.ToValidUTF8(line, "�"), maxLogged))
+	e := o.logger.WithLevel(level).Str(stream, words.Clip(strings.ToValidUTF8(line, "�"), MaxLogged))
 	if n := o.omitted.Swap(0); n > 0 {
 		e.Int64("not_logged", n)
 	}
-	e.Str("event_type", event).Msg(message)
+	e.Str("event_type", o.event(event)).Msgf("the %s %s", o.noun, message)
 }
 
 // clear discards the lines that the program printed before a question. It returns false
@@ -144,18 +153,21 @@ func (p *process) clear() bool {
 
 // chatter logs a line that is not an answer.
 func (p *process) chatter(line string) {
-	p.output.log(zerolog.WarnLevel, "stdout", line, "BOT_CHATTERED",
-		"the bot printed a line that is not an answer: print answers to standard output and everything else to standard error")
+	p.output.log(zerolog.WarnLevel, "stdout", line, "CHATTERED",
+		"printed a line that is not an answer: print answers to standard output and everything else to standard error")
 }
 
-// ask sends a question and waits for the answer until a time, or until closed is closed; limit says in words how the
-// time is limited. After a *wrongAnswerError the process can still be used; after any other error it cannot.
-func (p *process) ask(question []byte, options []string, until time.Time, limit string,
-	closed <-chan struct{}) (choice, reason string, err error) {
-	stdin := p.child.pipes[0]
+// maxPrinted is the most bytes of all lines before an answer.
+const maxPrinted = 16 << 20
+
+// ask sends a question and waits until a time, or until closed is closed, for a line that is an answer; limit says in
+// words how the time is limited. After a *WrongAnswerError the process can still be used; after any other error it cannot.
+func (p *process) ask(question []byte, read func(line string) error, until time.Time, limit string,
+	closed <-chan struct{}) error {
+	stdin := p.child.Pipes[0]
 	_ = stdin.SetWriteDeadline(until) // pipes support it
 	if _, err := stdin.Write(question); errors.Is(err, os.ErrDeadlineExceeded) {
-		return "", "", errors.New("hangs: it does not read its standard input")
+		return failed(TimedOut, "hangs: it does not read its standard input")
 	} // after any other error the program has exited, maybe after an answer
 	timeout := time.After(time.Until(until))
 	chatter, said := "", 0
@@ -163,54 +175,38 @@ func (p *process) ask(question []byte, options []string, until time.Time, limit 
 		select {
 		case line, open := <-p.lines:
 			if !open {
-				return "", "", p.endOfOutput()
+				return p.endOfOutput()
 			}
-			choice, reason, err = choiceIn(line, options)
-			if !errors.Is(err, errChatter) {
-				return choice, reason, err
+			if err := read(line); !errors.Is(err, ErrChatter) {
+				return err
 			}
 			p.chatter(line)
 			chatter = words.Clip(line, 60)
 			if said += len(line) + 1; said > maxPrinted {
-				return "", "", fmt.Errorf("printed %d MB and no answer, last %q", maxPrinted>>20, chatter)
+				return failed(TooLarge, "printed %d MB and no answer, last %q", maxPrinted>>20, chatter)
 			}
 		case <-timeout:
 			if said > 0 {
-				return "", "", fmt.Errorf("did not answer in time (%s); it printed %q instead", limit, chatter)
+				return failed(TimedOut, "did not answer in time (%s); it printed %q instead", limit, chatter)
 			}
-			return "", "", fmt.Errorf("did not answer in time (%s); an answer is one line, and flushed", limit)
+			return failed(TimedOut, "did not answer in time (%s); an answer is one line, and flushed", limit)
 		case <-closed:
-			return "", "", errClosed
+			return ErrClosed
 		}
 	}
-}
-
-// An endedError reports a program that exited without an answer.
-type endedError struct {
-	ending
-
-	last string // line of standard error; "" for none
-}
-
-func (e *endedError) Error() string { return "ended before it answered: " + e.Text + e.said() }
-
-// said returns the last line of standard error, which must not leave this computer.
-func (e *endedError) said() string {
-	if e.last == "" {
-		return ""
-	}
-	return fmt.Sprintf("; the last line on standard error was %q", e.last)
 }
 
 // endOfOutput returns the reason for the end of standard output.
 func (p *process) endOfOutput() error {
 	if p.tooLong {
-		return fmt.Errorf("printed a line of more than %d KB", maxLine>>10)
+		return failed(TooLarge, "printed a line of more than %d KB", p.maxLine>>10)
 	}
 	if !closedWithin(p.ended, exitDelay) {
-		return errors.New("has closed its standard output")
+		return failed(Ended, "has closed its standard output")
 	}
-	return &endedError{p.child.ending, p.lastError()}
+	end := p.child.ending
+	return &Error{Kind: Ended, Detail: "ended before it answered: " + end.Text, Status: end.Text, Last: p.lastError(),
+		success: end.Success}
 }
 
 func (p *process) lastError() string {
@@ -233,6 +229,6 @@ func (p *process) exited() bool {
 // standard input and sends SIGTERM.
 func (p *process) stop(gently bool) {
 	close(p.ignored)
-	p.child.stop(gently)
+	p.child.Stop(gently)
 	<-p.ended
 }

@@ -1,6 +1,6 @@
 //go:build linux && (amd64 || arm64)
 
-package external
+package program
 
 import (
 	"errors"
@@ -42,7 +42,7 @@ func enterSandbox() error {
 	if err := sandboxError(); err != nil {
 		return err
 	}
-	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil { // those of the player's parent
+	if err := unix.CloseRange(3, ^uint(0), unix.CLOSE_RANGE_CLOEXEC); err != nil { // those of the parent
 		return fmt.Errorf("close_range: %w", err)
 	}
 	if err := dropCapabilities(); err != nil {

@@ -1,0 +1,50 @@
+package program
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+)
+
+// A Kind tells errors of programs apart.
+type Kind string
+
+// The kinds of errors.
+const (
+	TimedOut   Kind = "timed out"   // no answer in time
+	Ended      Kind = "ended"       // it has exited, or closed its output, before it answered
+	TooLarge   Kind = "too large"   // it printed more than an answer may have
+	Unreadable Kind = "unreadable"  // its answer has another form than the question asks for
+	Contradict Kind = "contradicts" // its answer contradicts an earlier one, or itself
+)
+
+// An Error says why a program gave no answer that can be used. It is no fault of any player.
+type Error struct {
+	Kind   Kind
+	Detail string // what the program did, such as "did not answer in time"
+	Status string // how it exited, such as "exit status 2"; "" if it did not
+	Last   string // its last line on standard error, which must not leave this computer; "" for none
+
+	success bool // exit status 0
+}
+
+// Error returns what the program did.
+func (e *Error) Error() string { return e.Detail + e.Said() }
+
+// Said returns the last line on standard error, for the operator; "" for none.
+func (e *Error) Said() string {
+	if e.Last == "" {
+		return ""
+	}
+	return fmt.Sprintf("; the last line on standard error was %q", e.Last)
+}
+
+// Cause returns what the program did, for other agents.
+func (e *Error) Cause() string { return cmp.Or(e.Status, e.Detail) }
+
+// ErrClosed reports a question that was abandoned because its program is stopped.
+var ErrClosed = errors.New("the program is being stopped")
+
+func failed(kind Kind, format string, args ...any) error {
+	return &Error{Kind: kind, Detail: fmt.Sprintf(format, args...)}
+}
