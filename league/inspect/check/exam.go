@@ -30,6 +30,10 @@ type Options struct {
 	Role string     // Player, Referee or Manager
 	URL  string     // of the agent
 	Game rules.Game // of the league that the kit plays
+	// Program is asked for the rules of a game that is a *rules.Program; nil for any other game.
+	Program interface {
+		Ask(ctx context.Context, history []rules.Entry) (*rules.State, error)
+	}
 	// Listener serves the kit's manager; an agent that registers by itself finds its
 	// manager there. The kit closes it.
 	Listener  net.Listener

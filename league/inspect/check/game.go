@@ -1,6 +1,8 @@
 package check
 
 import (
+	"encoding/binary"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -38,32 +40,88 @@ func (x *exam) setChoice(m object, choice string) {
 }
 
 // simultaneous tells whether both players choose at once, and neither knows the choice of
-// the other.
-func (x *exam) simultaneous() bool { return len(rules.Begin(x.Game).ToMove()) == 2 }
+// the other. A ready turn is no choice.
+func (x *exam) simultaneous() bool {
+	course := x.firstTurn(everyMatch, new(rules.Chance))
+	if rules.HasDraws(x.Game) {
+		course = x.goOn(course.Play([2]string{rules.Ready, rules.Ready}), everyMatch, new(rules.Chance))
+	}
+	return len(course.ToMove()) == 2
+}
+
+// firstTurn is the course of a match at its first turn.
+func (x *exam) firstTurn(matchID string, chance *rules.Chance) rules.Course {
+	return x.goOn(rules.Begin(x.Game), matchID, chance)
+}
+
+// goOn makes the draws that are due in a match, and asks the program of the game. Nobody is to move after a move that
+// the program refuses, and after a failure of the program, which ends the examination.
+func (x *exam) goOn(course rules.Course, matchID string, chance *rules.Chance) rules.Course {
+	for course.Awaits() || course.Outcomes() > 0 {
+		if course.Outcomes() > 0 {
+			course = course.Settle(matchID, chance)
+			continue
+		}
+		state, err := x.Program.Ask(x.life, course.History())
+		if err == nil && state.Illegal != nil {
+			return course
+		}
+		if err == nil {
+			course, err = course.Told(state)
+		}
+		if err != nil {
+			x.giveUp(fmt.Sprintf("the program of %s: %v", x.game, err))
+			return course
+		}
+	}
+	return course
+}
+
+// moveOf is a legal move in answer to a question, without regard to what it does; that in free text is a guess.
+func moveOf(q rules.Question) string {
+	if len(q.Options) == 0 {
+		return "pass"
+	}
+	return q.Options[0]
+}
 
 // playOut plays a match, in which choose makes the choices.
-func (x *exam) playOut(choose func(side rules.Side, options []string) string) rules.Verdict {
-	course := rules.Begin(x.Game)
-	for !course.Over() {
+func (x *exam) playOut(matchID string, chance *rules.Chance, choose func(side rules.Side, q rules.Question) string) rules.Verdict {
+	course := x.firstTurn(matchID, chance)
+	for len(course.ToMove()) > 0 {
 		var moves [2]string
 		for _, side := range course.ToMove() {
-			moves[side] = choose(side, course.Ask(side).Options)
+			moves[side] = choose(side, course.Ask(side))
 		}
-		course = course.Play(moves)
+		course = x.goOn(course.Play(moves), matchID, chance)
 	}
-	return course.Judge(rules.Chance{})
+	if !course.Over() {
+		return rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "a draw" }}
+	}
+	return course.Judge(*chance)
 }
 
 // verdictFor is that of the rules on some match with this winner, NoSide for a draw. It plays at random, always
-// in the same way: a draw can be rare.
+// in the same way: a draw can be rare. A program is asked for one match, whose verdict is changed if it is another.
 func (x *exam) verdictFor(winner rules.Side) (verdict rules.Verdict) {
-	random := rand.New(rand.NewPCG(1, 1)) //nolint:gosec // no secret
-	for range 100_000 {
-		verdict = x.playOut(func(_ rules.Side, options []string) string { return options[random.IntN(len(options))] })
+	random, matches := rand.New(rand.NewPCG(1, 1)), 100_000 //nolint:gosec // no secret
+	if _, program := x.Game.(*rules.Program); program {
+		matches = 1
+	}
+	for i := range matches {
+		var chance rules.Chance
+		binary.BigEndian.PutUint64(chance.Nonce[:], uint64(i)) //nolint:gosec // it is positive
+		verdict = x.playOut(everyMatch, &chance, func(_ rules.Side, q rules.Question) string {
+			if len(q.Options) == 0 {
+				return moveOf(q)
+			}
+			return q.Options[random.IntN(len(q.Options))]
+		})
 		if verdict.Winner == winner {
-			break
+			return verdict
 		}
 	}
+	verdict.Winner = winner
 	return verdict
 }
 

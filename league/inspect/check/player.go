@@ -81,7 +81,7 @@ func (x *playerExam) matchOf(round, number int) *match {
 	}
 	return &match{
 		round: round, id: id, conversation: protocol.MatchConversation(id, 1),
-		opponent: opponent, side: rules.SideA, attempt: 1, course: rules.Begin(x.Game),
+		opponent: opponent, side: rules.SideA, attempt: 1, course: x.firstTurn(id, new(rules.Chance)),
 	}
 }
 
@@ -90,17 +90,17 @@ func (x *playerExam) advance(m *match, choice string) {
 	var moves [2]string
 	moves[m.side] = choice
 	if other := m.side.Other(); m.course.Owes(other) {
-		moves[other] = m.course.Ask(other).Options[0]
+		moves[other] = moveOf(m.course.Ask(other))
 	}
-	m.course = m.course.Play(moves)
+	m.course = x.goOn(m.course.Play(moves), m.id, new(rules.Chance))
 }
 
 // turn has the opponent move until it is the player's turn; false when the match is over.
 func (x *playerExam) turn(m *match) bool {
-	for !m.course.Owes(m.side) && !m.course.Over() {
+	for !m.course.Owes(m.side) && len(m.course.ToMove()) > 0 {
 		x.advance(m, "")
 	}
-	return !m.course.Over()
+	return m.course.Owes(m.side)
 }
 
 // envelope begins a message of the kit's referee about a match.
@@ -139,6 +139,9 @@ func (x *playerExam) question(m *match) object {
 	}
 	question := m.course.Ask(m.side)
 	maps.Copy(context, question.Context)
+	if rules.HasViews(x.Game) {
+		context["turn"], context["view"] = m.course.Turn(), question.View
+	}
 	q["move_request"] = object{"move_type": question.MoveType,
 		"valid_options": question.Options, "context": context}
 	return q

@@ -90,6 +90,7 @@ type ending struct {
 	result         members
 	status, winner string
 	number         int
+	chance         rules.Chance // by which the referee draws; the players of the kit add nothing to it
 }
 
 // ending returns the first GAME_OVER of a player; nil for none.
@@ -102,6 +103,7 @@ func (p *fakePlayer) endings() []*ending {
 		e.status = e.result.text("status")
 		e.winner = e.result.text("winner_player_id")
 		e.number, _ = e.result.integer("drawn_number")
+		e.chance.Nonce, _ = protocol.ParseSecret(objectOf(c.params["draw"]).text("nonce"))
 		return e
 	})
 }
@@ -128,7 +130,7 @@ func mustLose(f *fact) string { return when(!f.of.loses, undecided) }
 // rightChoices wants the choices that the players have made.
 func rightChoices(f *fact) string {
 	e, players := f.player.ending(), f.of.players
-	choices, moves := objectOf(e.result["choices"]), f.of.verdict(e.number).Moves
+	choices, moves := objectOf(e.result["choices"]), f.of.verdict(e).Moves
 	return cmp.Or(choices.has(players[0].name, moves[0]), choices.has(players[1].name, moves[1]))
 }
 
@@ -156,7 +158,7 @@ func (x *refereeExam) inTurn(*fact) string {
 // rightResult returns why number, status and winner do not follow from the rules.
 func (x *refereeExam) rightResult(f *fact) string {
 	e := f.player.ending()
-	verdict, parity := f.of.verdict(e.number), e.result.text("number_parity")
+	verdict, parity := f.of.verdict(e), e.result.text("number_parity")
 	want := league.ResultOf(verdict, f.of.ids())
 	status, winner := want.Status, protocol.ValueOf(want.WinnerPlayerID)
 	draw, outside := "", ""

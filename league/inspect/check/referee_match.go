@@ -124,7 +124,7 @@ func (x *refereeExam) newMatch(row matchCase) *refereedMatch {
 	if m.long || m.short {
 		m.limit = longMatch
 	}
-	start := rules.Begin(x.Game)
+	start := x.firstTurn(m.id, new(rules.Chance))
 	for i := range m.players {
 		p := &fakePlayer{match: m, name: league.PlayerID(i + 1), side: rules.Side(i)}
 		if choices := start.Ask(p.side).Options; len(choices) > 0 {
@@ -179,12 +179,16 @@ func (p *fakePlayer) prefer(allowed []string) string {
 	return slices.Min(allowed)
 }
 
-// verdict is that of the rules on a match in which both players choose as they prefer, and
-// this number is drawn.
-func (m *refereedMatch) verdict(number int) rules.Verdict {
-	verdict := m.exam.playOut(func(side rules.Side, options []string) string { return m.players[side].prefer(options) })
+// verdict is that of the rules on a match with this end, in which both players choose as they prefer.
+func (m *refereedMatch) verdict(e *ending) rules.Verdict {
+	verdict := m.exam.playOut(m.id, &e.chance, func(side rules.Side, q rules.Question) string {
+		if len(q.Options) == 0 {
+			return moveOf(q)
+		}
+		return m.players[side].prefer(q.Options)
+	})
 	if numbered, ok := m.exam.Game.(rules.Numbered); ok {
-		return numbered.JudgeNumber(verdict.Moves, number)
+		return numbered.JudgeNumber(verdict.Moves, e.number)
 	}
 	return verdict
 }
