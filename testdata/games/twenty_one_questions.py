@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+"""21 Questions, as a game of evenodd. Both sides ask at the same time, and neither sees the other's questions."""
+import json
+import sys
+
+PROPERTIES = {
+    "l": "alive", "a": "an animal", "f": "able to fly", "w": "at home in water", "b": "bigger than a person",
+    "e": "food", "g": "on legs", "s": "soft", "h": "found in a house", "n": "noisy", "r": "on wheels", "m": "made of metal",
+}
+# No two things have the same properties.
+TABLE = dict(row.split() for row in """
+dog lagshn, cow lagben, horse lagbn, sheep lagsen, rabbit lagse, mouse lagsh, giraffe lagb, bear lagbsn, camel lagbs,
+parrot lafgshn, duck lafwgen, chicken lagen, eagle lafgsn, bat lafgs, bee lafgn, butterfly lafg, penguin lawgsn,
+swan lafwgs, frog lawgn, crocodile lawgb, hippo lawgbn, crab lawge, salmon lawe, goldfish lawh, shark lawb, whale lawbn,
+jellyfish laws, snake la, spider lagh, ant lag, snail lae, oak lb, palm lbe, grass ls, rose l, lotus lw, seaweed lwe,
+carrot le, mushroom lse, cactus lh, bread seh, cheese eh, honey e, car bnrm, bicycle rm, wheelbarrow r,
+aeroplane fbnrm, helicopter fbnm, kite f, balloon fs, ship wbnm, canoe w, submarine wbm, table gh, bed gbhs,
+pillow hs, spoon hm, guitar hn, piano gbhn, key m, bell nm, bridge bm, mountain b, kettle hnm""".split(","))
+THINGS, TURNS = list(TABLE), 21
+QUESTIONS = {f"is it {words}?": letter for letter, words in PROPERTIES.items()}
+DESCRIPTION = {
+    "type": "twenty_one_questions",
+    "version": "1",
+    "display_name": "21 Questions",
+    "rules": "Each player has to find a thing of a table of 64 things, each player its own. In each turn both "
+             "players ask at the same time, either about one of twelve properties or whether it is a certain thing. "
+             "Whoever names the thing first wins; in the same turn, or if nobody does in 21 turns, it is a draw.",
+    "move_types": ["ask"],
+    "max_turns": TURNS,
+    "max_moves": TURNS,
+    "max_move": 32,
+    "draws": True,
+    "hidden": True,
+}
+
+
+def play():
+    """A match: yields what is next, and gets the entry of the history that follows."""
+    secret, answers = {}, {"A": {}, "B": {}}
+    for side in answers:
+        entry = yield {"draw": len(THINGS)}
+        secret[side] = THINGS[entry["draw"]]
+    options = [*QUESTIONS, *THINGS]
+    for turn in range(TURNS):
+        view = {side: {"answers": dict(answers[side]), "left": TURNS - turn, "properties": PROPERTIES, "table": TABLE}
+                for side in answers}
+        entry = yield {"to_move": {
+            side: {"type": "ask", "options": options, "view": view[side], "secret": True} for side in answers}}
+        found = [side for side in answers if entry[side] == secret[side]]
+        if found:
+            winner = found[0] if len(found) == 1 else None
+            reason = f"{' and '.join(found)} found the thing after {turn + 1} questions"
+            yield {"winner": winner, "reason": reason}
+        for side, asked in entry.items():
+            yes = asked in QUESTIONS and QUESTIONS[asked] in TABLE[secret[side]]
+            answers[side][asked] = "yes" if yes else "no"
+    yield {"winner": None, "reason": f"nobody found the thing in {TURNS} questions"}
+
+
+# From here on the file is the same for every game.
+
+
+def wrong(state, entry, last):
+    """Says which side an entry is wrong for, and why; None if the entry is legal in a state."""
+    if "draw" in entry or "draw" in state:
+        number = entry.get("draw")
+        if "draw" not in state or set(entry) != {"draw"}:
+            return None, "a draw is due" if "draw" in state else "no draw is due"
+        if type(number) is not int or not 0 <= number < state["draw"]:
+            return None, f"{number!r} is not a number from 0 to {state['draw'] - 1}"
+        return None
+    asked = state.get("to_move", {})
+    if not asked:
+        return next(iter(entry), None), "the match is over"
+    for side, move in entry.items():
+        if side not in asked:
+            return side, "this side is not to move"
+        if move not in asked[side]["options"]:
+            return side, f"{move!r} is not an option"
+    for side in asked:  # of two sides that move at the same time, the last entry may lack one
+        if side not in entry and not (last and entry):
+            return side, "this side has not moved"
+    return None
+
+
+class Matches:
+    """Answers histories. The last match is kept: most histories continue the one before."""
+
+    def __init__(self):
+        self.history, self.match, self.state = None, None, None
+
+    def answer(self, history):
+        known = self.history
+        if known is None or history[:len(known)] != known:
+            self.history, self.match = [], play()
+            self.state = next(self.match)
+        for index in range(len(self.history), len(history)):
+            entry, last = history[index], index == len(history) - 1
+            problem = wrong(self.state, entry, last)
+            if problem:
+                return {"illegal": {"index": index, "side": problem[0], "reason": problem[1]}}
+            rest = {s: q for s, q in self.state.get("to_move", {}).items() if s not in entry}
+            if rest:  # one of two sides has moved
+                return {**self.state, "to_move": rest}
+            self.state = self.match.send(entry)
+            self.history.append(entry)
+        return self.state
+
+
+matches = Matches()
+for line in sys.stdin:
+    question = json.loads(line)
+    answer = DESCRIPTION if "describe" in question else matches.answer(question["history"])
+    print(json.dumps(answer), flush=True)
