@@ -26,7 +26,7 @@ const mover = () => (chess.turn() === 'w' ? 'A' : 'B');
 
 // Returns the winner of a match that is over (null: a draw) and the reason.
 function verdict() {
-  if (chess.isCheckmate()) return { winner: mover() === 'A' ? 'B' : 'A', reason: 'checkmate' };
+  if (chess.isCheckmate()) return { winner: mover() === 'A' ? 'B' : 'A', reason: `{${mover()}} is checkmated` };
   const draw = (reason) => ({ winner: null, reason });
   if (chess.isStalemate()) return draw('stalemate');
   if (chess.isInsufficientMaterial()) return draw('insufficient material');

@@ -51,7 +51,7 @@ def play():
         row, column = divmod(CELLS.index(entry[side]), SIZE)
         board[row][column] = mark
         if connected(board, mark):
-            yield {"winner": side, "reason": f"{mark} connects {goal}", "board": board}
+            yield {"winner": side, "reason": f"{{{side}}} connects {goal}", "board": board}
         if side == "A":
             side, mark, goal = "B", "O", "column a to column g"
         else:

@@ -57,7 +57,7 @@ def play():
             down = sorted(down + up)
             side = other
     winner = max(pairs, key=pairs.get) if pairs["A"] != pairs["B"] else None
-    yield {"winner": winner, "reason": f"A has {pairs['A']} pairs, B has {pairs['B']}", "board": table()}
+    yield {"winner": winner, "reason": f"{{A}} has {pairs['A']} pairs, {{B}} {pairs['B']}", "board": table()}
 
 
 # From here on the file is the same for every game.

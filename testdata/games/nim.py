@@ -29,7 +29,7 @@ def play():
         number, _, _, heap = entry[side].split()
         heaps[int(heap) - 1] -= int(number)
         if not any(heaps):
-            yield {"winner": side, "reason": f"{side} took the last stick", "board": [["."] * 5] * 3}
+            yield {"winner": side, "reason": f"{{{side}}} took the last stick", "board": [["."] * 5] * 3}
         side = "B" if side == "A" else "A"
 
 

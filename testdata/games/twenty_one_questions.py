@@ -5,7 +5,8 @@ import sys
 
 PROPERTIES = {
     "l": "alive", "a": "an animal", "f": "able to fly", "w": "at home in water", "b": "bigger than a person",
-    "e": "food", "g": "on legs", "s": "soft", "h": "found in a house", "n": "noisy", "r": "on wheels", "m": "made of metal",
+    "e": "food", "g": "on legs", "s": "soft", "h": "found in a house", "n": "noisy", "r": "on wheels",
+    "m": "made of metal",
 }
 # No two things have the same properties.
 TABLE = dict(row.split() for row in """
@@ -49,7 +50,7 @@ def play():
         found = [side for side in answers if entry[side] == secret[side]]
         if found:
             winner = found[0] if len(found) == 1 else None
-            reason = f"{' and '.join(found)} found the thing after {turn + 1} questions"
+            reason = f"{' and '.join(f'{{{side}}}' for side in found)} found the thing by question {turn + 1}"
             yield {"winner": winner, "reason": reason}
         for side, asked in entry.items():
             yes = asked in QUESTIONS and QUESTIONS[asked] in TABLE[secret[side]]
