@@ -25,6 +25,7 @@ type Match struct {
 func Check(t *testing.T, game rules.Game) {
 	t.Helper()
 	checkInfo(t, game.Info(), game.MaxTurns())
+	assert.Equal(t, rules.HasDraws(game), game.Info().Draws, "the position draws as the description says")
 	rapid.Check(t, func(t *rapid.T) {
 		nonce := rapid.SliceOfN(rapid.Byte(), 32, 32).Draw(t, "nonce")
 		m := Play(t, game, rules.Chance{Nonce: [32]byte(nonce)}, func(side rules.Side, q rules.Question) string {
@@ -50,9 +51,10 @@ func Play(t require.TestingT, game rules.Game, chance rules.Chance,
 	choose func(rules.Side, rules.Question) string) Match {
 	info := game.Info()
 	var m Match
-	put := map[string]bool{}
+	put, draws := map[string]bool{}, dealer{chance: chance}
 	drawn := game.Start()
 	for position, turns := game.Start(), 0; ; turns++ {
+		position = draws.settle(t, position)
 		checkBoard(t, drawn, position)
 		sides := position.ToMove()
 		if len(sides) == 0 {
@@ -60,6 +62,7 @@ func Play(t require.TestingT, game rules.Game, chance rules.Chance,
 				require.Error(t, position.Check(side, anyMove(info)), "no move is legal after the end")
 			}
 			require.LessOrEqual(t, turns, game.MaxTurns(), "%s has at most %d turns", info.Type, game.MaxTurns())
+			require.True(t, draws.hides || !info.Hidden || draws.number == 0, "a side sees all draws of a game that hides some")
 			m.Verdict = position.Judge(chance)
 			if solver, ok := position.(rules.Solver); ok {
 				require.Equal(t, m.Verdict.Winner, solver.Value(), "the value of the end is its winner")
@@ -81,6 +84,37 @@ func Play(t require.TestingT, game rules.Game, chance rules.Chance,
 		require.Equal(t, next, position.Play(moves), "the same moves lead to the same position")
 		require.Equal(t, sides, position.ToMove(), "a position does not change")
 		checkValue(t, position, next)
+		position = next
+	}
+}
+
+// A dealer makes the draws of a match.
+type dealer struct {
+	chance rules.Chance
+	number int  // of draws so far
+	hides  bool // another outcome of a draw would have led to the same question to a side
+}
+
+// settle makes the draws that are due, and checks them.
+func (d *dealer) settle(t require.TestingT, position rules.Position) rules.Position {
+	for {
+		drawing, draws := position.(rules.Drawing)
+		if !draws || drawing.Outcomes() == 0 {
+			return position
+		}
+		n := drawing.Outcomes()
+		require.True(t, n >= 2 && n <= rules.MaxOutcomes, "a draw has 2 to %d outcomes, not %d", rules.MaxOutcomes, n)
+		require.Empty(t, position.ToMove(), "no side is to move before a draw")
+		d.number++
+		outcome := d.chance.Draw("R1M1", d.number, n)
+		next, other := drawing.Drawn(outcome), drawing.Drawn((outcome+1)%n)
+		require.Equal(t, next, drawing.Drawn(outcome), "the same draw leads to the same position")
+		require.NotEqual(t, next, other, "another outcome leads to another position")
+		for _, side := range next.ToMove() {
+			for i := 0; i < min(n, 100) && !d.hides; i++ {
+				d.hides = i != outcome && assert.ObjectsAreEqual(next.Ask(side), drawing.Drawn(i).Ask(side))
+			}
+		}
 		position = next
 	}
 }
@@ -119,6 +153,8 @@ func checkValue(t require.TestingT, position, next rules.Position) {
 	}
 }
 
+const maxView = 8 << 10 // bytes, as JSON
+
 // anyMove returns a move of the game.
 func anyMove(info rules.Info) string {
 	for _, choices := range info.ValidChoices {
@@ -156,6 +192,12 @@ func checkQuestion(t require.TestingT, info rules.Info, position rules.Position,
 
 	_, err := json.Marshal(q.Context)
 	require.NoError(t, err, "the context is sent as JSON")
+	view, err := json.Marshal(q.View)
+	require.NoError(t, err, "the view is sent as JSON")
+	require.LessOrEqual(t, len(view), maxView, "a view has at most %d bytes", maxView)
+	if info.Draws || info.Hidden {
+		require.NotNil(t, q.View, "a game with draws or secrets says what a side may see")
+	}
 }
 
 // checkSides checks that the other side wins with exchanged moves.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -95,6 +96,75 @@ func (p *steps) Value() rules.Side {
 
 func (p *steps) Judge(rules.Chance) rules.Verdict { return rules.Verdict{Winner: rules.NoSide} }
 
+// A guess is a game with a draw, which side A does not see. Each field breaks one rule.
+type guess struct {
+	broken
+
+	outcomes int
+	alike    bool // outcomes lead to the same position
+	shown    bool // the view has the outcome
+	early    bool // a side is to move before the draw
+	blind    bool // a question without a view
+	long     bool
+	drawn    int // the outcome and 1; 0 before the draw
+}
+
+func (g guess) Info() rules.Info {
+	info := g.broken.Info()
+	info.Draws, info.Hidden = true, true
+	return info
+}
+
+func (g guess) Start() rules.Position { return g }
+
+func (g guess) ToMove() []rules.Side {
+	if g.done() || g.drawn == 0 && !g.early {
+		return nil
+	}
+	return []rules.Side{rules.SideA}
+}
+
+func (g guess) done() bool { return g.turns == 0 }
+
+func (g guess) Ask(rules.Side) rules.Question {
+	q := rules.Question{MoveType: "go", Options: []string{"on"}, View: "a number"}
+	switch {
+	case g.shown:
+		q.View = g.drawn
+	case g.blind:
+		q.View = nil
+	case g.long:
+		q.View = strings.Repeat("x", 9<<10)
+	}
+	return q
+}
+
+func (g guess) Check(_ rules.Side, move string) error {
+	if move != "on" || g.done() {
+		return errors.New("illegal")
+	}
+	return nil
+}
+
+func (g guess) Play([2]string) rules.Position { g.turns = 0; return g }
+
+func (g guess) Outcomes() int {
+	if g.drawn > 0 {
+		return 0
+	}
+	return g.outcomes
+}
+
+func (g guess) Drawn(outcome int) rules.Position {
+	g.drawn = outcome + 1
+	if g.alike {
+		g.drawn = 1
+	}
+	return g
+}
+
+func (g guess) Judge(rules.Chance) rules.Verdict { return rules.Verdict{Winner: rules.NoSide} }
+
 // A recorder is a test that ends with its first failure.
 type recorder struct{ failure string }
 
@@ -121,20 +191,44 @@ func TestBrokenGamesAreFound(t *testing.T) {
 		"a move that is too good":          {broken{turns: 3, most: 3, rises: true}, "no move is better than the best one"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &recorder{}
-			func() {
-				defer func() {
-					if end := recover(); end != nil && end != any(r) {
-						panic(end)
-					}
-				}()
-				rulestest.Play(r, test.game, rules.Chance{}, func(_ rules.Side, q rules.Question) string { return q.Options[0] })
-			}()
-			if test.want == "" {
-				assert.Empty(t, r.failure)
-			} else {
-				assert.Contains(t, r.failure, test.want)
-			}
+			testFailure(t, test.game, test.want)
 		})
+	}
+}
+
+// testFailure plays a game, and tests that this fails as wanted; "" is for no failure.
+func testFailure(t *testing.T, game rules.Game, want string) {
+	t.Helper()
+	r := &recorder{}
+	func() {
+		defer func() {
+			if end := recover(); end != nil && end != any(r) {
+				panic(end)
+			}
+		}()
+		rulestest.Play(r, game, rules.Chance{}, func(_ rules.Side, q rules.Question) string { return q.Options[0] })
+	}()
+	if want == "" {
+		assert.Empty(t, r.failure)
+	} else {
+		assert.Contains(t, r.failure, want)
+	}
+}
+
+func TestBrokenGamesWithDrawsAreFound(t *testing.T) {
+	game := broken{turns: 1, most: 1}
+	for name, test := range map[string]struct {
+		game guess
+		want string
+	}{
+		"none":                         {guess{broken: game, outcomes: 3}, ""},
+		"one outcome":                  {guess{broken: game, outcomes: 1}, "a draw has 2 to 2147483648 outcomes, not 1"},
+		"a side that moves too early":  {guess{broken: game, outcomes: 3, early: true}, "no side is to move before a draw"},
+		"a draw without a consequence": {guess{broken: game, outcomes: 3, alike: true}, "another outcome leads to another position"},
+		"a secret that a side sees":    {guess{broken: game, outcomes: 3, shown: true}, "a side sees all draws"},
+		"no view":                      {guess{broken: game, outcomes: 3, blind: true}, "says what a side may see"},
+		"a long view":                  {guess{broken: game, outcomes: 3, long: true}, "a view has at most 8192 bytes"},
+	} {
+		t.Run(name, func(t *testing.T) { testFailure(t, test.game, test.want) })
 	}
 }

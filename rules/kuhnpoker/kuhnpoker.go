@@ -1,0 +1,304 @@
+// Package kuhnpoker is the game Kuhn poker, the smallest game of poker: a pack of three cards, one card for each of two
+// players, and one round of bets. A match has twenty hands. All functions are pure.
+package kuhnpoker
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"evenodd/rules"
+)
+
+// Type is the game's identifier in the protocol.
+const Type = "kuhn_poker"
+
+// MoveType is the only kind of move.
+const MoveType = "act"
+
+// The moves.
+const (
+	Check = "check"
+	Bet   = "bet"
+	Fold  = "fold"
+	Call  = "call"
+)
+
+// Hands is the number of hands of a match.
+const Hands = 20
+
+// The members of the view of a side.
+const (
+	ViewHand    = "hand"    // number, from 1
+	ViewCard    = "card"    // of the side: J, Q or K
+	ViewBetting = "betting" // moves of this hand so far
+	ViewChips   = "chips"   // that the side has won in the hands before; negative if it has lost more
+	ViewHands   = "hands"   // the hands before: each with the members betting, card, chips and ViewShown
+	ViewShown   = "shown"   // the card of the opponent in a hand before; absent after a fold
+)
+
+// cards are the names of the cards, from the lowest.
+var cards = [3]string{"J", "Q", "K"}
+
+// deals are the outcomes of a draw: the cards of PLAYER_A and PLAYER_B.
+var deals = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
+
+// Game is Kuhn poker. PLAYER_A moves first in the hands 1, 3, 5 and so on, PLAYER_B in the others.
+type Game struct{}
+
+var (
+	_ rules.Game    = Game{}
+	_ rules.Drawing = position{}
+	_ rules.Drawer  = position{}
+)
+
+// Info describes the game.
+func (Game) Info() rules.Info {
+	return rules.Info{
+		Type:        Type,
+		DisplayName: "Kuhn Poker",
+		Rules: "A match has 20 hands with the cards J, Q and K, of which K is the highest. In each hand both players pay " +
+			"one chip and get one card, which the opponent does not see. Player A moves first in hand 1, then the players " +
+			"take turns to move first. The first player checks or bets one chip. After a bet the other player folds, and " +
+			"loses the hand, or calls with one chip. After a check the other player checks or bets; then the first player " +
+			"folds or calls. If nobody folds, both cards are shown and the higher one wins the chips of the hand. The " +
+			"player with more chips after all hands wins the match; equal chips are a draw.",
+		MoveTypes:    []string{MoveType},
+		ValidChoices: map[string][]string{MoveType: {Check, Bet, Fold, Call}},
+		MaxMoves:     3 * Hands / 2,
+		Draws:        true,
+		Hidden:       true,
+	}
+}
+
+// MaxTurns is three for each hand.
+func (Game) MaxTurns() int { return 3 * Hands }
+
+// Start returns the position before the first deal.
+func (Game) Start() rules.Position { return position{} }
+
+// A hand is a hand as far as it was played.
+type hand struct {
+	cards   [2]int // by side
+	betting string // of the moves, their first letters
+}
+
+// options are the legal moves after the betting so far; the hand is over after any other.
+var options = map[string][]string{
+	"":   {Check, Bet},
+	"c":  {Check, Bet},
+	"b":  {Fold, Call},
+	"cb": {Fold, Call},
+}
+
+// letter stands for a move in hand.betting. Of check and call, which have the same letter, one is legal at most.
+func letter(move string) string { return move[:1] }
+
+// moves returns the moves of the betting.
+func (h hand) moves() []string {
+	moves := make([]string, len(h.betting))
+	for i := range moves {
+		j := slices.IndexFunc(options[h.betting[:i]], func(move string) bool { return letter(move) == h.betting[i:i+1] })
+		moves[i] = options[h.betting[:i]][j]
+	}
+	return moves
+}
+
+func (h hand) over() bool { return options[h.betting] == nil }
+
+func (h hand) folded() bool { return strings.HasSuffix(h.betting, "f") }
+
+// paid returns the chips that the player who moves first (0), or second (1), has paid.
+func (h hand) paid(player int) int {
+	paid := 1
+	for i, move := range h.moves() {
+		if i%2 == player && (move == Bet || move == Call) {
+			paid++
+		}
+	}
+	return paid
+}
+
+// first returns the side that moves first in a hand, by its index.
+func first(index int) rules.Side { return rules.Side(index % 2) }
+
+// won returns the chips that a side wins in a hand that is over, by the hand's index; they are negative if it loses.
+func (h hand) won(index int, side rules.Side) int {
+	winner := first(index)
+	switch {
+	case h.folded() && len(h.betting)%2 == 1: // the first player has folded
+		winner = winner.Other()
+	case !h.folded() && h.cards[winner] < h.cards[winner.Other()]:
+		winner = winner.Other()
+	}
+	chips := min(h.paid(0), h.paid(1))
+	if winner != side {
+		return -chips
+	}
+	return chips
+}
+
+// position is a match between two moves or deals. The last hand is the one that is played; it is over while a deal is
+// due.
+type position struct {
+	hands []hand
+	last  [2]string // the last move of each side
+}
+
+// current returns the last hand, and its index. There is none before the first deal.
+func (p position) current() (h hand, index int) {
+	index = len(p.hands) - 1
+	return p.hands[index], index
+}
+
+// dealing tells whether a deal is due or the match is over.
+func (p position) dealing() bool {
+	return len(p.hands) == 0 || p.hands[len(p.hands)-1].over()
+}
+
+// Outcomes returns the six deals of two of three cards.
+func (p position) Outcomes() int {
+	if p.dealing() && len(p.hands) < Hands {
+		return len(deals)
+	}
+	return 0
+}
+
+// Drawn deals the cards of the next hand.
+func (p position) Drawn(outcome int) rules.Position {
+	p.hands = append(slices.Clip(p.hands), hand{cards: deals[outcome]})
+	return p
+}
+
+func (p position) ToMove() []rules.Side {
+	if p.dealing() {
+		return nil
+	}
+	return []rules.Side{p.mover()}
+}
+
+// mover returns the side to move in a hand that is not over.
+func (p position) mover() rules.Side {
+	h, index := p.current()
+	return first(index + len(h.betting))
+}
+
+func (p position) Ask(side rules.Side) rules.Question {
+	if p.checkTurn(side) != nil {
+		return rules.Question{}
+	}
+	h, _ := p.current()
+	return rules.Question{MoveType: MoveType, Options: slices.Clone(options[h.betting]), View: p.view(side)}
+}
+
+// view returns what a side may see.
+func (p position) view(side rules.Side) map[string]any {
+	h, index := p.current()
+	before := make([]map[string]any, index)
+	for i, over := range p.hands[:index] {
+		before[i] = map[string]any{
+			ViewBetting: over.moves(), ViewCard: cards[over.cards[side]], ViewChips: over.won(i, side),
+		}
+		if !over.folded() {
+			before[i][ViewShown] = cards[over.cards[side.Other()]]
+		}
+	}
+	return map[string]any{
+		ViewHand: index + 1, ViewCard: cards[h.cards[side]], ViewBetting: h.moves(), ViewChips: p.chips(index, side),
+		ViewHands: before,
+	}
+}
+
+// chips returns what a side has won in the first hands, which are over.
+func (p position) chips(hands int, side rules.Side) (chips int) {
+	for i, h := range p.hands[:hands] {
+		chips += h.won(i, side)
+	}
+	return chips
+}
+
+func (p position) checkTurn(side rules.Side) error {
+	switch {
+	case p.dealing():
+		return errors.New("nobody is to move")
+	case side != p.mover():
+		return errors.New("it is the other's turn")
+	}
+	return nil
+}
+
+func (p position) Check(side rules.Side, move string) error {
+	if err := p.checkTurn(side); err != nil {
+		return err
+	}
+	h, _ := p.current()
+	if legal := options[h.betting]; !slices.Contains(legal, move) {
+		return fmt.Errorf("choice must be %s", strings.Join(legal, " or "))
+	}
+	return nil
+}
+
+func (p position) Play(moves [2]string) rules.Position {
+	side := p.mover()
+	p.hands = slices.Clone(p.hands)
+	p.hands[len(p.hands)-1].betting += letter(moves[side])
+	p.last[side] = moves[side]
+	return p
+}
+
+// hidden is a card that a side does not see.
+const hidden = "?"
+
+// Draw returns a row for each side: its letter, its card, the chips that it has paid in this hand, and those that it
+// has won in the hands that are over. Each side sees its own card, and that of the other after a showdown.
+func (p position) Draw(side rules.Side) [][]string {
+	drawn := [][]string{{"A", "", "", "0"}, {"B", "", "", "0"}}
+	if len(p.hands) == 0 {
+		return drawn
+	}
+	h, index := p.current()
+	over := index
+	if h.over() {
+		over++
+	}
+	for s := range rules.Side(2) {
+		card := cards[h.cards[s]]
+		if side == s.Other() && (!h.over() || h.folded()) {
+			card = hidden
+		}
+		chips := strconv.Itoa(p.chips(over, s))
+		if chips[0] != '-' && chips != "0" {
+			chips = "+" + chips
+		}
+		player := int(s) ^ int(first(index))
+		drawn[s] = []string{drawn[s][0], card, strconv.Itoa(h.paid(player)), chips}
+	}
+	return drawn
+}
+
+// Judge counts the chips. Chance has had its part in the deals.
+func (p position) Judge(rules.Chance) rules.Verdict {
+	hands := len(p.hands)
+	if hands > 0 && !p.dealing() {
+		hands-- // it is not over
+	}
+	winner, chips := rules.SideA, p.chips(hands, rules.SideA)
+	switch {
+	case chips == 0:
+		winner = rules.NoSide
+	case chips < 0:
+		winner, chips = rules.SideB, -chips
+	}
+	return rules.Verdict{Winner: winner, Moves: p.last, Explain: func(_ rules.Verdict, ids [2]string) string {
+		if winner == rules.NoSide {
+			return fmt.Sprintf("Nobody has won chips after %d hands", hands)
+		}
+		unit := "chips"
+		if chips == 1 {
+			unit = "chip"
+		}
+		return fmt.Sprintf("%s has won %d %s from %s in %d hands", ids[winner], chips, unit, ids[winner.Other()], hands)
+	}}
+}
