@@ -120,3 +120,9 @@ func harmless(s string) bool {
 		return r < ' ' || r >= 0x7f && r <= 0x9f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 	})
 }
+
+// HarmlessLine tells whether s can be a move in free text: one line of UTF-8 that cannot control a terminal, nor change
+// the direction of the text around it by an invisible mark.
+func HarmlessLine(s string) bool {
+	return utf8.ValidString(s) && harmless(s) && !strings.ContainsAny(s, "\u061c\u200e\u200f")
+}

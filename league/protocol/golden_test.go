@@ -169,9 +169,11 @@ func samples() map[string]any {
 		EntropyCommitments: league.Both("P01", aDigest, "P02", aDigest),
 	}
 	choices := league.Both("P01", new("even"), "P02", nil)
-	moves := []protocol.PlayerMove{{PlayerID: "P01", Move: "even"}, {PlayerID: "P02", Move: "odd"}}
+	moves := []protocol.PlayerMove{{PlayerID: "P01", Move: "even"}, {PlayerID: "P02", Move: "odd", Turn: 1, Secret: true}}
+	draws := []protocol.Drawn{{Turn: 2, Of: 6, Number: 3}}
+	game := protocol.GameID{Version: "1", Digest: aDigest}
 	sign := protocol.SignatureRequest{Sign: true, Started: aDigest, Turn: 2, RoleInMatch: protocol.RolePlayerB, DrawCommitment: aDigest,
-		EntropyCommitments: league.Both("P01", aDigest, "P02", aDigest), Moves: moves}
+		EntropyCommitments: league.Both("P01", aDigest, "P02", aDigest), Moves: moves, ViewHash: aDigest}
 	registration := protocol.Registration{
 		Status: protocol.StatusRejected, LeagueID: "L", Reason: new("full"),
 		ErrorCode: "E020", ErrorName: "LEAGUE_FULL", ManagerAuth: protocol.ManagerAuthBearer, ManagerKey: aDigest,
@@ -183,7 +185,7 @@ func samples() map[string]any {
 		&protocol.RefereeRegisterRequest{
 			Envelope: envelope(protocol.TypeRefereeRegisterRequest, referee),
 			RefereeMeta: protocol.RefereeMeta{
-				AgentMeta:            protocol.AgentMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0", GameTypes: []string{"even_odd"}, ContactEndpoint: aURL},
+				AgentMeta:            protocol.AgentMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0", GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, LargeMessages: true},
 				MaxConcurrentMatches: 2, PublicKey: aDigest, RelaysSignatures: true,
 			},
 			RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: "code-of-referee"},
@@ -193,7 +195,7 @@ func samples() map[string]any {
 		&protocol.LeagueRegisterRequest{
 			Envelope: envelope(protocol.TypeLeagueRegisterRequest, player),
 			PlayerMeta: protocol.PlayerMeta{
-				AgentMeta: protocol.AgentMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1", GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL},
+				AgentMeta: protocol.AgentMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1", GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL, LargeMessages: true},
 				PublicKey: aDigest,
 			}, RegistrationCode: "code-of-player"},
 		&protocol.LeagueRegisterResponse{
@@ -230,7 +232,7 @@ func samples() map[string]any {
 			ParityChoice: "odd", MoveProof: protocol.MoveProof{Entropy: aDigest, Signature: aSignature, Fallback: true}},
 		&protocol.GameMoveCall{
 			Envelope: envelope(protocol.TypeGameMoveCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
-			MoveRequest: protocol.MoveRequest{MoveType: "place_mark", ValidOptions: []string{"0", "8"},
+			MoveRequest: protocol.MoveRequest{MoveType: "place_mark", ValidOptions: []string{"0", "8"}, Text: 200,
 				Context: map[string]any{"board": []any{"X", nil}}},
 			Deadline: aTime, SignatureRequest: sign},
 		&protocol.GameMoveResponse{
@@ -241,7 +243,7 @@ func samples() map[string]any {
 			GameResult: &league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: new("P01"),
 				DrawnNumber: new(0), NumberParity: new("even"), Choices: choices, Reason: "P02 did not choose",
 				Faults: league.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: league.PerPlayer[int]{{Name: "P01", Value: 1}}},
-			Draw: draw, Reason: "P02 did not choose"},
+			Draw: draw, Moves: moves, Draws: draws, Reason: "P02 did not choose"},
 		&protocol.GameError{
 			Envelope: envelope(protocol.TypeGameError, referee), MatchID: "R1M1", PlayerID: "P01",
 			ErrorCode: "E001", ErrorName: "TIMEOUT_ERROR", ErrorDescription: "TIMEOUT_ERROR", AffectedPlayer: "P01",
@@ -256,8 +258,8 @@ func samples() map[string]any {
 				Result: league.Result{WinnerPlayerID: new("P01"), DrawnNumber: new(8), NumberParity: new("even"), Choices: choices,
 					Status: league.StatusWin, Reason: "P01 was right",
 					Faults: league.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: league.PerPlayer[int]{{Name: "P01", Value: 1}}}},
-			Draw: draw, Evidence: protocol.Evidence{Moves: moves, TranscriptDigest: aDigest,
-				Signatures: league.PerPlayer[protocol.MoveSignature]{{Name: "P01", Value: protocol.MoveSignature{Turn: 2, Signature: aSignature}}}}},
+			Draw: draw, Evidence: protocol.Evidence{Moves: moves, Draws: draws, TranscriptDigest: aDigest,
+				Signatures: league.PerPlayer[protocol.MoveSignature]{{Name: "P01", Value: protocol.MoveSignature{Turn: 2, Signature: aSignature, ViewHash: aDigest}}}}},
 		&protocol.StandingsUpdate{
 			Envelope: envelope(protocol.TypeStandingsUpdate, manager), LeagueID: "L", RoundID: 1, Standings: rows, TotalPlayers: 2},
 		&protocol.LeagueQuery{
@@ -281,13 +283,13 @@ func samples() map[string]any {
 			Context:             map[string]any{"action": "LEAGUE_QUERY"}, Retryable: new(false)},
 		&protocol.MatchAssignment{
 			Envelope: envelope(protocol.TypeMatchAssignment, manager), LeagueID: "L", RoundID: 1, MatchID: "R1M1", Attempt: 1,
-			GameType: "even_odd", PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
+			GameType: "even_odd", GameID: game, PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
 			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: league.MatchPoints{Win: 3, Draw: 1},
 			Replies: protocol.RepliesStrict, Members: protocol.MembersPlain, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
 			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}, AnnulledAttempts: 1},
 		&protocol.MatchAssignmentAck{
 			Envelope: envelope(protocol.StartMatch.Result, referee), Status: protocol.StatusBusy, MatchID: "R1M1",
-			Attempt: 1, RefereeID: "REF01", DrawCommitment: aDigest, Reason: "two matches already"},
+			Attempt: 1, RefereeID: "REF01", DrawCommitment: aDigest, GameDigest: aDigest, Reason: "two matches already"},
 	}
 	made := map[string]any{}
 	for _, m := range all {

@@ -102,6 +102,16 @@ func DefaultTimeouts() Timeouts {
 // DefaultRetryPolicy returns that of spec 003 §2.9.4: three retries, 2 s apart.
 func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay: 2} }
 
+// A GameID identifies the rules of a game that is a program, beside its type. It is empty for the games of this program.
+// Version is what the program calls its rules, of at most 200 characters. Digest is the SHA-256 of its files, in
+// hexadecimal digits.
+type GameID struct {
+	// version of the rules, if the game is a program
+	Version string `json:"game_version,omitzero"`
+	// SHA-256 of the files of the game, if it is a program
+	Digest string `json:"game_digest,omitzero" rule:"digest"`
+}
+
 // MatchAssignment assigns an attempt at a match to a referee, as the request of
 // start_match. The specification does not define it. For a third-party referee, which
 // sends no access tokens, it contains the referee's id in their place, because some find
@@ -111,13 +121,14 @@ func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay:
 // against SSRF: our referee calls the players nowhere else. Third-party managers send none.
 type MatchAssignment struct {
 	Envelope
-	LeagueID string         `json:"league_id"`
-	RoundID  int            `json:"round_id" rule:"min=1"`
-	MatchID  string         `json:"match_id,omitzero" rule:"required"`
-	Attempt  int            `json:"attempt" rule:"min=1"`
-	GameType string         `json:"game_type"`
-	PlayerA  AssignedPlayer `json:"player_A"`
-	PlayerB  AssignedPlayer `json:"player_B"`
+	LeagueID string `json:"league_id"`
+	RoundID  int    `json:"round_id" rule:"min=1"`
+	MatchID  string `json:"match_id,omitzero" rule:"required"`
+	Attempt  int    `json:"attempt" rule:"min=1"`
+	GameType string `json:"game_type"`
+	GameID
+	PlayerA AssignedPlayer `json:"player_A"`
+	PlayerB AssignedPlayer `json:"player_B"`
 	// times that players and the manager have, in seconds
 	Timeouts Timeouts `json:"timeouts"`
 	// how calls of players are retried
@@ -177,7 +188,9 @@ type MatchAssignmentAck struct {
 	Attempt        int    `json:"attempt,omitzero" rule:"required,min=1"`
 	RefereeID      string `json:"referee_id,omitzero"`
 	DrawCommitment string `json:"draw_commitment,omitzero" rule:"digest"`
-	Reason         string `json:"reason,omitzero" rule:"upto=500"`
+	// digest of the referee's program of the game; the manager does not use a referee with another one than its own
+	GameDigest string `json:"game_digest,omitzero" rule:"digest"`
+	Reason     string `json:"reason,omitzero" rule:"upto=500"`
 }
 
 // AcknowledgesAll is the reason in the acceptance of a match by a referee that answers every request in the same way.
@@ -230,6 +243,8 @@ type SignatureRequest struct {
 	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero" rule:"each,digest"`
 	// all legal moves of earlier turns, `PLAYER_A` before `PLAYER_B` within a turn
 	Moves []PlayerMove `json:"moves,omitzero"`
+	// hash of `context.view`, in a game that hides something: the player [signs it](evidence.md#signatures), too
+	ViewHash string `json:"view_hash,omitzero" rule:"digest"`
 }
 
 // ChooseParityCall is CHOOSE_PARITY_CALL (spec 003 §4.5.1).
@@ -269,7 +284,9 @@ type ChooseParityResponse struct {
 type MoveRequest struct {
 	MoveType string `json:"move_type"`
 	// the legal moves; the choice must be exactly one of them
-	ValidOptions []string `json:"valid_options,omitzero"`
+	ValidOptions []string `json:"valid_options,omitzero" rule:"each,max=2000"`
+	// most bytes of a move in free text: one line of UTF-8, in place of `valid_options`
+	Text int `json:"text,omitzero" rule:"min=1"`
 	// position of the game, and `opponent_id` and `round_id`
 	Context map[string]any `json:"context,omitzero"`
 }
@@ -289,7 +306,7 @@ type GameMoveCall struct {
 type MoveData struct {
 	MoveType string `json:"move_type,omitzero" rule:"required"`
 	// the move, exactly as in `valid_options`
-	Choice string `json:"choice,omitzero" rule:"required"`
+	Choice string `json:"choice,omitzero" rule:"required,max=2000"`
 }
 
 // GameMoveResponse is GAME_MOVE_RESPONSE (spec 003 §3.8.2).
@@ -320,6 +337,10 @@ type GameOver struct {
 	GameType   string         `json:"game_type"`
 	GameResult *league.Result `json:"game_result,omitzero" rule:"required"`
 	Draw       *Draw          `json:"draw,omitzero" rule:"added"`
+	// all legal moves of a game that hides something
+	Moves []PlayerMove `json:"moves,omitzero" rule:"added"`
+	// draws during the match, of a game that hides something
+	Draws []Drawn `json:"draws,omitzero" rule:"added"`
 	// accepted here too; evenodd sends it inside `game_result`
 	Reason string `json:"reason,omitzero" rule:"upto=500,added"`
 }
@@ -344,7 +365,7 @@ type resultForm struct {
 
 type resultDetails struct {
 	DrawnNumber *int                      `json:"drawn_number" rule:"optional,null,min=-2147483647"`
-	Choices     league.PerPlayer[*string] `json:"choices" rule:"optional,each,null,upto=200"`
+	Choices     league.PerPlayer[*string] `json:"choices" rule:"optional,each,null,upto=2000"`
 	Status      string                    `json:"status,omitzero" rule:"is=WIN|DRAW|TECHNICAL_LOSS,added"`
 	Reason      string                    `json:"reason,omitzero" rule:"upto=500,added"`
 	Faults      league.PerPlayer[string]  `json:"faults,omitzero" rule:"added,each,code"`
@@ -402,6 +423,8 @@ type Evidence struct {
 	Signatures league.PerPlayer[MoveSignature] `json:"signatures,omitzero"`
 	// all legal moves of a game of several turns
 	Moves []PlayerMove `json:"moves,omitzero"`
+	// draws during the match, in order
+	Draws []Drawn `json:"draws,omitzero"`
 	// SHA-256 of the transcript up to the result
 	TranscriptDigest string `json:"transcript_digest,omitzero" rule:"digest"`
 }

@@ -108,6 +108,8 @@ type AgentMeta struct {
 	GameTypes []string `json:"game_types" rule:"min=1"`
 	// URL at which the agent is called, such as `http://localhost:8101/mcp`
 	ContactEndpoint string `json:"contact_endpoint" rule:"max=300"`
+	// whether the agent takes messages of up to 64 KB, as leagues of some games need them
+	LargeMessages bool `json:"large_messages,omitzero"`
 }
 
 // RefereeMeta describes a referee in its registration (002 §3.1.2).
@@ -268,7 +270,7 @@ type RoundResult struct {
 	Status      string                    `json:"status" rule:"is=WIN|DRAW|TECHNICAL_LOSS"`
 	Winner      *string                   `json:"winner" rule:"null"`
 	DrawnNumber *int                      `json:"drawn_number" rule:"optional,null"`
-	Choices     league.PerPlayer[*string] `json:"choices" rule:"each,null,upto=200"`
+	Choices     league.PerPlayer[*string] `json:"choices" rule:"each,null,upto=2000"`
 }
 
 // LeagueCompleted is LEAGUE_COMPLETED (spec 003 §4.8.2).

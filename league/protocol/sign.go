@@ -2,7 +2,6 @@ package protocol
 
 import (
 	"crypto/ed25519"
-	"crypto/sha256"
 	"encoding/hex"
 	"math"
 	"slices"
@@ -39,6 +38,9 @@ type MoveStatement struct {
 	Move               string // exactly as in the answer
 	Entropy            string // in hexadecimal digits; "" for none
 	MovesHash          string // of the moves of earlier turns; see MovesHash. Turn 1 ignores it.
+	// ViewHash is that of the view that the player was shown (see ViewHash), in a game that hides something; "" in any
+	// other. The statement of a hidden game has a tag of its own, and its MovesHash is a HiddenMovesHash.
+	ViewHash string
 }
 
 // SignMove returns the signature of a statement in hexadecimal digits; "" for a statement
@@ -65,12 +67,19 @@ func (s *MoveStatement) Verify(publicKey, signature string) bool {
 
 // texts returns the parts of the statement.
 func (s *MoveStatement) texts() []string {
+	tag := "evenodd-move-v1"
+	if s.ViewHash != "" {
+		tag = "evenodd-move-v2"
+	}
 	texts := []string{
-		"evenodd-move-v1", s.Started, s.MatchID, strconv.Itoa(s.Attempt), s.RefereeID, s.PlayerID, s.DrawCommitment,
+		tag, s.Started, s.MatchID, strconv.Itoa(s.Attempt), s.RefereeID, s.PlayerID, s.DrawCommitment,
 		s.EntropyCommitments[0], s.EntropyCommitments[1], strconv.Itoa(s.Turn), s.Move, s.Entropy,
 	}
 	if s.Turn > 1 {
 		texts = append(texts, s.MovesHash)
+	}
+	if s.ViewHash != "" {
+		texts = append(texts, s.ViewHash)
 	}
 	return texts
 }
@@ -102,29 +111,12 @@ func InOrder(commitments league.PerPlayer[string], playerID, role string) (inOrd
 	return inOrder
 }
 
-// A PlayerMove is a legal move of a player in a game of several turns.
-type PlayerMove struct {
-	PlayerID string `json:"player_id"`
-	Move     string `json:"move"`
-}
-
-// movesDomain separates the hash of moves from all other hashes.
-const movesDomain = "evenodd-moves-v1"
-
-// MovesHash returns the running hash of moves in order of turns, PLAYER_A before PLAYER_B
-// within a turn, in hexadecimal digits.
-func MovesHash(moves []PlayerMove) string {
-	sum := sha256.Sum256([]byte(movesDomain))
-	for i := range moves {
-		sum = sha256.Sum256(prefixed(append([]byte(movesDomain), sum[:]...), moves[i].PlayerID, moves[i].Move))
-	}
-	return Secret(sum).Hex()
-}
-
 // A MoveSignature is the last signature of a player in a match.
 type MoveSignature struct {
 	Turn      int    `json:"turn" rule:"min=1"`
 	Signature string `json:"signature" rule:"signature"`
+	// hash of the view that the player was shown, in a game that hides something
+	ViewHash string `json:"view_hash,omitzero" rule:"digest"`
 }
 
 // SignHead returns the manager's signature of a journal's head, in hexadecimal digits.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -156,7 +157,7 @@ func vectorsOf(t *testing.T) (vectors []map[string]string) {
 		}
 		vectors = append(vectors, vector)
 	}
-	require.Len(t, vectors, 5)
+	require.Len(t, vectors, 6)
 	return vectors
 }
 
@@ -190,6 +191,53 @@ func TestSignatureVectors(t *testing.T) {
 		}
 	}
 	assert.Equal(t, vectors[3]["signature"], key.SignHead(vectors[3]["league_id"], vectors[3]["journal_head"]))
+}
+
+func TestHiddenVectors(t *testing.T) {
+	v := vectorsOf(t)[5]
+	nonce, ok := protocol.ParseSecret(v["nonce"])
+	require.True(t, ok)
+	assert.Equal(t, v["secret_move"], protocol.SecretMove(nonce, 2, "P01", "raise"))
+
+	var view any
+	require.NoError(t, json.Unmarshal([]byte(v["view"]), &view))
+	assert.Equal(t, v["view_hash"], protocol.ViewHash(view))
+	assert.Equal(t, hashed(v["canonical_view"]), v["view_hash"])
+	assert.Equal(t, v["null_view_hash"], protocol.ViewHash(nil))
+	assert.NotEqual(t, protocol.ViewHash("K"), protocol.ViewHash(map[string]any{"card": "K"}))
+	assert.Empty(t, protocol.ViewHash("\xff"), "it has no JSON")
+
+	moves := []protocol.PlayerMove{
+		{Turn: 1, PlayerID: "P01", Move: "ready"}, {Turn: 1, PlayerID: "P02", Move: "ready"},
+		{Turn: 2, PlayerID: "P01", Move: "raise", Secret: true}, {Turn: 2, PlayerID: "P02", Move: "call it"},
+	}
+	shown := protocol.ShownMoves(moves, "P02", nonce)
+	assert.Equal(t, protocol.PlayerMove{Turn: 2, PlayerID: "P01", Move: v["secret_move"], Secret: true}, shown[2])
+	assert.Equal(t, "raise", moves[2].Move, "the moves of the caller stay")
+	assert.Equal(t, protocol.PlayerMove{Turn: 2, PlayerID: "P01", Move: "raise"}, protocol.ShownMoves(moves, "P01", nonce)[2],
+		"a player sees its own move")
+	assert.Equal(t, v["moves_hash_0"], protocol.HiddenMovesHash(nil))
+	assert.Equal(t, v["moves_hash"], protocol.HiddenMovesHash(shown))
+
+	seed, err := hex.DecodeString(vectorsOf(t)[0]["seed"])
+	require.NoError(t, err)
+	key := protocol.NewSigningKey([32]byte(seed))
+	s := protocol.MoveStatement{
+		Started: v["started"], MatchID: "R12M3", Attempt: 10, RefereeID: "REF01", PlayerID: "P02", Turn: 3, Move: "fold",
+		DrawCommitment: v["draw_commitment"], MovesHash: v["moves_hash"], ViewHash: v["view_hash"],
+	}
+	assert.Equal(t, v["signature"], key.SignMove(&s))
+	s.ViewHash = protocol.ViewHash("another card")
+	assert.False(t, s.Verify(key.Public(), v["signature"]))
+}
+
+func TestMoveInFreeTextIsOneHarmlessLine(t *testing.T) {
+	for _, text := range []string{"is it alive?", "מה זה", "a\u200db", "<script>alert(1)</script>", ""} {
+		assert.True(t, protocol.HarmlessLine(text), "%q", text)
+	}
+	for _, text := range []string{"a\nb", "a\tb", "\x1b[2J", "\u0085", "\u2028", "\u202e", "\u2066", "\u061c", "\u200e", "\u200f", "\xff"} {
+		assert.False(t, protocol.HarmlessLine(text), "%q", text)
+	}
 }
 
 // hashed is the hexadecimal SHA-256 of a text.

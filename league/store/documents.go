@@ -110,10 +110,11 @@ const (
 // A Match is the file of one match (spec 003 §9.4.3).
 type Match struct {
 	Header
-	LeagueID       string      `json:"league_id"`
-	RoundID        int         `json:"round_id"`
-	MatchID        string      `json:"match_id"`
-	GameType       string      `json:"game_type"`
+	LeagueID string `json:"league_id"`
+	RoundID  int    `json:"round_id"`
+	MatchID  string `json:"match_id"`
+	GameType string `json:"game_type"`
+	protocol.GameID
 	Attempt        int         `json:"attempt"`
 	ConversationID string      `json:"conversation_id"`
 	RefereeID      string      `json:"referee_id"`
@@ -134,6 +135,15 @@ type Match struct {
 	Conduct    string                `json:"conduct_version,omitzero"` // of the rules of the conversation: conduct.Version
 
 	protocol.Evidence // without the digest, which only the journal has
+
+	// Boards are what the program of the game has shown of the board, before each turn and at the end.
+	Boards []Board `json:"boards,omitzero"`
+}
+
+// A Board is what a program has shown of the board of its game.
+type Board struct {
+	Turn  int        `json:"turn"`  // before which it was so, from 1
+	Cells [][]string `json:"board"` // rows of cells
 }
 
 // A MatchPlayer is one side of a match.

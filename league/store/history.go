@@ -132,6 +132,7 @@ type Decision struct {
 	DrawCommitment     string                   `json:"draw_commitment,omitzero"`
 	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero"`
 	MovesHash          string                   `json:"moves_hash,omitzero"` // "" in turn 1
+	ViewHash           string                   `json:"view_hash,omitzero"`  // "" unless the game hides something
 	Fallback           bool                     `json:"fallback,omitzero"`   // as in the reply; not signed
 	Signature          string                   `json:"signature,omitzero"`
 }
@@ -144,7 +145,7 @@ func (d *HistoryDecision) Statement(playerID string) *protocol.MoveStatement {
 		DrawCommitment:     d.Decision.DrawCommitment,
 		EntropyCommitments: protocol.InOrder(d.Decision.EntropyCommitments, playerID, d.Decision.RoleInMatch),
 		Turn:               d.Decision.Turn, Move: d.Decision.Choice, Entropy: d.Decision.Entropy,
-		MovesHash: d.Decision.MovesHash,
+		MovesHash: d.Decision.MovesHash, ViewHash: d.Decision.ViewHash,
 	}
 }
 
