@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"evenodd/rules/connectfour"
+	"evenodd/rules/kuhnpoker"
 	"evenodd/rules/tictactoe"
 )
 
@@ -48,6 +49,34 @@ const lookaheadMoves = 6
 func lookahead(game map[string]any) ([]string, error) {
 	mark, _ := game[connectfour.ContextMark].(string)
 	return connectfour.Best(lines(game[connectfour.ContextBoard]), mark, lookaheadMoves)
+}
+
+// equilibrium plays an equilibrium of each hand of Kuhn poker.
+type equilibrium struct{}
+
+var _ specialist = equilibrium{}
+
+// Name returns the name of the strategy.
+func (equilibrium) Name() string { return "nash" }
+
+// Games returns the game type that the strategy plays.
+func (equilibrium) Games() []string { return []string{kuhnpoker.Type} }
+
+// Choose returns a move with the probability that it has in the equilibrium.
+func (s equilibrium) Choose(_ context.Context, v View) (string, error) {
+	if err := Fits(s, v.GameType); err != nil {
+		return "", err
+	}
+	view, _ := v.Shown().(map[string]any)
+	card, _ := view[kuhnpoker.ViewCard].(string)
+	pay, pass, probability, err := kuhnpoker.Equilibrium(card, lines(view[kuhnpoker.ViewBetting]))
+	switch {
+	case err != nil:
+		return "", fmt.Errorf("nash: %w", err)
+	case v.Random.Float64() < probability:
+		return pay, nil
+	}
+	return pass, nil
 }
 
 // lines returns a list of texts in a context, which is a []any if it came as JSON; nil for

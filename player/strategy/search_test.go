@@ -10,6 +10,7 @@ import (
 	"evenodd/player/strategy"
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
+	"evenodd/rules/kuhnpoker"
 	"evenodd/rules/tictactoe"
 )
 
@@ -133,5 +134,48 @@ func TestLookaheadBeatsRandomPlayers(t *testing.T) {
 }
 
 func TestSpecialtiesListTheGamesOfSpecialists(t *testing.T) {
-	assert.Equal(t, "perfect plays only tic_tac_toe; lookahead plays only connect_four", strategy.Specialties())
+	assert.Equal(t, "perfect plays only tic_tac_toe; lookahead plays only connect_four; nash plays only kuhn_poker", strategy.Specialties())
+}
+
+// hand returns the view of a player of Kuhn poker, as it comes over a network.
+func hand(t *testing.T, p rules.Position, n uint64) strategy.View {
+	t.Helper()
+	q := p.Ask(p.ToMove()[0])
+	text, err := json.Marshal(map[string]any{"view": q.View})
+	require.NoError(t, err)
+	v := strategy.View{
+		GameType: kuhnpoker.Type, MoveType: q.MoveType, Options: q.Options,
+		MatchID: "R1M1", RoundID: 1, PlayerID: "P01", OpponentID: "P02", Memory: strategy.NewMemory, Random: source(n),
+	}
+	require.NoError(t, json.Unmarshal(text, &v.Context))
+	return v
+}
+
+func TestNashMixesItsMoves(t *testing.T) {
+	deal := func(outcome int) rules.Position { return kuhnpoker.Game{}.Start().(rules.Drawing).Drawn(outcome) }
+	check, bet := [2]string{"check", ""}, [2]string{"bet", ""}
+	for _, tt := range []struct {
+		name string
+		p    rules.Position
+		want map[string]float64
+	}{
+		{"J first", deal(0), map[string]float64{"bet": 1. / 3, "check": 2. / 3}},
+		{"Q first", deal(2), map[string]float64{"check": 1}},
+		{"K after a check", deal(1).Play(check), map[string]float64{"bet": 1}},
+		{"Q after a bet", deal(0).Play(bet), map[string]float64{"call": 1. / 3, "fold": 2. / 3}},
+		{"Q after a check and a bet", deal(3).Play(check).Play([2]string{"", "bet"}),
+			map[string]float64{"call": 2. / 3, "fold": 1. / 3}},
+	} {
+		counts := choices(t, "nash", func(n uint64) strategy.View { return hand(t, tt.p, n) })
+		for move, want := range tt.want {
+			assert.InDelta(t, want, float64(counts[move])/1000, 0.045, "%s: %s", tt.name, move) // three standard errors
+		}
+		assert.Len(t, counts, len(tt.want), tt.name)
+	}
+	v := hand(t, deal(0), 1)
+	v.Context["view"].(map[string]any)["card"] = "A"
+	_, err := named(t, "nash").Choose(t.Context(), v)
+	require.ErrorContains(t, err, "nash: nobody is to move with card")
+	_, err = named(t, "nash").Choose(t.Context(), parities(strategy.NewMemory(), 1))
+	require.EqualError(t, err, "strategy nash plays kuhn_poker, not even_odd")
 }

@@ -22,8 +22,10 @@ import (
 type View struct {
 	GameType   string
 	MoveType   string
-	Options    []string // the legal moves, at least one
-	Context    map[string]any
+	Options    []string       // the legal moves; none for free text
+	Text       int            // the most bytes of a move in free text, of one line; 0 for options
+	Context    map[string]any // read only
+	Rules      string         // of the game, as the referee says them; "" if it has not
 	MatchID    string
 	RoundID    int
 	PlayerID   string
@@ -60,6 +62,9 @@ type Answered struct {
 	Context map[string]any
 	Choice  string
 }
+
+// Shown returns what the player may see, as the question says it; nil if the game has no views.
+func (v *View) Shown() any { return v.Context["view"] }
 
 // FellBack notes that the choice is a fallback.
 func (v *View) FellBack() {
@@ -173,6 +178,7 @@ func named() []Strategy {
 		simple{"contrarian", contrarian},
 		searcher{"perfect", tictactoe.Type, perfect},
 		searcher{"lookahead", connectfour.Type, lookahead},
+		equilibrium{},
 	}
 }
 
@@ -232,10 +238,23 @@ type simple struct {
 func (s simple) Name() string { return s.name }
 
 func (s simple) Choose(_ context.Context, v View) (string, error) {
-	if len(v.Options) == 0 {
-		return "", fmt.Errorf("%s: no move to choose from", s.name)
+	switch {
+	case len(v.Options) > 0:
+		return s.choose(v), nil
+	case v.Text > 0:
+		v.Options = greetings(v.Text)
+		return s.choose(v), nil
 	}
-	return s.choose(v), nil
+	return "", fmt.Errorf("%s: no move to choose from", s.name)
+}
+
+// greetings are the texts, of at most so many bytes, of a strategy that understands no words. A game may refuse them.
+func greetings(most int) []string {
+	fitting := lists.Filter([]string{"hello", "yes", "no"}, func(text string) bool { return len(text) <= most })
+	if len(fitting) == 0 {
+		return []string{"?"}
+	}
+	return fitting
 }
 
 func anyOf(v View, options []string) string { return options[v.Random.IntN(len(options))] }

@@ -61,7 +61,7 @@ func choices(t *testing.T, name string, view func(n uint64) strategy.View) map[s
 
 func TestNames(t *testing.T) {
 	all := strategy.Names()
-	assert.Subset(t, all, append(slices.Clone(everyName), "perfect", "lookahead"))
+	assert.Subset(t, all, append(slices.Clone(everyName), "perfect", "lookahead", "nash"))
 	for _, name := range all {
 		assert.Equal(t, name, named(t, name).Name())
 	}
@@ -85,6 +85,20 @@ func TestViewWithoutOptionsIsAnError(t *testing.T) {
 		choice, err := named(t, name).Choose(t.Context(), v)
 		require.EqualError(t, err, name+": no move to choose from")
 		assert.Empty(t, choice)
+	}
+}
+
+// The strategies understand no words: they say something short, on one line, that insults nobody.
+func TestStrategiesSayAWordWhereWordsAreAsked(t *testing.T) {
+	for _, name := range everyName {
+		for _, most := range []int{1, 2, 3, 2000} {
+			v := parities(strategy.NewMemory(), 1)
+			v.Options, v.Text = nil, most
+			said, err := named(t, name).Choose(t.Context(), v)
+			require.NoError(t, err, name)
+			assert.Regexp(t, `^([a-z]+|\?)$`, said, name)
+			assert.LessOrEqual(t, len(said), most, name)
+		}
 	}
 }
 

@@ -302,3 +302,32 @@ func (p position) Judge(rules.Chance) rules.Verdict {
 		return fmt.Sprintf("%s has won %d %s from %s in %d hands", ids[winner], chips, unit, ids[winner.Other()], hands)
 	}}
 }
+
+// Equilibrium returns the two legal moves of a side with a card after the betting so far in a hand, the one that pays a
+// chip and the other one, and the probability of the first one in an equilibrium: that in which the first player bets
+// with J one time in three. A side that plays so loses at most 1/18 chip in a hand on average if it moves first, and wins
+// as much if it moves second, against any opponent. An error means that a card or a betting is not one of the game, or
+// that nobody is to move after it.
+func Equilibrium(card string, betting []string) (pay, pass string, probability float64, err error) {
+	played := ""
+	for _, move := range betting {
+		if !slices.Contains(options[played], move) {
+			return "", "", 0, fmt.Errorf("no betting of this game: %.60q", betting)
+		}
+		played += letter(move)
+	}
+	index := slices.Index(cards[:], card)
+	if legal := options[played]; legal == nil || index < 0 {
+		return "", "", 0, fmt.Errorf("nobody is to move with card %.10q after %.60q", card, betting)
+	}
+	probability = map[string][3]float64{ // with J, Q and K
+		"":   {1. / 3, 0, 1},
+		"c":  {1. / 3, 0, 1},
+		"b":  {0, 1. / 3, 1},
+		"cb": {0, 2. / 3, 1},
+	}[played][index]
+	if pay, pass = Bet, Check; slices.Contains(options[played], Call) {
+		pay, pass = Call, Fold
+	}
+	return pay, pass, probability, nil
+}

@@ -20,8 +20,8 @@ func TestGameKeepsTheRulesOfGames(t *testing.T) {
 // outcomes are the draws, by the cards of both sides.
 var outcomes = map[string]int{"JQ": 0, "JK": 1, "QJ": 2, "QK": 3, "KJ": 4, "KQ": 5}
 
-// after returns the position after hands, such as "JQ check bet fold" or "KJ check, check": the cards of both sides, then the
-// moves.
+// after returns the position after hands, such as "JQ check bet fold" or "KJ check, check": the cards of both sides,
+// then the moves.
 func after(t *testing.T, hands ...string) rules.Position {
 	t.Helper()
 	p := kuhnpoker.Game{}.Start()

@@ -69,7 +69,7 @@ func played(t *testing.T, game rules.Game, seed uint64, wire, told bool) (views 
 	var earlier [2][]strategy.Answered
 	var all []rules.Move
 	var named []protocol.PlayerMove
-	for p := game.Start(); len(p.ToMove()) > 0; {
+	for p, turn := game.Start(), 1; len(p.ToMove()) > 0; turn++ {
 		var made [2]string
 		for _, side := range p.ToMove() {
 			q := p.Ask(side)
@@ -91,7 +91,7 @@ func played(t *testing.T, game rules.Game, seed uint64, wire, told bool) (views 
 			earlier[side] = append(earlier[side], strategy.Answered{Options: q.Options, Context: q.Context, Choice: made[side]})
 		}
 		for _, side := range p.ToMove() {
-			all = append(all, rules.Move{Side: side, Text: made[side]})
+			all = append(all, rules.Move{Side: side, Text: made[side], Turn: turn})
 			named = append(named, protocol.PlayerMove{PlayerID: ids[side], Move: made[side]})
 		}
 		p = p.Play(made)
