@@ -6,6 +6,7 @@ import (
 
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // memberOf returns the membership for a request of the manager about a league.
@@ -23,16 +24,19 @@ func (r *Referee) memberOf(ctx context.Context, bearer, leagueID string) (*membe
 // startMatch accepts an assignment and answers at once; the match runs by itself.
 // It is idempotent: the same assignment again changes nothing. For a finished match
 // the referee reports the result again, unless the assignment says that the attempt is
-// annulled: then it plays the match again.
+// annulled: then it plays the match again. An acceptance has a reason if the program of the
+// game has failed in this attempt, which begins again.
 func (r *Referee) startMatch(ctx context.Context, bearer string,
 	q *protocol.MatchAssignment) (*protocol.MatchAssignmentAck, error) {
 	member, err := r.memberOf(ctx, bearer, q.LeagueID)
 	if err != nil {
 		return nil, err
 	}
+	var own protocol.GameID
 	answer := func(status, reason string) *protocol.MatchAssignmentAck {
 		return &protocol.MatchAssignmentAck{
-			MatchID: q.MatchID, Attempt: q.Attempt, RefereeID: member.AgentID, Status: status, Reason: reason,
+			MatchID: q.MatchID, Attempt: q.Attempt, RefereeID: member.AgentID, Status: status, GameDigest: own.Digest,
+			Reason: reason,
 		}
 	}
 	accept := func(m *match, attempt int) *protocol.MatchAssignmentAck {
@@ -44,6 +48,10 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	if err != nil {
 		return answer(protocol.StatusRejected, err.Error()), nil
 	}
+	own = r.gameID(game)
+	if other := otherProgram(q.GameType, own, q.GameID); other != "" {
+		return answer(protocol.StatusRejected, other), nil
+	}
 	for _, p := range []*protocol.AssignedPlayer{&q.PlayerA, &q.PlayerB} {
 		if check := r.options.CheckPlayer; check != nil && check(q.LeagueID, p.Endpoint) != nil {
 			return answer(protocol.StatusRejected, check(q.LeagueID, p.Endpoint).Error()), nil
@@ -53,6 +61,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	var nonce protocol.Secret
+	var failure string
 	known := r.matches[q.MatchID]
 	if known != nil && known.attempt <= q.AnnulledAttempts && known.hasResult() {
 		known = nil
@@ -72,7 +81,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	case known != nil && !known.abandon(): // it has just come to its result, and reports it
 		return accept(known, known.attempt), nil
 	case known != nil && known.attempt == q.Attempt: // it was given up, and must not draw twice
-		nonce = known.nonce
+		nonce, failure = known.nonce, known.failed()
 	default:
 		nonce = r.nonce(q)
 	}
@@ -80,8 +89,13 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	r.matches[q.MatchID] = m
 	r.busy++
 	r.work(m.run)
-	return accept(m, q.Attempt), nil
+	ack := accept(m, q.Attempt)
+	ack.Reason = words.Clip(failure, maxFailure)
+	return ack, nil
 }
+
+// maxFailure is the largest number of bytes of what an acceptance says of the program's failure in the last try.
+const maxFailure = 400
 
 // networks returns the networks in which the players of a match may be; nil for all. The
 // referee's own setting comes first, because its operator bears the consequences of its calls,

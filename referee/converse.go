@@ -2,6 +2,7 @@ package referee
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -72,8 +73,8 @@ func (m *match) ask(side rules.Side, step *conduct.Step, w *window) {
 	case *protocol.GameMoveCall:
 		answer, a, err = call(m, side, &protocol.MakeMove, q, w)
 	}
-	if err != nil && m.referee.life.Err() != nil {
-		return // the referee itself has ended the call
+	if err != nil && m.referee.life.Err() != nil || errors.Is(err, errProgram) {
+		return // the referee itself has ended the call, or nobody has judged the answer
 	}
 	m.mu.Lock()
 	worth := m.conduct.Judge(side, &a)
@@ -110,7 +111,7 @@ func call[Q, R any](m *match, side rules.Side, method *protocol.Method[Q, R], q 
 	}
 	a.Reply.Breach = method.ReplyBreach(answer, to)
 	m.verify(side, a.Reply)
-	return answer, a, nil
+	return answer, a, m.consider(side, &a, w)
 }
 
 // measureStalls measures how long this process stalled where that matters to a question whose window has ended.

@@ -23,10 +23,13 @@ type match struct {
 	tokens       [2]string // the access tokens
 	conversation string
 	nonce        protocol.Secret
+	program      Program // of the game; nil for none
+	game         protocol.GameID
+	hidden       bool           // a side does not see all that happens in the game
 	commitment   string         // to the nonce; "" in a plain match
 	abandoned    atomic.Bool    // a later attempt has replaced it
 	forgotten    atomic.Bool    // it is of an earlier league
-	givenUp      atomic.Bool    // after too many void attempts
+	givenUp      atomic.Bool    // after too many void attempts, or because the program of the game failed
 	returned     bool           // it was given up and may start again; Referee.mu guards it
 	others       sync.WaitGroup // jobs for a side beside that of the goroutine of the match
 	pending      sync.WaitGroup // GAME_ERRORs without an acknowledgement, for which the file waits
@@ -39,6 +42,7 @@ type match struct {
 	mu        sync.Mutex
 	conduct   *conduct.Match // nil after the match
 	state     string
+	failure   string                      // of the program of the game; "" for none
 	final     *protocol.MatchResultReport // once it is finished
 	reporting bool                        // a report is under way, or follows GAME_OVER
 	reported  bool                        // the manager has acknowledged the report
@@ -52,6 +56,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		referee: r, member: member, assignment: a, conduct: c, state: c.State(), nonce: nonce,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: c.Conversation(), commitment: c.Commitment(),
+		program: r.options.Programs[a.GameType], game: r.gameID(game), hidden: game.Info().Hidden,
 	}
 	networks := r.networks(a)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
@@ -63,12 +68,12 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 	return m
 }
 
-// run is a whole match, from invitation to report: it asks the conduct which sides are to be asked, has a conversation
-// with each of them, and goes on until none is left.
+// run is a whole match, from invitation to report: it asks the program of the game, if the match needs it, and the
+// conduct which sides are to be asked, has a conversation with each of them, and goes on until none is left.
 func (m *match) run() {
 	defer m.forget()
 	defer m.referee.options.Guard.Tell()
-	for !m.over() {
+	for m.consult(); !m.over(); m.consult() {
 		sides := m.next()
 		if len(sides) == 0 {
 			break

@@ -34,16 +34,20 @@ func (r *Referee) hasFile(member *membership.Membership, matchID string) bool {
 // document makes the match file. It needs the members that forget releases.
 func (m *match) document() *store.Match {
 	a := m.assignment
+	var boards []store.Board
+	for _, b := range m.conduct.Boards() {
+		boards = append(boards, store.Board(b))
+	}
 	return &store.Match{
 		Header: store.NewHeader(""), LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
-		Attempt: a.Attempt, ConversationID: m.conversation,
+		GameID: m.game, Attempt: a.Attempt, ConversationID: m.conversation,
 		RefereeID: m.member.AgentID, WrittenBy: store.WrittenByReferee,
 		PlayerA: store.MatchPlayer{PlayerID: a.PlayerA.PlayerID, DisplayName: a.PlayerA.DisplayName,
 			EntropyCommitment: m.conduct.Record(rules.SideA).EntropyCommitment},
 		PlayerB: store.MatchPlayer{PlayerID: a.PlayerB.PlayerID, DisplayName: a.PlayerB.DisplayName,
 			EntropyCommitment: m.conduct.Record(rules.SideB).EntropyCommitment},
 		Draw: m.conduct.Draw(), Scoring: a.Scoring, Started: a.Started, Members: a.Members,
-		Conduct: m.conduct.Version(),
+		Conduct: m.conduct.Version(), Boards: boards,
 	}
 }
 
@@ -194,9 +198,24 @@ func (r *Referee) getMatchTranscript(ctx context.Context, bearer string,
 		return nil, err
 	case doc.RefereeID != member.AgentID:
 		return nil, unknown
+	case r.hides(doc.GameType) && !r.isRecorded(doc):
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "game %s hides something: the file of attempt %d at %q is "+
+			"shown when the match is recorded", doc.GameType, q.Attempt, q.MatchID)
 	}
 	text, err := json.Marshal(doc)
 	return &protocol.MatchTranscript{MatchID: q.MatchID, Attempt: q.Attempt, Match: text}, err
+}
+
+// isRecorded tells whether the manager has recorded the match of a document, as far as the referee knows.
+func (r *Referee) isRecorded(doc *store.Match) bool {
+	r.mu.Lock()
+	over := r.completed != nil
+	r.mu.Unlock()
+	if over || doc.Lifecycle.State == protocol.StateAcknowledged {
+		return true
+	}
+	counts, err := r.options.Folder.LoadMatch(doc.LeagueID, doc.MatchID)
+	return err == nil && counts.Lifecycle.State == protocol.StateAcknowledged
 }
 
 // awaitReply waits for the manager's reply to a report that is under way: it may just have

@@ -117,7 +117,7 @@ func recovered(r *Referee, member *membership.Membership, doc *store.Match) *mat
 		players:      [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID},
 		conversation: protocol.MatchConversation(doc.MatchID, doc.Attempt),
 		commitment:   protocol.ValueOf(doc.Draw).Commitment, state: protocol.StateFinished,
-		reported: doc.Lifecycle.State == protocol.StateAcknowledged,
+		reported: doc.Lifecycle.State == protocol.StateAcknowledged, hidden: r.hides(doc.GameType),
 	}
 	m.final = m.reportOf(doc)
 	if doc.Started != "" {

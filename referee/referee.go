@@ -35,6 +35,9 @@ type Options struct {
 	MaxConcurrent int // matches at once, from 1
 	Games         rules.Registry
 
+	// Programs are those of the games that are programs (rules.Program), by game type.
+	Programs map[string]Program
+
 	// Networks are those in which the referee calls players, against SSRF, because
 	// players choose their endpoints. Nil means the networks of each assignment, and
 	// UsualNetworks for an assignment that names none; nil there too means all.
@@ -84,11 +87,14 @@ type Referee struct {
 	completed   *protocol.LeagueCompleted
 }
 
-// New makes a referee. An error means that MaxConcurrent is less than 1, or that the stored
-// identity cannot be read.
+// New makes a referee. An error means that MaxConcurrent is less than 1, that the program of a game is missing, or that
+// the stored identity cannot be read.
 func New(o Options) (*Referee, error) {
 	if o.MaxConcurrent < 1 {
 		return nil, errors.New("a referee conducts at least one match at once")
+	}
+	if err := o.checkPrograms(); err != nil {
+		return nil, err
 	}
 	r := &Referee{options: o, matches: map[string]*match{}, warnings: map[string]int{}}
 	var err error
@@ -309,8 +315,8 @@ func (r *Referee) Running(bearer string) ([]*protocol.MatchState, error) {
 	r.mu.Unlock()
 	running := []*protocol.MatchState{}
 	for _, m := range matches {
-		if state := m.matchState(); state.GameResult == nil {
-			running = append(running, state)
+		if !m.hasResult() {
+			running = append(running, m.matchState())
 		}
 	}
 	slices.SortFunc(running, func(a, b *protocol.MatchState) int { return cmp.Compare(a.MatchID, b.MatchID) })

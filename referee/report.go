@@ -88,6 +88,13 @@ func (m *match) deliver() {
 	}
 }
 
+// failed returns how the program of the game failed in the attempt; "" if it did not.
+func (m *match) failed() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.failure
+}
+
 // hasResult tells whether there is a result to report.
 func (m *match) hasResult() bool {
 	m.mu.Lock()
@@ -101,7 +108,7 @@ func (m *match) matchState() *protocol.MatchState {
 	defer m.mu.Unlock()
 	state := &protocol.MatchState{MatchID: m.matchID, State: m.state, Attempt: m.attempt, PlayerAID: m.players[0],
 		PlayerBID: m.players[1]}
-	if m.final != nil {
+	if m.final != nil && (m.reported || !m.hidden) { // the draw and the choices of a hidden game are secret until then
 		state.Draw, state.GameResult = m.final.Draw, &m.final.Result.Result
 	}
 	return state
@@ -128,15 +135,11 @@ func (r *Referee) Progress(bearer, matchID string) (*Progress, error) {
 	p := &Progress{MatchState: m.matchState(), Chosen: []string{}, Commitment: m.commitment}
 	m.mu.Lock()
 	p.Reported = m.reported
-	var moved [2]bool
-	for i := range moved {
-		moved[i] = m.conduct != nil && m.conduct.Record(rules.Side(i)).Move != ""
-	}
-	m.mu.Unlock()
+	defer m.mu.Unlock()
 	for i, id := range m.players {
-		played := moved[i]
-		if p.GameResult != nil { // it may be from a file
-			choice, _ := p.GameResult.Choices.Get(id)
+		played := m.conduct != nil && m.conduct.Record(rules.Side(i)).Move != ""
+		if m.final != nil { // it may be from a file
+			choice, _ := m.final.Result.Choices.Get(id)
 			played = choice != nil
 		}
 		if played {

@@ -173,6 +173,10 @@ func (c Course) Told(state *State) (Course, error) {
 	case state.Illegal != nil:
 		return c, fmt.Errorf("the program refuses entry %d of a history to which it led: %s", state.Illegal.Index,
 			state.Illegal.Reason)
+	case state.Draw > 0 && !c.ready:
+		return c, errors.New("a draw is due in a game that has announced none")
+	case !p.program.info.Hidden && slices.ContainsFunc(state.ToMove[:], func(q *Question) bool { return q != nil && q.Secret }):
+		return c, errors.New("a move is secret in a game that hides nothing")
 	case !state.Over && state.Draw == 0 && c.Played() >= p.program.maxTurns:
 		return c, fmt.Errorf("the match is not over after %d turns, which the program announced as the most", p.program.maxTurns)
 	}

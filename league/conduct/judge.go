@@ -1,6 +1,7 @@
 package conduct
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -26,6 +27,7 @@ type Attempt struct {
 	Timing *protocol.Timing // where the time went; nil if that is not known
 
 	// What only the process of the referee knows.
+	Judged  time.Duration // how long the program of the game took to judge the answer: the window lasts so much longer
 	Local   bool          // the call failed at the referee's side, and never reached the player
 	Overdue time.Duration // how long after the end of the window the call returned, by the clock of the machine
 	AtEnd   time.Duration // the longest stall of the process in the last margin (protocol.Margin) of the window
@@ -44,7 +46,8 @@ type Reply struct {
 
 	Choice string // of a move
 	protocol.MoveProof
-	Unsigned bool // the signature is not that of Match.Statement
+	Unsigned bool           // the signature is not that of Match.Statement
+	Refused  *rules.Illegal // why the program of the game refuses it; nil if it does not, or was not asked: see Match.Legal
 }
 
 // ReplyOf reads a message that answers a question; nil for any other.
@@ -99,6 +102,7 @@ type Worth struct {
 	reply  *Reply
 	timing *protocol.Timing
 	until  time.Time     // the end of the window
+	judged time.Duration // of the attempt
 	waited time.Duration // of Wait: what counts of the pause
 }
 
@@ -119,7 +123,7 @@ func (m *Match) Judge(of rules.Side, a *Attempt) Worth {
 	s := &m.sides[of]
 	q := s.question
 	q.queue(a.Timing)
-	w := Worth{reply: a.Reply, timing: a.Timing, until: q.until(), Fault: answered(a.Fault)}
+	w := Worth{reply: a.Reply, timing: a.Timing, until: q.until(), judged: a.Judged, Fault: answered(a.Fault)}
 	after, late := q.deadline.Late(a.At)
 	if a.Reply != nil {
 		if late { // do not judge it: the attempt is void
@@ -257,6 +261,10 @@ func (m *Match) Take(of rules.Side, w Worth) {
 			q.wrong = true
 		}
 		q.open = q.wrong
+		if w.judged > 0 {
+			q.end = q.end.Add(w.judged)
+			q.stamp = m.format(q.end)
+		}
 	case Wait:
 		q.waits++
 		q.waited += w.waited
@@ -288,18 +296,22 @@ func (m *Match) count(of rules.Side, r *Reply) {
 		}
 		return
 	}
-	s.move = r.Choice
+	if !m.ready || m.turn > 1 {
+		s.move = r.Choice
+	}
+	signature := protocol.MoveSignature{Turn: m.turn, Signature: r.Signature, ViewHash: m.viewHash(of)}
 	course, err := m.course.Move(of, r.Choice)
 	m.course, m.strayed = course, m.strayed || err != nil
 	if s.entropyCommitment != "" {
 		s.entropy = r.Entropy
 	}
 	if m.signs(s) {
-		s.signature = protocol.MoveSignature{Turn: m.turn, Signature: r.Signature}
+		s.signature = signature
 	}
 	if r.Fallback {
 		s.fallbacks++
 	}
+	m.settle()
 }
 
 // judgeReply returns the fault of an answer; nil for one that counts. Answers are judged by their meaning, unless the
@@ -348,7 +360,7 @@ func judgeJoin(r *Reply) *protocol.Error {
 
 // judgeMove returns the fault of a move.
 func (m *Match) judgeMove(s *side, of rules.Side, r *Reply) *protocol.Error {
-	given, err := r.Choice, m.course.Check(of, r.Choice)
+	given, err := r.Choice, m.checkMove(of, r)
 	if got, broken := r.broken(m.form.Choice[0]); broken {
 		given, err = got, fmt.Errorf("%s must be %s", m.form.Choice[0], m.form.Type)
 	}
@@ -379,6 +391,24 @@ func (m *Match) judgeMove(s *side, of rules.Side, r *Reply) *protocol.Error {
 	}
 	return nil
 }
+
+// checkMove returns why a move is not legal; nil for a legal one.
+func (m *Match) checkMove(of rules.Side, r *Reply) error {
+	switch err := m.course.Check(of, r.Choice); {
+	case err != nil:
+		return err
+	case m.course.Ask(of).Text > 0 && !protocol.HarmlessLine(r.Choice):
+		return errNotALine
+	case r.Refused != nil:
+		return errors.New(words.Clip(r.Refused.Reason, maxReason))
+	}
+	return nil
+}
+
+// maxReason is the largest number of bytes of what a program says of a move that it refuses.
+const maxReason = 200
+
+var errNotALine = errors.New("must be one line of text, without control characters and marks of direction")
 
 // invalid returns the fault of an answer with a wrong member.
 func invalid(format string, args ...any) *protocol.Error {

@@ -1,6 +1,7 @@
 package conduct
 
 import (
+	"cmp"
 	"time"
 
 	"evenodd/league"
@@ -20,6 +21,9 @@ type Match struct {
 	nonce        protocol.Secret
 	commitment   string // to the nonce; "" in a plain match
 	plain        bool   // its messages are plain: see protocol.Plain
+	views        bool   // the game has views: see rules.HasViews
+	ready        bool   // turn 1 is the ready turn, whose answers are no moves
+	hidden       bool   // a side does not see all that has happened
 	format       func(time.Time) string
 
 	state       string
@@ -28,6 +32,7 @@ type Match struct {
 	sides       [2]side
 	commitments league.PerPlayer[string] // of the players' entropies; nil in a league that does not sign
 	moves       []protocol.PlayerMove    // legal ones of a game of several turns
+	boards      []Board                  // that the program of the game has shown
 	givenUp     bool                     // after too many void attempts
 	strayed     bool                     // a move counts that is not legal
 }
@@ -39,6 +44,8 @@ type side struct {
 	opponent string
 	owes     bool // an answer
 	question question
+	first    int  // the turn of the first question for a move; 0 before it
+	secret   bool // the move in this turn is secret
 
 	entropyCommitment string
 	committer         string                 // the player_id in the commitment; under a manager without access tokens the player's own
@@ -60,6 +67,9 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 		sender: protocol.RefereeSender(referee), nonce: nonce, format: format,
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
 		plain:        a.Members == protocol.MembersPlain,
+		views:        rules.HasViews(game),
+		ready:        rules.HasDraws(game),
+		hidden:       game.Info().Hidden,
 		state:        protocol.StateAssigned,
 		course:       rules.Begin(game),
 	}
@@ -72,8 +82,11 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 }
 
 // Next goes on when nothing is to be done for any side, and returns the sides that are to be asked now, side A first.
-// It returns none if the match is decided or given up.
+// It returns none if the match is decided or given up, and none before Told if Awaits says that the program is due.
 func (m *Match) Next() (asked []rules.Side) {
+	if _, due := m.Awaits(); due {
+		return nil
+	}
 	switch m.state {
 	case protocol.StateAssigned:
 		m.state, asked = protocol.StateWaitingForPlayers, []rules.Side{rules.SideA, rules.SideB}
@@ -96,8 +109,12 @@ func (m *Match) Next() (asked []rules.Side) {
 	if len(asked) == 0 {
 		m.state = protocol.StateDrawingNumber
 	}
-	for _, s := range asked {
-		m.sides[s].owes, m.sides[s].question = true, question{}
+	for _, of := range asked {
+		s := &m.sides[of]
+		s.owes, s.question = true, question{}
+		if m.views && m.state == protocol.StateCollectingChoices {
+			s.first, s.secret = cmp.Or(s.first, m.turn), m.course.Ask(of).Secret
+		}
 	}
 	return asked
 }
@@ -115,8 +132,12 @@ func (m *Match) collectMoves() {
 		return
 	}
 	for _, move := range m.course.MovesAfter(len(m.moves)) {
-		m.moves = append(m.moves[:len(m.moves):len(m.moves)], // questions hold the slice
-			protocol.PlayerMove{PlayerID: m.sides[move.Side].player.PlayerID, Move: move.Text})
+		s := &m.sides[move.Side]
+		listed := protocol.PlayerMove{PlayerID: s.player.PlayerID, Move: move.Text}
+		if m.views {
+			listed.Turn, listed.Secret = move.Turn, s.secret
+		}
+		m.moves = append(m.moves[:len(m.moves):len(m.moves)], listed) // questions hold the slice
 	}
 }
 

@@ -28,6 +28,39 @@ type anyMatch struct {
 	moves   []string // some are legal at some time
 	now     time.Time
 	frozen  bool // the clock stands still
+
+	turns int  // of the game that is a program; 0 for any other
+	draws bool // it has draws
+}
+
+// tell tells the match what the program of the game says: anything that it may say.
+func (m *anyMatch) tell() {
+	for drawn := false; ; {
+		history, due := m.Awaits()
+		if !due {
+			return
+		}
+		played := len(history) - len(m.Draws())
+		state := &rules.State{Winner: rules.NoSide}
+		switch {
+		case m.draws && !drawn && rapid.Bool().Draw(m.t, "draws now"):
+			state.Draw, drawn = rapid.IntRange(2, 6).Draw(m.t, "outcomes"), true
+		case played == m.turns || rapid.IntRange(0, 4).Draw(m.t, "ends") == 0:
+			state.Over = true
+		default:
+			asks := rapid.IntRange(1, 3).Draw(m.t, "sides")
+			for side := range state.ToMove {
+				q := &rules.Question{MoveType: "test", Options: []string{"a", "b"}}
+				if rapid.Bool().Draw(m.t, "text") {
+					q.Options, q.Text = nil, 5
+				}
+				if asks>>side&1 == 1 {
+					state.ToMove[side] = q
+				}
+			}
+		}
+		require.NoError(m.t, m.Told(state))
+	}
 }
 
 // A tally counts what became of the attempts at one question to a side.
@@ -40,7 +73,8 @@ func TestAnyMatchEnds(t *testing.T) {
 		m := newAnyMatch(t)
 		lost := false
 		for turns := 0; ; turns++ {
-			require.LessOrEqual(t, turns, 1+len(m.moves), "the invitation and the turns of the game")
+			require.LessOrEqual(t, turns, 2+len(m.moves)+m.turns, "the invitation and the turns of the game")
+			m.tell()
 			sides := m.Next()
 			if len(sides) == 0 {
 				break
@@ -74,8 +108,14 @@ func newAnyMatch(t *rapid.T) *anyMatch {
 	m.frozen = rapid.Bool().Draw(t, "frozen")
 	m.now = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 	var game rules.Game = evenodd.Game{}
-	if rapid.Bool().Draw(t, "tic-tac-toe") {
+	switch rapid.SampledFrom([]string{evenodd.Type, tictactoe.Type, "program"}).Draw(t, "game") {
+	case tictactoe.Type:
 		game, a.GameType, m.moves = tictactoe.Game{}, tictactoe.Type, strings.Split("012345678", "")
+	case "program":
+		m.moves = []string{rules.Ready, "a", "b"}
+		m.turns, a.GameType = rapid.IntRange(1, 4).Draw(t, "turns"), "program_test"
+		m.draws = rapid.Bool().Draw(t, "draws")
+		game = rules.NewProgram(rules.Info{Type: a.GameType, Draws: m.draws, Hidden: rapid.Bool().Draw(t, "hidden")}, m.turns)
 	}
 	if rapid.Bool().Draw(t, "strict") {
 		a.Replies = protocol.RepliesStrict

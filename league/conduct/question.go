@@ -146,18 +146,53 @@ func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s, now),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
-			Deadline: q.stamp, SignatureRequest: m.signatureRequest(s),
+			Deadline: q.stamp, SignatureRequest: m.signatureRequest(s, of),
 		})
 	}
 	shown := m.course.Ask(of)
-	context := map[string]any{"opponent_id": s.opponent, "round_id": a.RoundID}
-	maps.Copy(context, shown.Context)
 	return protocol.Plain(&protocol.GameMoveCall{
 		Envelope: m.envelope(protocol.TypeGameMoveCall, s, now),
 		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
-		MoveRequest: protocol.MoveRequest{MoveType: shown.MoveType, ValidOptions: shown.Options, Context: context},
-		Deadline:    q.stamp, SignatureRequest: m.signatureRequest(s),
+		MoveRequest: protocol.MoveRequest{MoveType: shown.MoveType, ValidOptions: shown.Options, Text: shown.Text,
+			Context: m.context(s, of, &shown)},
+		Deadline: q.stamp, SignatureRequest: m.signatureRequest(s, of),
 	})
+}
+
+// context is that of a question for a move. In a game with views it has the turn, so that no two questions of a match
+// are equal, what the side may see, and, in the first question, the rules.
+func (m *Match) context(s *side, of rules.Side, shown *rules.Question) map[string]any {
+	context := map[string]any{"opponent_id": s.opponent, "round_id": m.assignment.RoundID}
+	maps.Copy(context, shown.Context)
+	if !m.views {
+		return context
+	}
+	context["turn"] = m.turn
+	if shown.View != nil {
+		context["view"] = shown.View
+	}
+	if board := m.board(of); len(board) > 0 {
+		context["board"] = board
+	}
+	if shown.Secret {
+		context["secret"] = true
+	}
+	if m.turn == s.first {
+		info := m.game.Info()
+		context["rules"] = info.DisplayName + ". " + info.Rules
+	}
+	return context
+}
+
+// board is the board as a side may see it; nil for none.
+func (m *Match) board(of rules.Side) [][]string {
+	if n := len(m.boards); n > 0 { // that of the program of the game, which may have shown it before an earlier turn
+		return m.boards[n-1].Cells
+	}
+	if drawer, ok := m.course.Position().(rules.Drawer); ok {
+		return drawer.Draw(of)
+	}
+	return nil
 }
 
 // envelope begins a message to a player. Its token is valid only between the referee and this player, in this attempt.
@@ -219,14 +254,30 @@ func (m *Match) signs(s *side) bool {
 
 // signatureRequest returns the members of a question that ask a side for a signature; none for a side that does not
 // sign.
-func (m *Match) signatureRequest(s *side) protocol.SignatureRequest {
+func (m *Match) signatureRequest(s *side, of rules.Side) protocol.SignatureRequest {
 	if !m.signs(s) {
 		return protocol.SignatureRequest{}
 	}
 	return protocol.SignatureRequest{
 		Sign: true, Started: m.assignment.Started, Turn: m.turn, RoleInMatch: s.role,
-		DrawCommitment: m.commitment, EntropyCommitments: m.commitments, Moves: m.moves,
+		DrawCommitment: m.commitment, EntropyCommitments: m.commitments, Moves: m.shown(s), ViewHash: m.viewHash(of),
 	}
+}
+
+// shown returns the moves so far as a side may see them.
+func (m *Match) shown(s *side) []protocol.PlayerMove {
+	if !m.hidden {
+		return m.moves
+	}
+	return protocol.ShownMoves(m.moves, s.player.PlayerID, m.nonce)
+}
+
+// viewHash returns the hash of what a side is shown now; "" in a game that hides nothing.
+func (m *Match) viewHash(of rules.Side) string {
+	if !m.hidden {
+		return ""
+	}
+	return protocol.ViewHash(m.course.Ask(of).View)
 }
 
 // Statement is what a side signs with a move, and its public key. Due is false if no signature is due.
@@ -243,8 +294,13 @@ func (m *Match) Statement(of rules.Side, r *Reply) (statement *protocol.MoveStat
 	if s.entropyCommitment != "" {
 		statement.Entropy = r.Entropy
 	}
-	if m.turn > 1 {
-		statement.MovesHash = protocol.MovesHash(m.moves)
+	statement.ViewHash = m.viewHash(of)
+	switch shown := m.shown(s); {
+	case m.turn == 1:
+	case m.hidden:
+		statement.MovesHash = protocol.HiddenMovesHash(shown)
+	default:
+		statement.MovesHash = protocol.MovesHash(shown)
 	}
 	return statement, s.player.PublicKey, true
 }

@@ -16,13 +16,18 @@ func (m *Match) Result() *league.Result {
 	if m.Decided() {
 		result = m.technicalLoss()
 	} else {
-		chance := rules.Chance{Nonce: m.nonce}
-		chance.EntropyA, _ = protocol.ParseSecret(a.entropy)
-		chance.EntropyB, _ = protocol.ParseSecret(b.entropy)
-		result = league.ResultOf(m.course.Judge(chance), [2]string{a.player.PlayerID, b.player.PlayerID})
+		result = league.ResultOf(m.course.Judge(m.chance()), [2]string{a.player.PlayerID, b.player.PlayerID})
 	}
 	result.Fallbacks = ofSides(m, func(s *side) int { return s.fallbacks })
 	return result
+}
+
+// chance returns the random values of the match, as far as they are revealed.
+func (m *Match) chance() rules.Chance {
+	chance := rules.Chance{Nonce: m.nonce}
+	chance.EntropyA, _ = protocol.ParseSecret(m.sides[rules.SideA].entropy)
+	chance.EntropyB, _ = protocol.ParseSecret(m.sides[rules.SideB].entropy)
+	return chance
 }
 
 // technicalLoss is the result of a match that one or both sides have lost technically.
@@ -86,7 +91,15 @@ func (m *Match) Evidence() protocol.Evidence {
 	if m.plain {
 		return protocol.Evidence{}
 	}
-	return protocol.Evidence{Signatures: m.signatures(), Moves: m.moves}
+	return protocol.Evidence{Signatures: m.signatures(), Moves: m.moves, Draws: m.drawn()}
+}
+
+// drawn returns the draws so far, as messages have them.
+func (m *Match) drawn() (list []protocol.Drawn) {
+	for _, d := range m.course.Draws() {
+		list = append(list, protocol.Drawn(d))
+	}
+	return list
 }
 
 // signatures returns the last signature of each side that signed.
@@ -94,10 +107,15 @@ func (m *Match) signatures() league.PerPlayer[protocol.MoveSignature] {
 	return ofSides(m, func(s *side) protocol.MoveSignature { return s.signature })
 }
 
-// GameOver is the GAME_OVER to a side, with a result and a draw of this match.
+// GameOver is the GAME_OVER to a side, with a result and a draw of this match. It shows all of a game that hides
+// something.
 func (m *Match) GameOver(of rules.Side, result *league.Result, draw *protocol.Draw, now time.Time) *protocol.GameOver {
-	return protocol.Plain(&protocol.GameOver{
+	over := &protocol.GameOver{
 		Envelope: m.envelope(protocol.TypeGameOver, &m.sides[of], now),
 		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType, GameResult: result, Draw: draw,
-	})
+	}
+	if m.hidden {
+		over.Moves, over.Draws = m.moves, m.drawn()
+	}
+	return protocol.Plain(over)
 }

@@ -24,6 +24,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/kuhnpoker"
 	"evenodd/rules/tictactoe"
 	"evenodd/transport"
 )
@@ -95,7 +96,7 @@ func (s *script) do(t *testing.T, words []string) string {
 		return rules.Side(i)
 	}
 	switch name {
-	case "match": // game=, retries=, backoff=, strict, plain, signs, and keyless and tokenless, which are about P02
+	case "match": // game=, program= with its most turns, draws, hidden, retries=, backoff=, strict, plain, signs, and keyless and tokenless, which are about P02
 		return s.begin(t, values, flags)
 	case "wait": // a time
 		d, err := time.ParseDuration(flags[0])
@@ -104,6 +105,8 @@ func (s *script) do(t *testing.T, words []string) string {
 		return s.now.Sub(s.began).String()
 	case "next":
 		return s.next()
+	case "says": // what the program of the game says of the history that is due, as JSON
+		return s.told(t, strings.Join(words[1:], " "))
 	case "join": // both players accept the invitation
 		s.match.Next()
 		for i := range players {
@@ -117,8 +120,13 @@ func (s *script) do(t *testing.T, words []string) string {
 		return s.show(t, flags)
 	case "answer": // a player, then accept, refuse, a move or a flag of reply; counts says that it does, whatever it is worth
 		of := side()
-		a := &conduct.Attempt{Reply: s.reply(of, flags[1:], values), Timing: timing(duration("queued"))}
-		return s.judge(of, a, slices.Contains(flags, "counts"))
+		a := &conduct.Attempt{Reply: s.reply(of, flags[1:], values), Timing: timing(duration("queued")),
+			Judged: duration("judged")}
+		asks, ok := s.consider(of, a.Reply, values)
+		if !ok {
+			return asks
+		}
+		return asks + s.judge(of, a, slices.Contains(flags, "counts"))
 	case "fail": // a player, then how, as in failure; queued=, overdue=, start=, end=
 		of, err := side(), failure(flags[1:], values, duration("after"))
 		return s.judge(of, &conduct.Attempt{Fault: protocol.AsError(err), Local: protocol.Local(err),
@@ -194,8 +202,12 @@ func (s *script) begin(t *testing.T, values map[string]string, flags []string) s
 	for key, value := range values {
 		switch key {
 		case "game":
-			game, a.GameType = tictactoe.Game{}, value
-			require.Equal(t, value, game.Info().Type)
+			a.GameType = value
+			game = map[string]rules.Game{tictactoe.Type: tictactoe.Game{}, kuhnpoker.Type: kuhnpoker.Game{}}[value]
+		case "program":
+			a.GameType = "words_test"
+			game = rules.NewProgram(rules.Info{Type: a.GameType, DisplayName: "Words", Rules: "The last word wins.",
+				Draws: slices.Contains(flags, "draws"), Hidden: slices.Contains(flags, "hidden")}, atoi(value))
 		case "retries":
 			a.RetryPolicy.MaxRetries = atoi(value)
 		case "backoff":
@@ -210,6 +222,7 @@ func (s *script) begin(t *testing.T, values map[string]string, flags []string) s
 			a.Replies = protocol.RepliesStrict
 		case "plain":
 			a.Members = protocol.MembersPlain
+		case "draws", "hidden": // see program
 		case "keyless":
 			a.PlayerB.PublicKey = ""
 		case "tokenless":
@@ -238,9 +251,12 @@ func (s *script) next() string {
 	for i, side := range sides {
 		asked[i] = players[side]
 	}
+	history, due := s.match.Awaits()
 	switch {
 	case s.match.GivenUp():
 		return "given up"
+	case due:
+		return s.match.State() + ", the program is to say what follows" + written(history)
 	case len(asked) == 0:
 		return s.match.State() + ", the end"
 	}
@@ -264,6 +280,9 @@ func (s *script) step(of rules.Side) string {
 			more = ", until " + q.Deadline[11:19]
 		case *protocol.GameMoveCall:
 			more = fmt.Sprintf(", until %s, of %s", q.Deadline[11:19], strings.Join(q.MoveRequest.ValidOptions, " "))
+			if n := q.MoveRequest.Text; n > 0 {
+				more = fmt.Sprintf(", until %s, a text of at most %d bytes", q.Deadline[11:19], n)
+			}
 		}
 		return fmt.Sprintf("ask %s, try %d%s%s", step.Method.Name, step.Try, more, window)
 	case conduct.GameError:
@@ -286,6 +305,92 @@ func (s *script) step(of rules.Side) string {
 		return fmt.Sprintf("pause %v", step.Pause)
 	}
 	return "done"
+}
+
+// told tells the match what the program says.
+func (s *script) told(t *testing.T, text string) string {
+	t.Helper()
+	before := len(s.match.Draws())
+	if err := s.match.Told(stateOf(t, text)); err != nil {
+		return "error: " + err.Error()
+	}
+	outcome := "told"
+	for _, d := range s.match.Draws()[before:] {
+		outcome += fmt.Sprintf(", %d of %d is drawn before turn %d", d.Number, d.Of, d.Turn)
+	}
+	return outcome
+}
+
+// stateOf reads what a program says, in the form of its answers.
+func stateOf(t *testing.T, text string) *rules.State {
+	t.Helper()
+	var said struct {
+		ToMove map[string]struct {
+			Type    string   `json:"type"`
+			Options []string `json:"options"`
+			Text    int      `json:"text"`
+			View    any      `json:"view"`
+			Secret  bool     `json:"secret"`
+		} `json:"to_move"`
+		Draw    int        `json:"draw"`
+		Winner  *string    `json:"winner"`
+		Reason  string     `json:"reason"`
+		Board   [][]string `json:"board"`
+		Illegal *struct {
+			Index  int    `json:"index"`
+			Side   string `json:"side"`
+			Reason string `json:"reason"`
+		} `json:"illegal"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &said, json.RejectUnknownMembers(true)), text)
+	sides := map[string]rules.Side{"A": rules.SideA, "B": rules.SideB}
+	state := &rules.State{Draw: said.Draw, Over: said.Reason != "", Reason: said.Reason, Board: said.Board,
+		Winner: rules.NoSide}
+	for name, q := range said.ToMove {
+		state.ToMove[sides[name]] = &rules.Question{MoveType: q.Type, Options: q.Options, Text: q.Text, View: q.View,
+			Secret: q.Secret}
+	}
+	if said.Winner != nil {
+		state.Winner = sides[*said.Winner]
+	}
+	if i := said.Illegal; i != nil {
+		state.Illegal = &rules.Illegal{Index: i.Index, Side: sides[i.Side], Reason: i.Reason}
+	}
+	return state
+}
+
+// written returns a history in words.
+func written(history []rules.Entry) string {
+	texts := make([]string, len(history))
+	for i, e := range history {
+		switch {
+		case e.Draw != nil:
+			texts[i] = strconv.Itoa(*e.Draw)
+		default:
+			texts[i] = cmp.Or(e.Moves[0], "-") + "/" + cmp.Or(e.Moves[1], "-")
+		}
+	}
+	return " [" + strings.Join(texts, " ") + "]"
+}
+
+// consider has the program judge a move in free text: it refuses entry index= of side=, if refused= has its reason. It
+// says what the program is asked, and whether the answer is to be judged.
+func (s *script) consider(of rules.Side, r *conduct.Reply, values map[string]string) (asks string, ok bool) {
+	history, due := s.match.Legal(of, r)
+	if !due {
+		return "", true
+	}
+	said := &rules.State{}
+	if reason := values["refused"]; reason != "" {
+		said.Illegal = &rules.Illegal{Index: len(history) - 1, Side: of, Reason: reason}
+		if index := values["index"]; index != "" {
+			said.Illegal.Index = atoi(index)
+		}
+	}
+	if err := s.match.Refuse(of, r, history, said); err != nil {
+		return "error: " + err.Error(), false
+	}
+	return "the program judges" + written(history) + ", ", true
 }
 
 // reply is an honest reply with the changes of some words.
@@ -318,6 +423,8 @@ func (s *script) reply(of rules.Side, words []string, values map[string]string) 
 			r.Breach = protocol.Fault(protocol.ErrInvalidFieldType, "timestamp must be in UTC")
 		case "fallback":
 			r.Fallback = true
+		case "reversed":
+			r.Choice = "\u202e"
 		case "unsigned":
 			r.Signature = ""
 		case "forged":
@@ -427,11 +534,27 @@ func (s *script) evidence() string {
 		if signature.Signature != "" {
 			proof = fmt.Sprintf("signature %.6s of turn %d", signature.Signature, signature.Turn)
 		}
+		if signature.ViewHash != "" {
+			proof += fmt.Sprintf(" after view %.6s", signature.ViewHash)
+		}
 		parts = append(parts, fmt.Sprintf("%s entropy %s, commitment %s, %s", id,
 			cmp.Or(short(entropy), "none"), cmp.Or(short(committed), "none"), proof))
 	}
 	for _, move := range s.match.Moves() {
-		parts = append(parts, move.PlayerID+" "+move.Move)
+		text := move.PlayerID + " " + move.Move
+		if move.Turn > 0 {
+			text += fmt.Sprintf(" in turn %d", move.Turn)
+		}
+		if move.Secret {
+			text += ", secret"
+		}
+		parts = append(parts, text)
+	}
+	for _, d := range e.Draws {
+		parts = append(parts, fmt.Sprintf("%d of %d before turn %d", d.Number, d.Of, d.Turn))
+	}
+	for _, b := range s.match.Boards() {
+		parts = append(parts, fmt.Sprintf("board %v before turn %d", b.Cells, b.Turn))
 	}
 	return strings.Join(parts, "; ")
 }

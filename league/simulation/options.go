@@ -13,6 +13,7 @@ import (
 	"evenodd/league/simulation/faults"
 	"evenodd/league/words"
 	"evenodd/player/strategy/external"
+	"evenodd/referee"
 )
 
 // Rules are the options of the league's manager.
@@ -35,6 +36,9 @@ type Options struct {
 	Transport  string   // Memory, Wire or HTTP
 
 	Tools external.Tools // for external strategies
+
+	// Programs are those of the games that are programs (rules.Program), by game type.
+	Programs map[string]referee.Program
 
 	// Entrants are all players in the order of their ids, the external ones first. With them
 	// Strategies and Tools have no effect. Nil for players that differ only in Strategies.

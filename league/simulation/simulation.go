@@ -262,7 +262,7 @@ func (s *runningLeague) startReferee(ctx context.Context, n int) error {
 	}
 	c.Name = fmt.Sprintf("Referee %02d", n)
 	options := referee.Options{
-		Options: c, MaxConcurrent: o.Concurrency, Games: o.Games,
+		Options: c, MaxConcurrent: o.Concurrency, Games: o.Games, Programs: o.Programs,
 		Nonce: func(matchID string) protocol.Secret {
 			id, _, _ := strings.Cut(matchID, "/")
 			return Nonce(o.Seed, s.key(id))
