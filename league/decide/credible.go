@@ -14,10 +14,10 @@ import (
 
 // Grade is the grade of evidence of a report; "" for a technical loss. Promised is the commitment to
 // the draw that the referee gave when it accepted the match. Signed tells of which players the
-// signature was verified. Missing and the error are those of credible.
-func (j *ReportJudge) Grade(r *journal.MatchReported, promised string, ids [2]string, signed [2]bool) (grade,
-	missing string, err error) {
-	missing, err = j.credible(r, promised, ids)
+// signature was verified, and asked is the whole inquiry about the report. Missing and the error are those of credible.
+func (j *ReportJudge) Grade(r *journal.MatchReported, promised string, ids [2]string, signed [2]bool,
+	asked *Inquiry) (grade, missing string, err error) {
+	missing, err = j.credible(r, promised, ids, asked)
 	switch {
 	case err != nil || r.Status == league.StatusTechnicalLoss:
 	case missing != "":
@@ -34,10 +34,11 @@ func (j *ReportJudge) Grade(r *journal.MatchReported, promised string, ids [2]st
 // not show of the moves of both players and of the draw; "" if it shows all. The error is the
 // contradiction between the result and what the report shows, the rules, or the draw to which the
 // referee is bound: promised is the commitment that it gave when it accepted the match.
-func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2]string) (missing string, err error) {
+func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2]string, asked *Inquiry) (missing string,
+	err error) {
 	switch {
 	case r.Status == league.StatusTechnicalLoss: // its choices and its number decide nothing
-		return "", j.credibleLoss(r, promised, ids)
+		return "", j.credibleLoss(r, promised, ids, asked)
 	case r.Status == league.StatusWin && r.WinnerPlayerID == nil:
 		return "", errors.New("status WIN needs a winner")
 	case r.Status == league.StatusDraw && r.WinnerPlayerID != nil:
@@ -55,13 +56,18 @@ func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2
 	if err != nil {
 		return "", j.breach(err, ids)
 	}
-	course, err := j.replay(r, ids)
+	after, err := j.replay(r, ids, asked)
+	if err == nil && drawn {
+		err = checkDraws(r, chance)
+	}
 	if err != nil {
 		return "", err
 	}
-	switch missing = j.missing(course, ids); {
+	switch missing = j.missing(after, ids); {
+	case missing == "" && !drawn && rules.HasDraws(j.Game):
+		missing = "the secrets of the draws are not reported"
 	case missing == "" && (drawn || !numbered):
-		verdict, decided = course.Judge(chance), true
+		verdict, decided = after.judge(chance), true
 	case missing != "" && drawn && !rules.ListsMoves(j.Game):
 		return "", errors.New(missing) // a referee that reveals the draw knows the choices, and could hide the winner
 	case missing == "" && !decided:
@@ -78,8 +84,13 @@ func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2
 
 // credibleLoss returns an error for a technical loss against the evidence: the report opens the draw, and
 // shows that a player that lost had made its move; or it names a fault of the winner alone.
-func (j *ReportJudge) credibleLoss(r *journal.MatchReported, promised string, ids [2]string) error {
-	_, drawn, err := j.Revealed(r, promised, ids)
+func (j *ReportJudge) credibleLoss(r *journal.MatchReported, promised string, ids [2]string, asked *Inquiry) error {
+	chance, drawn, err := j.Revealed(r, promised, ids)
+	if err == nil && drawn {
+		if err := checkDraws(r, chance); err != nil {
+			return err
+		}
+	}
 	moves, winner := r.Result.Moves(ids), protocol.ValueOf(r.WinnerPlayerID)
 	for i, id := range ids {
 		_, failed := r.Faults.Get(id)
@@ -88,7 +99,7 @@ func (j *ReportJudge) credibleLoss(r *journal.MatchReported, promised string, id
 		case id == winner:
 		case winnerFailed && !failed:
 			return fmt.Errorf("result.details.faults: they name a failure of the winner, %s, and none of %s", winner, id)
-		case err == nil && drawn && moves[i] != "" && !j.owes(r, ids, rules.Side(i)):
+		case err == nil && drawn && moves[i] != "" && !j.owes(r, ids, rules.Side(i), asked):
 			return fmt.Errorf("result.details.status: %s chose %.40q, and the draw is opened: that is no technical loss of %s", id,
 				moves[i], id)
 		}
@@ -97,24 +108,23 @@ func (j *ReportJudge) credibleLoss(r *journal.MatchReported, promised string, id
 }
 
 // owes tells whether a side has yet to move after the moves of a report.
-func (j *ReportJudge) owes(r *journal.MatchReported, ids [2]string, side rules.Side) bool {
+func (j *ReportJudge) owes(r *journal.MatchReported, ids [2]string, side rules.Side, asked *Inquiry) bool {
 	if rules.ListsMoves(j.Game) {
-		course, err := j.replay(r, ids)
-		return err != nil || len(r.Evidence.Moves) == 0 || course.Owes(side)
+		after, err := j.replay(r, ids, asked)
+		return err != nil || len(r.Evidence.Moves) == 0 || after.owes[side]
 	}
 	return rules.Begin(j.Game).Check(side, r.Result.Moves(ids)[side]) != nil
 }
 
-// missing says which moves of a match a report does not name, after the course of those that it names; "" for none.
-func (j *ReportJudge) missing(course rules.Course, ids [2]string) string {
-	sides := course.ToMove()
+// missing says which moves of a match a report does not name, after those that it names; "" for none.
+func (j *ReportJudge) missing(after position, ids [2]string) string {
 	switch {
-	case len(sides) == 0:
+	case after.over:
 		return ""
 	case rules.ListsMoves(j.Game):
 		return "the moves reported do not end the game"
 	}
-	return "no choice reported for " + ids[sides[0]]
+	return "no choice reported for " + ids[slices.Index(after.owes[:], true)]
 }
 
 // breach is the error for a report with an illegal choice or number.
@@ -161,17 +171,22 @@ func (j *ReportJudge) Revealed(r *journal.MatchReported, promised string, ids [2
 // demand sets what the signatures of a claim must show: a referee that relays signatures reports no
 // WIN or DRAW without the last signature of each player with a key, and no other result with a choice
 // of such a player without one. A result keeps only signatures that Prove verifies, so it loses those
-// of a referee that relays none.
+// of a referee that relays none, and only what its game can have.
 func (j *ReportJudge) demand(s *journal.State, c *Claim) {
 	r := c.result
-	switch {
-	case !rules.ListsMoves(j.Game):
+	if !rules.ListsMoves(j.Game) {
 		r.Evidence.Moves = nil
-	case r.Status == league.StatusTechnicalLoss && !Relays(s, r.RefereeID):
-		if _, err := j.replay(r, c.ids); err != nil {
-			r.Evidence.Moves = nil // the loss counts whatever they are
+	}
+	if !rules.HasDraws(j.Game) {
+		r.Evidence.Draws = nil
+	}
+	if !rules.HasViews(j.Game) {
+		r.Evidence.Moves = slices.Clone(r.Evidence.Moves) // the message stays as it is
+		for i := range r.Evidence.Moves {
+			r.Evidence.Moves[i].Turn, r.Evidence.Moves[i].Secret = 0, false
 		}
 	}
+	c.asked = j.Inquire(r, c.ids)
 	if !Relays(s, r.RefereeID) {
 		r.Signatures = nil
 		return
@@ -189,13 +204,31 @@ func Relays(s *journal.State, refereeID string) bool {
 	return s.Created.Signs() && !s.Created.Plain() && s.Agents[refereeID].RelaysSignatures
 }
 
+// Asks returns the history that the program of the game is to be asked about, before Prove; false if nothing is to be
+// asked. A late claim needs no answer. See Inquiry.
+func (c *Claim) Asks() (history []rules.Entry, due bool) {
+	if c.Late {
+		return nil, false
+	}
+	return c.asked.Asks()
+}
+
+// Told takes what the program says of the history of Asks, or the error with which it failed. A claim that cannot be
+// judged for that fails by Judgement.Failed.
+func (c *Claim) Told(state *rules.State, err error) { c.asked.Told(state, err) }
+
 // Prove verifies the signatures of a claim, if its referee relays any. Judge rejects a claim that they do not
 // prove. Prove is slow, and needs no lock.
 func (j *ReportJudge) Prove(c *Claim) {
+	r := c.result
 	if !c.relays {
+		if _, err := j.replay(r, c.ids, c.asked); err != nil && r.Status == league.StatusTechnicalLoss &&
+			rules.ListsMoves(j.Game) && c.asked.Failure() == nil {
+			r.Evidence.Moves, r.Evidence.Draws = nil, nil // the loss counts whatever they are
+			c.asked = j.Inquire(r, c.ids)
+		}
 		return
 	}
-	r := c.result
 	var err error
 	if c.signed, err = j.Verify(r, c.ids, c.keys, c.started); err != nil {
 		c.fault = protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
@@ -227,6 +260,11 @@ func (j *ReportJudge) Verify(r *journal.MatchReported, ids, keys [2]string, star
 	for i, key := range keys {
 		if key == "" {
 			continue
+		}
+		signature, _ := r.Signatures.Get(ids[i])
+		if hidden := j.Game.Info().Hidden; hidden != (signature.ViewHash != "") && signature.Turn > 0 {
+			return signed, fmt.Errorf("signatures: that of %s needs a view_hash in a game that hides something, and in no other",
+				ids[i])
 		}
 		if err := r.CheckSignature(started, ids, key, at[i]); err != nil {
 			return signed, fmt.Errorf("signatures: that of %s: %w", ids[i], err)
@@ -262,36 +300,70 @@ func (j *ReportJudge) lastMoves(r *journal.MatchReported, ids [2]string) (at [2]
 	if !rules.ListsMoves(j.Game) {
 		return at, nil
 	}
-	course, err := j.replay(r, ids)
+	var last [2]rules.LastMove
+	if asked := j.Inquire(r, ids); asked != nil { // what the program says of the moves is no part of the signatures
+		if err = asked.wrong; err == nil {
+			err = leadTo(r, ids, asked.last)
+		}
+		last = asked.last
+	} else {
+		var after position
+		after, err = j.replay(r, ids, nil)
+		last = after.last
+	}
 	if err != nil {
 		return at, err
 	}
 	for i := range at {
-		last := course.Last(rules.Side(i))
-		at[i].Turn, at[i].Before = last.Turn, last.Before
+		at[i].Turn, at[i].Before = last[i].Turn, last[i].Before
 	}
 	return at, nil
 }
 
 // replay plays the moves of a report: in a game of one turn its choices, else those that must lead to
-// the choices, unless it names no moves.
-func (j *ReportJudge) replay(r *journal.MatchReported, ids [2]string) (rules.Course, error) {
+// the choices, unless it names no moves. Those of the game of a program were played by the inquiry.
+func (j *ReportJudge) replay(r *journal.MatchReported, ids [2]string, asked *Inquiry) (after position, err error) {
 	if !rules.ListsMoves(j.Game) {
-		return rules.Begin(j.Game).PlayMade(r.Result.Moves(ids))
+		course, err := rules.Begin(j.Game).PlayMade(r.Result.Moves(ids))
+		return positionOf(course), err
 	}
+	if _, program := j.Game.(*rules.Program); program && asked == nil {
+		return after, errUnasked
+	} else if program {
+		after, err = asked.reached()
+	} else {
+		after, err = j.replayCourse(r, ids)
+	}
+	if err == nil {
+		err = leadTo(r, ids, after.last)
+	}
+	return after, err
+}
+
+// replayCourse plays the moves of a report, and makes its draws.
+func (j *ReportJudge) replayCourse(r *journal.MatchReported, ids [2]string) (after position, err error) {
 	var moves []rules.Move
 	for _, m := range r.Evidence.Moves {
-		moves = append(moves, rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move})
+		moves = append(moves, rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move, Turn: m.Turn})
 	}
-	course, err := rules.Replay(j.Game, moves, nil)
-	if err != nil {
-		return course, fmt.Errorf("moves: %w", err)
+	course, err := rules.Replay(j.Game, moves, reportedDraws(r.Evidence.Draws))
+	after = positionOf(course)
+	switch n := len(course.Draws()); {
+	case err != nil:
+		return after, fmt.Errorf("moves: %w", err)
+	case n < len(r.Evidence.Draws):
+		return after, fmt.Errorf("draws: there are %d, but the moves lead to %d", len(r.Evidence.Draws), n)
 	}
+	return after, nil
+}
+
+// leadTo returns an error if the moves of a report, unless it names none, do not lead to its choices.
+func leadTo(r *journal.MatchReported, ids [2]string, last [2]rules.LastMove) error {
 	for i, id := range ids {
-		last := course.Last(rules.Side(i)).Text
-		if choice, _ := r.Choices.Get(id); len(moves) > 0 && protocol.ValueOf(choice) != last {
-			return course, fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", id, last, protocol.ValueOf(choice))
+		choice, _ := r.Choices.Get(id)
+		if len(r.Evidence.Moves) > 0 && protocol.ValueOf(choice) != last[i].Text {
+			return fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", id, last[i].Text, protocol.ValueOf(choice))
 		}
 	}
-	return course, nil
+	return nil
 }

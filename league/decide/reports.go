@@ -41,6 +41,7 @@ type Judgement struct {
 	PingFirst bool                   // ping both players, and judge the report again
 	Rejected  string                 // why the report is not credible; "" if it is
 	Misdrawn  bool                   // nothing but the number is wrong
+	Failed    bool                   // the program of the game has failed, and nothing can be said of the report now
 	Lost      *journal.AttemptLost   // the referee has lost its attempt: record this first; nil if it has not
 	Err       error                  // for the referee; a *protocol.Error
 }
@@ -56,6 +57,7 @@ type Claim struct {
 	keys    [2]string       // of the players whose moves need a signature; "" for a player that needs none
 	signed  [2]bool         // players whose signature was verified
 	fault   *protocol.Error // why the signatures do not prove the report; nil if they do
+	asked   *Inquiry        // of the program of the game; nil for a game of this program
 
 	Late bool // the match has a result already
 }
@@ -112,6 +114,10 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 	case recorded.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s", refereeID, r.Number, r.MatchID)
+	case c.asked.Failure() != nil:
+		v.Failed = true
+		v.Err = fmt.Errorf("the program of %s has failed, so match %s cannot be judged: %w", j.GameType, r.MatchID,
+			c.asked.Failure())
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
 		v.PingFirst = true
 	case fault != nil:
@@ -268,7 +274,7 @@ func (j *ReportJudge) check(s *journal.State, c *Claim, recorded *journal.Match)
 		r.WinnerPlayerID = nil
 		err = fmt.Errorf("result.winner must be %s, %s or null", c.ids[0], c.ids[1])
 	} else {
-		grade, missing, err = j.Grade(r, promised, c.ids, c.signed)
+		grade, missing, err = j.Grade(r, promised, c.ids, c.signed, c.asked)
 	}
 	if err == nil && missing != "" && (c.relays || s.Created.RequiresEvidence()) {
 		err = fmt.Errorf("%s: a report shows all moves of both players, and the draw", missing)

@@ -21,14 +21,15 @@ const AuthLenient = protocol.AuthLenient
 // Created is the first event of a journal: the rules of the league, which never
 // change.
 type Created struct {
-	SchemaVersion string             `json:"schema_version"`
-	LeagueID      string             `json:"league_id"`
-	DisplayName   string             `json:"display_name,omitzero"`
-	GameType      string             `json:"game_type"`
-	Legs          int                `json:"legs"`
-	Scoring       league.MatchPoints `json:"scoring"`
-	Tiebreakers   []string           `json:"tiebreakers"`
-	TokenLength   int                `json:"token_length,omitzero"` // in characters; 0 for the whole token
+	SchemaVersion string `json:"schema_version"`
+	LeagueID      string `json:"league_id"`
+	DisplayName   string `json:"display_name,omitzero"`
+	GameType      string `json:"game_type"`
+	protocol.GameID
+	Legs        int                `json:"legs"`
+	Scoring     league.MatchPoints `json:"scoring"`
+	Tiebreakers []string           `json:"tiebreakers"`
+	TokenLength int                `json:"token_length,omitzero"` // in characters; 0 for the whole token
 	// failures in a row after which an agent is suspended, and after which its part in the league is over; 0 for never
 	SuspendAfter  int         `json:"suspend_after,omitzero"`
 	ShutdownAfter int         `json:"shutdown_after,omitzero"`

@@ -354,8 +354,14 @@ func (d *MatchReported) Statement(started string, ids [2]string, at SignedMove) 
 			s.EntropyCommitments[i], _ = d.Draw.EntropyCommitments.Get(ids[i])
 		}
 	}
-	if at.Turn > 1 {
+	signature, _ := d.Signatures.Get(id)
+	switch s.ViewHash = signature.ViewHash; {
+	case at.Turn <= 1:
+	case s.ViewHash == "":
 		s.MovesHash = protocol.MovesHash(d.Evidence.Moves[:at.Before])
+	default:
+		nonce, _ := protocol.ParseSecret(protocol.ValueOf(d.Draw).Nonce) // a wrong one proves nothing
+		s.MovesHash = protocol.HiddenMovesHash(protocol.ShownMoves(d.Evidence.Moves[:at.Before], id, nonce))
 	}
 	return s
 }

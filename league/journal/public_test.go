@@ -33,7 +33,7 @@ func members(t reflect.Type) (names []string) {
 func TestMembersOfPublicEvents(t *testing.T) {
 	const result = "status winner_player_id drawn_number number_parity choices reason faults fallbacks"
 	public := map[string]string{
-		"created": "schema_version league_id display_name game_type legs scoring tiebreakers token_length suspend_after shutdown_after auth tournament " +
+		"created": "schema_version league_id display_name game_type game_version game_digest legs scoring tiebreakers token_length suspend_after shutdown_after auth tournament " +
 			"registration_grace_sec manager_key configuration",
 		"registered":           "agent_id role display_name max_concurrent_matches generation referee_auth version protocol_version game_types public_key relays_signatures awaits_answer",
 		"agent_answered":       "agent_id",
@@ -48,7 +48,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"match_assigned":       "match_id attempt referee_id",
 		"match_accepted":       "match_id attempt referee_id draw_commitment",
 		"match_declined":       "match_id attempt referee_id error",
-		"match_reported":       "match_id attempt referee_id " + result + " grade score draw signatures moves transcript_digest",
+		"match_reported":       "match_id attempt referee_id " + result + " grade score draw signatures moves draws transcript_digest",
 		"match_forfeited":      "match_id players " + result + " score",
 		"match_disputed":       "match_id attempt referee_id " + result,
 		"result_denied":        "match_id attempt player_id answered",

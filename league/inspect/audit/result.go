@@ -133,7 +133,7 @@ func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at Location
 	if !m.IsLost(r.Number) {
 		promised = attempt.Commitment
 	}
-	grade, _, err := a.reports.Grade(r, promised, m.players, m.signatures.signed)
+	grade, _, err := a.reports.Grade(r, promised, m.players, m.signatures.signed, nil)
 	if err == nil && r.Draw != nil && r.Status == league.StatusTechnicalLoss {
 		_, _, err = a.reports.Revealed(r, promised, m.players)
 	}
@@ -144,7 +144,7 @@ func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at Location
 		case complete:
 			shown := *r
 			shown.Evidence.Moves = file.moves
-			_, _, err = a.reports.Grade(&shown, promised, m.players, m.signatures.signed)
+			_, _, err = a.reports.Grade(&shown, promised, m.players, m.signatures.signed, nil)
 		case len(r.Evidence.Moves) == 0:
 			a.note(RuleVerdict, at, "no transcript has all moves of %s: its result cannot be judged again", m.id)
 		}
