@@ -92,9 +92,15 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	return r, nil
 }
 
-// digestOf identifies a question, on every carrier, by a short text.
+// digestOf identifies a question, on every carrier, by a short text. Random choices of players follow from it, so its input
+// has the same three members as ever; a question for a text differs from others by the turn in its context.
 func digestOf(q *protocol.MoveRequest) string {
-	digest := sha256.Sum256([]byte(fmt.Sprint(*q))) // fmt sorts the keys of maps
+	input := struct {
+		moveType string
+		options  []string
+		context  map[string]any
+	}{q.MoveType, q.ValidOptions, q.Context}
+	digest := sha256.Sum256([]byte(fmt.Sprint(input))) // fmt sorts the keys of maps
 	return hex.EncodeToString(digest[:])
 }
 
