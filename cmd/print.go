@@ -56,17 +56,17 @@ func printCSV(out io.Writer, rows [][]string) error {
 	return writeCSV(out, rows, func(cell string) string { return noFormula(words.Escape(cell)) })
 }
 
-// noFormula puts an apostrophe before a cell that a spreadsheet would take for a formula. A
-// formula can read other cells and send them away.
+// noFormula puts an apostrophe before a cell that a spreadsheet would take for a formula, and before a part of it that
+// would be one where a semicolon separates cells. A formula can read other cells and send them away.
 func noFormula(cell string) string {
-	if cell == "" || !strings.ContainsRune("=+-@", rune(cell[0])) {
-		return cell
-	}
 	if _, err := strconv.ParseFloat(cell, 64); err == nil {
 		return cell
 	}
-	return "'" + cell
+	return formulas().ReplaceAllString(cell, "$1'$2")
 }
+
+// formulas are the beginnings of formulas at the beginnings of cells, also in the wide characters of East Asia.
+var formulas = words.Pattern(`(^ *|; *)([-=+@＝＋－＠])`)
 
 // writeCSV writes rows, whose cells it changes by a function.
 func writeCSV(out io.Writer, rows [][]string, change func(cell string) string) error {

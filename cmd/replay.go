@@ -19,6 +19,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 )
 
 type replayOptions struct {
@@ -215,8 +216,8 @@ func addLines(text *printout, r *record.Conversation) {
 		below := strings.Repeat(" ", len(u.Clock())+15)
 		if e := u.Error; e != nil {
 			text.line("%s%s %s: %s", below, e.ErrorCode, e.ErrorName, e.Detail)
-			if words := record.ErrorInWords(e.ErrorCode); words != "" && !explained[e.ErrorCode] && u.Void == "" {
-				text.line("%s%s", below, words)
+			if meaning := record.ErrorInWords(e.ErrorCode); meaning != "" && !explained[e.ErrorCode] && u.Void == "" {
+				text.line("%s%s", below, meaning)
 				explained[e.ErrorCode] = true
 			}
 		}
@@ -241,7 +242,12 @@ func addDraw(text *printout, r *record.Conversation) {
 	for _, e := range d.Entropies {
 		text.line("      %s gave entropy %s.", e.Name, e.Value)
 	}
+	differ := lists.Filter(d.Draws, func(o record.RecomputedOutcome) bool { return !o.Holds })
 	switch {
+	case len(differ) > 0:
+		text.line("      Together they do not make %d of the %s during the match.", len(differ), words.Counted(len(d.Draws), "draw"))
+	case len(d.Draws) > 0:
+		text.line("      Together they make the %s during the match, as the file says.", words.Counted(len(d.Draws), "draw"))
 	case d.Number == nil:
 		text.line("      No number was drawn.")
 	case r.Result.DrawnNumber != nil && *r.Result.DrawnNumber == *d.Number:

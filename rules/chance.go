@@ -17,6 +17,12 @@ type Drawing interface {
 	Drawn(outcome int) Position
 }
 
+// DrawSayer is a Game that has words for the outcomes of its draws.
+type DrawSayer interface {
+	// SayDraw returns an outcome, from 0, in words: "die: 4".
+	SayDraw(outcome int) string
+}
+
 // MaxOutcomes is the largest number of outcomes of a draw.
 const MaxOutcomes = 1 << 31
 

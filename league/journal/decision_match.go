@@ -14,11 +14,12 @@ type Outcome struct {
 	Report     *MatchReported // without a referee, and of attempt 0, if the match was forfeited or ruled
 	Event      int            // number of the event of the result
 	ReportedAt string         // in the protocol's form, without milliseconds
-	Moves      uint64         // a number of the moves of a game of several turns, which equal moves share; 0 without them
-	Forfeited  []string       // the players that forfeit it, in the order of the match
-	Ruled      *Made          // the decision that made the result; nil if none did
-	Disputed   []string       // referees that reported another result later, and players that deny the result
-	Refuted    []string       // players whose denial the transcript contradicts
+	// Moves is a number of the moves of a game of several turns and of its draws, which equal ones share; 0 without moves.
+	Moves     uint64
+	Forfeited []string // the players that forfeit it, in the order of the match
+	Ruled     *Made    // the decision that made the result; nil if none did
+	Disputed  []string // referees that reported another result later, and players that deny the result
+	Refuted   []string // players whose denial the transcript contradicts
 }
 
 // An AnnulledOutcome is a result that no longer counts.

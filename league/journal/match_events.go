@@ -138,7 +138,7 @@ func (s *State) addResult(m *Match, d *MatchReported) error {
 		s.cancelRematch(d.MatchID, m)
 		s.Revised++
 	}
-	m.Report, m.Event, m.Moves = d, s.Events+1, hashOf(d.Evidence.Moves)
+	m.Report, m.Event, m.Moves = d, s.Events+1, hashOf(&d.Evidence)
 	s.Recorded++
 	s.countFallbacks(d, 1)
 	s.doubt(m)
@@ -146,14 +146,17 @@ func (s *State) addResult(m *Match, d *MatchReported) error {
 	return nil
 }
 
-// hashOf is a number of the moves of a match, which equal moves share; 0 without moves.
-func hashOf(moves []protocol.PlayerMove) uint64 {
-	if len(moves) == 0 {
+// hashOf is a number of the moves and draws of a match, which equal ones share; 0 without moves.
+func hashOf(e *protocol.Evidence) uint64 {
+	if len(e.Moves) == 0 {
 		return 0
 	}
 	hash := fnv.New64a()
-	for i := range moves {
-		_, _ = fmt.Fprintf(hash, "%s %q ", moves[i].PlayerID, moves[i].Move) // never fails
+	for i := range e.Moves {
+		_, _ = fmt.Fprintf(hash, "%s %q ", e.Moves[i].PlayerID, e.Moves[i].Move) // never fails
+	}
+	for _, d := range e.Draws {
+		_, _ = fmt.Fprintf(hash, "%d ", d.Number)
 	}
 	return hash.Sum64() | 1
 }

@@ -49,9 +49,10 @@ var deals = [6][2]int{{0, 1}, {0, 2}, {1, 0}, {1, 2}, {2, 0}, {2, 1}}
 type Game struct{}
 
 var (
-	_ rules.Game    = Game{}
-	_ rules.Drawing = position{}
-	_ rules.Drawer  = position{}
+	_ rules.Game      = Game{}
+	_ rules.DrawSayer = Game{}
+	_ rules.Drawing   = position{}
+	_ rules.Drawer    = position{}
 )
 
 // Info describes the game.
@@ -78,6 +79,15 @@ func (Game) MaxTurns() int { return 3 * Hands }
 
 // Start returns the position before the first deal.
 func (Game) Start() rules.Position { return position{} }
+
+// SayDraw names the cards of player A and player B.
+func (Game) SayDraw(outcome int) string {
+	if outcome < 0 || outcome >= len(deals) {
+		return "no deal"
+	}
+	deal := deals[outcome]
+	return "deal: " + cards[deal[rules.SideA]] + " to A, " + cards[deal[rules.SideB]] + " to B"
+}
 
 // A hand is a hand as far as it was played.
 type hand struct {

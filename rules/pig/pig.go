@@ -44,9 +44,10 @@ const (
 type Game struct{}
 
 var (
-	_ rules.Game    = Game{}
-	_ rules.Drawing = position{}
-	_ rules.Drawer  = position{}
+	_ rules.Game      = Game{}
+	_ rules.DrawSayer = Game{}
+	_ rules.Drawing   = position{}
+	_ rules.Drawer    = position{}
 )
 
 // Info describes the game.
@@ -69,6 +70,9 @@ func (Game) MaxTurns() int { return 2 * Turns * MaxRolls }
 
 // Start returns the position before the first roll.
 func (Game) Start() rules.Position { return position{} }
+
+// SayDraw names the face of the die.
+func (Game) SayDraw(outcome int) string { return "die: " + strconv.Itoa(outcome+1) }
 
 // position is a match between two moves or rolls.
 type position struct {

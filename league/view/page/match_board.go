@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"net/url"
+	"slices"
 	"strconv"
 
 	"evenodd/league/lists"
@@ -70,8 +71,33 @@ type boardStep struct {
 	last int
 }
 
-// Words are the moves that led to the position.
-func (s boardStep) Words() string { return shown(s.Step.Words()) }
+// longestWords is the length in bytes at which the moves of a step are cut: two moves in free text fit.
+const longestWords = 5000
+
+// Words are the moves and draws that led to the position.
+func (s boardStep) Words() string { return clipped(s.Step.Words(), longestWords) }
+
+// A speech is a move of a step in which a player says something.
+type speech struct {
+	Side     string // a or b
+	PlayerID string
+	Text     string
+	Speech   bool // false for a move of the other player that is none
+}
+
+// Speeches are the moves of the step if one of them is free text, else none.
+func (s boardStep) Speeches() []speech {
+	if !slices.ContainsFunc(s.Moves, func(m record.MadeMove) bool { return m.Speech }) {
+		return nil
+	}
+	return lists.Map(s.Moves, func(m record.MadeMove) speech {
+		text := m.Words
+		if m.Speech {
+			text = m.Move
+		}
+		return speech{[]string{"a", "b"}[m.Side], shown(m.PlayerID), clipped(text, longestWords), m.Speech}
+	})
+}
 
 // Title is the number of the position.
 func (s boardStep) Title() string {
@@ -109,6 +135,11 @@ type matchDraw struct {
 	// The bytes whose hashes are the commitment and the number, in hexadecimal; "" if a value
 	// is not valid, or there is no number.
 	CommitmentInput, NumberInput string
+}
+
+// Differ is the number of draws during the match that do not follow from nonce and entropies.
+func (d *matchDraw) Differ() int {
+	return len(lists.Filter(d.Draw.Draws, func(o record.RecomputedOutcome) bool { return !o.Holds }))
 }
 
 // matchDrawOf is the draw of a conversation; nil for none.

@@ -75,8 +75,11 @@ func (m *moment) agent(id string) ref {
 }
 
 // shown is a text of others as pages show it: public, visible, and not longer than a page can bear.
-func shown(text string) string {
-	return words.Escape(words.Clip(record.Public(text), 1000))
+func shown(text string) string { return clipped(text, 1000) }
+
+// clipped is a text of others as shown has it, of another length.
+func clipped(text string, longest int) string {
+	return words.Escape(words.Clip(record.Public(text), longest))
 }
 
 // game is the name of a game for people: "Even Odd" for even_odd.

@@ -220,9 +220,22 @@ type RecomputedDraw struct {
 
 	Number *int `json:"number"` // null if it cannot be computed, or the game draws none
 
+	// Draws are those during the match; absent in a game without any.
+	Draws []RecomputedOutcome `json:"draws,omitzero"`
+
 	// NumberInput are the bytes whose hash gives the number; nil if the game draws none, or the nonce is not valid.
 	NumberInput []byte `json:"-"`
 }
+
+// A RecomputedOutcome is a draw during a match, as of a card or a die, computed again.
+type RecomputedOutcome struct {
+	protocol.Drawn
+
+	Holds bool `json:"holds"` // nonce and entropies make this outcome
+}
+
+// Last is the last of the possible outcomes.
+func (o RecomputedOutcome) Last() int { return o.Of - 1 }
 
 // NewDraw computes the commitment of an attempt's draw again; nil for no draw.
 func NewDraw(d *protocol.Draw, leagueID, matchID string, attempt int, refereeID string) *Draw {
@@ -240,23 +253,39 @@ func recomputeDraw(doc *store.Match, games rules.Registry) *RecomputedDraw {
 		return nil
 	}
 	d := &RecomputedDraw{Draw: *draw}
-	nonce, ok := protocol.ParseSecret(draw.Nonce)
+	chance := chanceOf(doc)
+	for i, drawn := range doc.Draws {
+		holds := chance != nil && drawn.Of >= 2 && drawn.Of <= rules.MaxOutcomes &&
+			chance.Draw(doc.MatchID, i+1, drawn.Of) == drawn.Number
+		d.Draws = append(d.Draws, RecomputedOutcome{drawn, holds})
+	}
 	game, _ := games.Game(doc.GameType)
 	numbered, draws := game.(rules.Numbered)
-	if !ok || !draws {
+	if chance == nil || !draws {
 		return d
 	}
 	players := [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}
-	chance := rules.Chance{Nonce: nonce, EntropyA: entropyOf(doc, players[0]), EntropyB: entropyOf(doc, players[1])}
-	d.NumberInput = numbered.NumberInput(chance)
+	d.NumberInput = numbered.NumberInput(*chance)
 	if doc.Result == nil || doc.Result.Status == league.StatusTechnicalLoss {
 		return d
 	}
 	if course, err := rules.Begin(game).PlayMade(doc.Result.Moves(players)); err == nil && course.Over() {
-		number := course.Judge(chance).Number
+		number := course.Judge(*chance).Number
 		d.Number = &number
 	}
 	return d
+}
+
+// chanceOf are the random values of a match; nil if the file does not reveal them.
+func chanceOf(doc *store.Match) *rules.Chance {
+	if doc.Draw == nil {
+		return nil
+	}
+	nonce, ok := protocol.ParseSecret(doc.Draw.Nonce)
+	if !ok {
+		return nil
+	}
+	return &rules.Chance{Nonce: nonce, EntropyA: entropyOf(doc, doc.PlayerA.PlayerID), EntropyB: entropyOf(doc, doc.PlayerB.PlayerID)}
 }
 
 // entropyOf is the entropy of a player in the draw: zeros for none.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
@@ -14,12 +15,13 @@ import (
 	"evenodd/rules"
 )
 
-// A Step is a position of a match, and the moves that led to it from the position before. The first
-// position of a match has no moves.
+// A Step is a position of a match, and the moves and draws that led to it from the position before. The first
+// position of a match has no moves. The turn in which the players of a game with draws are ready is no step.
 type Step struct {
 	Number  int        `json:"move"` // of the turn that led here; 0 for the first position
 	At      string     `json:"at,omitzero"`
 	Moves   []MadeMove `json:"moves,omitzero"` // of the turn; those of player A first
+	Draws   []MadeDraw `json:"draws,omitzero"` // after these moves
 	Board   [][]string `json:"board,omitzero"` // rows of cells; absent for a game without a board
 	Changed [][2]int   `json:"changed,omitzero"`
 	Drawn   *int       `json:"drawn_number,omitzero"` // after the last move of a game with a number
@@ -29,12 +31,41 @@ type Step struct {
 
 // A MadeMove is a legal move.
 type MadeMove struct {
-	PlayerID string   `json:"player_id"`
-	Move     string   `json:"move"`
-	Words    string   `json:"words"` // "column 4"
-	Took     *float64 `json:"took_sec,omitzero"`
-	GaveAway string   `json:"gave_away,omitzero"` // "win" or "draw", of the first such move of a player
-	Better   string   `json:"better,omitzero"`    // a better move in words, if it gave away something
+	PlayerID string     `json:"player_id"`
+	Side     rules.Side `json:"-"`
+	Move     string     `json:"move"`
+	Words    string     `json:"words"`           // "column 4"
+	Speech   bool       `json:"speech,omitzero"` // the move is free text, and Words quote it
+	Took     *float64   `json:"took_sec,omitzero"`
+	GaveAway string     `json:"gave_away,omitzero"` // "win" or "draw", of the first such move of a player
+	Better   string     `json:"better,omitzero"`    // a better move in words, if it gave away something
+}
+
+// Said are the words of the move after its player: "column 4", or says “Good morning.”
+func (m *MadeMove) Said() string {
+	switch {
+	case m.Speech:
+		return "says " + m.Words
+	case m.Better != "":
+		return m.Words + " ?"
+	}
+	return m.Words
+}
+
+// A MadeDraw is a draw during a match, as of a card or a die.
+type MadeDraw struct {
+	Of     int    `json:"of"`     // equally likely outcomes
+	Number int    `json:"number"` // the outcome, from 0
+	Words  string `json:"words"`  // "draw: 3 of 0 to 5"
+}
+
+// drawnIn is a draw of a game, which may be nil, in words.
+func drawnIn(game rules.Game, of, number int) MadeDraw {
+	d := MadeDraw{of, number, fmt.Sprintf("draw: %d of 0 to %d", number, of-1)}
+	if says, ok := game.(rules.DrawSayer); ok {
+		d.Words = says.SayDraw(number)
+	}
+	return d
 }
 
 // Mistake says what a move gave away; "" for nothing.
@@ -54,19 +85,36 @@ type Cell struct {
 	Better  bool       // the better move would have changed it
 }
 
-// Words are the moves of the step: "P01 column 4, P02 column 2".
+// Class are the classes of the cell in HTML; "" for none.
+func (c *Cell) Class() string {
+	var classes []string
+	switch {
+	case c.Label:
+		classes = append(classes, "label")
+	case c.Owner != rules.NoSide:
+		classes = append(classes, [...]string{"a", "b"}[c.Owner])
+	}
+	if c.Changed {
+		classes = append(classes, "new")
+	}
+	if c.Better {
+		classes = append(classes, "better")
+	}
+	if utf8.RuneCountInString(c.Text) > 1 {
+		classes = append(classes, "long")
+	}
+	return strings.Join(classes, " ")
+}
+
+// Words are the moves and draws of the step: "P01 column 4, P02 column 2".
 func (s *Step) Words() string {
-	words := lists.Map(s.Moves, func(m MadeMove) string {
-		if m.Better != "" {
-			return m.PlayerID + " " + m.Words + " ?"
-		}
-		return m.PlayerID + " " + m.Words
-	})
+	words := lists.Map(s.Moves, func(m MadeMove) string { return m.PlayerID + " " + m.Said() })
+	if len(words) == 0 {
+		words = append(words, "before the first move")
+	}
+	words = append(words, lists.Map(s.Draws, func(d MadeDraw) string { return d.Words })...)
 	if s.Drawn != nil {
 		words = append(words, "number "+strconv.Itoa(*s.Drawn))
-	}
-	if len(words) == 0 {
-		return "before the first move"
 	}
 	return strings.Join(words, ", ")
 }
@@ -99,25 +147,33 @@ func (c *Conversation) Mistakes() (list []string) {
 
 // A replay follows the moves of a match.
 type replay struct {
+	game    rules.Game
 	info    rules.Info
+	matchID string
+	chance  *rules.Chance // nil if the file does not reveal it
 	players [2]string
 	course  rules.Course
 	made    [2]*MadeMove // in this turn
-	broken  bool         // a move was not legal: the rest is not known
+	broken  bool         // a move was not legal, or a draw is not known: the rest is not known
 	erred   [2]bool
 	steps   []Step
 }
 
 // follow rebuilds the positions of the match from the legal moves of its messages. A file without messages
 // may have the moves beside them, and the result has those of a game of one turn. The steps end
-// at a move that the rules do not allow. A match without a move has no steps.
+// at a move that the rules do not allow. A match without a move has no steps. The positions of a game of a program are
+// those of the file: see recorded.
 func (c *Conversation) follow(doc *store.Match, games rules.Registry) {
 	game, err := games.Game(c.GameType)
-	if err != nil {
+	if _, program := game.(*rules.Program); program || err != nil {
+		c.Steps = recorded(doc, c.Lines, game)
 		return
 	}
-	r := &replay{info: game.Info(), players: [2]string{c.PlayerA.PlayerID, c.PlayerB.PlayerID}, course: rules.Begin(game)}
-	r.add("")
+	r := &replay{game: game, info: game.Info(), matchID: c.MatchID, chance: chanceOf(doc),
+		players: [2]string{c.PlayerA.PlayerID, c.PlayerB.PlayerID}, course: rules.Begin(game)}
+	if !rules.HasDraws(game) { // the first position of any other follows its ready turn
+		r.add("")
+	}
 	r.messages(c.Lines, c.RefereeID)
 	if len(c.Lines) == 0 {
 		for _, m := range doc.Moves {
@@ -129,13 +185,13 @@ func (c *Conversation) follow(doc *store.Match, games rules.Registry) {
 			r.move(MadeMove{PlayerID: r.players[side], Move: move}, "")
 		}
 	}
-	if len(r.steps) == 1 {
+	if len(r.steps) <= 1 {
 		return
 	}
 	if c.Result != nil && r.course.Over() {
 		r.steps[len(r.steps)-1].Drawn = c.Result.DrawnNumber
 	}
-	label(r.steps)
+	label(r.steps, isLabel)
 	c.Steps = r.steps
 }
 
@@ -170,7 +226,7 @@ func (r *replay) move(m MadeMove, at string) (mistake string) {
 	if r.broken = err != nil; r.broken {
 		return ""
 	}
-	m.Words = r.info.Say(m.Move)
+	m.Side, m.Words = side, r.info.Say(m.Move)
 	position := before.Position()
 	better := rules.Better(position, m.Move)
 	if better != "" && !r.erred[side] {
@@ -194,34 +250,43 @@ func (r *replay) move(m MadeMove, at string) (mistake string) {
 	return m.Mistake()
 }
 
-// add adds the step to the present position.
+// add adds the step to the present position, and makes the draws that are due there.
 func (r *replay) add(at string) {
-	step := Step{Number: len(r.steps), At: at, Board: boardOf(r.course.Position())}
-	mover := rules.NoSide // the only one
-	for side, m := range r.made {
-		if m != nil {
-			step.Moves, mover = append(step.Moves, *m), rules.Side(side)
-		}
-	}
-	if len(step.Moves) != 1 {
-		mover = rules.NoSide
-	}
-	for i, row := range step.Board {
-		step.Cells = append(step.Cells, lists.Map(row, func(text string) Cell {
-			return Cell{Text: text, Owner: rules.NoSide}
-		}))
-		for k := range row {
-			if step.Number > 0 {
-				step.Cells[i][k].Owner = r.steps[step.Number-1].Cells[i][k].Owner
+	step := Step{Number: len(r.steps), Board: boardOf(r.course.Position())}
+	if step.Number > 0 { // not after the ready turn
+		step.At = at
+		for _, m := range r.made {
+			if m != nil {
+				step.Moves = append(step.Moves, *m)
 			}
 		}
 	}
-	if step.Number > 0 {
-		step.Changed = mark(step.Cells, step.Board, r.steps[step.Number-1].Board, func(c *Cell) {
-			c.Changed, c.Owner = true, mover
-		})
+	r.made = [2]*MadeMove{}
+	r.steps = append(r.steps, step)
+	settle(r.steps)
+	if r.course.Outcomes() == 0 {
+		return
 	}
-	r.steps, r.made = append(r.steps, step), [2]*MadeMove{}
+	if r.chance == nil {
+		r.broken = true
+		return
+	}
+	known := len(r.course.Draws())
+	r.course = r.course.Settle(r.matchID, r.chance)
+	last := &r.steps[step.Number]
+	for _, d := range r.course.Draws()[known:] {
+		last.Draws = append(last.Draws, drawnIn(r.game, d.Of, d.Number))
+	}
+	before := last.Board
+	last.Board = boardOf(r.course.Position())
+	for i, row := range last.Board {
+		for k, text := range row {
+			if c := &last.Cells[i][k]; text != before[i][k] {
+				c.Text, c.Changed, c.Owner = text, true, rules.NoSide // nobody has done it
+			}
+		}
+	}
+	last.changed()
 }
 
 // boardOf is the board of a position; nil for none. A cell is at most 3 characters of visible text.
@@ -230,35 +295,87 @@ func boardOf(p rules.Position) [][]string {
 	if !ok {
 		return nil
 	}
-	return lists.Map(drawer.Draw(rules.NoSide), func(row []string) []string {
-		return lists.Map(row, func(cell string) string {
-			text := []rune(words.Escape(cell))
-			return string(text[:min(len(text), 3)])
-		})
-	})
+	return lists.Map(drawer.Draw(rules.NoSide), func(row []string) []string { return lists.Map(row, cellOf) })
 }
 
-// mark marks the cells in which two boards of one size differ, and returns their places.
-func mark(cells [][]Cell, one, other [][]string, as func(c *Cell)) (places [][2]int) {
+// cellOf is a cell as it is shown: at most 3 visible characters.
+func cellOf(text string) string {
+	shown := []rune(words.Escape(text))
+	return string(shown[:min(len(shown), 3)])
+}
+
+// settle makes the cells of the last step, of the boards of all steps, which have one size.
+func settle(steps []Step) {
+	last := len(steps) - 1
+	step := &steps[last]
+	mover := rules.NoSide // the only one
+	if len(step.Moves) == 1 {
+		mover = step.Moves[0].Side
+	}
+	for i, row := range step.Board {
+		step.Cells = append(step.Cells, lists.Map(row, func(text string) Cell {
+			return Cell{Text: text, Owner: rules.NoSide}
+		}))
+		for k, text := range row {
+			c := &step.Cells[i][k]
+			if last > 0 {
+				c.Owner = steps[last-1].Cells[i][k].Owner
+			}
+			if last > 0 && text != steps[last-1].Board[i][k] {
+				c.Changed, c.Owner = true, mover
+			}
+			if isBlank(text) {
+				c.Owner = rules.NoSide
+			}
+		}
+	}
+	step.changed()
+}
+
+// changed lists the places of the cells that have changed.
+func (s *Step) changed() {
+	s.Changed = nil
+	for i, row := range s.Cells {
+		for k := range row {
+			if row[k].Changed {
+				s.Changed = append(s.Changed, [2]int{i, k})
+			}
+		}
+	}
+}
+
+// isBlank tells whether a cell has no text, or one that stands for none.
+func isBlank(text string) bool { return slices.Contains([]string{"", " ", ".", "·", "_"}, text) }
+
+// mark marks the cells in which two boards of one size differ.
+func mark(cells [][]Cell, one, other [][]string, as func(c *Cell)) {
 	for i, row := range one {
 		for k, text := range row {
 			if text != other[i][k] {
 				as(&cells[i][k])
-				places = append(places, [2]int{i, k})
 			}
 		}
 	}
-	return places
 }
 
-// label marks the cells that have the same text in all positions.
-func label(steps []Step) {
-	for i, row := range steps[0].Board {
+// label marks the cells that are labels, of those that have the same text in all positions.
+func label(steps []Step, isLabel func(same [][]bool, board [][]string, row, column int) bool) {
+	board := steps[0].Board
+	same := make([][]bool, len(board))
+	for i, row := range board {
 		for k, text := range row {
-			same := text != "" && !slices.ContainsFunc(steps, func(s Step) bool { return s.Board[i][k] != text })
+			same[i] = append(same[i], !isBlank(text) &&
+				!slices.ContainsFunc(steps, func(s Step) bool { return s.Board[i][k] != text }))
+		}
+	}
+	for i, row := range board {
+		for k := range row {
 			for n := range steps {
-				steps[n].Cells[i][k].Label = same
+				steps[n].Cells[i][k].Label = isLabel(same, board, i, k)
 			}
 		}
 	}
 }
+
+// isLabel tells whether a cell of a game of this program is a label, as each that never changes.
+func isLabel(same [][]bool, _ [][]string, row, column int) bool { return same[row][column] }

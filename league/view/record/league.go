@@ -48,8 +48,14 @@ func NewLeague() *League {
 	return &League{State: journal.NewState(), Begun: map[league.MatchID]string{}, Head: journal.Origin}
 }
 
-// Say is a move in the words of the league's game: "column 4".
+// longestSaid is the length in bytes at which a move in free text is cut between others.
+const longestSaid = 80
+
+// Say is a move in the words of the league's game: "column 4", or “Good morning.”
 func (l *League) Say(move string) string {
+	if isSpeech(move) {
+		return quoted(words.Clip(move, longestSaid))
+	}
 	if game, err := l.Games.Game(l.Created.GameType); err == nil {
 		return game.Info().Say(move)
 	}
@@ -112,7 +118,7 @@ func (l *League) Fold(e *journal.Event) error {
 		begun, _ := protocol.ParseTimestamp(l.Begun[d.MatchID])
 		end, err := protocol.ParseTimestamp(e.At)
 		one := Longest{d.MatchID, 0, end.Sub(begun)}
-		if n := len(d.Evidence.Moves); n > 2 {
+		if n := movesMade(&d.Evidence); n > 2 {
 			one.Moves = n
 		}
 		longer := cmp.Or(one.Moves-l.Longest.Moves, cmp.Compare(one.Took, l.Longest.Took)) > 0
@@ -126,6 +132,15 @@ func (l *League) Fold(e *journal.Event) error {
 			Matter: d.Matter(), About: d.About()})
 	}
 	return nil
+}
+
+// movesMade is the number of moves of a match, without those of the ready turn.
+func movesMade(e *protocol.Evidence) int {
+	made := e.Moves
+	for len(e.Draws) > 0 && len(made) > 0 && made[0].Turn == 1 && made[0].Move == rules.Ready {
+		made = made[1:]
+	}
+	return len(made)
 }
 
 // Points are the points of the players of a league that has started, by index: before round 1, and

@@ -222,10 +222,15 @@ func (w *messageSummary) details(wrong bool) string {
 			return ": no choice"
 		case wrong:
 			return `: "` + excerpt(text) + `"`
-		case w.Fallback:
-			return ": " + excerpt(text) + " (a fallback)"
+		case isSpeech(text):
+			text = quoted(excerpt(text))
+		default:
+			text = excerpt(text)
 		}
-		return ": " + excerpt(text)
+		if w.Fallback {
+			text += " (a fallback)"
+		}
+		return ": " + text
 	}
 	switch w.MessageType {
 	case protocol.TypeGameInvitation:
@@ -239,8 +244,8 @@ func (w *messageSummary) details(wrong bool) string {
 	case protocol.TypeChooseParityCall:
 		return ": " + strings.Join(protocol.MoveFormBy(protocol.ChooseParity.Name).Options, " or ") + ", until " + w.Deadline
 	case protocol.TypeGameMoveCall:
-		return fmt.Sprintf(": your move (%s)%s, one of %s, until %s", w.MoveRequest.MoveType,
-			positionOf(w.MoveRequest.Context), strings.Join(w.MoveRequest.ValidOptions, ", "), w.Deadline)
+		return fmt.Sprintf(": your move (%s)%s, %s, until %s", excerpt(w.MoveRequest.MoveType),
+			positionOf(w.MoveRequest.Context), legalMoves(&w.MoveRequest), w.Deadline)
 	case protocol.TypeChooseParityResponse:
 		return choice(w.ParityChoice)
 	case protocol.TypeGameMoveResponse:
@@ -267,13 +272,41 @@ func (w *messageSummary) joins() string {
 }
 
 // positionOf formats the members of a GAME_MOVE_CALL's context that describe the
-// position, in order of their names.
+// position, in order of their names. The board and the rules of a game are shown elsewhere.
 func positionOf(context map[string]any) string {
 	var text strings.Builder
+	view, hasView := context["view"]
 	for _, name := range slices.Sorted(maps.Keys(context)) {
-		if name != "opponent_id" && name != "round_id" {
+		switch {
+		case name == "opponent_id" || name == "round_id" || hasView && (name == "board" || name == "rules" || name == "view"):
+		default:
 			_, _ = fmt.Fprintf(&text, "; %s: %v", name, context[name]) // a builder never fails
 		}
 	}
+	if hasView {
+		shown, _ := json.Marshal(view, json.Deterministic(true)) // it was decoded from JSON
+		text.WriteString("; view: " + excerpt(string(shown)))
+	}
 	return text.String()
 }
+
+// longestOptions is the length in bytes up to which a sentence lists all options.
+const longestOptions = 300
+
+// legalMoves are the moves that a question allows.
+func legalMoves(q *protocol.MoveRequest) string {
+	options := strings.Join(q.ValidOptions, ", ")
+	switch {
+	case q.Text > 0:
+		return fmt.Sprintf("a text of at most %d bytes", q.Text)
+	case len(options) > longestOptions:
+		return fmt.Sprintf("one of %d options", len(q.ValidOptions))
+	}
+	return "one of " + options
+}
+
+// isSpeech tells whether a move is shown as speech, if no question tells: the moves of games on boards have no blanks.
+func isSpeech(move string) bool { return strings.Contains(move, " ") }
+
+// quoted is a move as speech.
+func quoted(move string) string { return "“" + move + "”" }
