@@ -7,12 +7,14 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
 
 	"evenodd/league/protocol"
 	"evenodd/player/strategy"
+	"evenodd/rules"
 )
 
 // chooseParity answers CHOOSE_PARITY_CALL. It is idempotent: a repeated question gets
@@ -74,13 +76,14 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 		asked = digestOf(&q.MoveRequest)
 		view = strategy.View{
 			GameType: q.GameType, MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
-			Context: q.MoveRequest.Context, RoundID: m.round, Within: within,
+			Text: q.MoveRequest.Text, Context: q.MoveRequest.Context, RoundID: m.round, Within: within,
 		}
 	}
 	a, err := p.answer(ctx, m, asked, view, &q.SignatureRequest)
 	if err != nil {
 		return nil, err
 	}
+	p.keepShown(m, &view, &q.SignatureRequest, a.choice)
 	if own {
 		a.choice = cmp.Or(spelling(q.MoveRequest.ValidOptions, a.choice), a.choice)
 	}
@@ -104,9 +107,21 @@ func digestOf(q *protocol.MoveRequest) string {
 	return hex.EncodeToString(digest[:])
 }
 
-// maxDecisions is how many decisions of a match are stored. The games here need fewer,
-// but a referee may ask any number of questions.
-const maxDecisions = 100
+// maxDecisions is how many decisions of a match are stored: one for each of two turns for each of 400 moves, and the
+// ready turn. A referee may ask any number of questions.
+const maxDecisions = 801
+
+// isReady tells whether a question is that of the ready turn of a game with draws, which asks nothing but the player's
+// entropy. No strategy decides it.
+func isReady(v *strategy.View) bool {
+	return v.MoveType == rules.Ready && len(v.Options) == 1 && v.Options[0] == rules.Ready
+}
+
+// isReadyMove tells whether a move is that of a ready turn.
+func isReadyMove(turn int, move string) bool { return turn == 1 && move == rules.Ready }
+
+// contextRules is the member of the context that has the rules of the game, in the first question of a match.
+const contextRules = "rules"
 
 // choose lets the strategy decide a question once. The random source depends only on the
 // question and not on earlier ones, so that a player decides the same after a restart.
@@ -118,12 +133,27 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 			return d, nil
 		}
 	}
+	if text, ok := v.Context[contextRules].(string); ok {
+		m.rules = text
+	}
+	if isReady(&v) {
+		d := decision{question: question, choice: rules.Ready}
+		m.decided = append(m.decided, d)
+		p.mu.Lock()
+		p.state = stateWaitingForResult
+		p.mu.Unlock()
+		return d, nil
+	}
 	key := m.id
 	if question != "" {
 		key += "/" + question
 	}
 	id := p.ID()
-	v.MatchID, v.PlayerID, v.OpponentID, v.Earlier = m.id, id, m.opponent, m.answered
+	if m.rules != "" && len(m.answered) == 0 && v.Context[contextRules] == nil { // the ready turn had them
+		v.Context = maps.Clone(v.Context)
+		v.Context[contextRules] = m.rules
+	}
+	v.MatchID, v.PlayerID, v.OpponentID, v.Earlier, v.Rules = m.id, id, m.opponent, m.answered, m.rules
 	v.Random, v.Recent, v.Memory = p.options.Random(id, key), p.recent, p.memory
 	p.mu.Lock()
 	v.Table = p.table

@@ -210,6 +210,7 @@ func (p *Player) gameOver(ctx context.Context, bearer string, q *protocol.GameOv
 	p.idle()
 	p.mu.Unlock()
 	if added { // before the acknowledgement, so that a player that is killed after it has the match
+		p.checkShown(ctx, m, q)
 		p.trySave(afterMatch)
 	}
 	return ack, nil

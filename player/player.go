@@ -22,6 +22,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player/strategy"
+	"evenodd/rules"
 )
 
 // The states of a player.
@@ -44,6 +45,11 @@ type Options struct {
 	// manager announced such a referee. In a league whose manager does not prove itself
 	// no referee can, so the player refuses all of them.
 	StrictReferees bool
+
+	// Rules are the games whose secrets the player checks when a match is over, and Programs what asks those that are
+	// programs, by type.
+	Rules    rules.Registry
+	Programs map[string]Asker
 
 	// Past holds the matches played before, instead of the history in the folder; nil for
 	// none. The player does not write them to its file, which is evidence of its own.
@@ -123,6 +129,8 @@ type match struct {
 	fallback bool       // of the decision that is being made; deciding guards it
 	decided  []decision // the last decisions
 	answered []strategy.Answered
+	shown    map[int]shown // by turns; the player's mu guards it
+	rules    string        // of the game, as the referee has said them; deciding guards it
 }
 
 // newMatch returns a match with the player's part in the draw.

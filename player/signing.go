@@ -11,6 +11,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player/strategy"
+	"evenodd/rules"
 )
 
 // A questionKey identifies a question for a move: one turn of one attempt at a match by one
@@ -38,7 +39,7 @@ type answer struct {
 // of the two asks for a signature.
 func (p *Player) answer(ctx context.Context, m *match, question string, v strategy.View,
 	q *protocol.SignatureRequest) (answer, error) {
-	v.Moves, v.Role = q.Moves, cmp.Or(q.RoleInMatch, m.role)
+	v.Moves, v.Role = playedMoves(q.Moves), cmp.Or(q.RoleInMatch, m.role)
 	key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), q.Turn}
 	if question == ownQuestion {
 		key.turn = cmp.Or(key.turn, 1)
@@ -53,6 +54,9 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 	}
 	if d == nil {
 		fault := p.refusal(m, key, q)
+		if q.ViewHash != "" && protocol.ViewHash(v.Shown()) != q.ViewHash {
+			fault = protocol.Fault(protocol.ErrInvalidFieldType, "view_hash must be that of context.view to be signed")
+		}
 		if fault == nil {
 			chosen, err := p.choose(ctx, m, question, v)
 			if err != nil {
@@ -76,7 +80,10 @@ func (p *Player) decisionOn(m *match, key questionKey) *store.HistoryDecision {
 	defer p.mu.Unlock()
 	d := p.signed[key]
 	if d != nil {
-		p.state, m.chosen = stateWaitingForResult, d.Decision.Choice
+		p.state = stateWaitingForResult
+		if !isReadyMove(d.Decision.Turn, d.Decision.Choice) {
+			m.chosen = d.Decision.Choice
+		}
 	}
 	return d
 }
@@ -118,6 +125,15 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 	return nil
 }
 
+// playedMoves returns moves without those of a ready turn.
+func playedMoves(moves []protocol.PlayerMove) []protocol.PlayerMove {
+	isReady := func(m protocol.PlayerMove) bool { return isReadyMove(m.Turn, m.Move) }
+	if len(moves) < 2 || !isReady(moves[0]) || !isReady(moves[1]) {
+		return moves
+	}
+	return moves[2:]
+}
+
 // ownMoves returns the player's signed moves before a question. p.mu is held.
 func (p *Player) ownMoves(key questionKey) (moves []string) {
 	for turn := 1; turn < key.turn; turn++ {
@@ -148,7 +164,12 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 	if _, commits := q.EntropyCommitments.Get(id); commits {
 		d.Decision.Entropy = m.entropy
 	}
-	if key.turn > 1 {
+	d.Decision.ViewHash = q.ViewHash
+	switch {
+	case key.turn <= 1:
+	case q.ViewHash != "":
+		d.Decision.MovesHash = protocol.HiddenMovesHash(q.Moves)
+	default:
 		d.Decision.MovesHash = protocol.MovesHash(q.Moves)
 	}
 	p.file.mu.Lock() // one decision at a time
@@ -202,7 +223,8 @@ func (p *Player) restoreDecisions(decisions []store.HistoryDecision) {
 func (p *Player) decided(m *match, matchID string, attempt int, choice string) (last string, made bool) {
 	turn := 0
 	for key, d := range p.signed {
-		if key.matchID == matchID && key.attempt == attempt {
+		ready := isReadyMove(key.turn, d.Decision.Choice) && choice != rules.Ready
+		if key.matchID == matchID && key.attempt == attempt && !ready {
 			made = made || d.Decision.Choice == choice
 			if key.turn > turn {
 				turn, last = key.turn, d.Decision.Choice

@@ -153,7 +153,7 @@ func TestPlayerSignsOnlyWhatItKnows(t *testing.T) {
 		"another role":                     func(q *protocol.SignatureRequest) { q.RoleInMatch = protocol.RolePlayerB },
 		"no role":                          func(q *protocol.SignatureRequest) { q.RoleInMatch = "" },
 		"no turn":                          func(q *protocol.SignatureRequest) { q.Turn = 0 },
-		"a turn beyond the limit":          func(q *protocol.SignatureRequest) { q.Turn = 101 },
+		"a turn beyond the limit":          func(q *protocol.SignatureRequest) { q.Turn = 802 },
 		"a move that the player never made": func(q *protocol.SignatureRequest) {
 			q.Turn, q.Moves = 2, []protocol.PlayerMove{{PlayerID: "P01", Move: "odd"}}
 		},

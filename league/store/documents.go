@@ -172,11 +172,12 @@ type History struct {
 	Matches []HistoryMatch       `json:"matches"`
 
 	// Only history.jsonl has these.
-	Decisions []HistoryDecision `json:"-"`
-	Heads     []HistoryHead     `json:"-"`
-	Model     *ModelUse         `json:"-"` // nil for a player without a language model
-	Earlier   []EarlierMatch    `json:"-"` // in the order of the lines that replaced them
-	Unknown   []*LineError      `json:"-"` // lines with members that this program does not know
+	Decisions   []HistoryDecision   `json:"-"`
+	Differences []HistoryDifference `json:"-"`
+	Heads       []HistoryHead       `json:"-"`
+	Model       *ModelUse           `json:"-"` // nil for a player without a language model
+	Earlier     []EarlierMatch      `json:"-"` // in the order of the lines that replaced them
+	Unknown     []*LineError        `json:"-"` // lines with members that this program does not know
 }
 
 // A HistoryMatch is one match as its player knows it.

@@ -34,9 +34,9 @@ func HistoryOf(usual, leagueID string) string {
 }
 
 // A HistoryHeader is the first line of history.jsonl. Each further line is a
-// HistoryMatch, a HistoryDecision, a HistoryHead or HistoryTotals. A later line of the same match replaces
-// the earlier one, but has its part of the draw if it names none of the same attempt; decisions, heads and totals
-// replace nothing.
+// HistoryMatch, a HistoryDecision, a HistoryDifference, a HistoryHead or HistoryTotals. A later line of the same match
+// replaces the earlier one, but has its part of the draw if it names none of the same attempt; decisions, differences,
+// heads and totals replace nothing.
 type HistoryHeader struct {
 	Header
 	PlayerID    string `json:"player_id"`
@@ -64,6 +64,10 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 		case l.Decision != nil:
 			d := HistoryDecision{MatchID: m.MatchID, Attempt: m.Attempt, Decision: *l.Decision, Line: number}
 			h.Decisions = append(h.Decisions, d)
+			return nil
+		case l.Difference != nil:
+			d := HistoryDifference{MatchID: m.MatchID, Attempt: m.Attempt, Difference: *l.Difference, Line: number}
+			h.Differences = append(h.Differences, d)
 			return nil
 		case l.Head != nil:
 			h.Heads = append(h.Heads, HistoryHead{Head: *l.Head, Line: number})
@@ -100,9 +104,10 @@ func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error
 // A historyLine is any line after the first.
 type historyLine struct {
 	HistoryMatch
-	Decision *Decision             `json:"decision"`
-	Head     *SignedHead           `json:"head"`
-	Model    *protocol.ModelTotals `json:"model"`
+	Decision   *Decision             `json:"decision"`
+	Difference *Difference           `json:"difference"`
+	Head       *SignedHead           `json:"head"`
+	Model      *protocol.ModelTotals `json:"model"`
 }
 
 // An EarlierMatch is an entry that one of a later attempt at the match has replaced.
@@ -147,6 +152,23 @@ func (d *HistoryDecision) Statement(playerID string) *protocol.MoveStatement {
 		Turn:               d.Decision.Turn, Move: d.Decision.Choice, Entropy: d.Decision.Entropy,
 		MovesHash: d.Decision.MovesHash, ViewHash: d.Decision.ViewHash,
 	}
+}
+
+// A HistoryDifference is the line of a difference between what a player was shown in a match of a game that hides
+// something and what follows from the rules. The player writes it after the match, if it has the game.
+type HistoryDifference struct {
+	MatchID    string     `json:"match_id"`
+	Attempt    int        `json:"attempt"`
+	Difference Difference `json:"difference"`
+	Line       int        `json:"-"` // from 2, where it was read
+}
+
+// A Difference is what was shown, and what is right: hashes of views, outcomes of draws, or moves.
+type Difference struct {
+	Turn     int    `json:"turn"`
+	Member   string `json:"member"` // "view", "draws", "moves", or "draw", the opened nonce and entropies
+	Shown    string `json:"shown"`
+	Computed string `json:"computed"`
 }
 
 // HistoryTotals are the line that a process of a player with a language model writes when it ends.

@@ -124,10 +124,14 @@ func (c *ScriptedReferee) Move(deadline string, options ...string) (*protocol.Ga
 
 // MoveIn is Move in a game.
 func (c *ScriptedReferee) MoveIn(game, deadline string, options ...string) (*protocol.GameMoveResponse, error) {
+	return c.Ask(game, deadline, &protocol.MoveRequest{MoveType: "pick", ValidOptions: options})
+}
+
+// Ask asks for a move in a game.
+func (c *ScriptedReferee) Ask(game, deadline string, q *protocol.MoveRequest) (*protocol.GameMoveResponse, error) {
 	return protocol.MakeMove.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameMoveCall{
 		Envelope: c.envelope(protocol.TypeGameMoveCall), MatchID: c.MatchID, PlayerID: cmp.Or(c.AskedAs, c.To.ID), GameType: game,
-		MoveRequest: protocol.MoveRequest{MoveType: "pick", ValidOptions: options}, Deadline: deadline,
-		SignatureRequest: c.Signature,
+		MoveRequest: *q, Deadline: deadline, SignatureRequest: c.Signature,
 	})
 }
 
@@ -150,9 +154,13 @@ func (c *ScriptedReferee) SendGameOver(number int) (*protocol.Ack, error) {
 			Status: league.StatusTechnicalLoss, WinnerPlayerID: &other, Choices: league.Both(c.To.ID, nil, other, &odd),
 		}
 	}
-	return protocol.NotifyMatchResult.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameOver{
-		Envelope: c.envelope(protocol.TypeGameOver), MatchID: c.MatchID, GameType: evenodd.Type, GameResult: &result,
-	})
+	return c.SendResult(&protocol.GameOver{GameType: evenodd.Type, GameResult: &result})
+}
+
+// SendResult sends a GAME_OVER of the match.
+func (c *ScriptedReferee) SendResult(q *protocol.GameOver) (*protocol.Ack, error) {
+	q.Envelope, q.MatchID = c.envelope(protocol.TypeGameOver), c.MatchID
+	return protocol.NotifyMatchResult.Call(c.World.Context, c.World.Untrusted, c.peer(), q)
 }
 
 func (c *ScriptedReferee) SendError() (*protocol.Ack, error) {

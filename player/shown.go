@@ -1,0 +1,272 @@
+package player
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strconv"
+
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/player/strategy"
+	"evenodd/rules"
+)
+
+// An Asker asks the program of a game what it says of a history. An error means that the program failed.
+type Asker interface {
+	Ask(ctx context.Context, history []rules.Entry) (*rules.State, error)
+}
+
+// A shown is what the player was shown in a turn, and its answer.
+type shown struct {
+	viewHash string
+	choice   string
+}
+
+// keepShown keeps what the player was shown before a decision, for the check at the end of the match. A game that is
+// known and hides nothing needs none.
+func (p *Player) keepShown(m *match, v *strategy.View, q *protocol.SignatureRequest, choice string) {
+	view, turn := v.Shown(), turnOf(v.Context)
+	if game, err := p.options.Rules.Game(v.GameType); view == nil || turn == 0 || err == nil && !game.Info().Hidden {
+		return
+	}
+	hash := cmp.Or(q.ViewHash, protocol.ViewHash(view))
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if _, known := m.shown[turn]; known || len(m.shown) == maxDecisions {
+		return
+	}
+	if m.shown == nil {
+		m.shown = map[int]shown{}
+	}
+	m.shown[turn] = shown{hash, choice}
+}
+
+// turnOf returns the turn in the context of a question; 0 for none. It is a float64 if it has crossed a network.
+func turnOf(context map[string]any) int {
+	switch turn := context["turn"].(type) {
+	case int:
+		return turn
+	case float64:
+		return int(turn)
+	}
+	return 0
+}
+
+// allShown returns what the player was shown in an attempt, by turns, also before a restart. p.mu is held.
+func (p *Player) allShown(m *match) map[int]shown {
+	all := maps.Clone(m.shown)
+	if all == nil {
+		all = map[int]shown{}
+	}
+	for key, d := range p.signed {
+		if key.matchID == m.id && key.attempt == m.attempt && key.refereeID == protocol.AgentOf(m.auth.sender) &&
+			d.Decision.ViewHash != "" && !isReadyMove(key.turn, d.Decision.Choice) {
+			all[key.turn] = shown{d.Decision.ViewHash, d.Decision.Choice}
+		}
+	}
+	return all
+}
+
+// addShown adds the decisions of a match that is over and hid something to the history, as far as they were not
+// signed: an audit compares the hashes of their views. p.mu is held.
+func (p *Player) addShown(m *match) {
+	for _, turn := range slices.Sorted(maps.Keys(m.shown)) {
+		key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), turn}
+		if p.signed[key] == nil {
+			p.line(&store.HistoryDecision{MatchID: m.id, Attempt: m.attempt, Decision: store.Decision{
+				Turn: turn, Choice: m.shown[turn].choice, RefereeID: key.refereeID, ViewHash: m.shown[turn].viewHash,
+			}})
+		}
+	}
+}
+
+// checkShown compares what the player was shown in a match that is over with what the rules give, if the player has the
+// game and knows of the match. A difference is an error in the log, and a line of the history. It works in the
+// background, because a program may be slow.
+func (p *Player) checkShown(ctx context.Context, m *match, q *protocol.GameOver) {
+	game, err := p.options.Rules.Game(q.GameType)
+	program := p.options.Programs[q.GameType]
+	if m == nil || m.plain {
+		return
+	}
+	id := p.ID()
+	p.mu.Lock()
+	if len(q.Moves) > 0 {
+		p.addShown(m)
+	}
+	c := comparison{matchID: m.id, playerID: cmp.Or(m.calledAs, id), over: q, shown: p.allShown(m), program: program}
+	c.side = rules.Side(slices.Index([]string{protocol.RolePlayerA, protocol.RolePlayerB}, m.role))
+	p.mu.Unlock()
+	if _, outside := game.(*rules.Program); err != nil || !game.Info().Hidden || outside && program == nil ||
+		c.side == rules.NoSide {
+		return
+	}
+	ctx = context.WithoutCancel(ctx)
+	p.telling.Go(p.options.Guard.Of(func() {
+		found, err := c.run(ctx, game)
+		if err != nil {
+			p.options.Log.Warn().Err(err).Str("match_id", m.id).Str("event_type", "VIEWS_NOT_CHECKED").
+				Msg("cannot compute what the player should have been shown")
+		}
+		if found == nil {
+			return
+		}
+		p.options.Log.Error().Str("conversation_id", q.ConversationID).Str("match_id", m.id).Str("sender", q.Sender).
+			Int("turn", found.Turn).Str("member", found.Member).Str("shown", found.Shown).Str("computed", found.Computed).
+			Str("event_type", "VIEW_CONTRADICTED").
+			Msg("the referee has shown something else than the rules give: evenodd audit --views names it")
+		p.mu.Lock()
+		p.line(&store.HistoryDifference{MatchID: m.id, Attempt: m.attempt, Difference: *found})
+		p.mu.Unlock()
+		p.trySave(afterMatch)
+	}))
+}
+
+// A comparison is that of what a player was shown in a match with what follows from the rules.
+type comparison struct {
+	matchID  string
+	playerID string
+	side     rules.Side
+	over     *protocol.GameOver
+	shown    map[int]shown // by turns
+	program  Asker         // nil for a game of this program
+}
+
+// run returns the first difference; nil for none. The error means that the program of the game failed.
+func (c *comparison) run(ctx context.Context, game rules.Game) (*store.Difference, error) {
+	course := rules.Begin(game)
+	for moves := c.over.Moves; ; {
+		after, found, err := c.deal(ctx, course)
+		if found != nil || err != nil {
+			return found, err
+		}
+		course = after
+		turn := course.Turn()
+		if found := c.compare(course); found != nil {
+			return found, nil
+		}
+		var made [2]string
+		for len(moves) > 0 && moves[0].Turn == turn {
+			made[c.sideOf(moves[0].PlayerID)], moves = moves[0].Move, moves[1:]
+		}
+		if own := c.shown[turn].choice; own != "" && made[c.side] != "" && own != made[c.side] {
+			return &store.Difference{Turn: turn, Member: "moves", Shown: made[c.side], Computed: own}, nil
+		}
+		if course, found = play(course, made); found != nil {
+			return found, nil
+		}
+		if course.Turn() == turn { // the match was over in this turn
+			return c.rest(turn, moves), nil
+		}
+	}
+}
+
+// play returns the course after the moves of a turn that were made.
+func play(course rules.Course, made [2]string) (rules.Course, *store.Difference) {
+	after, err := course.PlayMade(made)
+	if err != nil {
+		return course, &store.Difference{Turn: course.Turn(), Member: "moves", Shown: made[rules.SideA] + made[rules.SideB],
+			Computed: err.Error()}
+	}
+	return after, nil
+}
+
+// sideOf returns the side of a player.
+func (c *comparison) sideOf(id string) rules.Side {
+	if id == c.playerID {
+		return c.side
+	}
+	return c.side.Other()
+}
+
+// deal returns the course after what is due before a side moves: answers of the program, and draws, which it compares
+// with those of the referee.
+func (c *comparison) deal(ctx context.Context, course rules.Course) (rules.Course, *store.Difference, error) {
+	for course.Awaits() || course.Outcomes() > 0 {
+		if course.Awaits() {
+			state, err := c.program.Ask(ctx, course.History())
+			if err == nil {
+				course, err = course.Told(state)
+			}
+			if err != nil {
+				return course, nil, err
+			}
+			continue
+		}
+		var found *store.Difference
+		if course, found = c.draw(course); found != nil {
+			return course, found, nil
+		}
+	}
+	return course, nil, nil
+}
+
+// draw returns the course after all draws that are due.
+func (c *comparison) draw(course rules.Course) (rules.Course, *store.Difference) {
+	before := len(course.Draws())
+	chance, known := c.chance()
+	if !known {
+		return course, &store.Difference{Turn: course.Turn(), Member: "draw", Shown: "none", Computed: "a nonce"}
+	}
+	course = course.Settle(c.matchID, &chance)
+	for i := before; i < len(course.Draws()); i++ {
+		drawn, told := course.Draws()[i], "none"
+		if i < len(c.over.Draws) {
+			if c.over.Draws[i] == protocol.Drawn(drawn) {
+				continue
+			}
+			told = strconv.Itoa(c.over.Draws[i].Number)
+		}
+		return course, &store.Difference{Turn: drawn.Turn, Member: "draws", Shown: told, Computed: strconv.Itoa(drawn.Number)}
+	}
+	return course, nil
+}
+
+// chance returns the random values of the match; known tells whether the referee has opened them.
+func (c *comparison) chance() (chance rules.Chance, known bool) {
+	draw := c.over.Draw
+	if draw == nil {
+		return chance, false
+	}
+	nonce, ok := protocol.ParseSecret(draw.Nonce)
+	chance.Nonce = nonce
+	for _, e := range draw.Entropies {
+		secret, _ := protocol.ParseSecret(e.Value)
+		if c.sideOf(e.Name) == rules.SideA {
+			chance.EntropyA = secret
+		} else {
+			chance.EntropyB = secret
+		}
+	}
+	return chance, ok
+}
+
+// compare compares the question to the player in a turn with what it was shown.
+func (c *comparison) compare(course rules.Course) *store.Difference {
+	seen, asked := c.shown[course.Turn()]
+	if !asked {
+		return nil
+	}
+	computed := "nothing"
+	if course.Owes(c.side) {
+		computed = protocol.ViewHash(course.Ask(c.side).View)
+	}
+	if computed == seen.viewHash {
+		return nil
+	}
+	return &store.Difference{Turn: course.Turn(), Member: "view", Shown: seen.viewHash, Computed: computed}
+}
+
+// rest returns a difference if the player was asked in a turn after the last one, or if moves are left.
+func (c *comparison) rest(last int, moves []protocol.PlayerMove) *store.Difference {
+	if len(moves) > 0 {
+		return &store.Difference{Turn: moves[0].Turn, Member: "moves", Shown: moves[0].Move, Computed: "none"}
+	}
+	if turns := slices.Sorted(maps.Keys(c.shown)); len(turns) > 0 && turns[len(turns)-1] > last {
+		turn := turns[len(turns)-1]
+		return &store.Difference{Turn: turn, Member: "moves", Shown: "none in this turn", Computed: c.shown[turn].choice}
+	}
+	return nil
+}
