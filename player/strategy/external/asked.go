@@ -101,7 +101,7 @@ func (a *asker) ask(ctx context.Context, v *strategy.View, limit time.Duration) 
 		a.disconnect()
 		return "", err
 	}
-	return choiceFrom(result, v.Options)
+	return choiceFrom(result, legalOf(v))
 }
 
 // maxTools is how many tools of a server are read.
@@ -217,7 +217,7 @@ func questionFor(tool *mcp.Tool, q *request) (map[string]json.RawMessage, error)
 }
 
 // choiceFrom reads the choice from a result: from its text, else from its structure.
-func choiceFrom(r *mcp.CallToolResult, options []string) (string, error) {
+func choiceFrom(r *mcp.CallToolResult, legal legal) (string, error) {
 	text := ""
 	for _, c := range slices.Backward(r.Content) {
 		if t, ok := c.(*mcp.TextContent); ok {
@@ -231,10 +231,10 @@ func choiceFrom(r *mcp.CallToolResult, options []string) (string, error) {
 	if r.IsError {
 		return "", fmt.Errorf("the tool failed: %s", text)
 	}
-	choice, _, err := choiceIn(text, options)
+	choice, _, err := choiceIn(text, legal)
 	if errors.Is(err, program.ErrChatter) {
 		return "", program.Wrong("the tool answered %q, which is not a choice; the legal choices are %s", words.Clip(text, 200),
-			strings.Join(options, ", "))
+			legal)
 	}
 	return choice, err
 }

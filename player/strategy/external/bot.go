@@ -65,7 +65,7 @@ func (b *bot) Name() string { return b.name }
 // because the referee will repeat the question, and answers must stay in step with
 // questions.
 func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
-	if len(v.Options) == 0 {
+	if legalOf(&v).none() {
 		return "", fmt.Errorf("%s: no move to choose from", b.name)
 	}
 	limits := b.limitsFor(ctx, v)
@@ -108,7 +108,7 @@ func (b *bot) ask(v *strategy.View, limits *limits) (choice, reason string, err 
 			return append(line, '\n'), limits.asked.Add(limit), words, err
 		},
 		Read: func(line string) (err error) {
-			choice, reason, err = choiceIn(line, v.Options)
+			choice, reason, err = choiceIn(line, legalOf(v))
 			return err
 		},
 	})

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"evenodd/league/protocol"
@@ -140,8 +139,13 @@ func (h *Host) Answer(choiceID, choice string) error {
 		return fmt.Errorf("choice_id %q: no such question waits; it was answered, or its deadline is over",
 			words.Clip(choiceID, 60))
 	}
-	if options := h.pending[i].question.ValidOptions; !slices.Contains(options, choice) {
-		return fmt.Errorf("choice %q: must be one of %s", words.Clip(choice, 60), strings.Join(options, ", "))
+	q := &h.pending[i].question
+	switch legal := (legal{q.ValidOptions, q.Text}); {
+	case legal.allows(choice):
+	case q.Text > 0:
+		return fmt.Errorf("choice %q: must be %s", words.Clip(choice, 60), legal)
+	default:
+		return fmt.Errorf("choice %q: must be one of %s", words.Clip(choice, 60), legal)
 	}
 	h.pending[i].answer <- choice // its only element, because the question is removed now
 	h.pending = slices.Delete(h.pending, i, i+1)

@@ -1,6 +1,8 @@
 package external
 
 import (
+	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -37,7 +39,11 @@ type request struct {
 	OpponentID    string                 `json:"opponent_id"`
 	MoveType      string                 `json:"move_type"`
 	ValidOptions  []string               `json:"valid_options"`
+	Text          int                    `json:"text,omitzero"`
 	Context       map[string]any         `json:"context"`
+	View          any                    `json:"view,omitzero"`
+	Board         any                    `json:"board,omitzero"`
+	Rules         string                 `json:"rules,omitzero"`
 	TimeLimitMS   int64                  `json:"time_limit_ms"`
 	Seed          uint64                 `json:"seed"`
 	Drawn         map[string]int         `json:"drawn"`
@@ -69,11 +75,17 @@ func encodeRequest(q *request) ([]byte, error) { return json.Marshal(q, json.Det
 func requestOf(v *strategy.View, limit time.Duration) *request {
 	q := &request{
 		SchemaVersion: "1.0.0", GameType: v.GameType, MatchID: v.MatchID, RoundID: v.RoundID,
-		PlayerID: v.PlayerID, OpponentID: v.OpponentID, MoveType: v.MoveType, ValidOptions: v.Options,
+		PlayerID: v.PlayerID, OpponentID: v.OpponentID, MoveType: v.MoveType, ValidOptions: v.Options, Text: v.Text,
 		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON parser reads 53 bits exactly
 		Drawn:    map[string]int{},
 		Opponent: opponent{Choices: map[string]int{}, Last: protocol.NonZero(v.Memory().Last(v.OpponentID))},
 		Context:  v.Context, History: []past{}, Standings: slices.Clone(v.Table),
+	}
+	if q.View = v.Shown(); q.View != nil {
+		q.Board, q.Rules, q.Context = v.Context["board"], v.Rules, maps.Clone(v.Context)
+		for _, known := range []string{"view", "board", "rules"} {
+			delete(q.Context, known)
+		}
 	}
 	for i := range q.Standings {
 		q.Standings[i].DisplayName = "" // names are text of other agents
@@ -98,8 +110,43 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 // byteOrderMark begins the output of some programs, or each line of it.
 const byteOrderMark = "\ufeff"
 
-// choiceIn reads an answer: {"choice": "even"}, or a single word.
-func choiceIn(line string, options []string) (choice, reason string, err error) {
+// A legal describes the legal moves of a question: options, or a text.
+type legal struct {
+	options []string
+	text    int // the most bytes of a text; 0 for options
+}
+
+func legalOf(v *strategy.View) legal { return legal{v.Options, v.Text} }
+
+// none tells whether there is no legal move.
+func (l legal) none() bool { return len(l.options) == 0 && l.text == 0 }
+
+// String says what is legal.
+func (l legal) String() string {
+	if l.text > 0 {
+		return fmt.Sprintf("a text of one line, of 1 to %d bytes", l.text)
+	}
+	return strings.Join(l.options, ", ")
+}
+
+// allows tells whether a choice is legal. A game may refuse a text nevertheless.
+func (l legal) allows(choice string) bool {
+	if l.text > 0 {
+		return choice != "" && len(choice) <= l.text && protocol.HarmlessLine(choice)
+	}
+	return slices.Contains(l.options, choice)
+}
+
+// meant returns the legal choice that an answer means: the option, or the text without blanks around it.
+func (l legal) meant(choice string) string {
+	if l.text > 0 {
+		return strings.TrimSpace(choice)
+	}
+	return optionFor(choice, l.options)
+}
+
+// choiceIn reads an answer: {"choice": "even"}, or a single word. A text of several words must stand in JSON.
+func choiceIn(line string, legal legal) (choice, reason string, err error) {
 	text := strings.TrimSpace(strings.TrimLeft(strings.TrimSpace(line), byteOrderMark))
 	switch {
 	case strings.HasPrefix(text, "{"):
@@ -116,10 +163,9 @@ func choiceIn(line string, options []string) (choice, reason string, err error) 
 	if err != nil {
 		return "", "", err
 	}
-	choice = optionFor(choice, options)
-	if !slices.Contains(options, choice) {
-		return "", "", program.Wrong("answered %q, which is not a legal choice; the legal choices are %s", words.Clip(choice, 60),
-			strings.Join(options, ", "))
+	choice = legal.meant(choice)
+	if !legal.allows(choice) {
+		return "", "", program.Wrong("answered %q, which is not a legal choice; the legal choices are %s", words.Clip(choice, 60), legal)
 	}
 	return choice, reason, nil
 }

@@ -2,6 +2,7 @@ package external
 
 import (
 	"encoding/json"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -52,7 +53,7 @@ func TestQuestionMatchesTheReadme(t *testing.T) {
 
 	_, rest, _ = strings.Cut(rest, "```json\n")
 	answer, _, _ := strings.Cut(rest, "```")
-	choice, reason, err := choiceIn(answer, []string{"even", "odd"})
+	choice, reason, err := choiceIn(answer, legal{options: []string{"even", "odd"}})
 	require.NoError(t, err)
 	assert.Equal(t, "even", choice)
 	assert.Equal(t, "a text, for the log at level debug", reason)
@@ -109,7 +110,7 @@ func TestAnswerLines(t *testing.T) {
 		{"an open quote", `"even`, parities, "", "-"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			choice, _, err := choiceIn(tt.line, tt.options)
+			choice, _, err := choiceIn(tt.line, legal{options: tt.options})
 			assert.Equal(t, tt.want, choice)
 			var wrong *program.WrongAnswerError
 			switch tt.problem {
@@ -123,4 +124,49 @@ func TestAnswerLines(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A text is a legal choice if it is one line within the limit of the question.
+func TestTextAnswers(t *testing.T) {
+	words := legal{text: 20}
+	for _, tt := range []struct{ name, line, choice string }{
+		{"JSON", `{"choice": "Good morning."}`, "Good morning."},
+		{"blanks around it", `{"choice": "  yes "}`, "yes"},
+		{"a JSON string", `"one two"`, "one two"},
+		{"a bare word", "hello", "hello"},
+		{"several bare words", "good morning", ""},
+		{"too long", `{"choice": "a text of more than 20 bytes"}`, ""},
+		{"of two lines", `{"choice": "one\ntwo"}`, ""},
+		{"with a mark of direction", `{"choice": "one\u200ftwo"}`, ""},
+		{"empty", `{"choice": " "}`, ""},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			choice, _, err := choiceIn(tt.line, words)
+			assert.Equal(t, tt.choice, choice)
+			assert.Equal(t, tt.choice == "", err != nil)
+		})
+	}
+	_, err := chosen("I say: ```{\"choice\": \"Good\nmorning.\"}```", words)
+	require.Error(t, err, "a line break within a string is no JSON")
+	choice, err := chosen(`I greet it. {"choice": "Good  morning."}`, words)
+	require.NoError(t, err)
+	assert.Equal(t, "Good morning.", choice)
+	_, err = chosen("Good morning.", words)
+	require.ErrorContains(t, err, "no choice in JSON")
+}
+
+// A question of a game with views has them beside its options, and not a second time in its context.
+func TestQuestionHasTheView(t *testing.T) {
+	view := map[string]any{"card": "Q"}
+	v := strategy.View{GameType: "kuhn_poker", MoveType: "act", Options: []string{"check", "bet"}, Rules: "Kuhn Poker. …", Memory: strategy.NewMemory,
+		Random: rand.New(rand.NewPCG(1, 2)), Context: map[string]any{"opponent_id": "P02", "turn": 2, "view": view, "board": [][]string{{"A"}}, "rules": "Kuhn Poker. …"}}
+	line, err := encodeRequest(requestOf(&v, time.Second))
+	require.NoError(t, err)
+	assert.Contains(t, string(line), `"context":{"opponent_id":"P02","turn":2},"view":{"card":"Q"},"board":[["A"]],"rules":"Kuhn Poker. …"`)
+	assert.Contains(t, v.Context, "view", "the context of the player is unchanged")
+
+	v.Text, v.Options, v.Context = 40, nil, map[string]any{"view": "What is it?"}
+	line, err = encodeRequest(requestOf(&v, time.Second))
+	require.NoError(t, err)
+	assert.Contains(t, string(line), `"valid_options":[],"text":40`)
 }

@@ -144,7 +144,7 @@ func (m *model) converse(ctx context.Context, v *strategy.View) (string, error) 
 	if err != nil {
 		return "", err
 	}
-	choice, refused := chosen(answer, v.Options)
+	choice, refused := chosen(answer, legalOf(v))
 	if refused == nil {
 		return choice, nil
 	}
@@ -155,11 +155,11 @@ func (m *model) converse(ctx context.Context, v *strategy.View) (string, error) 
 		Str("event_type", "MODEL_CORRECTION").Msg("asking the language model again for a legal choice")
 	answer, err = m.ask(ctx, append(messages,
 		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleAssistant, Content: words.Clip(answer, maxAnswer)},
-		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: promptAgain(refused, v.Options)}))
+		openai.ChatCompletionMessage{Role: openai.ChatMessageRoleUser, Content: promptAgain(refused, legalOf(v))}))
 	if err != nil { // the first answer says more than the failure of the second question
 		return "", refused
 	}
-	return chosen(answer, v.Options)
+	return chosen(answer, legalOf(v))
 }
 
 // withoutKey returns a text without the key, which some endpoints quote.

@@ -18,12 +18,24 @@ import (
 // chosen returns the option that an answer of a model names. The choice of the last JSON object with one is
 // final, in a fence or between sentences too. Without such an object the option is the only one in the text,
 // or the only one in its last line or in its last sentence. An ambiguous answer is an error, because a guess
-// would be a random choice.
-func chosen(answer string, options []string) (string, error) {
+// would be a random choice. A text must stand in such an object.
+func chosen(answer string, legal legal) (string, error) {
 	if _, after, thought := strings.Cut(answer, "</think>"); thought {
 		answer = after // the reasoning is not the choice
 	}
-	if named, ok := choiceInJSON(answer); ok {
+	named, inJSON := choiceInJSON(answer)
+	if legal.text > 0 {
+		text := strings.Join(strings.Fields(named), " ") // of one line
+		switch {
+		case !inJSON:
+			return "", program.Wrong("the model gave no choice in JSON: %q", words.Clip(strings.TrimSpace(answer), 200))
+		case !legal.allows(text):
+			return "", program.Wrong("the model chose %q, which is not %s", words.Clip(text, 60), legal)
+		}
+		return text, nil
+	}
+	options := legal.options
+	if inJSON {
 		meant := strings.TrimSpace(optionFor(named, options))
 		if i := slices.IndexFunc(options, func(o string) bool { return strings.EqualFold(o, meant) }); i >= 0 {
 			return options[i], nil

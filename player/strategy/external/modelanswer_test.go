@@ -61,7 +61,7 @@ func TestChosenOption(t *testing.T) {
 		{`{{{{ even`, parities, "even"},
 	} {
 		t.Run(tt.answer, func(t *testing.T) {
-			got, err := chosen(tt.answer, tt.options)
+			got, err := chosen(tt.answer, legal{options: tt.options})
 			assert.Equal(t, tt.want, got)
 			assert.Equal(t, tt.want == "", err != nil)
 		})
@@ -71,7 +71,7 @@ func TestChosenOption(t *testing.T) {
 // Long answers that are made to be slow end in an error, and not in minutes.
 func TestLargeAnswersNameNothing(t *testing.T) {
 	for _, begins := range []string{"{", `{"a":`, `{"choice":[`, `{"choice":`} {
-		_, err := chosen(strings.Repeat(begins, 64<<10/len(begins)), []string{"even", "odd"})
+		_, err := chosen(strings.Repeat(begins, 64<<10/len(begins)), legal{options: []string{"even", "odd"}})
 		assert.Error(t, err, begins)
 	}
 }
@@ -81,7 +81,7 @@ func FuzzWhatAModelMeans(f *testing.F) {
 	f.Add("İ\xff", "i", "")
 	f.Add(`{"choice": "even"} {"move": 4.0}`, "even", "4")
 	f.Fuzz(func(t *testing.T, answer, one, two string) {
-		choice, err := chosen(answer, []string{one, two})
+		choice, err := chosen(answer, legal{options: []string{one, two}})
 		if err == nil {
 			assert.Contains(t, []string{one, two}, choice)
 		}

@@ -57,7 +57,7 @@ func (t *timely) Name() string { return t.name }
 // has given up gets an error, so that a repeated question is asked again.
 func (t *timely) choose(ctx context.Context, v strategy.View,
 	ask func(ctx context.Context, limit time.Duration) (string, error)) (string, error) {
-	if len(v.Options) == 0 {
+	if legalOf(&v).none() {
 		return "", fmt.Errorf("%s: no move to choose from", t.name)
 	}
 	limit := timeFor(ctx, v, t.limit)

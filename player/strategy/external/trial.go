@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/url"
 	"time"
@@ -33,14 +34,40 @@ func Try(ctx context.Context, name string, t Tools, game rules.Game, within time
 		return err
 	}
 	defer Close(s)
-	start := rules.Begin(game)
+	start := firstQuestion(game)
+	if len(start.ToMove()) == 0 { // nobody has asked the program of the game what comes first
+		return nil
+	}
 	q := start.Ask(start.ToMove()[0])
 	_, err = s.Choose(ctx, strategy.View{
-		GameType: game.Info().Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,
+		GameType: game.Info().Type, MoveType: q.MoveType, Options: q.Options, Text: q.Text, Context: contextOf(start, &q),
 		MatchID: triedMatch, RoundID: 1, PlayerID: "P01", OpponentID: "P02", Role: protocol.RolePlayerA,
 		Memory: strategy.NewMemory, Within: within, Random: rand.New(rand.NewPCG(0, 1)), //nolint:gosec // that of no match
 	})
 	return tried(err)
+}
+
+// firstQuestion returns the course of a game before its first question, after the ready turn and with certain draws of a
+// game with draws.
+func firstQuestion(game rules.Game) rules.Course {
+	course := rules.Begin(game)
+	if rules.HasDraws(game) {
+		course = course.Play([2]string{rules.Ready, rules.Ready}).Settle(triedMatch, &rules.Chance{})
+	}
+	return course
+}
+
+// contextOf returns the context of a question, as a referee sends it.
+func contextOf(course rules.Course, q *rules.Question) map[string]any {
+	if q.View == nil {
+		return q.Context
+	}
+	context := map[string]any{"turn": course.Turn(), "view": q.View}
+	maps.Copy(context, q.Context)
+	if drawer, ok := course.Position().(rules.Drawer); ok {
+		context["board"] = drawer.Draw(course.ToMove()[0])
+	}
+	return context
 }
 
 // tried returns an error with the cause, and with what the program said last.

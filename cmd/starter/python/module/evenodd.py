@@ -10,7 +10,9 @@
     result.match("R1M1")                  # the conversation of a match
     result.report()                       # the report, in a notebook
 
-A function gets each question as a dict (testdata/bots/README.md of evenodd describes it) and returns its choice.
+A function gets each question as a dict (testdata/bots/README.md of evenodd describes it) and returns its choice: one
+of question["valid_options"], or a text of at most question["text"] bytes. In games with draws, and in those of programs,
+question["view"] is what the player may see: evenodd.league([f, "random"], game="exec:python3 nim.py").
 The module needs Python 3.8 and the program evenodd, and nothing else. Each function plays as a program: this file,
 started by evenodd, which passes the questions on to the process that has called league.
 """
@@ -215,7 +217,7 @@ def _answer(connection, functions, key, errors, turn):
 def _ask(function, question, errors, turn):
     """The reply of a function to a question. Calls of one function never overlap."""
     if question["match_id"] == "preflight":  # a trial before the league
-        return {"choice": question["valid_options"][0]}
+        return {"choice": (question["valid_options"] or ["hello"])[0]}
     begun, limit = time.monotonic(), question["time_limit_ms"] / 1000
     function["asked"] = question
     with function["lock"]:
