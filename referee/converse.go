@@ -180,8 +180,12 @@ func (m *match) received(side rules.Side, e entry) {
 // when the GAME_ERROR is delivered or has failed.
 func (m *match) sendGameError(side rules.Side, step *conduct.Step) (delivered context.Context) {
 	r, failure := m.referee, step.Failure
+	detail := failure.Fault.Detail
+	if m.hidden { // it may have a choice
+		detail = failure.Fault.Code.Name()
+	}
 	r.options.Log.Warn().Str("conversation_id", m.conversation).Str("player_id", m.players[side]).
-		Str("error_code", string(failure.Fault.Code)).Str("detail", failure.Fault.Detail).Int("retry", step.Retries).
+		Str("error_code", string(failure.Fault.Code)).Str("detail", detail).Int("retry", step.Retries).
 		Bool("retryable", failure.Verdict == conduct.Again).Str("event_type", "GAME_ERROR").Msg("a player failed")
 	notice, try := step.Message.(*protocol.GameError), step.Try
 	m.pending.Add(1)
