@@ -95,13 +95,19 @@ func (j *ReportJudge) credibleLoss(r *journal.MatchReported, promised string, id
 	for i, id := range ids {
 		_, failed := r.Faults.Get(id)
 		_, winnerFailed := r.Faults.Get(winner)
+		answered := moves[i]
+		for _, m := range r.Evidence.Moves {
+			if m.PlayerID == id && m.Turn == 1 && m.Move == rules.Ready {
+				answered = cmp.Or(answered, m.Move)
+			}
+		}
 		switch {
 		case id == winner:
 		case winnerFailed && !failed:
 			return fmt.Errorf("result.details.faults: they name a failure of the winner, %s, and none of %s", winner, id)
-		case err == nil && drawn && moves[i] != "" && !j.owes(r, ids, rules.Side(i), asked):
+		case err == nil && drawn && answered != "" && !j.owes(r, ids, rules.Side(i), asked):
 			return fmt.Errorf("result.details.status: %s chose %.40q, and the draw is opened: that is no technical loss of %s", id,
-				moves[i], id)
+				answered, id)
 		}
 	}
 	return nil
@@ -303,7 +309,7 @@ func (j *ReportJudge) lastMoves(r *journal.MatchReported, ids [2]string) (at [2]
 	var last [2]rules.LastMove
 	if asked := j.Inquire(r, ids); asked != nil { // what the program says of the moves is no part of the signatures
 		if err = asked.wrong; err == nil {
-			err = leadTo(r, ids, asked.last)
+			err = j.leadTo(r, ids, asked.last)
 		}
 		last = asked.last
 	} else {
@@ -335,7 +341,7 @@ func (j *ReportJudge) replay(r *journal.MatchReported, ids [2]string, asked *Inq
 		after, err = j.replayCourse(r, ids)
 	}
 	if err == nil {
-		err = leadTo(r, ids, after.last)
+		err = j.leadTo(r, ids, after.last)
 	}
 	return after, err
 }
@@ -358,12 +364,20 @@ func (j *ReportJudge) replayCourse(r *journal.MatchReported, ids [2]string) (aft
 }
 
 // leadTo returns an error if the moves of a report, unless it names none, do not lead to its choices.
-func leadTo(r *journal.MatchReported, ids [2]string, last [2]rules.LastMove) error {
+func (j *ReportJudge) leadTo(r *journal.MatchReported, ids [2]string, last [2]rules.LastMove) error {
 	for i, id := range ids {
 		choice, _ := r.Choices.Get(id)
-		if len(r.Evidence.Moves) > 0 && protocol.ValueOf(choice) != last[i].Text {
-			return fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", id, last[i].Text, protocol.ValueOf(choice))
+		if made := choiceOf(j.Game, last[i]); len(r.Evidence.Moves) > 0 && protocol.ValueOf(choice) != made {
+			return fmt.Errorf("moves: the last one of %s is %.40q, not %.40q", id, made, protocol.ValueOf(choice))
 		}
 	}
 	return nil
+}
+
+// choiceOf is the choice of a side that has a last move. The answer to the ready turn is none.
+func choiceOf(game rules.Game, last rules.LastMove) string {
+	if last.Turn == 1 && rules.HasDraws(game) {
+		return ""
+	}
+	return last.Text
 }

@@ -182,7 +182,8 @@ func (q *Inquiry) reached() (after position, err error) {
 	}
 	if after.over = end.Over; after.over {
 		after.judge = func(rules.Chance) rules.Verdict {
-			return rules.Verdict{Winner: end.Winner, Moves: [2]string{q.last[0].Text, q.last[1].Text}}
+			return rules.Verdict{Winner: end.Winner, Moves: [2]string{choiceOf(q.program, q.last[0]),
+				choiceOf(q.program, q.last[1])}}
 		}
 	}
 	return after, nil

@@ -170,11 +170,12 @@ func TestReportIsJudgedByWhatTheProgramSays(t *testing.T) {
 		}, 2, "the moves reported do not end the game"},
 		"no secrets":                    {func(q *protocol.MatchResultReport) { q.Draw = nil }, 3, "draw: it is missing"},
 		"a technical loss":              {loses("P02", "4", "5", 5, 2), 3, ""},
-		"of a player that is not ready": {loses("P02", rules.Ready, "", 1, 0), 0, ""},
-		"after the ready turn":          {loses("P02", rules.Ready, rules.Ready, 2, 1), 2, ""},
+		"of a player that is not ready": {loses("P02", "", "", 1, 0), 0, ""},
+		"after the ready turn":          {loses("P02", "", "", 2, 1), 2, ""},
+		"ready is no choice":            {loses("P02", rules.Ready, "", 1, 0), 0, "moves: the last one of P01 is \"\", not \"ready\""},
 		"before the first answer":       {loses("P01", "", "", 0, 0), 0, ""},
 		"of a player that owes nothing": {loses("P01", "4", "5", 5, 2), 3, "that is no technical loss of P01"},
-		"of a player that is ready":     {loses("P01", rules.Ready, "", 1, 0), 0, "that is no technical loss of P01"},
+		"of a player that is ready":     {loses("P01", "", "", 1, 0), 0, "that is no technical loss of P01"},
 		"of a player, with a wrong number": {func(q *protocol.MatchResultReport) {
 			q.Draws[0].Number = (q.Draws[0].Number + 1) % 6
 			loses("P02", "4", "5", 5, 2)(q)
