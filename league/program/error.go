@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // A Kind tells errors of programs apart.
@@ -20,16 +21,17 @@ const (
 
 // An Error says why a program gave no answer that can be used. It is no fault of any player.
 type Error struct {
-	Kind   Kind
-	Detail string // what the program did, such as "did not answer in time"
-	Status string // how it exited, such as "exit status 2"; "" if it did not
-	Last   string // its last line on standard error, which must not leave this computer; "" for none
+	Kind    Kind
+	Subject string // "the game nim"; "" for a bot, which its player names
+	Detail  string // what the program did, such as "did not answer in time"
+	Status  string // how it exited, such as "exit status 2"; "" if it did not
+	Last    string // its last line on standard error, which must not leave this computer; "" for none
 
 	success bool // exit status 0
 }
 
 // Error returns what the program did.
-func (e *Error) Error() string { return e.Detail + e.Said() }
+func (e *Error) Error() string { return strings.TrimPrefix(e.Subject+" "+e.Detail, " ") + e.Said() }
 
 // Said returns the last line on standard error, for the operator; "" for none.
 func (e *Error) Said() string {
@@ -40,7 +42,12 @@ func (e *Error) Said() string {
 }
 
 // Cause returns what the program did, for other agents.
-func (e *Error) Cause() string { return cmp.Or(e.Status, e.Detail) }
+func (e *Error) Cause() string {
+	if e.Subject != "" {
+		return e.Subject + " " + e.Detail
+	}
+	return cmp.Or(e.Status, e.Detail)
+}
 
 // ErrClosed reports a question that was abandoned because its program is stopped.
 var ErrClosed = errors.New("the program is being stopped")

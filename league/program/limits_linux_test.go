@@ -89,7 +89,7 @@ func TestProgramThatCannotStartWithLimits(t *testing.T) {
 	l := &log{}
 	programs := l.programs()
 	programs.Limits.CPU = 60
-	_, err := l.run(file, programs, nil)
+	_, err := l.run(file, programs)
 	require.ErrorContains(t, err, "fork/exec "+file+": exec format error")
 }
 
@@ -111,7 +111,7 @@ for line in sys.stdin:
 		l := &log{}
 		programs := l.programs()
 		programs.Limits.Memory = limit
-		r, err := l.run(fmt.Sprintf("python3 '%s'", file), programs, nil)
+		r, err := l.run(fmt.Sprintf("python3 '%s'", file), programs)
 		require.NoError(t, err)
 		t.Cleanup(r.Close)
 		answer, err := ask(r, long)

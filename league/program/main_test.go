@@ -38,7 +38,7 @@ func askUntilKilled() {
 	programs := l.programs()
 	programs.withoutNamespaces = os.Getenv(plainVariable) != ""
 	answer := ""
-	r, err := l.run(os.Getenv(askVariable), programs, nil)
+	r, err := l.run(os.Getenv(askVariable), programs)
 	if err == nil {
 		answer, err = ask(r, time.Minute) // a program of a test starts hundreds of processes first
 	}
@@ -72,18 +72,17 @@ func (l *log) String() string {
 func (l *log) programs() Programs { return Programs{Environ: os.Environ(), Env: []string{"GORACE"}} }
 
 // run starts the program of a command line.
-func (l *log) run(line string, programs Programs, closed <-chan struct{}) (*Runner, error) {
+func (l *log) run(line string, programs Programs) (*Runner, error) {
 	path, args, err := programs.Find("", line)
 	if err != nil {
 		return nil, err
 	}
-	return Run(&Command{Path: path, Args: args, Programs: programs, Noun: "bot", MaxLine: 64 << 10, Log: zerolog.New(l),
-		Closed: closed})
+	return Run(&Command{Path: path, Args: args, Programs: programs, Noun: "bot", MaxLine: 64 << 10, Log: zerolog.New(l)})
 }
 
 // ask asks a program, whose answer is a line of one word.
 func ask(r *Runner, limit time.Duration) (answer string, err error) {
-	err = r.Ask(Question{
+	err = r.Ask(nil, Question{
 		Line: func(bool) ([]byte, time.Time, string, error) {
 			return []byte("question\n"), time.Now().Add(limit), "a limit", nil
 		},

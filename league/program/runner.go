@@ -15,22 +15,29 @@ import (
 // Find finds the executable of a command line, whose words may be quoted as in a shell. Setting is what stands before
 // the line: "strategy exec:", "--game exec:" or "--mcp-command ".
 func (o *Programs) Find(setting, line string) (path string, args []string, err error) {
-	short := strings.TrimPrefix(setting, "strategy ")
+	short, example := strings.TrimPrefix(setting, "strategy "), "bot"
+	if name, found := strings.CutPrefix(setting, "game "); found {
+		short, example = name, "game"
+	}
 	list, err := Words(line)
 	switch {
 	case err != nil:
 		return "", nil, fmt.Errorf("%s%s: %w", setting, line, err)
 	case len(list) == 0 || list[0] == "":
-		return "", nil, fmt.Errorf("%s needs a program, such as %s./bot", strings.TrimSpace(setting), short)
+		return "", nil, fmt.Errorf("%s needs a program, such as %s./%s", strings.TrimSpace(setting), short, example)
 	}
-	path, err = exec.LookPath(o.within(list[0]))
+	path = list[0]
+	if o.Folder != "" && strings.ContainsRune(path, '/') && !filepath.IsAbs(path) {
+		path = filepath.Join(o.Folder, path)
+	}
+	path, err = exec.LookPath(path)
 	switch {
 	case err == nil:
 		return path, list[1:], nil
 	case errors.Is(err, fs.ErrPermission):
 		return "", nil,
-			fmt.Errorf("%s%s: %s is not executable: run chmod +x, or name its interpreter, as in %spython3 bot.py", setting,
-				line, list[0], short)
+			fmt.Errorf("%s%s: %s is not executable: run chmod +x, or name its interpreter, as in %spython3 %s.py", setting,
+				line, list[0], short, example)
 	case strings.ContainsRune(list[0], '/') && errors.Is(err, fs.ErrNotExist):
 		return "", nil, fmt.Errorf("%s%s: program %s not found", setting, line, list[0])
 	case errors.Is(err, exec.ErrNotFound):
@@ -38,14 +45,6 @@ func (o *Programs) Find(setting, line string) (path string, args []string, err e
 			list[0], short, list[0])
 	}
 	return "", nil, fmt.Errorf("%s%s: %w", setting, line, err)
-}
-
-// within returns the path of a program, relative to the folder where programs start.
-func (o *Programs) within(path string) string {
-	if o.Folder != "" && strings.ContainsRune(path, '/') && !filepath.IsAbs(path) {
-		return filepath.Join(o.Folder, path)
-	}
-	return path
 }
 
 // A Command is a program to run.
@@ -56,7 +55,6 @@ type Command struct {
 	Noun    string // what the log calls the program: "bot", "game"
 	MaxLine int    // the most bytes of a line of its answers
 	Log     zerolog.Logger
-	Closed  <-chan struct{} // closed when its questions are abandoned
 }
 
 // A Runner asks a program one question at a time, each a line that it answers with a line. It starts the program again
@@ -74,6 +72,9 @@ func Run(c *Command) (*Runner, error) {
 	r := &Runner{Command: *c, output: newOutput(c.Noun, c.Log)}
 	return r, r.start()
 }
+
+// answered tells whether the running process has answered.
+func (r *Runner) answered() bool { return r.running != nil && r.running.answers > 0 }
 
 // Starts is how often the program was started.
 func (r *Runner) Starts() int { return r.starts }
@@ -111,10 +112,10 @@ func (e *WrongAnswerError) Error() string { return e.Text }
 // Wrong returns a *WrongAnswerError.
 func Wrong(format string, args ...any) error { return &WrongAnswerError{fmt.Sprintf(format, args...)} }
 
-// Ask asks the program, which it starts if necessary. A program may exit after each answer; then it is restarted for
-// the next question. After any error but a *WrongAnswerError, the next question goes to a new process. The errors are
-// *Error, ErrClosed, and those of Question.Line and of the start.
-func (r *Runner) Ask(q Question) error {
+// Ask asks the program, which it starts if necessary, until abandoned is closed. A program may exit after each answer;
+// then it is restarted for the next question. After any error but a *WrongAnswerError, the next question goes to a new
+// process. The errors are *Error, ErrClosed if the question is abandoned, and those of Question.Line and of the start.
+func (r *Runner) Ask(abandoned <-chan struct{}, q Question) error {
 	for {
 		if err := r.ready(); err != nil {
 			return err
@@ -124,7 +125,7 @@ func (r *Runner) Ask(q Question) error {
 		if err != nil {
 			return fmt.Errorf("cannot be asked: %w", err)
 		}
-		err = r.running.ask(line, q.Read, until, limit, r.Closed)
+		err = r.running.ask(line, q.Read, until, limit, abandoned)
 		if err == nil {
 			r.running.answers++
 			return nil
@@ -141,8 +142,10 @@ func (r *Runner) Ask(q Question) error {
 
 // drop stops the process.
 func (r *Runner) drop() {
-	r.running.stop(false)
-	r.running = nil
+	if r.running != nil {
+		r.running.stop(false)
+		r.running = nil
+	}
 }
 
 // ready starts the program if necessary, and discards unread output.

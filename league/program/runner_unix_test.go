@@ -3,7 +3,6 @@
 package program
 
 import (
-	"context"
 	"fmt"
 	"io"
 	"os"
@@ -31,7 +30,7 @@ func runScript(t *testing.T, script string, settings ...func(*Programs)) *testRu
 	for _, set := range settings {
 		set(&programs)
 	}
-	r, err := l.run(fmt.Sprintf("sh '%s/script.sh' '%s'", folder, folder), programs, context.Background().Done())
+	r, err := l.run(fmt.Sprintf("sh '%s/script.sh' '%s'", folder, folder), programs)
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	return &testRunner{r, l, folder}

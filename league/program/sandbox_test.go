@@ -315,7 +315,7 @@ for line in sys.stdin:
 	l := &log{}
 	programs := l.programs()
 	programs.Sandbox = true
-	r, err := l.run(fmt.Sprintf("python3 '%s'", file), programs, nil)
+	r, err := l.run(fmt.Sprintf("python3 '%s'", file), programs)
 	require.NoError(t, err)
 	t.Cleanup(r.Close)
 	answer, err := ask(r, long)

@@ -49,7 +49,7 @@ func newBot(name string, t Tools) (*bot, error) {
 		log: t.Log.With().Str("bot", name).Logger(),
 	}
 	b.program, err = program.Run(&program.Command{Path: path, Args: args, Programs: t.Programs, Noun: "bot",
-		MaxLine: maxLine, Log: b.log, Closed: b.closed})
+		MaxLine: maxLine, Log: b.log})
 	if err != nil {
 		return nil, fmt.Errorf("strategy %s cannot be started: %w", name, err)
 	}
@@ -100,7 +100,7 @@ func (b *bot) Choose(ctx context.Context, v strategy.View) (string, error) {
 // ask returns the answer of the program.
 func (b *bot) ask(v *strategy.View, limits *limits) (choice, reason string, err error) {
 	request := requestOf(v, 0)
-	err = b.program.Ask(program.Question{
+	err = b.program.Ask(b.closed, program.Question{
 		Line: func(first bool) (line []byte, until time.Time, words string, err error) {
 			limit, words := limits.of(first)
 			request.TimeLimitMS = limit.Milliseconds()
