@@ -50,7 +50,7 @@ for line in sys.stdin:
         match = question["match_id"]
         say("ucinewgame", "isready")
         hear("readyok")
-    moves = question["context"]["view"]["moves"]
+    moves = question["view"]["moves"]
     milliseconds = min(flags.movetime, question["time_limit_ms"] // 2)
     limit = f"nodes {flags.nodes}" if flags.nodes else f"movetime {milliseconds}"
     say(f"position startpos moves {moves}" if moves else "position startpos", f"go {limit}")
