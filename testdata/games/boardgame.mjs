@@ -23,7 +23,7 @@ const DESCRIPTION = {
   move_types: ['move'],
   max_turns: 400,
   max_moves: loaded.evenodd?.max_turns ?? 400,
-  max_move: 64,
+  max_move: 32,
   hidden: Boolean(loaded.playerView),
   ...described,
 };
