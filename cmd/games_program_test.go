@@ -1,0 +1,99 @@
+package cmd_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/cmd"
+	games "evenodd/league/program"
+	"evenodd/rules"
+)
+
+// gameProgram returns the command line of a game of testdata/games. It ends the test if the game cannot run.
+func gameProgram(t *testing.T, words []string) string {
+	t.Helper()
+	needTool(t, words[0])
+	dir, err := filepath.Abs(filepath.Join("..", "testdata", "games"))
+	require.NoError(t, err)
+	if _, err := os.Stat(filepath.Join(dir, "node_modules")); err != nil && words[0] == "node" {
+		cmd.NotTested(t, "needs Node 20 and 'npm ci --prefix testdata/games'")
+	}
+	line := words[0]
+	for _, file := range words[1:] {
+		line += " " + filepath.Join(dir, file)
+	}
+	return line
+}
+
+// The numbers of legal sequences of moves from the start of chess are known:
+// https://www.chessprogramming.org/Perft_Results
+func TestLegalMovesOfChess(t *testing.T) {
+	t.Parallel()
+	chess, err := games.Open(t.Context(), gameProgram(t, []string{"node", "chess.mjs"}), &games.Programs{}, zerolog.Nop())
+	require.NoError(t, err)
+	t.Cleanup(chess.Close)
+	state := func(history []rules.Entry) *rules.State {
+		t.Helper()
+		s, err := chess.Ask(t.Context(), history)
+		require.NoError(t, err)
+		return s
+	}
+	var count func(history []rules.Entry, depth int) int
+	count = func(history []rules.Entry, depth int) (sequences int) {
+		side := rules.Side(len(history) % 2)
+		options := state(history).ToMove[side].Options
+		if depth == 1 {
+			return len(options)
+		}
+		for _, option := range options {
+			e := rules.Entry{}
+			e.Moves[side] = option
+			sequences += count(append(history[:len(history):len(history)], e), depth-1)
+		}
+		return sequences
+	}
+	assert.Equal(t, 8902, count(nil, 3))
+
+	// history returns the entries of moves in turn.
+	history := func(moves string) (list []rules.Entry) {
+		for i, move := range strings.Fields(moves) {
+			e := rules.Entry{}
+			e.Moves[i%2] = move
+			list = append(list, e)
+		}
+		return list
+	}
+	for name, tt := range map[string]struct {
+		moves  string
+		winner rules.Side
+		reason string
+	}{
+		"mate":       {"f2f3 e7e5 g2g4 d8h4", rules.SideB, "{A} is checkmated"},
+		"repetition": {"g1f3 g8f6 f3g1 f6g8 g1f3 g8f6 f3g1 f6g8", rules.NoSide, "threefold repetition"},
+		"stalemate": {"e2e3 a7a5 d1h5 a8a6 h5a5 h7h5 h2h4 a6h6 a5c7 f7f6 c7d7 e8f7 d7b7 d8d3 b7b8 d3h7 b8c8 f7g6 c8e6",
+			rules.NoSide, "stalemate"},
+	} {
+		s := state(history(tt.moves))
+		assert.True(t, s.Over, name)
+		assert.Equal(t, tt.winner, s.Winner, name)
+		assert.Equal(t, tt.reason, s.Reason, name)
+	}
+	for name, tt := range map[string]struct{ moves, option string }{
+		"castling":      {"e2e4 e7e5 g1f3 b8c6 f1c4 f8c5", "e1g1"},
+		"long castling": {"d2d4 d7d5 b1c3 b8c6 c1f4 c8f5 d1d2 d8d7", "e1c1"},
+		"en passant":    {"e2e4 a7a6 e4e5 d7d5", "e5d6"},
+		"promotion":     {"a2a4 b7b5 a4b5 a7a6 b5a6 h7h6 a6a7 h6h5", "a7b8n"},
+	} {
+		moves := history(tt.moves)
+		assert.Contains(t, state(moves).ToMove[rules.SideA].Options, tt.option, name)
+	}
+	refused := state(history("e2e4 e7e5 e1g1 a7a6"))
+	require.NotNil(t, refused.Illegal)
+	assert.Equal(t, rules.Illegal{Index: 2, Side: rules.SideA, Reason: `"e1g1" is not legal`}, *refused.Illegal)
+}
