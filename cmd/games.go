@@ -2,6 +2,7 @@ package cmd
 
 import (
 	"reflect"
+	"slices"
 	"strings"
 
 	"evenodd/config"
@@ -54,6 +55,15 @@ func known() config.Known {
 		}
 	}
 	return k
+}
+
+// large tells whether games of some types can have large messages. That is possible for each game that this program does
+// not know.
+func large(types []string) bool {
+	return slices.ContainsFunc(types, func(t string) bool {
+		game, err := games().Game(t)
+		return err != nil || game.Info().Large
+	})
 }
 
 // gamesOf returns the games with types from a file.

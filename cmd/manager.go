@@ -257,6 +257,9 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 		MaxBody: maxRequest, TooLarge: m.TooLarge, Misdirected: misdirected, Identify: m.Identify,
 		Mounts: slices.Concat(shown.mounts, probes(p.metrics, health), []http.Mount{http.Ready(mux.Open)}), MCP: server,
 	}
+	if game.Info().Large {
+		served.MaxBearerBody = maxLarge
+	}
 	stop, err := p.serve(&p.address, p.listener, protocol.ManagerSubject(p.LeagueID, "*"), mux, m.Stamp, served)
 	if err != nil {
 		return err

@@ -116,6 +116,7 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if err := external.Check(o.strategy, o.tools, o.games...); err != nil {
 		return asUsage(err)
 	}
+	o.Large = large(o.games)
 	return runPlayers(ctx, s, files, o)
 }
 

@@ -26,6 +26,7 @@ type match struct {
 	program      Program // of the game; nil for none
 	game         protocol.GameID
 	hidden       bool           // a side does not see all that happens in the game
+	views        bool           // the questions of the game have views
 	commitment   string         // to the nonce; "" in a plain match
 	abandoned    atomic.Bool    // a later attempt has replaced it
 	forgotten    atomic.Bool    // it is of an earlier league
@@ -56,7 +57,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		referee: r, member: member, assignment: a, conduct: c, state: c.State(), nonce: nonce,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: c.Conversation(), commitment: c.Commitment(),
-		program: r.options.Programs[a.GameType], game: r.gameID(game), hidden: game.Info().Hidden,
+		program: r.options.Programs[a.GameType], game: r.gameID(game), hidden: game.Info().Hidden, views: rules.HasViews(game),
 	}
 	networks := r.networks(a)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {

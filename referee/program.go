@@ -49,6 +49,12 @@ func otherProgram(gameType string, own, assigned protocol.GameID) string {
 		"with digest %.12s", gameType, own.Version, orNone(own.Digest), assigned.Version, orNone(assigned.Digest))
 }
 
+// large tells whether messages of a game can have up to 64 KB.
+func (o *Options) large(gameType string) bool {
+	game, err := o.Games.Game(gameType)
+	return err == nil && game.Info().Large
+}
+
 func orNone(text string) string {
 	if text == "" {
 		return "none"

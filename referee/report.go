@@ -52,8 +52,12 @@ func (m *match) pause(ctx context.Context, d time.Duration) error {
 // refuses it for good, or the referee stops.
 func (m *match) deliver() {
 	ctx, o := m.referee.life, &m.referee.options
+	to := protocol.Peer{Endpoint: o.Manager}
+	if o.large(m.final.GameType) { // the manager reads a long report only with a credential that it knows before
+		to.Bearer = m.member.Token
+	}
 	err := membership.Retry(ctx, m.pause, func(ctx context.Context) error {
-		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, protocol.Peer{Endpoint: o.Manager}, m.final)
+		_, err := protocol.ReportMatchResult.Call(ctx, o.Caller, to, m.final)
 		return err
 	}, func(err error, wait time.Duration) {
 		o.Log.Warn().Err(err).Str("conversation_id", m.conversation).Dur("wait_ms", wait).
@@ -108,6 +112,9 @@ func (m *match) matchState() *protocol.MatchState {
 	defer m.mu.Unlock()
 	state := &protocol.MatchState{MatchID: m.matchID, State: m.state, Attempt: m.attempt, PlayerAID: m.players[0],
 		PlayerBID: m.players[1]}
+	if m.views && m.conduct != nil {
+		state.Turn = m.conduct.Turn()
+	}
 	if m.final != nil && (m.reported || !m.hidden) { // the draw and the choices of a hidden game are secret until then
 		state.Draw, state.GameResult = m.final.Draw, &m.final.Result.Result
 	}

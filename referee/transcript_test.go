@@ -97,7 +97,7 @@ func TestExchangeIsEncodedWithoutTokens(t *testing.T) {
 
 func TestFullTranscriptStillHasTheEnd(t *testing.T) {
 	c := transcriptWith()
-	for range 1000 {
+	for range store.MaxExchanges {
 		c.sent("P01", protocol.Invite.Name, 1, joined(nil))
 	}
 	for range 2 { // both players
@@ -106,7 +106,7 @@ func TestFullTranscriptStillHasTheEnd(t *testing.T) {
 	}
 	doc := filed(c)
 	assert.Len(t, doc.Transcript, store.MaxExchanges)
-	assert.Equal(t, 1000+4-store.MaxExchanges, doc.Omitted)
+	assert.Equal(t, store.ReservedExchanges, doc.Omitted)
 	for _, x := range doc.Transcript[store.MaxExchanges-4:] {
 		assert.Equal(t, protocol.NotifyMatchResult.Name, x.Method, "GAME_OVER is never omitted")
 	}

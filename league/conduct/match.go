@@ -147,6 +147,9 @@ func (m *Match) Version() string { return m.version }
 // State is the state of the match: protocol.StateAssigned until Next is first called, then that of the specification.
 func (m *Match) State() string { return m.state }
 
+// Turn is the number of the turn of the last questions for a move, from 1; 0 before the first ones.
+func (m *Match) Turn() int { return m.turn }
+
 // Decided tells whether a side has lost technically.
 func (m *Match) Decided() bool { return m.sides[0].lost != "" || m.sides[1].lost != "" }
 

@@ -21,6 +21,8 @@ type Applicant struct {
 	journal.AgentRegistered
 	Token string // of an agent that registers again
 	Code  string // for a league with a roster
+	// LargeMessages tells that the agent takes messages of up to 64 KB.
+	LargeMessages bool
 }
 
 // Player tells whether the applicant is a player, not a referee.
@@ -58,6 +60,7 @@ type Registrations struct {
 	Grace      time.Duration // time that a registered agent has to answer before it can be replaced
 	WindowOver bool          // the registration window has ended
 	Closed     bool          // the start is decided
+	Large      bool          // the game needs messages that only agents which declare so take
 
 	silent  []silence    // agents that have not answered, in order of ids
 	waiting waitingQueue // rejected applicants
@@ -164,6 +167,9 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 			s.Configuration.RegistrationUntil)
 	case !slices.Contains(a.GameTypes, s.Created.GameType):
 		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", s.Created.GameType)
+	case r.Large && !a.LargeMessages:
+		return nil, Reject(protocol.ErrUnsupportedGame, "messages of %s can have 64 KB: register with %s_meta.large_messages "+
+			"if the agent takes them", s.Created.GameType, a.Role)
 	case s.Created.RequiresSignatures() && a.Player() && a.PublicKey == "":
 		return nil, Reject(protocol.ErrInvalidFieldType,
 			"this league requires signatures: register with player_meta.public_key, and sign your moves")

@@ -17,11 +17,12 @@ import (
 // is not handed out any more; when running ends, it waits for nothing more.
 func (m *Manager) handOver(starting, running context.Context, h *handover) {
 	for m.chooseReferee(starting, running, h) {
-		h.end = time.Now().Add(m.longestMatch())
+		h.turn, h.end = 0, time.Now().Add(m.longestMatch())
 		result := m.offerMatch(running, h)
 		for result == offerAccepted || h.mayHold && (result == offerUnanswered || result == offerNotSent) {
 			result = m.awaitReport(running, h, result == offerAccepted)
 			if result == refereeBack { // it may have forgotten the match, or has a result
+				m.awaitProgram(starting, h)
 				h.fresh = false
 				result = m.offerMatch(running, h)
 			}
@@ -55,6 +56,7 @@ type handover struct {
 	obliging bool      // the referee acknowledges every request: it may not know how a match starts
 	mayHold  bool      // the referee may hold the attempt from an earlier offer
 	end      time.Time // the referee must have reported before
+	turn     int       // the latest that the referee has told of, of a game with views
 
 	returned <-chan struct{} // closed when the referee registers again after the last offer
 }
@@ -145,6 +147,8 @@ type match struct {
 	// the attempt of which a report without a token was refused, which anyone may have sent; 0 for none
 	tokenless int
 	pings     *pings // of the players; nil before the first
+	// when the program of the game last failed at the match; zero if it did not since the league was last resumed
+	stuckAt time.Time
 }
 
 // attempt identifies an attempt at the match.

@@ -69,6 +69,7 @@ type Manager struct {
 	changed    map[league.MatchID]bool                       // the matches whose result has changed in this process
 	warned     map[string]bool                               // the referees of which the log has warned; see warnAbout
 	silences   map[silence]int                               // see warnAbout
+	failures   int                                           // of the game's program since the last pause for that
 	completed  *protocol.Broadcast[protocol.LeagueCompleted] // nil before the end
 
 	players, referees []*agent // in order of ids; nil before the league has started
@@ -111,7 +112,7 @@ func New(o Options) (*Manager, error) {
 	if err != nil {
 		return nil, err
 	}
-	game, err := o.Games.Game(m.options.GameType)
+	game, err := m.options.game()
 	if err != nil {
 		return nil, err
 	}
@@ -148,7 +149,9 @@ func (m *Manager) openLeague() error {
 			return err
 		}
 	}
-	m.applicants = decide.Registrations{Roster: o.Roster, Grace: protocol.Seconds(float64(o.RegistrationGrace))}
+	m.applicants = decide.Registrations{
+		Roster: o.Roster, Grace: protocol.Seconds(float64(o.RegistrationGrace)), Large: o.isLarge(),
+	}
 	if created == nil {
 		return m.record(new(o.Created))
 	}

@@ -142,6 +142,9 @@ func (m *Manager) longestMatch() time.Duration {
 	if o.LongestMatch > 0 {
 		return protocol.Seconds(o.LongestMatch)
 	}
+	if rules.HasViews(m.judge.Game) {
+		return m.questionTime() // of the first turn
+	}
 	const margin = 30 * time.Second
 	return o.Timeouts.LongestMatch(o.RetryPolicy, rules.MaxTurns(m.judge.Game)) + margin
 }
@@ -207,6 +210,9 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 		}
 		return offerUnanswered
 	}
+	if m.checkProgram(h, ack) {
+		h.failed.add(h.referee)
+	}
 	if ack.Status != protocol.StatusAccepted {
 		if lost := m.discarded(ctx, h, attempt, nil); lost != offerDeclined {
 			return lost
@@ -258,6 +264,9 @@ func (m *Manager) answerOf(h *handover, attempt league.Attempt, ack *protocol.Ma
 		return offerDeclined
 	}
 	h.obliging = ack.Reason == protocol.AcknowledgesAll
+	if m.options.Digest != "" && ack.Reason != "" && !h.obliging { // it gave the attempt up before
+		m.programFailed(h.match, h.referee.id, ack.Reason)
+	}
 	event, restarted := decide.Acceptance(h.recorded, attempt, h.referee.id, ack)
 	switch {
 	case restarted:
@@ -277,6 +286,7 @@ func (m *Manager) startMatch(ctx context.Context, h *handover, attempt league.At
 	q := &protocol.MatchAssignment{
 		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.ConversationOf(attempt)),
 		LeagueID: o.LeagueID, RoundID: h.id.Round, MatchID: h.id.String(), Attempt: attempt.Number, GameType: o.GameType,
+		GameID:   o.GameID,
 		Timeouts: o.Timeouts, RetryPolicy: o.RetryPolicy, Scoring: o.Scoring, Auth: o.Auth,
 	}
 	m.mu.Lock()
@@ -335,6 +345,9 @@ func (m *Manager) awaitReport(ctx context.Context, h *handover, reached bool) ou
 			if h.over() {
 				return matchOver
 			}
+			if at := locked(m, func() time.Time { return h.stuckAt }); !at.IsZero() { // the report cannot be judged yet
+				h.end = at.Add(m.longestMatch())
+			}
 			switch lost, rejected := m.lostByReports(h, false); {
 			case lost != matchOver:
 				return lost
@@ -348,6 +361,9 @@ func (m *Manager) awaitReport(ctx context.Context, h *handover, reached bool) ou
 			}
 			continue
 		case <-timer.C:
+		}
+		if m.advances(ctx, h) {
+			h.end = time.Now().Add(m.questionTime())
 		}
 		left := time.Until(h.end)
 		if left <= 0 {

@@ -29,6 +29,8 @@ type Options struct {
 
 	Games rules.Registry // with the GameType
 
+	Program Program // of the game, if it is a rules.Program; nil for any other game
+
 	Config map[string]string // the digests of the files below config, for journal.Started
 
 	Roster *decide.Roster // the agents that may register; nil: any
@@ -73,6 +75,40 @@ type Options struct {
 	Over func(*protocol.LeagueCompleted)
 }
 
+// A Program is a running game that is a program. It is safe for concurrent use.
+type Program interface {
+	// Ask returns what the program says of the history of a match. It has its own limits of time and size; an error says
+	// how the program failed.
+	Ask(ctx context.Context, history []rules.Entry) (*rules.State, error)
+	// Digest is the SHA-256 of the files of the program, in hexadecimal digits.
+	Digest() string
+}
+
+// game is the game of the league. The error names a game that is unknown, or a program that nobody runs.
+func (o *Options) game() (rules.Game, error) {
+	game, err := o.Games.Game(o.GameType)
+	if _, is := game.(*rules.Program); is && o.Program == nil {
+		return nil, fmt.Errorf("game %s is a program, which the manager needs to run", o.GameType)
+	}
+	return game, err
+}
+
+// isLarge tells whether messages of the game can have up to 64 KB.
+func (o *Options) isLarge() bool {
+	game, err := o.Games.Game(o.GameType)
+	return err == nil && game.Info().Large
+}
+
+// gameID identifies the program of the game; it is empty for any other game.
+func (o *Options) gameID() (id protocol.GameID) {
+	if game, err := o.game(); err == nil {
+		if program, is := game.(*rules.Program); is {
+			id = protocol.GameID{Version: program.Info().Version, Digest: o.Program.Digest()}
+		}
+	}
+	return id
+}
+
 // complete fills in the defaults. The journal has them, so that a resumed league keeps those that are rules.
 func (o *Options) complete() {
 	usual := league.DefaultScoring()
@@ -84,7 +120,7 @@ func (o *Options) complete() {
 		}
 	}
 	o.Tournament = o.Tournament.ForGame(o.sidesAlike())
-	o.SchemaVersion = journal.SchemaVersion
+	o.SchemaVersion, o.GameID = journal.SchemaVersion, o.gameID()
 	o.Legs = max(o.Legs, 1)
 	o.Referees = max(o.Referees, 1)
 	o.MinPlayers = max(o.MinPlayers, 2)
@@ -123,7 +159,7 @@ func (o *Options) Validate() error {
 	if o.Legs < 0 {
 		problems = append(problems, fmt.Errorf("legs cannot be negative: %d", o.Legs))
 	}
-	problems = append(problems, o.CheckMembers())
+	problems = append(problems, o.CheckMembers(), o.checkGame())
 	if o.StartAt != "" && o.RegistrationUntil > o.StartAt {
 		problems = append(problems, errors.New("registration ends with the start of the league: it cannot end later"))
 	}
@@ -131,6 +167,16 @@ func (o *Options) Validate() error {
 		problems = append(problems, o.Tournament.CheckMatches(max(o.Players, 2), max(o.Legs, 1)))
 	}
 	return errors.Join(problems...)
+}
+
+// checkGame returns an error for members: plain with a game whose messages need what chapter 4 of the specification lacks.
+func (o *Options) checkGame() error {
+	game, err := o.Games.Game(o.GameType)
+	if err != nil || !o.Plain() || !rules.HasDraws(game) && !game.Info().Hidden {
+		return nil //nolint:nilerr // New returns the error of an unknown game
+	}
+	return fmt.Errorf("members: plain and the game %s exclude each other, because chapter 4 has no draws and signs no views: "+
+		"remove members: plain from the league's file", o.GameType)
 }
 
 // resume takes over the rules with which a league was created.
@@ -146,6 +192,10 @@ func (o *Options) resume(created *journal.Created) error {
 			"the manager's secret is not that of this league, whose first event has another manager_key: restore its key " +
 				"file in private, or the file of --secret-file")
 	}
+	if created.Digest != "" && (created.GameType != o.GameType || created.GameID != o.GameID) {
+		return fmt.Errorf("league %s plays %s, version %s, which is a program with the digest %s: name that program with --game%s",
+			created.LeagueID, created.GameType, created.Version, created.Digest, o.otherProgram(created))
+	}
 	given := o.Created
 	o.Created, o.Configuration = *created, given.Configuration
 	o.Signatures, o.Evidence, o.Members = created.Signatures, created.Evidence, created.Members
@@ -158,4 +208,17 @@ func (o *Options) resume(created *journal.Created) error {
 				"registration_grace_sec have changed: this league keeps those it began with")
 	}
 	return nil
+}
+
+// otherProgram says which other program was named than that of a league; "" for none.
+func (o *Options) otherProgram(created *journal.Created) string {
+	switch {
+	case o.Digest == "":
+		return ""
+	case o.GameType != created.GameType:
+		return fmt.Sprintf("; the one named plays %s", o.GameType)
+	case o.Version != created.Version:
+		return fmt.Sprintf("; the one named has version %s", o.Version)
+	}
+	return fmt.Sprintf("; the one named has the digest %s", o.Digest)
 }

@@ -169,7 +169,12 @@ func (m *Manager) getMatchTranscript(ctx context.Context, bearer string,
 	default:
 		at.Number = len(match.Attempts)
 	}
+	secret := ok && match.Report == nil && m.judge.Game.Info().Hidden
 	m.mu.Unlock()
+	if secret {
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "game %s hides something: the transcript of %s is shown when the "+
+			"match is recorded", m.options.GameType, id)
+	}
 	doc, err := m.transcript(ctx, at, q.MatchID)
 	if err != nil {
 		return nil, err

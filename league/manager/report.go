@@ -118,6 +118,7 @@ var errPingFirst = errors.New("the players have not been pinged yet")
 func (m *Manager) readReport(ctx context.Context, q *protocol.MatchResultReport) (decide.Claim, error) {
 	c, err := m.authenticReport(ctx, q)
 	if err == nil {
+		m.inquire(ctx, &c)
 		m.judge.Prove(&c) // without the lock, because that is slow
 	}
 	return c, err
@@ -165,6 +166,8 @@ func (m *Manager) judgeReport(q *protocol.MatchResultReport, c decide.Claim, sho
 	switch {
 	case v.PingFirst:
 		return x, nil, errPingFirst
+	case v.Failed && x != nil:
+		m.programFailed(x, "the manager", v.Err.Error())
 	case v.Disputed:
 		m.dispute(q, v.Result)
 	case v.Rejected != "" && x != nil:

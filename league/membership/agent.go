@@ -22,6 +22,9 @@ type Options struct {
 	Endpoint string   // at which other agents reach it
 	Manager  string   // endpoint of the league manager
 
+	// Large tells that a game of the agent can have messages of up to 64 KB, which the agent must take then.
+	Large bool
+
 	RegistrationCode string // for a league with a roster; "" for none. An agent with a token does not send it
 
 	// Folder is the data folder for the identity and the files of the agent, for a

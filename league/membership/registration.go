@@ -31,7 +31,7 @@ type Apply func(e protocol.Envelope, code string) func(context.Context) (*Answer
 func (o *Options) Meta(games []string) protocol.AgentMeta {
 	return protocol.AgentMeta{
 		DisplayName: o.Name, Version: o.Version, ProtocolVersion: protocol.Version, GameTypes: games,
-		ContactEndpoint: o.Endpoint,
+		ContactEndpoint: o.Endpoint, LargeMessages: o.Large,
 	}
 }
 

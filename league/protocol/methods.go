@@ -174,7 +174,7 @@ var (
 	GetMatchTranscript = newMethod[ToolRequest, MatchTranscript](MethodRow{
 		Name: "get_match_transcript", Result: "MATCH_TRANSCRIPT", From: "manager, organiser", To: "referee, manager",
 		About: "Returns the file of an attempt at a match, with all messages and without tokens. A referee answers its manager, a manager answers the organiser.", ReadOnly: true,
-		maxReply: 1 << 20})
+		maxReply: 8 << 20})
 	GetPlayerState = newMethod[ToolRequest, PlayerState](MethodRow{
 		Name: "get_player_state", Result: "PLAYER_STATE", From: "manager", To: "player",
 		About: "Returns the state of this player and its own history.", ReadOnly: true})

@@ -316,8 +316,10 @@ type MatchState struct {
 	MatchID string `json:"match_id"`
 	// `ASSIGNED`, `WAITING_FOR_PLAYERS`, `COLLECTING_CHOICES`, `DRAWING_NUMBER`, `FINISHED`, `ACKNOWLEDGED`,
 	// `ABANDONED` or `DISPUTED`
-	State      string         `json:"state"`
-	Attempt    int            `json:"attempt"`
+	State   string `json:"state"`
+	Attempt int    `json:"attempt"`
+	// number of the turn, in games with a view; absent before the first question for a move
+	Turn       int            `json:"turn,omitzero" rule:"min=1"`
 	PlayerAID  string         `json:"player_A_id"`
 	PlayerBID  string         `json:"player_B_id"`
 	GameResult *league.Result `json:"game_result,omitzero"`

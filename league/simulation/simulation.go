@@ -173,6 +173,9 @@ func (s *runningLeague) connect(ctx context.Context, id, sender string) (members
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(), Caller: transport.Logged(caller, log),
 		Clock: s.clock, Log: log, SigningKey: s.keyOf(id),
 	}
+	if game, err := s.options.Games.Game(s.options.GameType); err == nil {
+		o.Large = game.Info().Large
+	}
 	return o, func(a agent) {
 		mux := transport.NewMux(log)
 		a.Mount(mux)
@@ -206,6 +209,9 @@ func (s *runningLeague) startManager(ctx context.Context) error {
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults,
 		ExternalPlayers: o.externalPlayers(), Entrants: o.records(),
+	}
+	if program := o.Programs[o.GameType]; program != nil {
+		options.Program = program
 	}
 	if options.Timeouts == (protocol.Timeouts{}) {
 		options.Timeouts, options.RetryPolicy = protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy()

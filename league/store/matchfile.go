@@ -261,7 +261,7 @@ func (o *OldMatches) Archive(leagueID, stamp string) (string, error) {
 // The bounds of a transcript. A match of our agents has some twenty exchanges of
 // a few hundred bytes; the bounds keep a player from filling the disk.
 const (
-	MaxExchanges      = 400      // a match of 42 moves has 260 if each is refused once
+	MaxExchanges      = 4000     // a match of 400 turns has 1,600 if each answer is refused once, and both sides move
 	ReservedExchanges = 4        // of MaxExchanges: GAME_OVER to both players and its acknowledgements
 	MaxMessage        = 64 << 10 // bytes of one message
 	MaxDetail         = 1000     // bytes of ExchangeError.Detail

@@ -40,6 +40,7 @@ type World struct {
 	carrier  string
 	Seed     string
 	Game     rules.Game
+	Program  manager.Program // of the Game, if it is a rules.Program; nil for any other game
 	Network  Network
 	log      zerolog.Logger
 	Clock    *protocol.Clock
@@ -205,6 +206,9 @@ func (w *World) managerOptions(players, referees int, change []func(*manager.Opt
 	o := manager.Options{Created: Rules(LeagueID, w.Game.Info().Type, players, referees), Games: rules.NewRegistry(w.Game),
 		Secret: &w.Secret, Caller: w.Caller(ManagerHost, 64<<10), Clock: w.Clock, Log: w.log,
 	}
+	if w.Program != nil {
+		o.Program = w.Program
+	}
 	for _, set := range change {
 		set(&o)
 	}
@@ -260,7 +264,7 @@ func (w *World) mount(a *Agent, mount func(protocol.Mux)) *Agent {
 func (w *World) options(a *Agent, maxReply int64) membership.Options {
 	o := membership.Options{
 		Name: a.name, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
-		Caller: w.Caller(a.Host, maxReply), Clock: w.Clock, Log: w.log,
+		Caller: w.Caller(a.Host, maxReply), Clock: w.Clock, Log: w.log, Large: w.Game.Info().Large,
 	}
 	if a.league != "" {
 		o.Leagues = []string{a.league}
@@ -285,6 +289,9 @@ func (w *World) RefereeWith(id string, traits []Option, change func(*referee.Opt
 	w.T.Helper()
 	a := NewAgent(id, traits)
 	o := referee.Options{Options: w.options(a, 64<<10), MaxConcurrent: a.capacity, Games: rules.NewRegistry(w.Game)}
+	if w.Program != nil {
+		o.Programs = map[string]referee.Program{w.Game.Info().Type: w.Program}
+	}
 	if !a.randomSecrets {
 		o.Nonce = w.Nonce
 	}

@@ -1,0 +1,110 @@
+package manager
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"evenodd/league/decide"
+	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/words"
+	"evenodd/rules"
+)
+
+// inquire asks the program of the game what a claim needs, without the lock. A referee that hangs up changes nothing: it
+// reports again, and the program has limits of its own.
+func (m *Manager) inquire(ctx context.Context, c *decide.Claim) {
+	ctx = context.WithoutCancel(ctx)
+	for history, due := c.Asks(); due; history, due = c.Asks() {
+		c.Told(m.options.Program.Ask(ctx, history))
+	}
+}
+
+// maxFailures is the number of failures of the game's program after which the manager pauses the league.
+const maxFailures = 3
+
+// programFailed counts a failure of the program of the game at a match, by the manager or a referee, and pauses the league
+// after the third one: no agent pays for it, and only the organiser can mend it. M.mu is held.
+func (m *Manager) programFailed(x *match, by, why string) {
+	m.failures++
+	x.stuckAt = time.Now()
+	m.log.Error().Stringer("match_id", x.id).Str("agent_id", by).Str("reason", why).Int("failures", m.failures).
+		Str("event_type", "GAME_PROGRAM_FAILED").Msg("the program of the game failed: the match goes on when it answers")
+	x.wake()
+	if m.failures < maxFailures || m.state.Paused != nil {
+		return
+	}
+	m.failures = 0
+	reason := fmt.Sprintf("the program of the game %s failed %d times, the last time at %s, match %s: %s", m.options.GameType,
+		maxFailures, by, x.id, why)
+	_ = m.record(&journal.Decided{ // an error ends the manager
+		Command:  protocol.CommandPause,
+		Decision: journal.Decision{By: journal.ByManager, Reason: words.Clip(reason, protocol.MaxReason-len("…"))},
+	})
+}
+
+// checkProgram makes an answer of a referee that has another program of the game than the manager one that declines the
+// match, and logs why: the two would not agree about it.
+func (m *Manager) checkProgram(h *handover, ack *protocol.MatchAssignmentAck) (other bool) {
+	own := m.options.Digest
+	if other = own != "" && ack.GameDigest != own; !other {
+		return false
+	}
+	ack.Status = protocol.StatusRejected
+	ack.Reason = fmt.Sprintf("it has another program of the game %s: digest %.64s, not %s", m.options.GameType,
+		orNone(ack.GameDigest), own)
+	m.log.Warn().Func(h.about).Str("reason", ack.Reason).Str("event_type", "OTHER_PROGRAM").
+		Msg("the referee is not used until it registers again")
+	return true
+}
+
+func orNone(text string) string {
+	if text == "" {
+		return "none"
+	}
+	return text
+}
+
+// awaitProgram waits while the league is paused after a failure of the game's program at a match, until the organiser
+// resumes it, or starting ends: until then the same would happen again.
+func (m *Manager) awaitProgram(starting context.Context, h *handover) {
+	for locked(m, func() bool { return m.state.Paused != nil && !h.stuckAt.IsZero() }) && !h.over() {
+		select {
+		case <-h.news:
+			if m.forfeits(starting, h.match) {
+				h.wake() // chooseReferee looks at the match
+				return
+			}
+		case <-starting.Done():
+			return
+		}
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	h.stuckAt = time.Time{}
+}
+
+// questionTime is how long the turn of a match may stay the same: the longest time of one question, and a margin in which
+// programs of games answer and messages travel.
+func (m *Manager) questionTime() time.Duration {
+	const margin = 2 * time.Minute
+	return m.options.Timeouts.LongestMatch(m.options.RetryPolicy, 1) + margin
+}
+
+// advances tells whether a match of a game with views has a turn that comes later than all before. Such games have up to
+// 400 turns, so that the longest time of a match would be hours.
+func (m *Manager) advances(ctx context.Context, h *handover) bool {
+	if !rules.HasViews(m.judge.Game) || m.options.LongestMatch > 0 {
+		return false
+	}
+	at := h.attempt(locked(m, func() int { return h.offered }))
+	q := &protocol.ToolRequest{Envelope: m.stamp.Envelope("", protocol.ConversationOf(at)), LeagueID: m.options.LeagueID,
+		MatchID: h.id.String()}
+	state, _, err := protocol.GetMatchState.CallWithin(ctx, m.options.Caller, h.referee.peer(), q, pingTimeout)
+	if err != nil || state.Attempt != at.Number || state.Turn <= h.turn {
+		return false
+	}
+	h.turn = state.Turn
+	return true
+}
