@@ -67,11 +67,11 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 		sender: protocol.RefereeSender(referee), nonce: nonce, format: format,
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
 		plain:        a.Members == protocol.MembersPlain,
-		views:        rules.HasViews(game),
-		ready:        rules.HasDraws(game),
-		hidden:       game.Info().Hidden,
 		state:        protocol.StateAssigned,
 		course:       rules.Begin(game),
+	}
+	if m.views = rules.HasViews(game); m.views {
+		m.ready, m.hidden = rules.HasDraws(game), game.Info().Hidden
 	}
 	if !m.plain {
 		m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, referee, nonce)
