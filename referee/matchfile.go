@@ -129,9 +129,9 @@ func (m *match) fileResult(doc *store.Match) {
 }
 
 // fileAbandoned writes the file of an attempt that ends without a result, if a player knows of
-// it.
+// it, and nothing in it is still a secret.
 func (m *match) fileAbandoned() {
-	if !m.transcript.started() {
+	if !m.transcript.started() || m.hidden && !m.abandoned.Load() { // the attempt may go on, with the same cards
 		return
 	}
 	doc := m.document()

@@ -80,7 +80,9 @@ func (m *match) consult() {
 		state, err := m.program.Ask(m.referee.life, history)
 		if err == nil {
 			m.mu.Lock()
-			err = m.conduct.Told(state)
+			if err = m.conduct.Told(state); err == nil {
+				err = m.conduct.CheckSize(state)
+			}
 			m.mu.Unlock()
 		}
 		if err != nil {

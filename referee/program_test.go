@@ -116,9 +116,11 @@ func TestProgramOfAGameIsAskedOnceATurn(t *testing.T) {
 func TestHiddenGameIsSecretUntilItIsRecorded(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		m := programSetup{game: kuhnpoker.Game{}, manager: leaguetest.Options(leaguetest.On(protocol.ReportMatchResult.Name,
-			leaguetest.FirstN(1, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))}.start(w)
+			leaguetest.FirstN(1, leaguetest.RefuseWith(protocol.ErrMatchNotFound), leaguetest.Normally)))}.start(w)
 		m.assign()
-		w.WaitUntil(leaguetest.Second / 2) // the manager does not have the report yet
+		w.WaitUntil(leaguetest.Second) // the manager has refused the report
+		_, err := m.transcript()
+		require.ErrorContains(t, err, "game program_test hides something: the file of attempt 1")
 		state := m.state()
 		assert.Equal(t, protocol.StateFinished, state.State)
 		assert.Nil(t, state.Draw)
@@ -149,7 +151,8 @@ func TestHiddenGameIsSecretUntilItIsRecorded(t *testing.T) {
 			assert.Equal(t, report.Moves, over.Moves)
 			assert.Equal(t, report.Draws, over.Draws)
 		}
-		w.WaitUntil(leaguetest.Second * 20)
+		m.assign() // now it takes it
+		w.WaitUntil(2 * leaguetest.Second)
 		assert.NotNil(t, m.state().Draw)
 		doc, err := m.transcript()
 		require.NoError(t, err)
@@ -193,7 +196,7 @@ func TestFailureOfAProgramCostsNoPlayer(t *testing.T) {
 			assert.Empty(t, w.GameErrors())
 			assert.Len(t, w.Calls(protocol.RegisterReferee.Name), 2, "so the manager assigns the match again")
 			_, err := m.transcript()
-			require.ErrorContains(t, err, "hides something", "the same cards are dealt again")
+			require.ErrorContains(t, err, "no file of attempt 1", "the same cards are dealt again")
 			asked := len(w.Calls(protocol.MakeMove.Name))
 
 			m.program.Change = nil

@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/go-json-experiment/json"
+
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/rules"
@@ -32,6 +34,7 @@ type Match struct {
 	sides       [2]side
 	commitments league.PerPlayer[string] // of the players' entropies; nil in a league that does not sign
 	moves       []protocol.PlayerMove    // legal ones of a game of several turns
+	listed      int                      // bytes of moves and draws in a message
 	boards      []Board                  // that the program of the game has shown
 	givenUp     bool                     // after too many void attempts
 	strayed     bool                     // a move counts that is not legal
@@ -136,6 +139,8 @@ func (m *Match) collectMoves() {
 		listed := protocol.PlayerMove{PlayerID: s.player.PlayerID, Move: move.Text}
 		if m.views {
 			listed.Turn, listed.Secret = move.Turn, s.secret
+			text, _ := json.Marshal(listed) // texts and numbers have an encoding
+			m.listed += len(text) + len(",")
 		}
 		m.moves = append(m.moves[:len(m.moves):len(m.moves)], listed) // questions hold the slice
 	}

@@ -3,6 +3,8 @@ package conduct
 import (
 	"fmt"
 
+	"github.com/go-json-experiment/json"
+
 	"evenodd/league/protocol"
 	"evenodd/rules"
 )
@@ -48,11 +50,50 @@ func (m *Match) Told(state *rules.State) error {
 	return nil
 }
 
+// The most bytes of a question and of a report: those that each agent reads, and those in a league of a large game.
+const (
+	maxUsual = 10 << 10
+	maxLarge = 64 << 10
+)
+
+// drawSize is the size of a draw in a report, in bytes.
+const drawSize = len(`{"turn":400,"of":2147483648,"number":2147483647},`)
+
+// CheckSize returns an error if a question by what the program has just said, or a report with the moves so far, would be
+// larger than agents read: no player loses a match by that. It counts 2 KB for the rest of a question, and 4 KB and two
+// moves for that of a report.
+func (m *Match) CheckSize(state *rules.State) error {
+	m.collectMoves()
+	info, limit := m.game.Info(), maxUsual
+	if info.Large {
+		limit = maxLarge
+	}
+	largest, what := m.listed+4<<10+2*info.MaxMove, "a report"
+	for _, q := range state.ToMove {
+		if q == nil {
+			continue
+		}
+		text, err := json.Marshal([]any{q.Options, q.View, m.board(rules.SideA), info.Rules})
+		if err != nil {
+			return fmt.Errorf("what the program says has no encoding as JSON: %w", err)
+		}
+		if size := m.listed + len(text) + 2<<10; size > largest {
+			largest, what = size, "a question"
+		}
+	}
+	if largest > limit {
+		return fmt.Errorf("%s has %d bytes after %d turns; in this game a message has at most %d", what, largest, m.course.Played(),
+			limit)
+	}
+	return nil
+}
+
 // settle makes all draws that are due, by the entropies that both sides have revealed in the ready turn.
 func (m *Match) settle() {
 	if m.course.Outcomes() > 0 {
-		chance := m.chance()
+		chance, before := m.chance(), len(m.course.Draws())
 		m.course = m.course.Settle(m.assignment.MatchID, &chance)
+		m.listed += (len(m.course.Draws()) - before) * drawSize
 	}
 }
 
