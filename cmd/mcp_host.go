@@ -63,9 +63,10 @@ func (a *hostAccess) tools() []mcp.Tool {
 		},
 		withArguments(mcp.Tool{
 			Name: "answer_choice", Title: "Answer a choice", Once: true,
-			Description: "Answers a question with one of its valid_options, before its deadline. The answer is final.",
+			Description: "Answers a question with one of its valid_options, or with a text of at most " +
+				"so many bytes as its member text says, before its deadline. The answer is final.",
 			Input: objectSchema(properties{"choice_id": properties{"type": "string"}, "choice": properties{"type": "string",
-				"description": "one of the valid_options"}}, "choice_id", "choice"),
+				"description": "one of the valid_options, or a text of one line"}}, "choice_id", "choice"),
 			Output: resultSchema[answeredChoice](),
 		}, choiceAnswer{}, a.answer),
 	}

@@ -52,7 +52,8 @@ leagues may be running.`,
 		RunE: func(c *cobra.Command, dirs []string) error { return o.run(c.Context(), s, dirs) },
 	}
 	f := c.Flags()
-	choiceFlag(f, &o.game, "game", "", "rate only leagues of this game (default: that of all leagues)", games().Types()...)
+	f.StringVar(&o.game, "game", "", "rate only leagues of the game of this `type`, such as "+defaultGame+
+		" (default: that of all leagues)")
 	choiceFlag(f, &o.by, "by", byName, "players are one if they have the same", byName, byStrategy, byModel)
 	choiceFlag(f, &o.format, "format", formatText, "output", formatText, formatCSV, formatJSON)
 	return c
@@ -71,6 +72,7 @@ func (o *ratingsOptions) run(ctx context.Context, s streams, dirs []string) erro
 			}
 		}
 	}
+	known := slices.Sorted(maps.Keys(leagues))
 	if o.game != "" {
 		maps.DeleteFunc(leagues, func(game string, _ []record.Season) bool { return game != o.game })
 	}
@@ -78,7 +80,7 @@ func (o *ratingsOptions) run(ctx context.Context, s streams, dirs []string) erro
 	case 0:
 		of := ""
 		if o.game != "" {
-			of = " of " + o.game
+			of = " of " + o.game + words.DidYouMean(o.game, known)
 		}
 		return exit(exitFailed, "no league%s in these folders has started", of)
 	case 1:
