@@ -98,19 +98,19 @@ function wrong({ draw: n, to_move: asked = {} }, entry) {
   return asked[key].options.includes(entry[key]) ? null : `${JSON.stringify(entry[key])} is not an option`;
 }
 
-let [history, match, state] = [[], null, null]; // the last match is kept: most histories continue the one before
-function answer(wanted) {
-  if (!match || !isDeepStrictEqual(wanted.slice(0, history.length), history)) {
-    [history, match] = [[], play()];
-    state = match.next().value;
+let matches = []; // the last ones: most histories continue one of them
+function answer(history) {
+  const begun = matches.filter((match) => isDeepStrictEqual(match.history, history.slice(0, match.history.length)));
+  const match = begun.sort((a, b) => b.history.length - a.history.length)[0] ?? { history: [], steps: play() };
+  match.state ??= match.steps.next().value;
+  matches = [...matches.filter((other) => other !== match).slice(-15), match];
+  for (let index = match.history.length; index < history.length; index++) {
+    const reason = wrong(match.state, history[index]);
+    if (reason) return { illegal: { index, side: ['A', 'B'].find((side) => side in history[index]) ?? null, reason } };
+    match.state = match.steps.next(history[index]).value;
+    match.history.push(history[index]);
   }
-  for (let index = history.length; index < wanted.length; index++) {
-    const reason = wrong(state, wanted[index]);
-    if (reason) return { illegal: { index, side: ['A', 'B'].find((side) => side in wanted[index]) ?? null, reason } };
-    state = match.next(wanted[index]).value;
-    history.push(wanted[index]);
-  }
-  return state;
+  return match.state;
 }
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -19,8 +19,9 @@ const DESCRIPTION = {
   large: true,
 };
 
-let chess = new Chess();
-let played = []; // the entries of the history that led to the position of chess
+let matches = []; // the last ones: most histories continue one of them
+let chess; // the position of the match in question
+let played; // the entries of the history that led to it
 
 const mover = () => (chess.turn() === 'w' ? 'A' : 'B');
 
@@ -72,7 +73,10 @@ function options() {
 }
 
 function answer(history) {
-  if (!isDeepStrictEqual(history.slice(0, played.length), played)) [chess, played] = [new Chess(), []];
+  const begun = matches.filter((match) => isDeepStrictEqual(match.played, history.slice(0, match.played.length)));
+  const longest = begun.sort((a, b) => b.played.length - a.played.length)[0] ?? { chess: new Chess(), played: [] };
+  matches = [...matches.filter((match) => match !== longest).slice(-15), longest];
+  ({ chess, played } = longest);
   for (let index = played.length; index < history.length; index++) {
     const problem = play(history[index]);
     if (problem) return { illegal: { index, ...problem } };

@@ -59,32 +59,36 @@ def wrong(state, entry, last):
     return None
 
 
-class Matches:
-    """Answers histories. The last match is kept: most histories continue the one before."""
+class Match:
+    """A match: the entries of its history so far, as texts, and what is next."""
 
     def __init__(self):
-        self.history, self.match, self.state = None, None, None
+        self.history, self.steps = [], play()
+        self.state = next(self.steps)
 
     def answer(self, history):
-        known = self.history
-        if known is None or history[:len(known)] != known:
-            self.history, self.match = [], play()
-            self.state = next(self.match)
+        """Answers a history that continues this one."""
         for index in range(len(self.history), len(history)):
-            entry, last = history[index], index == len(history) - 1
-            problem = wrong(self.state, entry, last)
+            entry = history[index]
+            problem = wrong(self.state, entry, index == len(history) - 1)
             if problem:
                 return {"illegal": {"index": index, "side": problem[0], "reason": problem[1]}}
-            rest = {s: q for s, q in self.state.get("to_move", {}).items() if s not in entry}
+            rest = {side: q for side, q in self.state.get("to_move", {}).items() if side not in entry}
             if rest:  # one of two sides has moved
                 return {**self.state, "to_move": rest}
-            self.state = self.match.send(entry)
-            self.history.append(entry)
+            self.state = self.steps.send(entry)
+            self.history.append(repr(entry))
         return self.state
 
 
-matches = Matches()
+matches = []  # the last ones: most histories continue one of them
 for line in sys.stdin:
-    question = json.loads(line)
-    answer = DESCRIPTION if "describe" in question else matches.answer(question["history"])
+    question, answer = json.loads(line), DESCRIPTION
+    if "history" in question:
+        history = question["history"]
+        texts = [repr(entry) for entry in history]
+        begun = [match for match in matches if match.history == texts[:len(match.history)]]
+        match = max(begun, key=lambda match: len(match.history), default=None) or Match()
+        matches = [other for other in matches if other is not match][-15:] + [match]
+        answer = match.answer(history)
     print(json.dumps(answer), flush=True)
