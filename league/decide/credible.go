@@ -354,7 +354,10 @@ func (j *ReportJudge) replayCourse(r *journal.MatchReported, ids [2]string) (aft
 	}
 	course, err := rules.Replay(j.Game, moves, reportedDraws(r.Evidence.Draws))
 	after = positionOf(course)
+	_, misdrawn := errors.AsType[*drawsError](err)
 	switch n := len(course.Draws()); {
+	case misdrawn:
+		return after, err
 	case err != nil:
 		return after, fmt.Errorf("moves: %w", err)
 	case n < len(r.Evidence.Draws):

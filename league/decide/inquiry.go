@@ -126,8 +126,7 @@ func (q *Inquiry) Told(state *rules.State, err error) {
 	case refused != nil && (refused.Index < 0 || refused.Index >= len(history)):
 		q.failure = fmt.Errorf("the program refuses entry %d of a history of %d", refused.Index, len(history))
 	case refused != nil && number > 0 && refused.Index < q.draws[number-1]: // it had accepted the entry before
-		q.failure = fmt.Errorf("the program refuses entry %d of a history that it had accepted before: %.200s", refused.Index,
-			refused.Reason)
+		q.failure = fmt.Errorf("the program refuses entry %d of a history that it had accepted before", refused.Index)
 	case refused != nil:
 		q.wrong = q.illegal(refused)
 	case number < len(q.of) && state.Draw != q.of[number].Of:
@@ -151,7 +150,10 @@ func (q *Inquiry) illegal(refused *rules.Illegal) error {
 	if q.program.Info().Draws {
 		turn++
 	}
-	side := max(min(refused.Side, rules.SideB), rules.SideA)
+	if refused.Side != rules.SideA && refused.Side != rules.SideB {
+		return fmt.Errorf("moves: turn %d is not legal: %.200s", turn, refused.Reason)
+	}
+	side := refused.Side
 	return fmt.Errorf("moves: that of %s in turn %d, %.60q, is not legal: %.200s", q.ids[side], turn, entry.Moves[side],
 		refused.Reason)
 }
@@ -214,16 +216,21 @@ func reportedDraws(draws []protocol.Drawn) func(rules.Course) (rules.Course, err
 	return func(c rules.Course) (rules.Course, error) {
 		n := len(c.Draws())
 		if n >= len(draws) {
-			return c, fmt.Errorf("draws: draw %d, before turn %d, is missing", n+1, c.Turn())
+			return c, &drawsError{fmt.Sprintf("draw %d, before turn %d, is missing", n+1, c.Turn())}
 		}
 		d := draws[n]
 		if d.Turn != c.Turn() || d.Of != c.Outcomes() || d.Number < 0 || d.Number >= d.Of {
-			return c, fmt.Errorf("draws: draw %d is %d of %d outcomes before turn %d; by the rules it has %d, before turn %d", n+1,
-				d.Number, d.Of, d.Turn, c.Outcomes(), c.Turn())
+			return c, &drawsError{fmt.Sprintf("draw %d is %d of %d outcomes before turn %d; by the rules it has %d, before turn %d",
+				n+1, d.Number, d.Of, d.Turn, c.Outcomes(), c.Turn())}
 		}
 		return c.Drawn(d.Number), nil
 	}
 }
+
+// A drawsError says which draw of a report is not possible.
+type drawsError struct{ text string }
+
+func (e *drawsError) Error() string { return "draws: " + e.text }
 
 // checkDraws compares the draws of a report with those that follow from the secrets of the match.
 func checkDraws(r *journal.MatchReported, chance rules.Chance) error {

@@ -3,6 +3,7 @@ package decide_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -18,8 +19,10 @@ import (
 )
 
 // bids is the game of a program: in two rounds a card is drawn, and both sides bid for it at the same time. Whoever bids
-// more in all wins. The bids of the first round are secret.
-var bids = rules.NewProgram(rules.Info{Type: "bids", MoveTypes: []string{"bid"}, MaxMove: 1, Draws: true, Hidden: true}, 2)
+// more in all wins. In the hidden form the bids of the first round are secret.
+func bids(hidden bool) rules.Game {
+	return rules.NewProgram(rules.Info{Type: "bids", MoveTypes: []string{"bid"}, MaxMove: 1, Draws: true, Hidden: hidden}, 2)
+}
 
 // bidsAfter is what the program says of a history.
 func bidsAfter(history []rules.Entry) *rules.State {
@@ -60,17 +63,17 @@ func bidsAfter(history []rules.Entry) *rules.State {
 	return &rules.State{Over: true, Winner: rules.SideB}
 }
 
-func bidsJudge() *decide.ReportJudge {
-	return &decide.ReportJudge{LeagueID: leagueID, GameType: "bids", Game: bids}
+func bidsJudge(hidden bool) *decide.ReportJudge {
+	return &decide.ReportJudge{LeagueID: leagueID, GameType: "bids", Game: bids(hidden)}
 }
 
 // bidsReport is a true report of REF01 about a match of bids, which P01 wins by 7 to 6.
-func bidsReport(change ...func(*protocol.MatchResultReport)) *protocol.MatchResultReport {
+func bidsReport(hidden bool, change ...func(*protocol.MatchResultReport)) *protocol.MatchResultReport {
 	chance := rules.Chance{Nonce: drawNonce, EntropyA: entropies[0], EntropyB: entropies[1]}
 	q := honest(func(q *protocol.MatchResultReport) {
 		q.Moves = []protocol.PlayerMove{
 			{PlayerID: "P01", Move: rules.Ready, Turn: 1}, {PlayerID: "P02", Move: rules.Ready, Turn: 1},
-			{PlayerID: "P01", Move: "3", Turn: 2, Secret: true}, {PlayerID: "P02", Move: "5", Turn: 2, Secret: true},
+			{PlayerID: "P01", Move: "3", Turn: 2, Secret: hidden}, {PlayerID: "P02", Move: "5", Turn: 2, Secret: hidden},
 			{PlayerID: "P01", Move: "4", Turn: 3}, {PlayerID: "P02", Move: "1", Turn: 3},
 		}
 		q.Draws = []protocol.Drawn{
@@ -83,12 +86,12 @@ func bidsReport(change ...func(*protocol.MatchResultReport)) *protocol.MatchResu
 	for _, c := range change {
 		c(q)
 	}
-	q.Signatures = league.Both("P01", bidSignature(q, 0), "P02", bidSignature(q, 1))
+	q.Signatures = league.Both("P01", bidSignature(q, 0, hidden), "P02", bidSignature(q, 1, hidden))
 	return q
 }
 
 // bidSignature is the signature of a side over its last move, as the player gives it that was shown a view.
-func bidSignature(q *protocol.MatchResultReport, side int) protocol.MoveSignature {
+func bidSignature(q *protocol.MatchResultReport, side int, hidden bool) protocol.MoveSignature {
 	at, before := len(q.Moves), 0
 	for i, m := range q.Moves {
 		if m.PlayerID == players[side] {
@@ -101,7 +104,10 @@ func bidSignature(q *protocol.MatchResultReport, side int) protocol.MoveSignatur
 	for before < len(q.Moves) && q.Moves[before].Turn < q.Moves[at].Turn {
 		before++
 	}
-	s := laterStatement(side, q.Moves[at].Turn, q.Moves[at].Move, nil)
+	s := laterStatement(side, q.Moves[at].Turn, q.Moves[at].Move, q.Moves[:before])
+	if !hidden {
+		return signatureOf(s)
+	}
 	s.ViewHash = protocol.ViewHash(map[string]any{"side": side})
 	s.MovesHash = protocol.HiddenMovesHash(protocol.ShownMoves(q.Moves[:before], players[side], drawNonce))
 	signature := signatureOf(s)
@@ -116,10 +122,10 @@ func bidsLeague(t *testing.T) *journal.State {
 }
 
 // inquired is the judgement of a report by what a program says; asked counts its questions.
-func inquired(t *testing.T, q *protocol.MatchResultReport,
+func inquired(t *testing.T, hidden bool, q *protocol.MatchResultReport,
 	program func(history []rules.Entry) (*rules.State, error)) (v decide.Judgement, asked int) {
 	t.Helper()
-	s, j := bidsLeague(t), bidsJudge()
+	s, j := bidsLeague(t), bidsJudge(hidden)
 	c, err := j.Read(s, q, "REF01", startHash)
 	require.NoError(t, err)
 	for history, due := c.Asks(); due; history, due = c.Asks() {
@@ -182,7 +188,7 @@ func TestReportIsJudgedByWhatTheProgramSays(t *testing.T) {
 		}, 3, "draws: draw 1 is"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, asked := inquired(t, bidsReport(tt.change), func(h []rules.Entry) (*rules.State, error) { return bidsAfter(h), nil })
+			v, asked := inquired(t, false, bidsReport(false, tt.change), func(h []rules.Entry) (*rules.State, error) { return bidsAfter(h), nil })
 			assert.Equal(t, tt.reason == "", v.Accepted, "%v", v.Err)
 			assert.Contains(t, v.Rejected, tt.reason)
 			assert.Equal(t, tt.asked, asked)
@@ -217,7 +223,7 @@ func TestDrawsOfAReportFollowFromTheSecrets(t *testing.T) {
 			}, "draw"},
 			"of other outcomes":   {func(q *protocol.MatchResultReport) { q.Draws[0].Of++ }, "draws: draw 1 is"},
 			"before another turn": {func(q *protocol.MatchResultReport) { q.Draws[0].Turn++ }, "draws: draw 1 is"},
-			"a draw less":         {func(q *protocol.MatchResultReport) { q.Draws = q.Draws[:len(q.Draws)-1] }, "is missing"},
+			"a draw less":         {func(q *protocol.MatchResultReport) { q.Draws = q.Draws[:len(q.Draws)-1] }, "draws: draw"},
 			"a draw more": {func(q *protocol.MatchResultReport) {
 				q.Draws = append(q.Draws, protocol.Drawn{Turn: c.Turn(), Of: 2, Number: chance.Draw("R1M1", len(q.Draws)+1, 2)})
 			}, "draws: there are"},
@@ -243,7 +249,11 @@ func TestDrawsOfAReportFollowFromTheSecrets(t *testing.T) {
 				j.Prove(&claim)
 				v := j.Judge(s, claim, decide.NotPinged)
 				assert.Equal(t, tt.reason == "", v.Accepted, "%v", v.Err)
-				assert.Contains(t, v.Rejected, tt.reason)
+				reason := tt.reason
+				if game.Info().Hidden {
+					reason, _, _ = strings.Cut(reason, ":")
+				}
+				assert.Contains(t, v.Rejected, reason)
 			})
 		}
 	}
@@ -253,6 +263,9 @@ func TestDrawsOfAReportFollowFromTheSecrets(t *testing.T) {
 // opponent as commitments.
 func TestSignaturesOfAHiddenGameCoverTheView(t *testing.T) {
 	honest := func(h []rules.Entry) (*rules.State, error) { return bidsAfter(h), nil }
+	v, _ := inquired(t, true, bidsReport(true), honest)
+	require.True(t, v.Accepted, "%v", v.Err)
+	assert.Equal(t, journal.GradeProven, v.Result.Grade)
 	for name, change := range map[string]func(*protocol.MatchResultReport){
 		"another view": func(q *protocol.MatchResultReport) {
 			q.Signatures[0].Value.ViewHash = protocol.ViewHash("another card")
@@ -260,15 +273,24 @@ func TestSignaturesOfAHiddenGameCoverTheView(t *testing.T) {
 		"no view": func(q *protocol.MatchResultReport) { q.Signatures[1].Value.ViewHash = "" },
 		"another secret move": func(q *protocol.MatchResultReport) {
 			q.Moves = changed(q.Moves, 3, "4") // P01 was shown the commitment to 5
-			q.Signatures[1].Value = bidSignature(q, 1)
+			q.Signatures[1].Value = bidSignature(q, 1, true)
 		},
 		"a secret move as an open one": func(q *protocol.MatchResultReport) { q.Moves[3].Secret = false },
 	} {
-		q := bidsReport()
+		q := bidsReport(true)
 		change(q)
-		v, _ := inquired(t, q, honest)
-		assert.Contains(t, v.Rejected, "signatures: that of P0", name)
+		v, _ := inquired(t, true, q, honest)
+		assert.Contains(t, v.Rejected, "signatures: ", name)
 	}
+}
+
+// Journal and log have the reason for which a report is rejected.
+func TestRejectedReportOfAHiddenGameTellsNoCard(t *testing.T) {
+	v, _ := inquired(t, true, bidsReport(true, func(q *protocol.MatchResultReport) {
+		q.Draws[0].Number = (q.Draws[0].Number + 1) % 6
+	}), func(h []rules.Entry) (*rules.State, error) { return bidsAfter(h), nil })
+	assert.Equal(t, "draws: it contradicts the rest of the report, the rules or the draw; bids hides the details", v.Rejected)
+	assert.Contains(t, v.Err.Error(), v.Rejected)
 }
 
 func TestReportIsNotJudgedWhenTheProgramFails(t *testing.T) {
@@ -282,13 +304,13 @@ func TestReportIsNotJudgedWhenTheProgramFails(t *testing.T) {
 				return bidsAfter(h), nil
 			}
 			return &rules.State{Illegal: &rules.Illegal{Index: 0, Reason: "never"}}, nil
-		}, "refuses entry 0 of a history that it had accepted before: never"},
+		}, "refuses entry 0 of a history that it had accepted before"},
 		"it refuses an entry that is not there": {func([]rules.Entry) (*rules.State, error) {
 			return &rules.State{Illegal: &rules.Illegal{Index: 7}}, nil
 		}, "refuses entry 7 of a history of 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, _ := inquired(t, bidsReport(), tt.program)
+			v, _ := inquired(t, false, bidsReport(false), tt.program)
 			assert.True(t, v.Failed)
 			assert.ErrorContains(t, v.Err, tt.failure)
 			assert.Empty(t, v.Rejected, "the referee has done nothing wrong")
@@ -299,10 +321,10 @@ func TestReportIsNotJudgedWhenTheProgramFails(t *testing.T) {
 
 // The referee repeats its report until it is acknowledged, and the program need not be asked again.
 func TestProgramIsNotAskedAboutALateReport(t *testing.T) {
-	s, j := bidsLeague(t), bidsJudge()
-	v, _ := inquired(t, bidsReport(), func(h []rules.Entry) (*rules.State, error) { return bidsAfter(h), nil })
+	s, j := bidsLeague(t), bidsJudge(false)
+	v, _ := inquired(t, false, bidsReport(false), func(h []rules.Entry) (*rules.State, error) { return bidsAfter(h), nil })
 	apply(t, s, v.Result)
-	c, err := j.Read(s, bidsReport(), "REF01", startHash)
+	c, err := j.Read(s, bidsReport(false), "REF01", startHash)
 	require.NoError(t, err)
 	_, due := c.Asks()
 	assert.False(t, due)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"evenodd/league"
 	"evenodd/league/journal"
@@ -89,7 +90,7 @@ func (j *ReportJudge) Read(s *journal.State, q *protocol.MatchResultReport, refe
 func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {
 	r, refereeID := c.result, c.result.RefereeID
 	recorded := s.Match(r.MatchID)
-	fault := cmp.Or(c.fault, j.check(s, &c, recorded))
+	fault := j.discreet(cmp.Or(c.fault, j.check(s, &c, recorded)))
 	// One referee may be wrong about both players. A second that says the same is believed.
 	doubleLoss := fault == nil && r.Status == league.StatusTechnicalLoss && r.WinnerPlayerID == nil &&
 		doubtedLoss(recorded) == nil
@@ -140,6 +141,17 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 		v.Accepted = true
 	}
 	return v
+}
+
+// discreet is the error of a report without its details if the game hides something: logs and the journal have it, and
+// no card may leave referee and manager before the match is recorded.
+func (j *ReportJudge) discreet(fault *protocol.Error) *protocol.Error {
+	if fault == nil || !j.Game.Info().Hidden {
+		return fault
+	}
+	member, _, _ := strings.Cut(fault.Detail, ":")
+	return protocol.Fault(fault.Code, "%.60s: it contradicts the rest of the report, the rules or the draw; %s hides the details",
+		member, j.GameType)
 }
 
 // doubtedLoss is the double technical loss by which a referee has lost its attempt, since the match
