@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"maps"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -20,8 +21,17 @@ type Asker interface {
 
 // A shown is what the player was shown in a turn, and its answer.
 type shown struct {
-	viewHash string
-	choice   string
+	view   any    // nil for one before a restart
+	hash   string // of the view; "" if it was not computed
+	choice string
+}
+
+// viewHash returns the hash of the view.
+func (s *shown) viewHash() string {
+	if s.hash == "" {
+		return protocol.ViewHash(s.view)
+	}
+	return s.hash
 }
 
 // keepShown keeps what the player was shown before a decision, for the check at the end of the match. A game that is
@@ -31,7 +41,6 @@ func (p *Player) keepShown(m *match, v *strategy.View, q *protocol.SignatureRequ
 	if game, err := p.options.Rules.Game(v.GameType); view == nil || turn == 0 || err == nil && !game.Info().Hidden {
 		return
 	}
-	hash := cmp.Or(q.ViewHash, protocol.ViewHash(view))
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if _, known := m.shown[turn]; known || len(m.shown) == maxDecisions {
@@ -40,7 +49,7 @@ func (p *Player) keepShown(m *match, v *strategy.View, q *protocol.SignatureRequ
 	if m.shown == nil {
 		m.shown = map[int]shown{}
 	}
-	m.shown[turn] = shown{hash, choice}
+	m.shown[turn] = shown{view, q.ViewHash, choice}
 }
 
 // turnOf returns the turn in the context of a question; 0 for none. It is a float64 if it has crossed a network.
@@ -63,7 +72,7 @@ func (p *Player) allShown(m *match) map[int]shown {
 	for key, d := range p.signed {
 		if key.matchID == m.id && key.attempt == m.attempt && key.refereeID == protocol.AgentOf(m.auth.sender) &&
 			d.Decision.ViewHash != "" && !isReadyMove(key.turn, d.Decision.Choice) {
-			all[key.turn] = shown{d.Decision.ViewHash, d.Decision.Choice}
+			all[key.turn] = shown{nil, d.Decision.ViewHash, d.Decision.Choice}
 		}
 	}
 	return all
@@ -72,11 +81,14 @@ func (p *Player) allShown(m *match) map[int]shown {
 // addShown adds the decisions of a match that is over and hid something to the history, as far as they were not
 // signed: an audit compares the hashes of their views. p.mu is held.
 func (p *Player) addShown(m *match) {
+	if p.options.Folder == "" {
+		return
+	}
 	for _, turn := range slices.Sorted(maps.Keys(m.shown)) {
 		key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), turn}
-		if p.signed[key] == nil {
+		if seen := m.shown[turn]; p.signed[key] == nil {
 			p.line(&store.HistoryDecision{MatchID: m.id, Attempt: m.attempt, Decision: store.Decision{
-				Turn: turn, Choice: m.shown[turn].choice, RefereeID: key.refereeID, ViewHash: m.shown[turn].viewHash,
+				Turn: turn, Choice: seen.choice, RefereeID: key.refereeID, ViewHash: seen.viewHash(),
 			}})
 		}
 	}
@@ -251,12 +263,16 @@ func (c *comparison) compare(course rules.Course) *store.Difference {
 	}
 	computed := "nothing"
 	if course.Owes(c.side) {
-		computed = protocol.ViewHash(course.Ask(c.side).View)
+		view := course.Ask(c.side).View
+		if seen.view != nil && reflect.DeepEqual(view, seen.view) { // on the memory bus
+			return nil
+		}
+		computed = protocol.ViewHash(view)
 	}
-	if computed == seen.viewHash {
+	if computed == seen.viewHash() {
 		return nil
 	}
-	return &store.Difference{Turn: course.Turn(), Member: "view", Shown: seen.viewHash, Computed: computed}
+	return &store.Difference{Turn: course.Turn(), Member: "view", Shown: seen.viewHash(), Computed: computed}
 }
 
 // rest returns a difference if the player was asked in a turn after the last one, or if moves are left.

@@ -299,14 +299,13 @@ func (m *Match) count(of rules.Side, r *Reply) {
 	if !m.ready || m.turn > 1 {
 		s.move = r.Choice
 	}
-	signature := protocol.MoveSignature{Turn: m.turn, Signature: r.Signature, ViewHash: m.viewHash(of)}
+	if m.signs(s) {
+		s.signature = protocol.MoveSignature{Turn: m.turn, Signature: r.Signature, ViewHash: m.viewHash(of)}
+	}
 	course, err := m.course.Move(of, r.Choice)
 	m.course, m.strayed = course, m.strayed || err != nil
 	if s.entropyCommitment != "" {
 		s.entropy = r.Entropy
-	}
-	if m.signs(s) {
-		s.signature = signature
 	}
 	if r.Fallback {
 		s.fallbacks++

@@ -91,11 +91,13 @@ func (Game) SayDraw(outcome int) string {
 
 // A hand is a hand as far as it was played.
 type hand struct {
-	cards   [2]int // by side
-	betting string // of the moves, their first letters
+	cards [2]int // by side
+	first rules.Side
+	moves []string
+	after string // the first letters of the moves, for options
 }
 
-// options are the legal moves after the betting so far; the hand is over after any other.
+// options are the legal moves by hand.after; the hand is over after any other.
 var options = map[string][]string{
 	"":   {Check, Bet},
 	"c":  {Check, Bet},
@@ -103,74 +105,66 @@ var options = map[string][]string{
 	"cb": {Fold, Call},
 }
 
-// letter stands for a move in hand.betting. Of check and call, which have the same letter, one is legal at most.
+// letter stands for a move in hand.after. Of check and call, which have the same letter, one is legal at most.
 func letter(move string) string { return move[:1] }
 
-// moves returns the moves of the betting.
-func (h hand) moves() []string {
-	moves := make([]string, len(h.betting))
-	for i := range moves {
-		j := slices.IndexFunc(options[h.betting[:i]], func(move string) bool { return letter(move) == h.betting[i:i+1] })
-		moves[i] = options[h.betting[:i]][j]
-	}
-	return moves
-}
+func (h *hand) over() bool { return options[h.after] == nil }
 
-func (h hand) over() bool { return options[h.betting] == nil }
+// shown tells whether both sides have seen both cards.
+func (h *hand) shown() bool { return h.over() && !strings.HasSuffix(h.after, "f") }
 
-func (h hand) folded() bool { return strings.HasSuffix(h.betting, "f") }
-
-// paid returns the chips that the player who moves first (0), or second (1), has paid.
-func (h hand) paid(player int) int {
+// paid returns the chips that a side has paid.
+func (h *hand) paid(side rules.Side) int {
 	paid := 1
-	for i, move := range h.moves() {
-		if i%2 == player && (move == Bet || move == Call) {
+	for i, move := range h.moves {
+		if (h.first+rules.Side(i))%2 == side && (move == Bet || move == Call) {
 			paid++
 		}
 	}
 	return paid
 }
 
-// first returns the side that moves first in a hand, by its index.
-func first(index int) rules.Side { return rules.Side(index % 2) }
-
-// won returns the chips that a side wins in a hand that is over, by the hand's index; they are negative if it loses.
-func (h hand) won(index int, side rules.Side) int {
-	winner := first(index)
+// won returns the chips that a side wins in a hand that is over; they are negative if it loses.
+func (h *hand) won(side rules.Side) int {
+	winner := rules.SideA
 	switch {
-	case h.folded() && len(h.betting)%2 == 1: // the first player has folded
-		winner = winner.Other()
-	case !h.folded() && h.cards[winner] < h.cards[winner.Other()]:
-		winner = winner.Other()
+	case h.shown() && h.cards[rules.SideB] > h.cards[rules.SideA]:
+		winner = rules.SideB
+	case !h.shown(): // the side that would be next
+		winner = (h.first + rules.Side(len(h.moves))) % 2
 	}
-	chips := min(h.paid(0), h.paid(1))
+	chips := min(h.paid(rules.SideA), h.paid(rules.SideB))
 	if winner != side {
 		return -chips
 	}
 	return chips
 }
 
-// position is a match between two moves or deals. The last hand is the one that is played; it is over while a deal is
-// due.
-type position struct {
-	hands []hand
-	last  [2]string // the last move of each side
+// seen returns what a side may see of a hand that is over.
+func (h *hand) seen(side rules.Side) map[string]any {
+	seen := map[string]any{ViewBetting: h.moves, ViewCard: cards[h.cards[side]], ViewChips: h.won(side)}
+	if h.shown() {
+		seen[ViewShown] = cards[h.cards[side.Other()]]
+	}
+	return seen
 }
 
-// current returns the last hand, and its index. There is none before the first deal.
-func (p position) current() (h hand, index int) {
-	index = len(p.hands) - 1
-	return p.hands[index], index
+// position is a match between two moves or deals. The zero value is that before the first deal.
+type position struct {
+	hand                      // the last one; it is over while a deal is due
+	hands int                 // that were dealt
+	ended int                 // of these
+	chips int                 // that SideA has won in the hands that are over
+	seen  [2][]map[string]any // by side, of the hands that are over
+	last  [2]string           // the last move of each side
 }
 
 // dealing tells whether a deal is due or the match is over.
-func (p position) dealing() bool {
-	return len(p.hands) == 0 || p.hands[len(p.hands)-1].over()
-}
+func (p position) dealing() bool { return p.ended == p.hands }
 
 // Outcomes returns the six deals of two of three cards.
 func (p position) Outcomes() int {
-	if p.dealing() && len(p.hands) < Hands {
+	if p.dealing() && p.hands < Hands {
 		return len(deals)
 	}
 	return 0
@@ -178,7 +172,8 @@ func (p position) Outcomes() int {
 
 // Drawn deals the cards of the next hand.
 func (p position) Drawn(outcome int) rules.Position {
-	p.hands = append(slices.Clip(p.hands), hand{cards: deals[outcome]})
+	p.hand = hand{cards: deals[outcome], first: rules.Side(p.hands % 2)}
+	p.hands++
 	return p
 }
 
@@ -190,43 +185,24 @@ func (p position) ToMove() []rules.Side {
 }
 
 // mover returns the side to move in a hand that is not over.
-func (p position) mover() rules.Side {
-	h, index := p.current()
-	return first(index + len(h.betting))
-}
+func (p position) mover() rules.Side { return (p.first + rules.Side(len(p.moves))) % 2 }
 
 func (p position) Ask(side rules.Side) rules.Question {
 	if p.checkTurn(side) != nil {
 		return rules.Question{}
 	}
-	h, _ := p.current()
-	return rules.Question{MoveType: MoveType, Options: slices.Clone(options[h.betting]), View: p.view(side)}
+	return rules.Question{MoveType: MoveType, Options: slices.Clone(options[p.after]), View: map[string]any{
+		ViewHand: p.hands, ViewCard: cards[p.cards[side]], ViewBetting: append([]string{}, p.moves...),
+		ViewChips: p.chipsOf(side), ViewHands: append([]map[string]any{}, p.seen[side]...),
+	}}
 }
 
-// view returns what a side may see.
-func (p position) view(side rules.Side) map[string]any {
-	h, index := p.current()
-	before := make([]map[string]any, index)
-	for i, over := range p.hands[:index] {
-		before[i] = map[string]any{
-			ViewBetting: over.moves(), ViewCard: cards[over.cards[side]], ViewChips: over.won(i, side),
-		}
-		if !over.folded() {
-			before[i][ViewShown] = cards[over.cards[side.Other()]]
-		}
+// chipsOf returns what a side has won in the hands that are over.
+func (p position) chipsOf(side rules.Side) int {
+	if side == rules.SideB {
+		return -p.chips
 	}
-	return map[string]any{
-		ViewHand: index + 1, ViewCard: cards[h.cards[side]], ViewBetting: h.moves(), ViewChips: p.chips(index, side),
-		ViewHands: before,
-	}
-}
-
-// chips returns what a side has won in the first hands, which are over.
-func (p position) chips(hands int, side rules.Side) (chips int) {
-	for i, h := range p.hands[:hands] {
-		chips += h.won(i, side)
-	}
-	return chips
+	return p.chips
 }
 
 func (p position) checkTurn(side rules.Side) error {
@@ -243,18 +219,24 @@ func (p position) Check(side rules.Side, move string) error {
 	if err := p.checkTurn(side); err != nil {
 		return err
 	}
-	h, _ := p.current()
-	if legal := options[h.betting]; !slices.Contains(legal, move) {
+	if legal := options[p.after]; !slices.Contains(legal, move) {
 		return fmt.Errorf("choice must be %s", strings.Join(legal, " or "))
 	}
 	return nil
 }
 
 func (p position) Play(moves [2]string) rules.Position {
-	side := p.mover()
-	p.hands = slices.Clone(p.hands)
-	p.hands[len(p.hands)-1].betting += letter(moves[side])
-	p.last[side] = moves[side]
+	move := moves[p.mover()]
+	p.last[p.mover()] = move
+	p.moves, p.after = append(slices.Clip(p.moves), move), p.after+letter(move)
+	if !p.over() {
+		return p
+	}
+	p.ended++
+	p.chips += p.won(rules.SideA)
+	for side := range p.seen {
+		p.seen[side] = append(slices.Clip(p.seen[side]), p.hand.seen(rules.Side(side)))
+	}
 	return p
 }
 
@@ -265,36 +247,26 @@ const hidden = "?"
 // has won in the hands that are over. Each side sees its own card, and that of the other after a showdown.
 func (p position) Draw(side rules.Side) [][]string {
 	drawn := [][]string{{"A", "", "", "0"}, {"B", "", "", "0"}}
-	if len(p.hands) == 0 {
+	if p.hands == 0 {
 		return drawn
 	}
-	h, index := p.current()
-	over := index
-	if h.over() {
-		over++
-	}
 	for s := range rules.Side(2) {
-		card := cards[h.cards[s]]
-		if side == s.Other() && (!h.over() || h.folded()) {
+		card := cards[p.cards[s]]
+		if side == s.Other() && !p.shown() {
 			card = hidden
 		}
-		chips := strconv.Itoa(p.chips(over, s))
-		if chips[0] != '-' && chips != "0" {
+		chips := strconv.Itoa(p.chipsOf(s))
+		if p.chipsOf(s) > 0 {
 			chips = "+" + chips
 		}
-		player := int(s) ^ int(first(index))
-		drawn[s] = []string{drawn[s][0], card, strconv.Itoa(h.paid(player)), chips}
+		drawn[s] = []string{drawn[s][0], card, strconv.Itoa(p.paid(s)), chips}
 	}
 	return drawn
 }
 
 // Judge counts the chips. Chance has had its part in the deals.
 func (p position) Judge(rules.Chance) rules.Verdict {
-	hands := len(p.hands)
-	if hands > 0 && !p.dealing() {
-		hands-- // it is not over
-	}
-	winner, chips := rules.SideA, p.chips(hands, rules.SideA)
+	winner, chips, hands := rules.SideA, p.chips, p.ended
 	switch {
 	case chips == 0:
 		winner = rules.NoSide
