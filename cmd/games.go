@@ -14,6 +14,8 @@ import (
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/kuhnpoker"
+	"evenodd/rules/pig"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
 	"evenodd/transport/dialect"
@@ -30,6 +32,8 @@ func games() rules.Registry {
 	return rules.NewRegistry(
 		connectfour.Game{},
 		evenodd.Game{},
+		kuhnpoker.Game{},
+		pig.Game{},
 		rockpaperscissors.Game{},
 		tictactoe.Game{},
 	)
