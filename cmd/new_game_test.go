@@ -25,7 +25,8 @@ func clone(t *testing.T, files ...string) string {
 // The game is tested in a module with nothing but its imports.
 func TestNewGameCompilesAndPassesItsTests(t *testing.T) {
 	t.Parallel()
-	root := clone(t, "go.sum", "rules/rules.go", "rules/course.go", "rules/draw.go", "rules/turns.go", "rules/rulestest/rulestest.go")
+	root := clone(t, "go.sum", "rules/rules.go", "rules/course.go", "rules/draw.go", "rules/turns.go", "rules/chance.go",
+		"rules/program.go", "rules/rulestest/rulestest.go")
 	var out strings.Builder
 	require.NoError(t, runNewGame(streams{out: &out, err: io.Discard}, root, "pick_2_stones"))
 	assert.Equal(t, "created rules/pick2stones/pick2stones.go\ncreated rules/pick2stones/pick2stones_test.go\nchanged cmd/games.go\n", out.String())
