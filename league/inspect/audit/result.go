@@ -65,17 +65,33 @@ func (a *auditor) noteStated() {
 	}
 }
 
-// openGame finds the league's game, if this program knows it.
+// openGame finds the league's game, if this program knows it or its program is given.
 func (a *auditor) openGame() {
-	if a.state.Created == nil {
+	created := a.state.Created
+	if created == nil {
 		return
 	}
-	game, err := a.options.Games.Game(a.state.Created.GameType)
-	if err != nil {
+	game, err := a.options.Games.Game(created.GameType)
+	program, given := a.options.Programs[created.GameType]
+	switch {
+	case created.GameID == protocol.GameID{} && err != nil:
 		a.note(RuleVerdict, a.inJournal(1), "%v: the results cannot be judged again", err)
+	case created.GameID != protocol.GameID{} && !given:
+		a.note(RuleGame, a.inJournal(1), "the rules of %s are those of a program, which is not given: all but the rules is "+
+			"checked. It is version %s, with the digest %s", clip(created.GameType), quoted(&created.Version), created.GameID.Digest)
+	case given && (program.Digest != created.GameID.Digest || game.Info().Version != created.Version):
+		version := game.Info().Version
+		a.find(RuleGame, a.inJournal(1), "the league was played by version %s of %s, with the digest %s; the program that is "+
+			"given has version %s and the digest %s: the rules are not checked", quoted(&created.Version), clip(created.GameType),
+			orNone(created.GameID.Digest), quoted(&version), program.Digest)
+	default:
+		a.game, a.reports = game, &decide.ReportJudge{LeagueID: a.id, GameType: created.GameType, Game: game}
+		if given {
+			a.program = &program
+		}
 		return
 	}
-	a.reports = &decide.ReportJudge{LeagueID: a.id, GameType: a.state.Created.GameType, Game: game}
+	a.report.Unjudged = a.state.Recorded
 }
 
 // checkResult judges the result in the journal again.
