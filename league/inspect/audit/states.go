@@ -134,7 +134,7 @@ func (t *transcriptCheck) judgeText(e *exchange, r *conduct.Reply) {
 		state := t.ask(history)
 		if state == nil {
 			t.conduct = nil
-		} else if err := t.conduct.Refuse(r, history, state); err != nil {
+		} else if err := t.conduct.Refuse(s.side, r, history, state); err != nil {
 			t.findAt(RuleVerdict, s.id, e.at, "the program of the game and %s do not agree: %s", t.match.id, clipped(err))
 			t.conduct = nil
 		}
