@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league"
 	"evenodd/league/conduct"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -16,14 +17,19 @@ import (
 // maxTurns is the largest number of turns of a game whose program is not given.
 const maxTurns = 400
 
-// gameOf is the game of a file. The file of a match whose game is a program that is not given shows what one needs to
-// know to repeat its conversation: whether there are draws, and whether something is hidden.
-func (a *auditor) gameOf(f *matchFile) rules.Game {
-	if a.game != nil || a.state.Created == nil || a.state.Created.Digest == "" {
+// gameOf is the game of a match, by what a file or the journal has of it: the evidence and the messages. If the program of
+// the game is not given, they show what is needed to repeat the conversation and to verify signatures: whether there are
+// draws, and whether something is hidden. Nil for a game that is not known.
+func (a *auditor) gameOf(evidence *protocol.Evidence, messages []readMessage) rules.Game {
+	if a.game != nil || a.state.Created == nil || a.state.Created.GameID == (protocol.GameID{}) {
 		return a.game
 	}
 	info := rules.Info{Type: a.state.Created.GameType}
-	for _, m := range f.messages {
+	info.Draws = len(evidence.Draws) > 0 || len(evidence.Moves) > 0 && evidence.Moves[0].Move == rules.Ready
+	info.Hidden = slices.ContainsFunc(evidence.Signatures, func(s league.Member[protocol.MoveSignature]) bool {
+		return s.Value.ViewHash != ""
+	})
+	for _, m := range messages {
 		switch q := m.message.(type) {
 		case *protocol.GameMoveCall:
 			info.Draws = info.Draws || q.MoveRequest.MoveType == rules.Ready

@@ -139,7 +139,7 @@ func (a *auditor) checkTranscript(f *matchFile) {
 // checkTranscriptBy makes one walk over the transcript of a file, and compares the result with it.
 func (a *auditor) checkTranscriptBy(f *matchFile, c *journal.Configuration) {
 	d := f.value
-	game := a.gameOf(f)
+	game := a.gameOf(&d.Evidence, f.messages)
 	t := &transcriptCheck{auditor: a, file: f, doc: d, match: f.match, game: game, conduct: a.conduct(f, c, game),
 		later: laterOf(d.Transcript)}
 	for i := range t.sides {
