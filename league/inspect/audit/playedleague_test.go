@@ -1,21 +1,23 @@
 package audit_test
 
 import (
-	"context"
-	"sync"
 	"testing"
 
 	"github.com/rs/zerolog"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
+	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/referee"
 	"evenodd/rules"
+	"evenodd/rules/connectfour"
 	"evenodd/rules/kuhnpoker"
+	"evenodd/rules/rulestest"
 )
 
 // A playedLeague is the data folder of a league that a simulation has played.
@@ -25,8 +27,9 @@ type playedLeague struct {
 	options audit.Options
 }
 
-// play plays a league of two players that sign, with a match in each of two legs.
-func play(t *testing.T, game rules.Game, program referee.Program) *playedLeague {
+// play plays a league of two players that sign, with a match in each of two legs. Of the game of a program, which is nil
+// for any other game, the league has version and digest.
+func play(t *testing.T, game rules.Game, program *rulestest.Program) *playedLeague {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
 	files, _, err := manager.OpenFiles(folder, leagueID, false, nil)
@@ -41,12 +44,25 @@ func play(t *testing.T, game rules.Game, program referee.Program) *playedLeague 
 		},
 	}
 	if program != nil {
+		o.Created.GameID = protocol.GameID{Version: game.Info().Version, Digest: program.Digest()}
 		o.Programs = map[string]referee.Program{gameType: program}
 	}
 	_, err = simulation.Run(t.Context(), o)
 	require.NoError(t, err)
 	require.NoError(t, files.Close())
-	return &playedLeague{&savedLeague{t: t, dir: folder}, audit.Options{Games: rules.NewRegistry(game), Views: true}}
+	p := &playedLeague{&savedLeague{t: t, dir: folder}, audit.Options{Games: rules.NewRegistry(game), Views: true}}
+	if program != nil {
+		p.options.Programs = map[string]audit.Program{gameType: asked(t, program)}
+	}
+	return p
+}
+
+// asked is a program as the audit asks it.
+func asked(t *testing.T, program *rulestest.Program) audit.Program {
+	t.Helper()
+	return audit.Program{Digest: program.Digest(), Ask: func(history []rules.Entry) (*rules.State, error) {
+		return program.Ask(t.Context(), history)
+	}}
 }
 
 // audit returns the result of the audit of the league.
@@ -60,9 +76,19 @@ func (p *playedLeague) audit() audit.League {
 
 func TestHonestLeagueWithHiddenCardsHasNoFindings(t *testing.T) {
 	l := play(t, kuhnpoker.Game{}, nil).audit()
-	require.Empty(t, l.Findings, listed(l.Findings))
-	require.Empty(t, l.Notes, listed(l.Notes))
+	assert.Empty(t, l.Findings, listed(l.Findings))
+	assert.Empty(t, l.Notes, listed(l.Notes))
 }
 
-var _ = context.Background
-var _ sync.Mutex
+func TestHonestLeagueOfAProgramHasNoFindings(t *testing.T) {
+	program := rulestest.NewProgram("fours", connectfour.Game{})
+	p := play(t, program.Rules(), program)
+	for _, views := range []bool{false, true} {
+		before := program.Asked()
+		p.options.Views = views
+		l := p.audit()
+		assert.Empty(t, l.Findings, listed(l.Findings))
+		assert.Empty(t, l.Notes, listed(l.Notes))
+		t.Log(program.Asked() - before)
+	}
+}

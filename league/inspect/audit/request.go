@@ -258,7 +258,7 @@ func (t *transcriptCheck) next(s *playerSide) (conduct.Step, conduct.Match) {
 		case step.Kind == conduct.Pause:
 			continue
 		case step.Kind == conduct.Done && !c.Owes(s.side) && !c.Owes(s.side.Other()):
-			if c.Turn() > 1 && t.doc.Draw == nil && rules.HasDraws(t.game) || !t.goOn(&c) {
+			if c.NextTurn() > 1 && t.doc.Draw == nil && rules.HasDraws(t.game) || !t.goOn(&c) {
 				t.conduct = nil
 			} else if len(c.Next()) > 0 {
 				continue
@@ -297,7 +297,7 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 	for _, diff := range onePerObject(e.method.differences(t, e, want)) {
 		rule := RuleTranscript
 		switch q, ok := want.(*protocol.GameMoveCall); {
-		case ok && isView(diff.member):
+		case ok && rules.HasViews(t.game) && isView(diff.member):
 			t.findAt(RuleView, s.id, e.at+"/message"+diff.member, "%s showed %s in turn %d that %s is %s; by the history of %s it is %s",
 				clip(t.doc.RefereeID), s.id, turnOf(q), name(diff.member), diff.got, t.match.id, diff.want)
 			continue

@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -117,10 +118,15 @@ func (a *auditor) ask(history []rules.Entry) *rules.State {
 	}
 	state, err := a.program.Ask(history)
 	if err != nil {
-		*a.failed = fmt.Errorf("the program of %s: %w", a.game.Info().Type, err)
+		a.fail(err)
 		return nil
 	}
 	return state
+}
+
+// fail ends the audit: the program of the game has failed.
+func (a *auditor) fail(err error) {
+	*a.failed = cmp.Or(*a.failed, fmt.Errorf("the program of %s: %w", a.game.Info().Type, err))
 }
 
 // judgeText has the program of the game judge a move in free text. Without it, the referee is believed.
@@ -159,7 +165,7 @@ func (t *transcriptCheck) checkIllegal(refused *rules.Illegal) {
 // stateTold is what the file tells of the position before the next turn: the draw, or whom the referee asked and what.
 // The match is over where nobody was asked.
 func (t *transcriptCheck) stateTold(c *conduct.Match) *rules.State {
-	draws, turn := c.Draws(), c.Turn()
+	draws, turn := c.Draws(), c.NextTurn()
 	state := &rules.State{Winner: rules.NoSide}
 	if t.questions == nil {
 		t.questions, t.boards = t.questionsOf(), map[int][][]string{}

@@ -13,6 +13,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/conduct"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/words"
@@ -155,7 +156,7 @@ func (a *auditor) checkTranscriptBy(f *matchFile, c *journal.Configuration) {
 		if !c.Owes(rules.SideA) && !c.Owes(rules.SideB) && t.goOn(c) {
 			c.Next()
 		}
-		f.moves = c.Moves()
+		f.moves, f.draws = c.Moves(), lists.Map(c.Draws(), func(d rules.Draw) protocol.Drawn { return protocol.Drawn(d) })
 	}
 	if d.Result == nil {
 		return
