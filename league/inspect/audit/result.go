@@ -160,7 +160,7 @@ func (a *auditor) checkSecrets(m *scheduledMatch, promised string, at Location, 
 // ruleOf is the rule that an error about a report names.
 func ruleOf(err error) string {
 	switch text := err.Error(); {
-	case strings.HasPrefix(text, "draws"), strings.HasPrefix(text, "result.details.drawn_number"):
+	case strings.HasPrefix(strings.TrimPrefix(text, "moves: "), "draws"), strings.HasPrefix(text, "result.details.drawn_number"):
 		return RuleDraw
 	case strings.HasPrefix(text, "draw"):
 		return RuleCommitment

@@ -63,10 +63,15 @@ func (t *transcriptCheck) questionsOf() map[int]turnQuestions {
 	return all
 }
 
-// turnOf is the turn of a question in a game with views; 0 if it names none.
+// turnOf is the turn of a question in a game with views, read from a file or made by the conduct; 0 if it names none.
 func turnOf(q *protocol.GameMoveCall) int {
-	turn, _ := q.MoveRequest.Context["turn"].(float64)
-	return int(turn)
+	switch turn := q.MoveRequest.Context["turn"].(type) {
+	case int:
+		return turn
+	case float64:
+		return int(turn)
+	}
+	return 0
 }
 
 // goOn gives the conduct what the program of the game says where it awaits that. It returns false if the match cannot be
