@@ -124,7 +124,7 @@ type Match struct {
 	Lifecycle      Lifecycle   `json:"lifecycle"`
 	// the error by which the manager rejected a DISPUTED result
 	Refusal    *ExchangeError        `json:"refusal,omitzero"`
-	Transcript []Exchange            `json:"transcript"`                  // empty if the manager wrote the file
+	Transcript Transcript            `json:"transcript"`                  // empty if the manager wrote the file
 	Omitted    int                   `json:"transcript_omitted,omitzero"` // the number of exchanges beyond MaxExchanges
 	Digested   int                   `json:"digested_exchanges,omitzero"` // the number of exchanges up to the result
 	Draw       *protocol.Draw        `json:"draw,omitzero"`

@@ -1,0 +1,112 @@
+package store
+
+import (
+	"bytes"
+	"slices"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"evenodd/league/protocol"
+)
+
+// A Transcript has the exchanges of a match. In JSON a question of a game with views lists a move that its receiver was
+// shown in an earlier question no second time: the value of its member moves is then {"after": n, "more": […]}, the first
+// n moves of the question before, and more. A match of 400 turns would have megabytes of moves otherwise.
+type Transcript []Exchange
+
+// maxExpanded limits the moves in all questions of a transcript that is read, in bytes: those of the longest match fit
+// several times.
+const maxExpanded = 32 << 20
+
+// movesMember is the member of a question that lists the moves so far.
+const movesMember = "moves"
+
+// A shortList is the JSON of moves after others.
+type shortList struct {
+	After int              `json:"after"`
+	More  []jsontext.Value `json:"more"`
+}
+
+// MarshalJSONTo writes the exchanges.
+func (t Transcript) MarshalJSONTo(enc *jsontext.Encoder) error {
+	if err := enc.WriteToken(jsontext.BeginArray); err != nil {
+		return err
+	}
+	shown := map[string][]jsontext.Value{} // by player
+	for i := range t {
+		x := t[i]
+		if listsTurns(&x) {
+			message := protocol.ParseObject(x.Message)
+			moves, before := elements(message.Raw(movesMember)), shown[x.PlayerID]
+			shown[x.PlayerID] = moves
+			if n := len(before); n > 0 && n <= len(moves) && slices.EqualFunc(before, moves[:n], equal) {
+				if short, err := json.Marshal(shortList{n, moves[n:]}); err == nil { // it was read as JSON
+					message.Set(movesMember, short)
+					x.Message = message.Append(nil)
+				}
+			}
+		}
+		if err := json.MarshalEncode(enc, &x); err != nil {
+			return err
+		}
+	}
+	return enc.WriteToken(jsontext.EndArray)
+}
+
+func equal(a, b jsontext.Value) bool { return bytes.Equal(a, b) }
+
+// listsTurns tells whether an exchange is a question with moves of a game with views: such moves have turns.
+func listsTurns(x *Exchange) bool {
+	if x.Direction != Sent || x.Method != protocol.MakeMove.Name {
+		return false
+	}
+	_, list, found := bytes.Cut(x.Message, []byte(`"moves":[{`))
+	first, _, _ := bytes.Cut(list, []byte("}"))
+	return found && bytes.Contains(first, []byte(`"turn":`))
+}
+
+// elements are the elements of a JSON array; nil for any other value.
+func elements(list jsontext.Value) (all []jsontext.Value) {
+	if list.Kind() != '[' || json.Unmarshal(list, &all) != nil {
+		return nil
+	}
+	return all
+}
+
+// UnmarshalJSONFrom reads exchanges, and restores the lists of moves in questions.
+func (t *Transcript) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
+	var all []Exchange
+	if err := json.UnmarshalDecode(dec, &all); err != nil {
+		return err
+	}
+	shown, expanded := map[string][]jsontext.Value{}, 0
+	for i := range all {
+		x := &all[i]
+		if x.Direction != Sent || x.Method != protocol.MakeMove.Name {
+			continue
+		}
+		if listsTurns(x) {
+			shown[x.PlayerID] = elements(protocol.ParseObject(x.Message).Raw(movesMember))
+			continue
+		}
+		if !bytes.Contains(x.Message, []byte(`"after":`)) {
+			continue
+		}
+		message := protocol.ParseObject(x.Message)
+		var short shortList
+		before, list := shown[x.PlayerID], message.Raw(movesMember)
+		if list.Kind() != '{' || json.Unmarshal(list, &short) != nil || short.After < 1 || short.After > len(before) {
+			continue // whoever reads the message finds no moves
+		}
+		moves := slices.Concat(before[:short.After], short.More)
+		text, err := json.Marshal(moves)
+		if expanded += len(text); err != nil || expanded > maxExpanded || len(text) > MaxMessage {
+			continue
+		}
+		message.Set(movesMember, text)
+		x.Message, shown[x.PlayerID] = message.Append(nil), moves
+	}
+	*t = all
+	return nil
+}
