@@ -11,11 +11,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"evenodd/league/inspect/check"
 	"evenodd/league/lists"
+	"evenodd/league/program"
 	"evenodd/league/words"
 	"evenodd/transport/http"
 )
@@ -28,6 +30,8 @@ type checkOptions struct {
 	list   bool
 	meet   rendezvous
 	ca     string
+
+	programs program.Programs
 
 	catalogue func(role string) []check.Requirement
 	examine   func(context.Context, check.Options) (*check.Report, error)
@@ -94,9 +98,10 @@ not be completed (the last line has the reason).`,
 
 func (o *checkOptions) flags(f *pflag.FlagSet) {
 	formatFlag(f, &o.format)
-	choiceFlag(f, &o.game, "game", defaultGame, "game of the test", games().Types()...)
+	anyGameFlag(f, &o.game, "game of the test")
+	programFlags(f, &o.programs, programsOfGames)
 	o.level = "should"
-	f.Var(&choice{&o.level, []string{"must", "should"}}, "level",
+	f.Var(&choice{value: &o.level, words: []string{"must", "should"}}, "level",
 		"lowest level of requirements to test: must, or should for all")
 	f.StringSliceVar(&o.Selection.Only, "only", nil, "test only these: requirement `id`s or their beginnings such as P-INV")
 	f.BoolVar(&o.list, "list", false, "only list the requirements of a role or of all")
@@ -194,8 +199,15 @@ func (o *checkOptions) run(ctx context.Context, s streams) (*check.Report, error
 	case o.Players < 2 || o.Referees < 1:
 		return nil, usage("a league needs at least 2 players and 1 referee, not %d and %d", o.Players, o.Referees)
 	}
-	o.Game, _ = games().Game(o.game) // the flag allows no others
-	err := o.selection()
+	own, err := openGame(ctx, nil, &o.game, &o.programs, zerolog.Nop())
+	if err != nil {
+		return nil, err
+	}
+	defer own.close()
+	if o.Game, _ = own.games().Game(o.game); own != nil { // the flag allows no others
+		o.Program = own
+	}
+	err = o.selection()
 	if err == nil {
 		o.Roots, err = roots("tls-ca", o.ca)
 	}

@@ -14,6 +14,7 @@ import (
 type choice struct {
 	value *string
 	words []string
+	open  string // the prefix of further values; "" for none
 }
 
 var _ pflag.Value = (*choice)(nil)
@@ -21,7 +22,7 @@ var _ pflag.Value = (*choice)(nil)
 // choiceFlag defines a flag that takes one of allowed. Its text is about, with them.
 func choiceFlag(f *pflag.FlagSet, value *string, name, usual, about string, allowed ...string) {
 	*value = usual
-	f.Var(&choice{value, allowed}, name, strings.TrimPrefix(about+": "+words.Or(allowed), ": "))
+	f.Var(&choice{value: value, words: allowed}, name, strings.TrimPrefix(about+": "+words.Or(allowed), ": "))
 }
 
 // formatFlag defines the flag of the commands that print text or JSON.
@@ -36,9 +37,17 @@ func leagueFlag(f *pflag.FlagSet, leagueID *string, about, further string) {
 
 // Set implements pflag.Value.
 func (c *choice) Set(given string) error {
+	if c.open != "" && strings.HasPrefix(given, c.open) {
+		*c.value = given
+		return nil
+	}
 	i := slices.IndexFunc(c.words, func(word string) bool { return strings.EqualFold(word, given) })
 	if i < 0 {
-		return errors.New(mustBe(given, c.words))
+		allowed := c.words
+		if c.open != "" {
+			allowed = append(slices.Clone(allowed), c.open+"PROGRAM")
+		}
+		return errors.New(mustBe(given, allowed))
 	}
 	*c.value = c.words[i]
 	return nil

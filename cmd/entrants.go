@@ -14,6 +14,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/lists"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
@@ -65,7 +66,7 @@ func (o *simulateOptions) enter() error {
 		}
 	}
 	var game []string
-	if !o.resume { // the journal has it
+	if !o.resume && !strings.HasPrefix(o.GameType, program.GamePrefix) { // else the journal has it, or the program
 		game = []string{o.GameType}
 	}
 	listed, err := loadEntrants(o.entrants, o.Tools, game...)
@@ -98,9 +99,9 @@ func forceFlag(f *pflag.FlagSet, force *bool) {
 // preflight asks each program and model of the players one question before a new league, all at
 // once as far as the processors suffice, and one for each entry of a file or of --strategies. Each has the time of a
 // move in the league, in seconds. It returns an error with the cause of each failure.
-func preflight(ctx context.Context, players []simulation.Entrant, gameType string, move float64,
+func preflight(ctx context.Context, players []simulation.Entrant, own *userGame, gameType string, move float64,
 	processors int) error {
-	game, _ := games().Game(gameType) // the flag allows no others
+	game, _ := own.games().Game(gameType) // the flag allows no others
 	players = lists.Filter(players, func(e simulation.Entrant) bool { return external.Tried(e.Strategy) })
 	players = slices.CompactFunc(players, func(a, b simulation.Entrant) bool { return a.Where == b.Where })
 	causes := make([]error, len(players)) // nil for a player that can decide
@@ -150,7 +151,7 @@ func (o *upOptions) try(ctx context.Context, files *config.Loader, entrants []co
 	if err != nil {
 		return asUsage(err)
 	}
-	return preflight(ctx, o.own(entrants), o.GameType, r.Timeouts.Protocol().Move, runtime.GOMAXPROCS(0))
+	return preflight(ctx, o.own(entrants), o.userGame, o.GameType, r.Timeouts.Protocol().Move, runtime.GOMAXPROCS(0))
 }
 
 // own are the players that this command starts, and those of a URL.

@@ -8,7 +8,6 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/journal"
-	"evenodd/league/lists"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/rules"
@@ -51,12 +50,7 @@ func known() config.Known {
 	}
 	for _, t := range games().Types() {
 		game, _ := games().Game(t) // the registry has it
-		info := game.Info()
-		k.Games[t] = config.Game{
-			DisplayName: info.DisplayName, MoveTypes: info.MoveTypes, ValidChoices: info.ValidChoices,
-			MinPlayers: 2, MaxPlayers: 2,
-			RulesModule: strings.TrimPrefix(reflect.TypeOf(game).PkgPath(), "evenodd/"),
-		}
+		k.Games[t] = gameConfig(game)
 	}
 	return k
 }
@@ -70,10 +64,11 @@ func large(types []string) bool {
 	})
 }
 
-// gamesOf returns the games with types from a file.
-func gamesOf(types []string) rules.Registry {
-	return rules.NewRegistry(lists.Map(types, func(t string) rules.Game {
-		game, _ := games().Game(t) // the loader refuses unknown types
-		return game
-	})...)
+// gameConfig is the entry of a game in the registry of games.
+func gameConfig(game rules.Game) config.Game {
+	info := game.Info()
+	return config.Game{
+		GameType: info.Type, DisplayName: info.DisplayName, MoveTypes: info.MoveTypes, ValidChoices: info.ValidChoices,
+		MinPlayers: 2, MaxPlayers: 2, RulesModule: strings.TrimPrefix(reflect.TypeOf(game).PkgPath(), "evenodd/"),
+	}
 }

@@ -20,7 +20,11 @@ type host struct {
 	clock  *protocol.Clock         // of the agent
 	broken context.CancelCauseFunc // ends the agent after a panic
 	opened func(opening)           // is told that the agent listens
+	game   *userGame               // that all agents share; nil for none
 }
+
+// hasGame tells whether the host has a game that is a program.
+func (h *host) hasGame() bool { return h != nil && h.game != nil }
 
 // An opening tells where an agent listens. A manager has more to tell than its port.
 type opening struct {

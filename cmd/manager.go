@@ -18,6 +18,7 @@ import (
 	"evenodd/config"
 	"evenodd/league/decide"
 	"evenodd/league/manager"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/words"
@@ -40,8 +41,9 @@ type managerOptions struct {
 	page         bool
 	basePath     basePath
 	admission    admission
-	version      string // of the program
-	host         *host  // nil for a process with one agent
+	programs     program.Programs // the settings of that of --game
+	version      string           // of the program
+	host         *host            // nil for a process with one agent
 }
 
 func newManager(s streams, data *dataFolder) *cobra.Command {
@@ -86,6 +88,7 @@ func (o *managerOptions) run(ctx context.Context, s streams, data *dataFolder) e
 // flags defines the flags of a manager.
 func (o *managerOptions) flags(f *pflag.FlagSet) {
 	o.commonFlags(f)
+	programFlags(f, &o.programs, programsOfGames)
 	o.journal.flags(f)
 	f.BoolVar(&o.standby, "standby", false, "with --journal nats: while another manager leads the league, keep a "+
 		"copy of its journal, and take over when it is gone for 10 s (docs/operators.md)")
@@ -124,6 +127,13 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 	file := newLogFile(o.data, logs, "league", protocol.ManagerSender, system.Logs, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
 	log := newLogger(s.logs(), o.logLevel, agentFileLevel(o.logLevel), func() string { return protocol.ManagerSender }, file)
+	if o.userGame, err = openGame(ctx, o.host, &o.GameType, &o.programs, log); err != nil {
+		return err
+	}
+	defer o.userGame.close()
+	if o.userGame.addTo(files); o.userGame != nil {
+		o.Program = o.userGame
+	}
 	rules, err := o.complete(files, &o.Options)
 	if err != nil {
 		return err

@@ -43,7 +43,9 @@ type leaguePage struct {
 // newLeaguePage makes the page of a source.
 func newLeaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 	board := page.NewBoard(source)
-	o.Games = games()
+	if len(o.Games.Types()) == 0 {
+		o.Games = games()
+	}
 	pages, err := page.New(board, o)
 	if err != nil {
 		board.Close()
@@ -62,7 +64,7 @@ func (p *managerProcess) leaguePage(source page.Source) (*leaguePage, error) {
 	if !p.page {
 		return &leaguePage{finish: func(context.Context) {}, end: func() {}}, nil
 	}
-	return newLeaguePage(source, page.Options{Log: p.log, Base: string(p.basePath), Listed: p.Roster.Names(true)})
+	return newLeaguePage(source, page.Options{Log: p.log, Base: string(p.basePath), Games: p.userGame.games(), Listed: p.Roster.Names(true)})
 }
 
 // measure adds the metrics of the page.

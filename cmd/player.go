@@ -12,12 +12,12 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"evenodd/cmd/metrics"
 	"evenodd/config"
-	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/words"
@@ -33,6 +33,8 @@ type playerOptions struct {
 	agentOptions
 
 	games    []string // types
+	game     string   // --game
+	programs map[string]player.Asker
 	strategy string
 	tools    external.Tools
 	prompt   string // --llm-prompt
@@ -90,11 +92,13 @@ func (o *playerOptions) flags(f *pflag.FlagSet) {
 	o.agentFlags(f, "player-id", "P01", "8101 to 8199")
 	f.StringSliceVar(&o.Leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
+	f.StringVar(&o.game, "game", "", "a further game to play: the type of a game that is a program, such as nim, or exec: with "+
+		"its program, which then checks what the player was shown of a hidden game")
 	botFlags(f, &o.tools, &o.prompt)
 	f.IntVar(&o.count, "count", 1, fmt.Sprintf("players in this process, 1 to %d; with --name NAME their names are "+
 		"NAME-1, NAME-2 and so on", mostPlayers))
 	o.verify = "announced"
-	f.Var(&choice{&o.verify, []string{"announced", verifyStrict}}, "verify-referee",
+	f.Var(&choice{value: &o.verify, words: []string{"announced", verifyStrict}}, "verify-referee",
 		"referees to accept: announced (also referees without access tokens, if the manager announces that) or strict "+
 			"(only those with access tokens)")
 }
@@ -113,6 +117,15 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 	if o.games, err = o.preset(files, protocol.RolePlayer); err != nil {
 		return err
 	}
+	own, err := openGame(ctx, o.host, &o.game, &o.tools.Programs, zerolog.Nop())
+	if err != nil {
+		return err
+	}
+	defer own.close()
+	if o.game != "" && !slices.Contains(o.games, o.game) {
+		o.games = append(slices.Clone(o.games), o.game)
+	}
+	o.tools.Games, o.programs = own.games(), own.players()
 	if err := external.Check(o.strategy, o.tools, o.games...); err != nil {
 		return asUsage(err)
 	}
@@ -144,7 +157,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	}
 	defer external.Close(decide)
 	options := player.Options{Options: o.Options, Strategy: decide, StrictReferees: o.verify == verifyStrict,
-		Games: strategy.Playable(decide, o.games)}
+		Games: strategy.Playable(decide, o.games), Rules: o.tools.Games, Programs: o.programs}
 	var p *player.Player
 	if o.given["seed"] {
 		options.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
@@ -189,7 +202,7 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 
 // botFlags defines the flags of the external strategies.
 func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
-	t.Programs.Environ, t.Games = os.Environ(), games()
+	t.Games = games()
 	f.DurationVar(&t.Timeout, "bot-timeout", 0, "longest time for a choice of a program or a model; the referee's limit "+
 		"may be shorter (default: 5s for a program, 20s for a model)")
 	f.StringVar(&t.LLM.URL, "llm-url", "", "`URL` of the API for the strategy llm, such as http://localhost:11434/v1")
@@ -199,18 +212,9 @@ func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 	f.StringVar(&t.MCP.Command, "mcp-command", "", "command line of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.URL, "mcp-url", "", "`URL` of the MCP server for the strategy mcp")
 	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
-	f.StringSliceVar(&t.Programs.Env, "exec-env", nil, "`NAME` of an environment variable that programs of exec and "+
-		"--mcp-command get too, such as PYTHONPATH; may be repeated")
-	f.BoolVar(&t.Programs.Sandbox, "exec-sandbox", false, "programs of exec and --mcp-command have no network and a "+
-		"read-only file system (only on Linux)")
-	f.Var(&limit{&t.Programs.Limits.Memory, program.ParseMemory, program.FormatMemory, "size"}, "exec-memory",
-		"address space of each process of programs of exec and --mcp-command, such as 512MB (only on Linux; default: "+
-			"no limit)")
-	f.Var(&limit{&t.Programs.Limits.CPU, program.ParseCPU, func(n int64) string { return fmt.Sprintf("%ds", n) },
-		"time"}, "exec-cpu", "processor time that each process of programs of exec and --mcp-command has in its "+
-		"life, such as 60s (not on Windows; default: no limit)")
+	programFlags(f, &t.Programs, "programs of exec and --mcp-command")
 	t.Fallback = "random"
-	f.Var(&choice{&t.Fallback, strategy.Names()}, "fallback", "built-in `STRATEGY` that chooses when an MCP host or "+
+	f.Var(&choice{value: &t.Fallback, words: strategy.Names()}, "fallback", "built-in `STRATEGY` that chooses when an MCP host or "+
 		"server does not")
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"evenodd/cmd/metrics"
 	"evenodd/config"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/words"
@@ -27,6 +28,8 @@ type refereeOptions struct {
 
 	maxConcurrent int
 	league        string // --league-id
+	game          string // --game
+	programs      program.Programs
 }
 
 func newReferee(s streams, data *dataFolder) *cobra.Command {
@@ -62,6 +65,8 @@ func (o *refereeOptions) flags(f *pflag.FlagSet) {
 	o.agentFlags(f, "referee-id", "REF01", "8001 to 8099")
 	f.StringVar(&o.league, "league-id", "", "join only this league")
 	f.IntVar(&o.maxConcurrent, "max-concurrent", usualMatches, "matches at once, 1 to 10")
+	gameFlag(f, &o.game, "a further game to conduct: "+program.GamePrefix+"PROGRAM, your program (testdata/games)")
+	programFlags(f, &o.programs, programsOfGames)
 }
 
 func runReferee(ctx context.Context, s streams, files *config.Loader, o *refereeOptions) error {
@@ -88,10 +93,15 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 		return err
 	}
 	defer p.close()
+	own, err := openGame(ctx, o.host, &o.game, &o.programs, o.Log)
+	if err != nil {
+		return err
+	}
+	defer own.close()
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
 	calls := playerGuard(&o.address, defaults.AllowedEndpoints)
-	options := referee.Options{Options: o.Options, MaxConcurrent: o.maxConcurrent, Games: gamesOf(types),
+	options := referee.Options{Options: o.Options, MaxConcurrent: o.maxConcurrent, Games: own.of(types), Programs: own.referees(),
 		Stalls: stalls.Longest, UsualNetworks: calls.networks, CheckPlayer: p.user.checkPlayer}
 	if calls.set {
 		options.Networks = calls.networks

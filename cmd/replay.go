@@ -30,6 +30,7 @@ type replayOptions struct {
 	format   string
 	board    bool
 	pace     time.Duration
+	rules    gameReader
 }
 
 // newReplay makes 'evenodd replay': it shows a finished match as a conversation.
@@ -60,6 +61,7 @@ result.`,
 		"counts)")
 	f.BoolVar(&o.board, "board", false, "show the moves and the positions in place of the messages")
 	f.DurationVar(&o.pace, "pace", 0, "pause before each position of --board, such as 500ms")
+	o.rules.flags(f, "for the words of its moves")
 	formatFlag(f, &o.format)
 	return c
 }
@@ -77,7 +79,12 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	if err != nil {
 		return err
 	}
-	r := record.ConversationOf(doc, games())
+	own, err := o.rules.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer own.close()
+	r := record.ConversationOf(doc, own.games())
 	if o.board {
 		return printBoards(ctx, s.out, r, o.pace)
 	}

@@ -31,6 +31,7 @@ type reportOptions struct {
 	list     string
 	output   string
 	sheets   bool
+	rules    gameReader
 }
 
 // The lists of a report as CSV.
@@ -66,11 +67,12 @@ report has no tokens and no endpoints.`,
 	}
 	f := c.Flags()
 	leagueFlag(f, &o.leagueID, "the league", "")
+	o.rules.flags(f, "for the words of its moves")
 	f.StringVar(&o.agentID, "agent", "", "write the sheet of this `agent`, such as P03")
 	f.BoolVar(&o.sheets, "sheets", false, "write the sheets of all agents as one HTML file, one page of A4 each")
 	choiceFlag(f, &o.format, "format", formatHTML, "", formatHTML, formatText, formatJSON, formatCSV)
 	lists := append(slices.Clone(reportLists), "opponents", "latency")
-	f.Var(&choice{&o.list, lists}, "list",
+	f.Var(&choice{value: &o.list, words: lists}, "list",
 		"the list of a CSV: matches, standings, faults, ratings or decisions; with --agent matches, faults, opponents or latency (default \"matches\")")
 	f.StringVarP(&o.output, "output", "o", "",
 		"the `file` to write, - for standard output (default: LEAGUE.html, LEAGUE-AGENT.html or LEAGUE-sheets.html for "+
@@ -105,8 +107,13 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	if o.leagueID, err = s.chooseLeague(folder, o.leagueID, false); err != nil {
 		return err
 	}
+	own, err := o.rules.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer own.close()
 	_, stop := s.showProgress("reading the league")
-	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: games()})
+	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: own.games()})
 	stop()
 	if err != nil {
 		return err

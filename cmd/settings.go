@@ -254,7 +254,7 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	}
 	o.MinPlayers, o.MaxReferees = p.MinPlayers, p.MaxReferees
 	o.MaxPlayers = cmp.Or(o.Players, p.MaxPlayers) // the league is full when it starts
-	o.DisplayName, o.GameType, o.Games = cmp.Or(l.name, in.DisplayName), in.GameType, gamesOf(r.Games)
+	o.DisplayName, o.GameType, o.Games = cmp.Or(l.name, in.DisplayName), in.GameType, l.userGame.of(r.Games)
 	s := &in.Scoring
 	o.Scoring = league.MatchPoints{Win: s.Win, Draw: s.Draw, Loss: s.Loss, TechnicalLoss: s.TechnicalLoss}
 	if in.Gives("scoring.tiebreakers") { // else those of the tournament
@@ -299,6 +299,8 @@ type leagueSettings struct {
 	newLeague bool
 	pace      time.Duration
 
+	userGame *userGame // that --game names; nil for none
+
 	untilSignificant bool // a round-robin ends when one player is shown to be the best
 }
 
@@ -313,7 +315,7 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
 	f.StringVar(&l.name, "name", "", "`name` of the league, for page, report and exports (default: that in its file); "+
 		"manager and up make the id of a new league of it")
-	choiceFlag(f, &o.GameType, "game", defaultGame, "game of the league", games().Types()...)
+	anyGameFlag(f, &o.GameType, "game of the league")
 	choiceFlag(f, &l.format, "tournament", journal.FormatRoundRobin, "format of the league", journal.Formats()...)
 	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players in a round-robin; a league has at most "+
 		"134,217,728 matches")

@@ -99,8 +99,8 @@ technical loss (docs/agents.md).
 	forceFlag(f, &o.force)
 	f.BoolVar(&o.Sign, "sign", false, "sign moves and the journal's heads even without --data, which always signs")
 	choiceFlag(f, &o.Transport, "transport", simulation.Memory, "", simulation.Memory, simulation.Wire, simulation.HTTP)
-	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once, 1 to 10,000; while players are programs "+
-		"or models of this computer at most its number of processors, unless you set it")
+	f.IntVar(&o.Concurrency, "concurrency", 16, "matches at once, 1 to 10,000; while players or the game are "+
+		"programs or models of this computer at most its number of processors, unless you set it")
 	f.StringVar(&o.Faults, "faults", "", "faults to inject: `list` such as drop=0.02,delay=0.1,crash=P03@R2")
 	f.StringSliceVar(&o.urls, "player", nil, "`URL` of an external player, such as http://localhost:8101/mcp; may be "+
 		"repeated")
@@ -136,9 +136,15 @@ func runSimulate(ctx context.Context, s streams, files *config.Loader, o *simula
 	file := openSystemLog(o.data, system.Logs, screen)
 	defer func() { _ = file.Close() }() // reports a failed write itself
 	o.Log = newLogger(screen, o.logLevel, fileLevel, func() string { return "" }, file)
+	if o.userGame, err = openGame(ctx, nil, &o.GameType, &o.Tools.Programs, o.Log); err != nil {
+		return err
+	}
+	defer o.userGame.close()
+	o.userGame.addTo(files)
+	o.Programs, o.Tools.Games = o.userGame.referees(), o.userGame.games()
 	err = o.complete(files)
 	if err == nil && !o.resume && !o.force {
-		err = preflight(ctx, o.tried(), o.GameType, o.Timeouts.Move, runtime.GOMAXPROCS(0))
+		err = preflight(ctx, o.tried(), o.userGame, o.GameType, o.Timeouts.Move, runtime.GOMAXPROCS(0))
 	}
 	if err != nil {
 		return err
@@ -244,7 +250,7 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 // limitConcurrency reduces the number of matches at once to that of the processors, if the players need them and the
 // user has not set it.
 func (o *simulateOptions) limitConcurrency(processors int) {
-	if !o.given("concurrency") && computing(o.tried()) {
+	if !o.given("concurrency") && (o.userGame != nil || computing(o.tried())) {
 		o.Concurrency = min(o.Concurrency, processors)
 	}
 }

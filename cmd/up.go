@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -26,6 +27,7 @@ type upOptions struct {
 	entrants string // path of the file; "" for none
 	force    bool
 	tools    external.Tools // of the players
+	program  string         // of the game, as --game names it; "" for a game of this program
 
 	shows bool // a terminal shows the league
 	asks  bool // Enter starts it
@@ -183,6 +185,17 @@ func upPolicy() supervise.Policy {
 }
 
 func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error {
+	given := o.GameType
+	own, err := openGame(ctx, nil, &o.GameType, &o.tools.Programs, zerolog.Nop()) // the child opens it again
+	if err != nil {
+		return err
+	}
+	defer own.close()
+	if o.userGame = own; own != nil {
+		o.program = given
+	}
+	own.addTo(data.loader)
+	o.tools.Games = own.games()
 	entrants, err := o.prepare()
 	if err != nil {
 		return err
@@ -204,6 +217,7 @@ func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error
 	if p.plan.Agents, roster, err = o.plan(entrants); err != nil {
 		return err
 	}
+	own.close()
 	table, err := p.run(ctx, roster)
 	for _, m := range store.Folder(o.data).Models(o.LeagueID) {
 		s.note("%s (%s): %s", m.DisplayName, m.Name, m.Words())

@@ -40,6 +40,8 @@ type upChild struct {
 
 	mu     sync.Mutex            // guards what follows, and what changes of the agents
 	status func() manager.Status // of the manager; nil while it does not run
+
+	game *userGame // of the league, for all agents; nil for a game of this program
 }
 
 // manager is the first agent of the plan.
@@ -86,7 +88,12 @@ func (c *upChild) run(ctx context.Context) *upEnd {
 }
 
 // play is run without its end.
-func (c *upChild) play(ctx context.Context) error {
+func (c *upChild) play(ctx context.Context) (err error) {
+	log := zerolog.New(lineWriter(func(line string) { c.detail("game | %s", line) })).Level(zerolog.WarnLevel)
+	if c.game, err = openGame(ctx, nil, &c.GameType, &c.tools.Programs, log); err != nil {
+		return err
+	}
+	defer c.game.close()
 	ctx, stop := context.WithCancel(ctx)
 	var running, agents sync.WaitGroup
 	defer running.Wait()
@@ -240,7 +247,7 @@ func (a *upAgent) once(ctx context.Context) supervise.Exit {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	lines := lineWriter(a.show)
-	h := &host{clock: a.child.clock(a.Name), broken: end, opened: a.opened}
+	h := &host{clock: a.child.clock(a.Name), broken: end, opened: a.opened, game: a.child.game}
 	var err error
 	ended := make(chan struct{})
 	go func() {

@@ -70,6 +70,9 @@ func (o *upOptions) plan(entrants []config.Entrant) (agents []*upAgent, roster [
 		if o.ca != "" {
 			args = append(args, "--tls-ca="+o.ca)
 		}
+		if role != "manager" && o.program != "" {
+			args = append(args, "--game="+o.program)
+		}
 		return &upAgent{Role: role, Name: name, Args: slices.Concat(args, flags, o.passed[role])}
 	}
 	manager := agent("manager", "manager", append(o.start(len(entrants)), "--host="+o.address.host,

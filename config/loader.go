@@ -47,6 +47,7 @@ var builtin embed.FS
 type Loader struct {
 	dir   string
 	known Known
+	extra []Game // of programs of the user
 
 	mu        sync.Mutex
 	files     map[string]loadedFile // by name
@@ -114,7 +115,7 @@ func (l *Loader) Rules(leagueID string, gameType ...string) (*Rules, error) {
 	}
 	if game := cmp.Or(gameType...); game != "" && game != league.GameType {
 		one := *league // all callers share the file's
-		one.GameType, one.DisplayName = game, cmp.Or(l.known.Games[game].DisplayName, game)+" League"
+		one.GameType, one.DisplayName = game, cmp.Or(l.nameOf(game), game)+" League"
 		league = &one
 	}
 	system, systemErr := l.System()
@@ -122,12 +123,13 @@ func (l *Loader) Rules(leagueID string, gameType ...string) (*Rules, error) {
 	if err := errors.Join(systemErr, gamesErr); err != nil {
 		return nil, err
 	}
-	i := slices.IndexFunc(games.Games, func(g Game) bool { return g.GameType == league.GameType })
+	playable := append(slices.Clone(l.extra), games.Games...)
+	i := slices.IndexFunc(playable, func(g Game) bool { return g.GameType == league.GameType })
 	if i < 0 {
 		return nil, fmt.Errorf("%s: games: must list %s, the game of league %s", l.Path(games), league.GameType, leagueID)
 	}
-	r := &Rules{League: league, System: system, Game: &games.Games[i], Timeouts: system.Timeouts,
-		Retry: system.RetryPolicy, Games: lists.Map(games.Games, func(g Game) string { return g.GameType })}
+	r := &Rules{League: league, System: system, Game: &playable[i], Timeouts: system.Timeouts,
+		Retry: system.RetryPolicy, Games: lists.Map(playable, func(g Game) string { return g.GameType })}
 	if league.Timeouts != nil {
 		err = json.Unmarshal(league.Timeouts, &r.Timeouts)
 	}
@@ -139,6 +141,20 @@ func (l *Loader) Rules(leagueID string, gameType ...string) (*Rules, error) {
 	}
 	return r, nil
 }
+
+// nameOf is the display name of a game; "" for an unknown one.
+func (l *Loader) nameOf(gameType string) string {
+	for _, game := range l.extra {
+		if game.GameType == gameType {
+			return game.DisplayName
+		}
+	}
+	return l.known.Games[gameType].DisplayName
+}
+
+// Play lets leagues play a game that the files do not name, because it is that of a program of the user. No other
+// method may be running.
+func (l *Loader) Play(game Game) { l.extra = append(l.extra, game) }
 
 // Path returns the path of a file, whether it exists or not.
 func (l *Loader) Path(f File) string {
