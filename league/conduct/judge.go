@@ -396,7 +396,7 @@ func (m *Match) checkMove(of rules.Side, r *Reply) error {
 	switch err := m.course.Check(of, r.Choice); {
 	case err != nil:
 		return err
-	case m.course.Ask(of).Text > 0 && !protocol.HarmlessLine(r.Choice):
+	case m.asksText(of) && !protocol.HarmlessLine(r.Choice):
 		return errNotALine
 	case r.Refused != nil:
 		return errors.New(words.Clip(r.Refused.Reason, maxReason))

@@ -100,8 +100,7 @@ func (m *Match) settle() {
 // Legal tells whether only the program of the game can say if an answer is legal, which is right in all else: a move in
 // free text. If so, the caller asks it about the history, and then calls Refuse, before Judge.
 func (m *Match) Legal(of rules.Side, r *Reply) (history []rules.Entry, due bool) {
-	if m.state != protocol.StateCollectingChoices || m.course.Ask(of).Text == 0 ||
-		m.judgeReply(&m.sides[of], of, r) != nil {
+	if m.state != protocol.StateCollectingChoices || !m.asksText(of) || m.judgeReply(&m.sides[of], of, r) != nil {
 		return nil, false
 	}
 	history = m.course.History()
@@ -112,6 +111,9 @@ func (m *Match) Legal(of rules.Side, r *Reply) (history []rules.Entry, due bool)
 	moves[of] = r.Choice
 	return append(history, rules.Entry{Moves: moves}), true
 }
+
+// asksText tells whether a side is asked for a move in free text.
+func (m *Match) asksText(of rules.Side) bool { return m.views && m.course.Ask(of).Text > 0 }
 
 // Refuse makes an answer one that the program of the game refuses, if it does so by what it says of a history of Legal.
 // The error says how the program contradicts what it said before.
