@@ -38,7 +38,10 @@ func (s *shown) viewHash() string {
 // known and hides nothing needs none.
 func (p *Player) keepShown(m *match, v *strategy.View, q *protocol.SignatureRequest, choice string) {
 	view, turn := v.Shown(), turnOf(v.Context)
-	if game, err := p.options.Rules.Game(v.GameType); view == nil || turn == 0 || err == nil && !game.Info().Hidden {
+	if view == nil || turn == 0 {
+		return
+	}
+	if game, err := p.options.Rules.Game(v.GameType); err == nil && !rules.Hides(game) {
 		return
 	}
 	p.mu.Lock()
@@ -111,7 +114,7 @@ func (p *Player) checkShown(ctx context.Context, m *match, q *protocol.GameOver)
 	c := comparison{matchID: m.id, playerID: cmp.Or(m.calledAs, id), over: q, shown: p.allShown(m), program: program}
 	c.side = rules.Side(slices.Index([]string{protocol.RolePlayerA, protocol.RolePlayerB}, m.role))
 	p.mu.Unlock()
-	if _, outside := game.(*rules.Program); err != nil || !game.Info().Hidden || outside && program == nil ||
+	if _, outside := game.(*rules.Program); err != nil || !rules.Hides(game) || outside && program == nil ||
 		c.side == rules.NoSide {
 		return
 	}

@@ -57,7 +57,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		referee: r, member: member, assignment: a, conduct: c, state: c.State(), nonce: nonce,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
 		conversation: c.Conversation(), commitment: c.Commitment(),
-		program: r.options.Programs[a.GameType], game: r.gameID(game), hidden: game.Info().Hidden, views: rules.HasViews(game),
+		program: r.options.Programs[a.GameType], game: r.gameID(game), hidden: rules.Hides(game), views: rules.HasViews(game),
 	}
 	networks := r.networks(a)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {

@@ -33,11 +33,11 @@ func (o *Options) checkPrograms() error {
 
 // gameID identifies the program of a game; it is empty for any other game.
 func (r *Referee) gameID(game rules.Game) protocol.GameID {
-	program := r.options.Programs[game.Info().Type]
-	if program == nil {
+	if _, is := game.(*rules.Program); !is {
 		return protocol.GameID{}
 	}
-	return protocol.GameID{Version: game.Info().Version, Digest: program.Digest()}
+	info := game.Info()
+	return protocol.GameID{Version: info.Version, Digest: r.options.Programs[info.Type].Digest()}
 }
 
 // otherProgram says that an assignment is about another program than that of this referee; "" for the same one.
@@ -52,7 +52,7 @@ func otherProgram(gameType string, own, assigned protocol.GameID) string {
 // large tells whether messages of a game can have up to 64 KB.
 func (o *Options) large(gameType string) bool {
 	game, err := o.Games.Game(gameType)
-	return err == nil && game.Info().Large
+	return err == nil && rules.HasViews(game) && game.Info().Large
 }
 
 func orNone(text string) string {
@@ -65,7 +65,7 @@ func orNone(text string) string {
 // hides tells whether a side does not see all that happens in a game.
 func (r *Referee) hides(gameType string) bool {
 	game, err := r.options.Games.Game(gameType)
-	return err != nil || game.Info().Hidden // nobody knows of a game that is gone
+	return err != nil || rules.Hides(game) // nobody knows of a game that is gone
 }
 
 // consult asks the program of the game what it says of the match, as long as the match goes on with that alone.

@@ -75,6 +75,9 @@ func HasViews(game Game) bool {
 	return program || HasDraws(game)
 }
 
+// Hides tells whether a side of a game does not see all that has happened.
+func Hides(game Game) bool { return HasViews(game) && game.Info().Hidden }
+
 // MaxTurns returns the largest number of turns of a match, with the ready turn.
 func MaxTurns(game Game) int {
 	if HasDraws(game) {

@@ -148,11 +148,22 @@ func (r Registry) Game(gameType string) (Game, error) {
 	if g, ok := r.games[gameType]; ok {
 		return g, nil
 	}
+	return nil, &unknownGameError{gameType, r}
+}
+
+// An unknownGameError names a game that a registry does not have. Most callers do not read it.
+type unknownGameError struct {
+	gameType string
+	registry Registry
+}
+
+// Error lists the known games.
+func (e *unknownGameError) Error() string {
 	known := "none"
-	if len(r.games) > 0 {
-		known = strings.Join(r.Types(), ", ")
+	if len(e.registry.games) > 0 {
+		known = strings.Join(e.registry.Types(), ", ")
 	}
-	return nil, fmt.Errorf("unknown game %q; known: %s", gameType, known)
+	return fmt.Sprintf("unknown game %q; known: %s", e.gameType, known)
 }
 
 // Types returns the game types in alphabetical order.

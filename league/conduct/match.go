@@ -74,7 +74,7 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 		course:       rules.Begin(game),
 	}
 	if m.views = rules.HasViews(game); m.views {
-		m.ready, m.hidden = rules.HasDraws(game), game.Info().Hidden
+		m.ready, m.hidden = rules.HasDraws(game), rules.Hides(game)
 	}
 	if !m.plain {
 		m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, referee, nonce)

@@ -268,7 +268,7 @@ func (j *ReportJudge) Verify(r *journal.MatchReported, ids, keys [2]string, star
 			continue
 		}
 		signature, _ := r.Signatures.Get(ids[i])
-		if hidden := j.Game.Info().Hidden; hidden != (signature.ViewHash != "") && signature.Turn > 0 {
+		if hidden := rules.Hides(j.Game); hidden != (signature.ViewHash != "") && signature.Turn > 0 {
 			return signed, fmt.Errorf("signatures: that of %s needs a view_hash in a game that hides something, and in no other",
 				ids[i])
 		}
@@ -348,7 +348,7 @@ func (j *ReportJudge) replay(r *journal.MatchReported, ids [2]string, asked *Inq
 
 // replayCourse plays the moves of a report, and makes its draws.
 func (j *ReportJudge) replayCourse(r *journal.MatchReported, ids [2]string) (after position, err error) {
-	var moves []rules.Move
+	moves := make([]rules.Move, 0, len(r.Evidence.Moves))
 	for _, m := range r.Evidence.Moves {
 		moves = append(moves, rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move, Turn: m.Turn})
 	}
