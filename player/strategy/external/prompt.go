@@ -105,7 +105,7 @@ func (p *prompt) situation() {
 	var course rules.Course
 	found := false
 	if p.side != rules.NoSide {
-		course, found = courseOf(p.game, p.side, p.v)
+		course, found = strategy.CourseOf(p.game, p.side, p.v)
 	}
 	if !found {
 		p.sayContext()
@@ -210,7 +210,7 @@ func (p *prompt) sayBoard(course rules.Course) {
 	}
 	labelled := lists.Map(board, slices.Clone[[]string])
 	for _, option := range p.v.Options {
-		row, column, text, one := filledBy(course, p.side, option, board)
+		row, column, text, one := strategy.FilledBy(course, p.side, option, board)
 		if !one {
 			named = true
 			break
@@ -226,25 +226,6 @@ func (p *prompt) sayBoard(course rules.Course) {
 	}
 	p.say("%s:\n", words)
 	p.sayRows(board)
-}
-
-// filledBy returns the only empty cell that a move of a side fills, and with which text.
-func filledBy(course rules.Course, side rules.Side, move string, before [][]string) (row, column int, text string,
-	one bool) {
-	next, err := course.Move(side, move)
-	after, ok := next.Position().(rules.Drawer)
-	if err != nil || next.Turn() == course.Turn() || !ok {
-		return 0, 0, "", false
-	}
-	changed := 0
-	for i, line := range after.Draw(side) {
-		for k, cell := range line {
-			if i < len(before) && k < len(before[i]) && cell != before[i][k] && before[i][k] == "" {
-				row, column, text, changed = i, k, cell, changed+1
-			}
-		}
-	}
-	return row, column, text, changed == 1
 }
 
 // experience states what the player knows from earlier matches.

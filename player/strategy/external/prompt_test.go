@@ -119,7 +119,7 @@ func TestPositionAndMovesFollowFromTheQuestions(t *testing.T) {
 					if views[i].Role == protocol.RolePlayerB {
 						side = rules.SideB
 					}
-					course, known := courseOf(tt.game, side, &views[i])
+					course, known := strategy.CourseOf(tt.game, side, &views[i])
 					require.True(t, known, "question %d", i)
 					made := course.Moves()
 					require.Equal(t, positions[i], course.Position(), "question %d", i)
@@ -137,15 +137,15 @@ func TestPositionOfQuestionsThatDoNotFit(t *testing.T) {
 	views, _, _ := played(t, tictactoe.Game{}, 1, false, false)
 	v := views[4]
 	v.Context = map[string]any{"board": "XXXXXXXXX", "mark": "X", "move_number": 5}
-	_, known := courseOf(tictactoe.Game{}, rules.SideA, &v)
+	_, known := strategy.CourseOf(tictactoe.Game{}, rules.SideA, &v)
 	assert.False(t, known, "another board")
 	v = views[4]
 	v.Options = []string{"0"}
-	_, known = courseOf(tictactoe.Game{}, rules.SideA, &v)
+	_, known = strategy.CourseOf(tictactoe.Game{}, rules.SideA, &v)
 	assert.False(t, known, "other options")
 	v = views[4]
 	v.Moves = []protocol.PlayerMove{{PlayerID: "P01", Move: "9"}}
-	_, known = courseOf(tictactoe.Game{}, rules.SideA, &v)
+	_, known = strategy.CourseOf(tictactoe.Game{}, rules.SideA, &v)
 	assert.False(t, known, "moves that are not allowed")
 }
 

@@ -1,4 +1,4 @@
-package external
+package strategy
 
 import (
 	"bytes"
@@ -8,17 +8,16 @@ import (
 
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
-	"evenodd/player/strategy"
 	"evenodd/rules"
 )
 
 // maxSearched is how many positions are compared to find one.
 const maxSearched = 10_000
 
-// courseOf returns the course of a match before a question. It uses only what the player knows: the moves that the
+// CourseOf returns the course of a match before a question. It uses only what the player knows: the moves that the
 // question names, or else the earlier questions with the player's answers, between which it finds the moves of the
 // opponent. It returns false if they lead to no position, or to several.
-func courseOf(game rules.Game, side rules.Side, v *strategy.View) (rules.Course, bool) {
+func CourseOf(game rules.Game, side rules.Side, v *View) (rules.Course, bool) {
 	if len(v.Moves) > 0 {
 		moves := lists.Map(v.Moves, func(m protocol.PlayerMove) rules.Move {
 			if m.PlayerID == v.PlayerID {
@@ -29,7 +28,7 @@ func courseOf(game rules.Game, side rules.Side, v *strategy.View) (rules.Course,
 		course, err := rules.Replay(game, moves, nil)
 		return course, err == nil && asks(course, side, v.Options, v.Context)
 	}
-	now := strategy.Answered{Options: v.Options, Context: v.Context}
+	now := Answered{Options: v.Options, Context: v.Context}
 	s := search{side: side, questions: append(slices.Clip(v.Earlier), now)}
 	s.from(rules.Begin(game), 0)
 	return s.course, s.found == 1
@@ -38,7 +37,7 @@ func courseOf(game rules.Game, side rules.Side, v *strategy.View) (rules.Course,
 // A search looks for the courses that fit all questions to a side in a match.
 type search struct {
 	side      rules.Side
-	questions []strategy.Answered // the last one has no answer yet
+	questions []Answered // the last one has no answer yet
 
 	searched, found int
 	course          rules.Course // the last one found
@@ -96,4 +95,23 @@ func canonical(value any) []byte {
 		return nil
 	}
 	return text
+}
+
+// FilledBy returns the only empty cell that a move of a side fills, and with which text.
+func FilledBy(course rules.Course, side rules.Side, move string, before [][]string) (row, column int, text string,
+	one bool) {
+	next, err := course.Move(side, move)
+	after, ok := next.Position().(rules.Drawer)
+	if err != nil || next.Turn() == course.Turn() || !ok {
+		return 0, 0, "", false
+	}
+	changed := 0
+	for i, line := range after.Draw(side) {
+		for k, cell := range line {
+			if i < len(before) && k < len(before[i]) && cell != before[i][k] && before[i][k] == "" {
+				row, column, text, changed = i, k, cell, changed+1
+			}
+		}
+	}
+	return row, column, text, changed == 1
 }
