@@ -101,9 +101,14 @@ func renameAside(path, stamp string) (string, error) {
 	}
 }
 
-// add adds a finished match to the history, and tells whether that changes it. p.mu is held.
-func (p *Player) add(m *store.HistoryMatch) bool {
+// add adds a finished match to the history, with the reason of its result, "" for none, and tells whether that changes
+// the history. p.mu is held.
+func (p *Player) add(m *store.HistoryMatch, reason string) bool {
 	added := p.history.add(m)
+	if added && p.watcher != nil {
+		played := m.PlayedMatch // a copy, as below
+		p.watcher.Ended(&played, reason)
+	}
 	if added && p.options.Folder != "" {
 		line := *m // a copy, so that m stays on the stack of a player without a folder
 		p.line(&line)

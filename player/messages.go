@@ -50,7 +50,7 @@ func (p *Player) notifyRound(q *protocol.RoundAnnouncement) (round int, save boo
 	maps.DeleteFunc(p.current, func(_ string, m *match) bool { return m.round < q.RoundID-1 })
 	for i := range q.Matches {
 		if m := forfeit(p.ID(), &q.Matches[i]); m != nil {
-			p.add(m)
+			p.add(m, "")
 		}
 	}
 	p.idle()
@@ -109,6 +109,9 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 		m = p.newMatch(q.MatchID, q.OpponentID, q.RoundID, attempt, auth)
 		m.commitment, m.role, m.plain = q.DrawCommitment, q.RoleInMatch, q.DrawCommitment == ""
 		p.current[q.MatchID] = m
+		if p.watcher != nil {
+			p.watcher.Began(m.id, m.opponent, m.role)
+		}
 	}
 	if m.commitment != q.DrawCommitment {
 		p.options.Log.Warn().Str("conversation_id", q.ConversationID).Str("match_id", m.id).
@@ -143,7 +146,7 @@ func (p *Player) forfeited(bearer string, q *protocol.GameOver) (*protocol.Ack, 
 		return nil, protocol.Fault(protocol.ErrMatchNotFound, "%s does not play match %s", id, q.MatchID)
 	}
 	p.mu.Lock()
-	added := p.add(&seen)
+	added := p.add(&seen, q.GameResult.Reason)
 	delete(p.current, q.MatchID) // the referee of an earlier attempt has given it up
 	p.idle()
 	p.mu.Unlock()
@@ -204,7 +207,7 @@ func (p *Player) gameOver(ctx context.Context, bearer string, q *protocol.GameOv
 	added := attempt > p.history.attempt(q.MatchID)
 	if added {
 		p.compareChoice(m, &seen, q.GameResult, q.Sender)
-		added = p.add(&seen)
+		added = p.add(&seen, cmp.Or(q.GameResult.Reason, q.Reason))
 	}
 	delete(p.current, q.MatchID)
 	p.idle()

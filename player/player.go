@@ -76,6 +76,7 @@ type Player struct {
 	*membership.Agent
 
 	options   Options
+	watcher   strategy.Watcher // the strategy, if it follows matches; else nil
 	applicant string // the sender of a player without an id
 	file      historyFile
 	returned  atomic.Bool        // the last registration confirmed the known identity
@@ -173,6 +174,7 @@ func New(o Options) (*Player, error) {
 		signed:  map[questionKey]*store.HistoryDecision{},
 		history: newHistory(o.Past),
 	}
+	p.watcher, _ = o.Strategy.(strategy.Watcher)
 	p.quiet.L, p.recent, p.memory = &p.mu, p.recentMatches, p.remembered
 	var err error
 	if p.Agent, err = membership.NewAgent(protocol.RolePlayer, &p.options.Options); err != nil {

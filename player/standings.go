@@ -94,7 +94,7 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 		known := store.HistoryMatch{Attempt: m.attempt, PlayedMatch: protocol.PlayedMatch{
 			MatchID: matchID, OpponentID: m.opponent, Result: result, MyChoice: m.chosen, FromStandings: true,
 		}}
-		if !p.add(&known) {
+		if !p.add(&known, "") {
 			return
 		}
 		p.tally.more = before.more

@@ -80,6 +80,15 @@ type Strategy interface {
 	Choose(ctx context.Context, v View) (string, error)
 }
 
+// A Watcher is a strategy that follows the matches of its player. The calls return at once, and call no method of the
+// player.
+type Watcher interface {
+	// Began tells of an attempt at a match that the player has accepted, with its role in the match, "" if unknown.
+	Began(matchID, opponentID, role string)
+	// Ended tells of the result of a match, with the reason of the referee, "" for none.
+	Ended(m *protocol.PlayedMatch, reason string)
+}
+
 // Totals count what a player has asked a program, a model or a server.
 type Totals struct {
 	Questions int    `json:"questions"`
