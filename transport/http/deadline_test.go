@@ -285,3 +285,16 @@ func TestTimingOfCallsThatFail(t *testing.T) {
 		require.Nil(t, timing)
 	})
 }
+
+// A person may take an hour for a move, longer than a server writes an answer.
+func TestAnswerMayTakeLong(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T, a *testAgent) {
+		for range 2 { // on one connection
+			answer, _, err := a.client.Call(t.Context(), transport.Request{
+				Endpoint: pipeEndpoint, Method: "wait", Params: &text{"1h"}, Decode: textOf, Limit: 2 * time.Hour,
+			})
+			require.NoError(t, err)
+			assert.Equal(t, &text{"1h"}, answer)
+		}
+	})
+}

@@ -100,7 +100,7 @@ func NewServer(mux *transport.Mux, config Config) *Server {
 		Handler:           secured(onlyFor(config.Hosts, http.NewCrossOriginProtection().Handler(s.config.forwarded(s.routes())))),
 		ReadHeaderTimeout: 5 * time.Second,
 		ReadTimeout:       15 * time.Second,
-		WriteTimeout:      60 * time.Second, // a move may take 30
+		WriteTimeout:      writeTimeout,
 		IdleTimeout:       120 * time.Second,
 		MaxHeaderBytes:    16 << 10,
 		TLSConfig:         config.TLS,
@@ -263,6 +263,10 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (stream func()) {
 	return s.serveBody(w, r, caller, bearer, body)
 }
 
+// writeTimeout is the time from the header of a request to the end of its answer, and after an answer that takes a large
+// part of that to be made, as a move of a person does, again from there.
+const writeTimeout = 60 * time.Second
+
 // serveBody answers a call by its body.
 func (s *Server) serveBody(
 	w http.ResponseWriter, r *http.Request, caller *transport.Budget, bearer string, body []byte,
@@ -270,7 +274,11 @@ func (s *Server) serveBody(
 	if handled, stream := s.serveMCP(w, r, body); handled {
 		return stream
 	}
+	began := time.Now()
 	status, answer := s.answer(r, bearer, body)
+	if time.Since(began) > writeTimeout/2 {
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // else the writing fails
+	}
 	if answer.Calls > 1 { // a batch
 		caller.Batch(answer.Calls)
 	}
