@@ -77,7 +77,7 @@ type Player struct {
 
 	options   Options
 	watcher   strategy.Watcher // the strategy, if it follows matches; else nil
-	applicant string // the sender of a player without an id
+	applicant string           // the sender of a player without an id
 	file      historyFile
 	returned  atomic.Bool        // the last registration confirmed the known identity
 	unproven  protocol.LineQuota // of the log lines about referees without access token
