@@ -17,7 +17,7 @@ type helpGroup struct{ title, names string }
 
 // commandGroups are the groups of all commands; help and completion, which cobra makes, are in the last.
 var commandGroups = [...]helpGroup{
-	{"Run a league:", "simulate up manager referee player league health"},
+	{"Run a league:", "play simulate up manager referee player league health"},
 	{"Write an agent:", "new check mcp"},
 	{"Look back:", "report ratings serve replay audit"},
 	{"About this program:", "config init schema man version"},

@@ -48,7 +48,7 @@ func TestHelpOfEveryCommandIsItsFile(t *testing.T) {
 		require.NoError(t, os.MkdirAll(dir, 0o755))
 	}
 	// The files leave out the lists of games and strategies, so that a new one changes no file.
-	games := regexp.MustCompile(`(?s)(testdata/games\)\s+or\s+one\s+of:\s+)[\w,\s]+?\s+\(default\s+"even_odd"\)`)
+	games := regexp.MustCompile(`(?s)(testdata/games\)\s+or\s+one\s+of:\s+)[\w,\s]+?\s+\(default\s+"(even_odd|connect_four)"\)`)
 	strategies := regexp.MustCompile(`(?s)\nStrategies: random,.*?\n\n`)
 	rated := regexp.MustCompile(`(?s)(that of\s+all leagues\): )[\w,\s]+?\n  -h`)
 	files := 0
@@ -56,7 +56,7 @@ func TestHelpOfEveryCommandIsItsFile(t *testing.T) {
 		code, help, problems := printedBy(t, append(strings.Fields(path)[1:], "--help")...)
 		require.Zero(t, code, path)
 		require.Empty(t, problems, path)
-		help = games.ReplaceAllString(help, "${1}GAMES (default even_odd)")
+		help = games.ReplaceAllString(help, "${1}GAMES (default ${2})")
 		help = rated.ReplaceAllString(help, "${1}GAMES\n  -h")
 		help = strategies.ReplaceAllString(help, "\nStrategies: STRATEGIES\n\n")
 		file := filepath.Join(dir, strings.ReplaceAll(path, " ", "-")+".txt")

@@ -51,12 +51,21 @@ func newLeaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 		board.Close()
 		return nil, err
 	}
-	// room for a class behind one address; the calls of agents have limits of their own
-	quota := http.NewQuota(http.Limits{Calls: 128, CallsPerAddress: 64, Rate: 50, Burst: 1000},
+	quota := pageQuota()
+	return &leaguePage{pageMounts(pages.Routes(), quota), quota, board, pages.Finish, board.Close}, nil
+}
+
+// pageQuota is the quota of pages: room for a class behind one address. The calls of agents have limits of their own.
+func pageQuota() *http.Quota {
+	return http.NewQuota(http.Limits{Calls: 128, CallsPerAddress: 64, Rate: 50, Burst: 1000},
 		http.StreamLimits{Streams: 512, StreamsPerAddress: 256, Write: 5 * time.Second})
-	return &leaguePage{lists.Map(pages.Routes(), func(r page.Route) http.Mount {
+}
+
+// pageMounts are the mounts of pages.
+func pageMounts(routes []page.Route, quota *http.Quota) []http.Mount {
+	return lists.Map(routes, func(r page.Route) http.Mount {
 		return http.Mount{Pattern: r.Pattern, Handler: r.Handler, Quota: quota, Stream: r.Stream}
-	}), quota, board, pages.Finish, board.Close}, nil
+	})
 }
 
 // leaguePage makes the page of the league, which shows nothing with --page=false.

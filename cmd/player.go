@@ -20,10 +20,12 @@ import (
 	"evenodd/config"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/league/view/page"
 	"evenodd/league/words"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
+	"evenodd/player/strategy/person"
 	"evenodd/transport"
 	"evenodd/transport/http"
 	"evenodd/transport/mcp"
@@ -42,6 +44,7 @@ type playerOptions struct {
 	count    int
 	entrant  *config.Entrant // of a file, with what the flags do not have; nil for none
 	key      string          // of its model
+	person   *person.Person  // the strategy, if its page is not at this player; else nil
 }
 
 // verifyStrict is a value of --verify-referee.
@@ -61,13 +64,15 @@ docs/games.md describes all.
 
 exec:./bot runs your program, llm asks a language model (its key is in
 EVENODD_LLM_KEY or OPENAI_API_KEY), mcp a tool of an MCP server, and mcp-host a
-person or a model (docs/mcp.md).
+person or a model (docs/mcp.md). person lets a person play in a browser, by a link
+that the command prints and that works once.
 
 --count 30 runs 30 players in this process, each with its own port, name,
 identity and log file.`,
 		Example: examples(
 			"Play with a built-in strategy", "evenodd player --strategy contrarian",
 			"Play with your own program", "evenodd player --strategy 'exec:python3 bot.py --level 3'",
+			"Play yourself, in a browser", "evenodd player --strategy person --name Ada",
 			"Run 30 players in one process", "evenodd player --count 30 --name Bot",
 			"Join a league on another machine", "evenodd player --manager http://192.0.2.7:8000/mcp",
 		),
@@ -150,8 +155,8 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 		return r, err
 	}
 	defer process.close()
-	o.tools.Log = o.Log
-	decide, err := external.Open(o.strategy, o.tools)
+	o.tools.Log, o.tools.Player = o.Log, o.Name
+	decide, err := o.decides()
 	if err != nil {
 		return r, asUsage(err)
 	}
@@ -190,6 +195,20 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 		emit(float64(own.Losses), "recorded", "loss")
 	})
 	config := http.Config{MaxBody: maxFromManager, Identify: access.identifyOr(p.Identify)}
+	who, plays := decide.(*person.Person)
+	if config.Patient = plays; plays && o.person == nil {
+		d, err := openDesk(ctx, who, o.Folder, o.Name, &o.address, l, page.PlayOptions{Log: o.Log,
+			Pages: pageOf(o.Manager, "")})
+		if err != nil {
+			return r, err
+		}
+		config.Mounts = d.mounts()
+		d.introduce(s)
+		if !o.several {
+			renewLinks(ctx, s, d)
+		}
+		process.leaving = func() { d.leave(p) }
+	}
 	err = process.run(ctx, p, config, func() (string, any) { return "state", p.Record().State },
 		func(mux *transport.Mux) mcp.Options { return playerMCP(mux, o.Name, o.program, access, p.Token) })
 	if failed := p.Close(); failed != nil {
@@ -198,6 +217,14 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 	}
 	r.Record, r.account = p.Record(), external.Account(decide)
 	return r, err
+}
+
+// decides returns the strategy.
+func (o *playerOptions) decides() (strategy.Strategy, error) {
+	if o.person != nil {
+		return o.person, nil
+	}
+	return external.Open(o.strategy, o.tools)
 }
 
 // botFlags defines the flags of the external strategies.
@@ -266,6 +293,8 @@ func (o *playerOptions) checkCount() error {
 	switch {
 	case o.count < 1 || o.count > mostPlayers:
 		return usage("--count %d: must be from 1 to %d", o.count, mostPlayers)
+	case o.strategy == person.Name && o.nats.noHTTP:
+		return usage("--strategy person: the page needs an HTTP server: leave --no-http out")
 	case o.count == 1:
 		return nil
 	case o.ID != "" || o.address.endpoint != "" || o.RegistrationCode != "":

@@ -115,7 +115,7 @@ func endsInTime(ctx context.Context, ended <-chan struct{}, begun *atomic.Pointe
 		return true
 	case <-ctx.Done():
 	}
-	patience, withAgents := time.Second, strings.Fields("manager referee player simulate up mcp serve check")
+	patience, withAgents := time.Second, strings.Fields("manager referee player simulate up play mcp serve check")
 	if c := begun.Load(); c != nil && slices.Contains(withAgents, c.Name()) {
 		patience = 2 * upPatience
 	}
@@ -181,7 +181,7 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 		return asUsage(err)
 	}
 	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data),
-		newSimulate(s, data), newMCP(s, data), newUp(s, data)}
+		newSimulate(s, data), newMCP(s, data), newUp(s, data), newPlay(s, data)}
 	for _, c := range configurable {
 		flags[c.Name()] = c.Flags()
 		c.PreRunE = func(c *cobra.Command, _ []string) error {

@@ -265,6 +265,9 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	}
 	o.RegistrationGrace, o.AnnounceLead, o.Pace = in.RegistrationGrace, float64(in.AnnounceLead), l.pace.Seconds()
 	o.Timeouts, o.RetryPolicy = r.Timeouts.Protocol(), protocol.RetryPolicy(r.Retry)
+	if l.moveTime > 0 {
+		o.Timeouts.Move = l.moveTime.Seconds()
+	}
 	o.LongestMatch = float64(r.Game.MaxRoundTime)
 	o.SuspendAfter, o.ShutdownAfter = in.Lifecycle.SuspendAfter, in.Lifecycle.ShutdownAfter
 	o.Limits, o.UniqueDisplayNames = journal.Limits(in.Limits), in.UniqueDisplayNames
@@ -298,6 +301,7 @@ type leagueSettings struct {
 	strict    bool
 	newLeague bool
 	pace      time.Duration
+	moveTime  time.Duration // limit of a move; 0 for that in the files
 
 	userGame *userGame // that --game names; nil for none
 

@@ -303,10 +303,10 @@ func (a *upAgent) begin(ctx context.Context, h *host, lines io.Writer) error {
 		o := &refereeOptions{}
 		command, own = o, &o.agentOptions
 	case protocol.RolePlayer:
-		o := &playerOptions{entrant: a.Entrant, key: a.Key}
+		o := &playerOptions{entrant: a.Entrant, key: a.Key, person: a.person}
 		command, own = o, &o.agentOptions
 	default:
-		command = &managerOptions{host: h, version: c.version}
+		command = &managerOptions{host: h, version: c.version, leagueSettings: leagueSettings{moveTime: c.moveTime}}
 		a.table.Reset()
 		s.out = &a.table
 	}
@@ -350,7 +350,7 @@ func (a *upAgent) show(line string) {
 	if a.child.plan.Shows {
 		a.child.mu.Lock()
 		defer a.child.mu.Unlock()
-		if a == a.child.manager() && !a.child.plan.Resumed {
+		if a == a.child.manager() && !a.child.plan.Resumed && !a.child.plan.Silent {
 			a.child.note("%s", line)
 		}
 		return

@@ -15,6 +15,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
+	"evenodd/player/strategy/person"
 )
 
 // An upPlan is what the parent of evenodd up gives to each of its children, as JSON.
@@ -24,6 +25,7 @@ type upPlan struct {
 	Over    bool       // the league was over before evenodd up began
 	Shows   bool       // a terminal shows the league
 	Brief   bool       // lines of logs are only in the files
+	Silent  bool       // with Shows: nor does it show what the manager says
 }
 
 // An upAgent is an agent of the league of evenodd up, or an external player.
@@ -34,6 +36,8 @@ type upAgent struct {
 	Key        string          // of the player's language model; "" for none
 	Code       string          // in the roster; "" for none
 	Port       string          // of a manager the flag --port; of another agent the port on which it listened, "" for none
+
+	person *person.Person // the strategy of a person; nil for another one, and in another process
 
 	// of the child, whose lock guards what changes
 	child *upChild

@@ -110,7 +110,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 		m.commitment, m.role, m.plain = q.DrawCommitment, q.RoleInMatch, q.DrawCommitment == ""
 		p.current[q.MatchID] = m
 		if p.watcher != nil {
-			p.watcher.Began(m.id, m.opponent, m.role)
+			p.watcher.Began(m.id, m.opponent, q.GameType, m.role)
 		}
 	}
 	if m.commitment != q.DrawCommitment {

@@ -195,3 +195,14 @@ func read(from io.Reader, by func(io.Reader)) {
 	by(from)
 	_, _ = io.Copy(io.Discard, from) // fails only at the end
 }
+
+// Launch starts a program that is no part of this one and outlives it, such as a browser. The program has no standard
+// streams.
+func Launch(path string, args ...string) error {
+	cmd := exec.CommandContext(context.Background(), path, args...) //nolint:gosec // the caller names a program of the system
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	go func() { _ = cmd.Wait() }() // how it ends is its own affair
+	return nil
+}

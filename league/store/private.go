@@ -49,6 +49,15 @@ type Application struct {
 	Secret string `json:"secret,omitzero"`
 }
 
+// A Person is what the page of a player knows its person's browser by: see page.Access. It is secret.
+type Person struct {
+	Header
+	DisplayName string `json:"display_name"`
+	Secret      string `json:"secret"`     // 64 hexadecimal digits, from which code and cookie follow
+	Generation  int    `json:"generation"` // from 1; a new one ends the cookie of the one before
+	Used        bool   `json:"used"`       // the code of this generation
+}
+
 // Application is the path of an agent's registration while it has no answer.
 func (f Folder) Application(role, name string) string {
 	return strings.TrimSuffix(f.Identity(role, name), ".json") + ".registering.json"
@@ -243,6 +252,13 @@ func (f Folder) ManagerURL(leagueID string) string {
 func (f Folder) TellManagerURL(leagueID, url string) (forget func() error, err error) {
 	path := f.private(leagueID + ".url")
 	return func() error { return os.Remove(path) }, writePrivate(path, []byte(url+"\n"))
+}
+
+// KeepLink writes a file of HTML for the browser of a person, which only its owner can read, until the returned function
+// is called.
+func (f Folder) KeepLink(player string, text []byte) (path string, forget func() error, err error) {
+	path = strings.TrimSuffix(f.Identity("person", player), ".json") + ".html"
+	return path, func() error { return os.Remove(path) }, writePrivate(path, text)
 }
 
 // KeepRoster stores the roster of a league, which has secret codes, and returns its path.

@@ -166,7 +166,7 @@ func ReadFile[T any](path string) ([]byte, error) {
 	switch any(new(T)).(type) {
 	case *Match:
 		limit = maxMatch
-	case *Identity, *Application:
+	case *Identity, *Application, *Person:
 		limit = maxPrivate
 	}
 	raw, err := openfile.Read(path, limit)

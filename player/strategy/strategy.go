@@ -83,8 +83,9 @@ type Strategy interface {
 // A Watcher is a strategy that follows the matches of its player. The calls return at once, and call no method of the
 // player.
 type Watcher interface {
-	// Began tells of an attempt at a match that the player has accepted, with its role in the match, "" if unknown.
-	Began(matchID, opponentID, role string)
+	// Began tells of an attempt at a match that the player has accepted: the type of its game, and the role of the
+	// player, each "" if unknown.
+	Began(matchID, opponentID, gameType, role string)
 	// Ended tells of the result of a match, with the reason of the referee, "" for none.
 	Ended(m *protocol.PlayedMatch, reason string)
 }
@@ -211,6 +212,17 @@ func Fits(s Strategy, types ...string) error {
 	}
 	return fmt.Errorf("strategy %s plays %s, not %s", s.Name(), strings.Join(s.(specialist).Games(), ", "),
 		strings.Join(types, ", "))
+}
+
+// For returns the name of a strategy that plays a game well: of one that plays only this game, else of the one that
+// plays any.
+func For(gameType string) string {
+	for _, s := range named() {
+		if limited, ok := s.(specialist); ok && slices.Contains(limited.Games(), gameType) {
+			return s.Name()
+		}
+	}
+	return "random"
 }
 
 // Specialties lists the specialists with their games, for a help text.

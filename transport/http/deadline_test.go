@@ -16,6 +16,7 @@ import (
 
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
+	"evenodd/transport/pipenet"
 )
 
 // waitingMux returns a mux whose method "wait" takes the requested time, or until its
@@ -85,6 +86,21 @@ func TestEndlessHandlerIsCutOff(t *testing.T) {
 		require.Error(t, err)
 		var answered *transport.Error
 		require.NotErrorAs(t, err, &answered)
+	})
+}
+
+// A person may take an hour for a move.
+func TestHandlerOfAPatientServerMayTakeLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := pipenet.Listen("agent.test:80")
+		run(t, carrier.NewServer(waitingMux(), carrier.Config{MaxBody: maxBody, Patient: true}), l)
+		client := newClient(t, l.Dial)
+		for range 2 {
+			answer, err := say(t.Context(), client, pipeEndpoint, "wait", "1h")
+			require.NoError(t, err)
+			require.Equal(t, "1h", answer)
+		}
+		require.Equal(t, 1, l.Accepted(), "one connection for all calls")
 	})
 }
 
@@ -283,18 +299,5 @@ func TestTimingOfCallsThatFail(t *testing.T) {
 		_, timing, err := newClient(t, nil).Call(t.Context(), transport.Request{Endpoint: pipeEndpoint, Method: "echo", Params: func() {}})
 		require.Error(t, err)
 		require.Nil(t, timing)
-	})
-}
-
-// A person may take an hour for a move, longer than a server writes an answer.
-func TestAnswerMayTakeLong(t *testing.T) {
-	inVirtualTime(t, func(t *testing.T, a *testAgent) {
-		for range 2 { // on one connection
-			answer, _, err := a.client.Call(t.Context(), transport.Request{
-				Endpoint: pipeEndpoint, Method: "wait", Params: &text{"1h"}, Decode: textOf, Limit: 2 * time.Hour,
-			})
-			require.NoError(t, err)
-			assert.Equal(t, &text{"1h"}, answer)
-		}
 	})
 }

@@ -47,6 +47,9 @@ type Config struct {
 	// server does not have. It may be called from many goroutines. Nil ignores them.
 	Misdirected func(ctx context.Context, method, path string)
 	Limits      Limits // of callers; the zero value has the defaults
+	// Patient lets a call take any time, as a person who chooses a move does. Else it is cut off a minute after its
+	// request.
+	Patient bool
 	// Hosts are the names of the server, without port. It refuses requests for other
 	// names, but not for addresses. Nil allows any name.
 	Hosts []string
@@ -263,8 +266,8 @@ func (s *Server) read(w http.ResponseWriter, r *http.Request) (stream func()) {
 	return s.serveBody(w, r, caller, bearer, body)
 }
 
-// writeTimeout is the time from the header of a request to the end of its answer, and after an answer that takes a large
-// part of that to be made, as a move of a person does, again from there.
+// writeTimeout is the time from the header of a request to the end of its answer. A patient server gives it again to
+// an answer that took long to be made.
 const writeTimeout = 60 * time.Second
 
 // serveBody answers a call by its body.
@@ -276,7 +279,7 @@ func (s *Server) serveBody(
 	}
 	began := time.Now()
 	status, answer := s.answer(r, bearer, body)
-	if time.Since(began) > writeTimeout/2 {
+	if s.config.Patient && time.Since(began) > writeTimeout/2 {
 		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(writeTimeout)) // else the writing fails
 	}
 	if answer.Calls > 1 { // a batch

@@ -182,12 +182,15 @@ const (
 
 // Finish waits until each open page of a league that is over has its end, for 10 s at most. A stream ends with the
 // league.
-func (p *Pages) Finish(ctx context.Context) {
+func (p *Pages) Finish(ctx context.Context) { p.audience.finish(ctx) }
+
+// finish waits until no request is being answered, and none has been for a while, for 10 s at most.
+func (a *audience) finish(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, farewell)
 	defer cancel()
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for p.audience.requests.Load() > 0 || time.Since(time.Unix(0, p.audience.last.Load())) < settled {
+	for a.requests.Load() > 0 || time.Since(time.Unix(0, a.last.Load())) < settled {
 		select {
 		case <-tick.C:
 		case <-ctx.Done():

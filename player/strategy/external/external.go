@@ -17,6 +17,7 @@ import (
 	"evenodd/league/program"
 	"evenodd/league/words"
 	"evenodd/player/strategy"
+	"evenodd/player/strategy/person"
 	"evenodd/rules"
 )
 
@@ -31,8 +32,9 @@ type Tools struct {
 	Games rules.Registry
 	// Programs configures the programs of exec and of an MCP server with a command.
 	Programs program.Programs
-	// Hosted tells that an MCP server shows the questions of the strategy mcp-host.
+	// Hosted tells that an MCP server shows the questions of the strategy mcp-host, and a page those of person.
 	Hosted   bool
+	Player   string // display name of the player, for the strategy person
 	Fallback string // strategy that chooses when an MCP host or server does not; "" means random
 	Log      zerolog.Logger
 
@@ -77,7 +79,7 @@ func onThisComputer(address string) bool {
 func Names(hosted bool) string {
 	names := strings.Join(strategy.Names(), ", ") + ", llm, mcp"
 	if hosted {
-		names += ", " + HostName
+		names += ", " + HostName + ", " + person.Name
 	}
 	return names + ", exec:PROGRAM"
 }
@@ -99,6 +101,11 @@ func Check(name string, t Tools, types ...string) error {
 			err = cmp.Or(err, t.Programs.Check())
 		}
 		return cmp.Or(t.MCP.check(&t.Programs), err)
+	case name == person.Name && !t.Hosted:
+		return fmt.Errorf("strategy %s: only 'evenodd play' and 'evenodd player' have the page on which a person plays",
+			person.Name)
+	case name == person.Name:
+		return nil
 	case name == HostName && !t.Hosted:
 		return fmt.Errorf("strategy %s: only 'evenodd player' has the MCP server that shows its questions", HostName)
 	case name == HostName:
@@ -108,7 +115,7 @@ func Check(name string, t Tools, types ...string) error {
 	s, err := strategy.New(name)
 	if err != nil {
 		return fmt.Errorf("unknown strategy %q%s; choose one of: %s", name,
-			words.DidYouMean(name, append(strategy.Names(), Model, Asked, HostName)), Names(t.Hosted))
+			words.DidYouMean(name, append(strategy.Names(), Model, Asked, HostName, person.Name)), Names(t.Hosted))
 	}
 	return strategy.Fits(s, types...)
 }
@@ -128,6 +135,8 @@ func Open(name string, t Tools, types ...string) (strategy.Strategy, error) {
 		return newAsker(t)
 	case name == HostName:
 		return newHost(t)
+	case name == person.Name:
+		return person.New(person.Options{Player: t.Player, Games: t.Games}), nil
 	}
 	return strategy.New(name)
 }

@@ -95,7 +95,7 @@ func choose(ctx context.Context, s strategy.Strategy, matchID string) <-chan out
 
 func TestNames(t *testing.T) {
 	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, exec:PROGRAM", Names(false))
-	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, mcp-host, exec:PROGRAM", Names(true))
+	assert.Equal(t, strings.Join(strategy.Names(), ", ")+", llm, mcp, mcp-host, person, exec:PROGRAM", Names(true))
 	for _, name := range strategy.Names() {
 		s, err := Open(name, Tools{})
 		require.NoError(t, err)

@@ -1,6 +1,7 @@
 package person
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -50,17 +51,21 @@ func (m *match) ask(q *question, games rules.Registry) {
 		m.board = boardIn(m.question.view.Context)
 	}
 	m.question, m.known = q, false
-	if about, ok := q.view.Context[contextRules].(string); ok {
-		m.info.Rules = about
-	}
-	if m.info.Type == "" {
-		m.info.Type, m.info.DisplayName = q.view.GameType, q.view.GameType
-		if game, err := games.Game(q.view.GameType); err == nil {
-			m.game, m.info = game, game.Info()
-		}
-	}
+	m.plays(q.view.GameType, games)
+	m.info.Rules = cmp.Or(m.info.Rules, q.view.Rules)
 	if m.game != nil && m.side != rules.NoSide && q.view.Context[contextView] == nil {
 		m.course, m.known = strategy.CourseOf(m.game, m.side, &q.view)
+	}
+}
+
+// plays completes what is known of the game.
+func (m *match) plays(gameType string, games rules.Registry) {
+	if m.info.Type != "" || gameType == "" {
+		return
+	}
+	m.info.Type, m.info.DisplayName = gameType, gameType
+	if game, err := games.Game(gameType); err == nil {
+		m.game, m.info = game, game.Info()
 	}
 }
 
@@ -121,7 +126,6 @@ func (r *Result) Technical() bool { return strings.HasPrefix(r.Kind, "TECHNICAL"
 const (
 	contextView  = "view"
 	contextBoard = "board"
-	contextRules = "rules"
 )
 
 // boardIn returns the board that the context of a question has as rows of cells; nil for none.

@@ -229,7 +229,7 @@ func (q *question) check(move string) error {
 
 // Began tells of an attempt at a match that the player has accepted. What was asked in an earlier attempt counts no
 // more.
-func (p *Person) Began(matchID, opponentID, role string) {
+func (p *Person) Began(matchID, opponentID, gameType, role string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open = slices.DeleteFunc(p.open, func(m *match) bool {
@@ -238,7 +238,10 @@ func (p *Person) Began(matchID, opponentID, role string) {
 		}
 		return m.id == matchID
 	})
-	p.matchOf(matchID, opponentID, role)
+	m := p.matchOf(matchID, opponentID, role)
+	if m.plays(gameType, p.options.Games); m.game != nil && m.side != rules.NoSide && !rules.HasViews(m.game) {
+		m.course, m.known = rules.Begin(m.game), true
+	}
 	p.change()
 }
 
@@ -268,6 +271,17 @@ func (p *Person) End(why string, again bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.end, p.again = why, again
+	p.change()
+}
+
+// Restart forgets the matches, because another league begins; the score stays.
+func (p *Person) Restart() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for _, m := range p.open {
+		m.stop()
+	}
+	p.open, p.last, p.end, p.again = nil, nil, "", false
 	p.change()
 }
 

@@ -140,7 +140,7 @@ func TestNewAttemptAsksAgain(t *testing.T) {
 		first := choose(t.Context(), p, v)
 		require.NoError(t, p.Answer(now(p).Question.Number, "odd"))
 		<-first
-		p.Began("R1M1", "P02", protocol.RolePlayerA)
+		p.Began("R1M1", "P02", "even_odd", protocol.RolePlayerA)
 		assert.Nil(t, now(p).Question)
 		second := choose(t.Context(), p, v)
 		require.NoError(t, p.Answer(now(p).Question.Number, "even"))
@@ -151,8 +151,8 @@ func TestNewAttemptAsksAgain(t *testing.T) {
 func TestFreeTextIsOneLineWithinItsSize(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson()
-		v := strategy.View{GameType: "talk", MatchID: "R1M1", PlayerID: "P01", OpponentID: "P02", Text: 5,
-			Context: map[string]any{"turn": 1, "view": "Say a word.", "rules": "Talk."}}
+		v := strategy.View{GameType: "talk", MatchID: "R1M1", PlayerID: "P01", OpponentID: "P02", Text: 5, Rules: "Talk.",
+			Context: map[string]any{"turn": 1, "view": "Say a word."}}
 		made := choose(t.Context(), p, v)
 		s := now(p)
 		assert.Equal(t, "Say a word.", s.Text)
@@ -254,8 +254,9 @@ func TestResultCompletesTheBoard(t *testing.T) {
 		assert.Equal(t, "P02 has three in a row", s.Result.Reason)
 		assert.Equal(t, "+X +X -O \n. -O . \n-O! . +X \n", boardOf(s))
 		assert.Equal(t, "1 lost", fmt.Sprint(s.Score))
-		p.Began("R2M1", "P03", protocol.RolePlayerB)
+		p.Began("R2M1", "P03", "tic_tac_toe", protocol.RolePlayerB)
 		assert.Equal(t, "R2M1", now(p).Match)
+		assert.Equal(t, ". . . \n. . . \n. . . \n", boardOf(now(p)), "before the first question")
 		assert.Equal(t, "R1M1", now(p).Last.Match)
 		p.End("The league is over.", true)
 		assert.True(t, now(p).Again)

@@ -26,6 +26,8 @@ type State struct {
 	Opponent    string // display name, or the id if there is none
 	OpponentID  string
 	Game, Rules string    // display name and rules of the game; "" before they are known
+	Role        string    // the letter of the player in the rules, A or B; "" if unknown
+	Mark        string    // of the person on the board; "" if unknown
 	Question    *Question // nil while no move is due
 	Moved       bool      // the last question was answered
 	Late        bool      // the last question was not answered in time
@@ -92,11 +94,15 @@ func (p *Person) Now() (*State, <-chan struct{}) {
 	s.Match, s.OpponentID, s.Opponent = m.id, m.opponent, p.called(m)
 	s.Game, s.Rules, s.Result = m.info.DisplayName, m.info.Rules, m.result
 	s.Moves, s.Board = m.made(p.playerID), m.drawn()
+	if m.side != rules.NoSide {
+		s.Role = "AB"[m.side : m.side+1]
+	}
 	q := m.question
 	if q == nil {
 		return s, p.changed
 	}
-	s.Moved, s.Late = done(q.answered), done(q.late) && m.result == nil
+	s.Mark, _ = q.view.Context["mark"].(string)
+	s.Moved, s.Late = done(q.answered), done(q.late)
 	s.Text, s.Facts = shownOf(q.view.Context[contextView], s.Board != nil)
 	if q.waits() {
 		s.Question = &Question{Number: q.number, Deadline: q.deadline, Text: q.view.Text,

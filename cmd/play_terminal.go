@@ -1,0 +1,198 @@
+package cmd
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"evenodd/league/lists"
+	"evenodd/league/words"
+	"evenodd/player/strategy/person"
+)
+
+// atTerminal lets the person play in the terminal, until ctx ends or standard input does; then it calls stop.
+func (p *playing) atTerminal(ctx context.Context, stop func()) (leave func()) {
+	t := &terminalGame{streams: p.streams, person: p.persons[0], again: p.playAgain,
+		replay: fmt.Sprintf("evenodd replay %s %%s --league-id %s", p.data, p.LeagueID)}
+	return background(func(ended context.Context) {
+		context.AfterFunc(ctx, stop)
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		defer context.AfterFunc(ended, cancel)()
+		t.play(ctx)
+		stop()
+	})
+}
+
+// A terminalGame is what a terminal has shown.
+type terminalGame struct {
+	streams
+
+	person *person.Person
+	again  func()
+	replay string // command line, with %s for the id of the match
+
+	game     string // whose rules were told
+	match    string // that was introduced
+	moves    int    // of it that were told
+	question int    // that was asked
+	late     bool   // the end of the time was told
+	result   bool   // the result was told
+	end      bool   // the end of the league was told
+}
+
+func (t *terminalGame) play(ctx context.Context) {
+	lines := typed(ctx)
+	for {
+		state, changed := t.person.Now()
+		t.tell(state)
+		input := lines
+		if state.Question == nil && !state.Again {
+			input = nil // a line that was typed early is for the next question
+		}
+		select {
+		case line, open := <-input:
+			if !open {
+				return
+			}
+			if state.Again && state.Question == nil {
+				if strings.HasPrefix(strings.ToLower(strings.TrimSpace(line)), "q") {
+					return
+				}
+				t.again()
+				<-changed
+				continue
+			}
+			t.answer(state, line)
+		case <-changed:
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+// tell tells what is new.
+func (t *terminalGame) tell(s *person.State) {
+	if s.Match != t.match {
+		*t = terminalGame{streams: t.streams, person: t.person, again: t.again, replay: t.replay, game: t.game, match: s.Match}
+		if s.Match != "" {
+			t.note("")
+			t.note("Match %s: %s against %s", s.Match, s.Player, s.Opponent)
+		}
+	}
+	for _, m := range s.Moves[min(t.moves, len(s.Moves)):] {
+		who := "You"
+		if !m.Own {
+			who = s.Opponent
+		}
+		t.note("%s: %s", who, m.Words)
+	}
+	t.moves = max(t.moves, len(s.Moves))
+	switch {
+	case s.Question != nil && s.Question.Number != t.question:
+		if t.game != s.Game {
+			t.game = s.Game
+			t.note("%s: %s", s.Game, s.Rules)
+		}
+		t.question = s.Question.Number
+		t.see(s)
+		t.ask(s.Question)
+	case s.Late && !t.late:
+		t.late = true
+		t.note("Your time is over, and the match is lost.")
+	case s.Result != nil && !t.result:
+		t.result = true
+		t.board(s.Board)
+		if r := s.Result; r.Own != "" && r.Other != "" && len(s.Moves) == 0 {
+			t.note("You chose %s, %s chose %s.", r.Own, s.Opponent, r.Other)
+		}
+		t.note("%s", strings.TrimSuffix(s.Result.Title()+". "+s.Result.Reason, " "))
+		t.note("See it again with: "+t.replay, s.Match)
+	}
+	if s.End != "" && s.Again && !t.end {
+		t.end = true
+		t.note("%s Enter plays again, q ends.", s.End)
+	}
+}
+
+// see shows the position.
+func (t *terminalGame) see(s *person.State) {
+	for line := range strings.Lines(s.Text) {
+		t.note("%s", strings.TrimRight(line, "\n"))
+	}
+	for _, fact := range s.Facts {
+		t.note("%s: %s", fact.Name, fact.Value)
+	}
+	t.board(s.Board)
+}
+
+// board draws a board. A free cell has the name of the only move that fills it.
+func (t *terminalGame) board(cells [][]person.Cell) {
+	count := map[string]int{}
+	for _, row := range cells {
+		for _, c := range row {
+			count[c.Move]++
+		}
+	}
+	text := lists.Map(cells, func(row []person.Cell) []string {
+		return lists.Map(row, func(c person.Cell) string {
+			switch {
+			case strings.Trim(c.Text, ". ") != "":
+				return c.Text
+			case c.Move != "" && count[c.Move] == 1:
+				return c.Move
+			}
+			return "·"
+		})
+	})
+	width := 0
+	for _, row := range text {
+		for _, cell := range row {
+			width = max(width, utf8.RuneCountInString(cell))
+		}
+	}
+	for _, row := range text {
+		line := ""
+		for _, cell := range row {
+			line += " " + strings.Repeat(" ", width-utf8.RuneCountInString(cell)) + cell
+		}
+		t.note(" %s", line)
+	}
+}
+
+// ask asks for a move.
+func (t *terminalGame) ask(q *person.Question) {
+	left := time.Until(q.Deadline).Round(time.Second)
+	if q.Text > 0 {
+		t.note("Your turn, %s left. Write at most %d bytes:", left, q.Text)
+		return
+	}
+	t.note("Your turn, %s left: %s", left, strings.Join(movesOf(q), ", "))
+}
+
+func movesOf(q *person.Question) []string {
+	return lists.Map(q.Options, func(o person.Option) string { return o.Move })
+}
+
+// answer answers the question with a line: a move, in any case of letters, or its words.
+func (t *terminalGame) answer(s *person.State, line string) {
+	q, move := s.Question, strings.TrimSpace(line)
+	if q == nil || move == "" {
+		return
+	}
+	if i := slices.IndexFunc(q.Options, func(o person.Option) bool {
+		return strings.EqualFold(o.Move, move) || strings.EqualFold(o.Words, move)
+	}); i >= 0 {
+		move = q.Options[i].Move
+	} else if q.Text == 0 {
+		t.note("%q is not a move%s. Choose one of: %s", words.Clip(move, 60), words.DidYouMean(move, movesOf(q)),
+			strings.Join(movesOf(q), ", "))
+		return
+	}
+	if err := t.person.Answer(q.Number, move); err != nil {
+		t.note("%v", err)
+	}
+}
