@@ -58,6 +58,16 @@ type Illegal struct {
 // Error returns the reason.
 func (i *Illegal) Error() string { return i.Reason }
 
+// Contradiction returns the error for an entry that the program has refused although it led to the history. It has no
+// reason if the game hides something: nobody may learn of a card by it.
+func (p *Program) Contradiction(refused *Illegal) error {
+	reason := ": " + refused.Reason
+	if p.info.Hidden {
+		reason = ""
+	}
+	return fmt.Errorf("the program refuses entry %d of a history to which it led%s", refused.Index, reason)
+}
+
 // pending is a position that awaits what the program says.
 type pending struct {
 	program *Program
@@ -171,8 +181,7 @@ func (c Course) Told(state *State) (Course, error) {
 	case !ok:
 		return c, errors.New("nothing is to be asked of the program")
 	case state.Illegal != nil:
-		return c, fmt.Errorf("the program refuses entry %d of a history to which it led: %s", state.Illegal.Index,
-			state.Illegal.Reason)
+		return c, p.program.Contradiction(state.Illegal)
 	case state.Draw > 0 && !c.ready:
 		return c, errors.New("a draw is due in a game that has announced none")
 	case !p.program.info.Hidden && slices.ContainsFunc(state.ToMove[:], func(q *Question) bool { return q != nil && q.Secret }):

@@ -121,7 +121,7 @@ func (m *Match) Refuse(of rules.Side, r *Reply, history []rules.Entry, state *ru
 	switch refused := state.Illegal; {
 	case refused == nil:
 	case refused.Index != len(history)-1 || refused.Side != of:
-		return fmt.Errorf("the program refuses entry %d of a history to which it led: %s", refused.Index, refused.Reason)
+		return m.game.(*rules.Program).Contradiction(refused) //nolint:forcetypeassert // only a program is asked
 	default:
 		r.Refused = refused
 	}

@@ -136,7 +136,7 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 	now := m.clock.Timestamp()
 	return &store.Match{
 		Header: store.NewHeader(now), LeagueID: m.options.LeagueID, RoundID: r.MatchID.Round,
-		MatchID: r.MatchID.String(), GameType: m.options.GameType, Attempt: r.Number,
+		MatchID: r.MatchID.String(), GameType: m.options.GameType, GameID: m.options.GameID, Attempt: r.Number,
 		RefereeID: r.RefereeID, WrittenBy: store.WrittenByManager,
 		PlayerA: store.MatchPlayer{PlayerID: a.id, DisplayName: a.name},
 		PlayerB: store.MatchPlayer{PlayerID: b.id, DisplayName: b.name},
@@ -145,7 +145,7 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 		Transcript: []store.Exchange{}, Draw: r.Draw,
 		Result:   &protocol.MatchResult{Result: r.Result, Score: r.Score},
 		Scoring:  m.options.Scoring,
-		Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Evidence.Moves},
+		Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Evidence.Moves, Draws: r.Evidence.Draws},
 	}
 }
 
