@@ -46,14 +46,21 @@ the start. Name what you know from elsewhere:
     --histories DIR  the histories that players kept: DIR/P01/history.jsonl and so
                      on, or a data folder. They replace those in the folder
 
+With --views it also compares what each player was shown with what the history of its match lets it see: the cards in
+its questions, the views that it signed, and those of which its history keeps a hash. That finds a referee that showed
+somebody a wrong card.
+
 Each finding names its file and line; with findings the exit code is 4. Of one file at most 50 are listed, and the
 others counted. Notes are unusual but not wrong. With --strict the exit code is also 4 if a result rests on the word of
-its referee alone. The command only reads the folder; the league may be running.`,
+its referee alone, or was not judged by the rules of its game. The command only reads the folder; the league may be
+running.`,
 		Example: examples(
 			"Recompute a league", "evenodd audit ./my-league",
 			"Also compare the hash that the league printed at its end", "evenodd audit ./my-league --head HASH",
 			"Also compare keys and histories that players sent you",
 			"evenodd audit ./my-league --keys keys.txt --histories ./collected",
+			"Also compare what the players saw of a game with hidden cards",
+			"evenodd audit ./my-league --views --histories ./collected",
 		),
 		Args: cobra.ExactArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error { return runAudit(s, o, args[0]) },
@@ -64,7 +71,9 @@ its referee alone. The command only reads the folder; the league may be running.
 	f.StringVar(&o.Head, "head", "", "a hash of the journal's event that you know: the journal must contain it")
 	f.StringVar(&o.keys, "keys", "", "a file with public keys that you know: the league must have them")
 	f.StringVar(&o.Histories, "histories", "", "a folder with histories that players kept")
-	f.BoolVar(&o.strict, "strict", false, "exit with 4 also if a result rests on the word of its referee alone")
+	f.BoolVar(&o.Views, "views", false, "compare what each player was shown with the history of its match")
+	f.BoolVar(&o.strict, "strict", false, "exit with 4 also if a result rests on the word of its referee alone, or was "+
+		"not judged by the rules of its game")
 	return c
 }
 
@@ -105,6 +114,8 @@ func runAudit(s streams, o *auditOptions, dir string) (err error) {
 		err = exit(exitFound, "%s", words.Counted(n, "finding"))
 	case o.strict && stated > 0:
 		err = exit(exitFound, "results that rest on the word of a referee alone: %d", stated)
+	case o.strict && report.Unjudged() > 0:
+		err = exit(exitFound, "results that were not judged by the rules of their game: %d", report.Unjudged())
 	}
 	return err
 }

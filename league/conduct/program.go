@@ -22,6 +22,9 @@ func (m *Match) Boards() []Board { return m.boards }
 // Draws are the draws so far. The caller must not change them.
 func (m *Match) Draws() []rules.Draw { return m.course.Draws() }
 
+// NextTurn is the turn that is being played, or comes next while nobody owes an answer, from 1.
+func (m *Match) NextTurn() int { return m.course.Turn() }
+
 // Awaits tells whether the match goes on only with what the program of the game says of a history. If so, the caller
 // asks it, and then calls Told. Next does not go on before.
 func (m *Match) Awaits() (history []rules.Entry, due bool) {

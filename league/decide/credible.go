@@ -58,7 +58,7 @@ func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2
 	}
 	after, err := j.replay(r, ids, asked)
 	if err == nil && drawn {
-		err = checkDraws(r, chance)
+		err = CheckDraws(r, chance)
 	}
 	if err != nil {
 		return "", err
@@ -87,7 +87,7 @@ func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2
 func (j *ReportJudge) credibleLoss(r *journal.MatchReported, promised string, ids [2]string, asked *Inquiry) error {
 	chance, drawn, err := j.Revealed(r, promised, ids)
 	if err == nil && drawn {
-		if err := checkDraws(r, chance); err != nil {
+		if err := CheckDraws(r, chance); err != nil {
 			return err
 		}
 	}

@@ -232,8 +232,8 @@ type drawsError struct{ text string }
 
 func (e *drawsError) Error() string { return "draws: " + e.text }
 
-// checkDraws compares the draws of a report with those that follow from the secrets of the match.
-func checkDraws(r *journal.MatchReported, chance rules.Chance) error {
+// CheckDraws compares the draws of a report with those that follow from the secrets of the match.
+func CheckDraws(r *journal.MatchReported, chance rules.Chance) error {
 	for i, d := range r.Evidence.Draws {
 		if d.Of < 2 || d.Of > rules.MaxOutcomes {
 			return fmt.Errorf("draws: draw %d has %d outcomes", i+1, d.Of)

@@ -22,6 +22,13 @@ type Options struct {
 	LeagueID string         // "" for all leagues of the folder
 	Games    rules.Registry // the games whose results can be judged again
 
+	// Programs are the programs of those Games whose rules are not in this one, by type. The audit asks each once about
+	// a match; with Views about each history that a match had.
+	Programs map[string]Program
+	// Views has the audit compare what each side was shown with what it may have seen, by the history of the match, and
+	// with what it signed and kept. It is for games with views (rules.HasViews).
+	Views bool
+
 	Progress func(checked, matches int) // called after each match of a league; may be nil
 
 	// What the auditor knows from elsewhere. Each needs a league: LeagueID, or a folder with
@@ -32,11 +39,18 @@ type Options struct {
 	Histories string
 }
 
+// A Program is the program of a game, as an audit asks it.
+type Program struct {
+	Digest string // of its files
+	// Ask returns what the program says of a history. An error ends the audit.
+	Ask func(history []rules.Entry) (*rules.State, error)
+}
+
 // ManagerID is the name of the manager in Options.Keys.
 const ManagerID = "manager"
 
 // Run audits the leagues of a folder. It returns an error if there is no league to
-// audit. Everything that is wrong with a league is a finding.
+// audit, or if the program of a game fails. Everything that is wrong with a league is a finding.
 func Run(dir store.Folder, o Options) (*Report, error) {
 	ids, err := Leagues(dir)
 	if err != nil {
@@ -60,7 +74,11 @@ func Run(dir store.Folder, o Options) (*Report, error) {
 	}
 	report := &Report{SchemaVersion: schemaVersion, Dir: string(dir), Leagues: make([]League, 0, len(ids))}
 	for i, id := range ids {
-		report.Leagues = append(report.Leagues, audit(dir, id, &o, all, i == 0))
+		l, err := audit(dir, id, &o, all, i == 0)
+		if err != nil {
+			return nil, err
+		}
+		report.Leagues = append(report.Leagues, l)
 	}
 	report.OK = report.Findings() == 0
 	return report, nil
@@ -71,7 +89,7 @@ const maxRuns = 5
 
 // audit audits one league. Findings that it makes while the manager writes may
 // come from files of different moments: then it audits again.
-func audit(dir store.Folder, id string, o *Options, leagues []string, first bool) (l League) {
+func audit(dir store.Folder, id string, o *Options, leagues []string, first bool) (l League, err error) {
 	for range maxRuns {
 		before := versions(dir, id)
 		a := &auditor{
@@ -81,15 +99,17 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 			lostHeads: map[string]bool{}, nonces: map[string]string{},
 			heads:  heads{lines: map[string]headLine{}, valid: map[[2]string]bool{}},
 			listed: map[Unlisted]int{}, unlisted: map[Unlisted]int{},
-			breaches: repetitions{}, unsigned: repetitions{},
+			breaches: repetitions{}, unsigned: repetitions{}, views: map[decisionKey][2]string{}, failed: new(error),
 			report: League{LeagueID: id, Findings: []Finding{}, Notes: []Finding{}},
 		}
-		l = a.run()
+		if l = a.run(); *a.failed != nil {
+			return l, *a.failed
+		}
 		if len(l.Findings) == 0 || versions(dir, id) == before {
 			break
 		}
 	}
-	return l
+	return l, nil
 }
 
 // versions is a text that changes when the manager writes a file.
@@ -167,7 +187,13 @@ type auditor struct {
 	lostHeads map[string]bool // heads of the journal that the manager reported as lost
 	heads     heads
 
+	game    rules.Game // of the league; for a program that is not given, nil until a match shows what it needs to know
+	program *Program   // of the game; nil for none, and for one that is not that of the league
+	failed  *error     // why the program failed
+
 	nonces map[string]string // the match that each nonce was first seen in
+	// by question: the hashes of what both sides may have seen, in games that hide something; only with Options.Views
+	views map[decisionKey][2]string
 	// how many findings and notes about a file are listed, and how many are not; the keys have no counts
 	listed, unlisted map[Unlisted]int
 

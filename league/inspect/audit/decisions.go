@@ -123,6 +123,7 @@ func (a *auditor) compareDecision(x *store.HistoryDecision, m *scheduledMatch, p
 			a.find(RuleHistory, at, "%s decided with a commitment of %s, which does not play %s", player, quoted(&name), x.MatchID)
 		}
 	}
+	a.compareView(x, side, player, at)
 	r, line := reportOf(m.Match, x.Attempt)
 	if r == nil || side < 0 || x.Attempt == 0 || x.Decision.RefereeID != r.RefereeID {
 		return
@@ -130,7 +131,7 @@ func (a *auditor) compareDecision(x *store.HistoryDecision, m *scheduledMatch, p
 	choice, _ := r.Choices.Get(player)
 	signature, signed := r.Signatures.Get(player)
 	turn := signature.Turn // of the last move; 0 if the result does not say it
-	if !signed && a.reports != nil && !rules.ListsMoves(a.reports.Game) {
+	if !signed && a.game != nil && !rules.ListsMoves(a.game) {
 		turn = 1
 	}
 	switch {

@@ -35,6 +35,7 @@ type matchFile struct {
 	match    *scheduledMatch
 	messages []readMessage         // of the transcript
 	moves    []protocol.PlayerMove // the moves of the complete turns in the transcript
+	draws    []protocol.Drawn      // before these turns, and after the last of them
 	complete bool                  // the transcript has all moves
 
 	final bool // it is the file of a match

@@ -37,9 +37,10 @@ type Report struct {
 type League struct {
 	LeagueID string    `json:"league_id"`
 	State    string    `json:"state"`
-	Matches  int       `json:"matches"`  // of the schedule; 0 before the start
-	Recorded int       `json:"recorded"` // that have a result
-	Stated   int       `json:"stated"`   // results that rest on the word of their referee alone
+	Matches  int       `json:"matches"`           // of the schedule; 0 before the start
+	Recorded int       `json:"recorded"`          // that have a result
+	Stated   int       `json:"stated"`            // results that rest on the word of their referee alone
+	Unjudged int       `json:"unjudged,omitzero"` // results of a game whose rules are not known here, which nobody has judged again
 	Findings []Finding `json:"findings"`
 	Notes    []Finding `json:"notes"`
 	// the files with more findings or notes than maxListed, in order
@@ -108,6 +109,14 @@ func (l *League) count(severity string) int {
 func (r *Report) Stated() (n int) {
 	for i := range r.Leagues {
 		n += r.Leagues[i].Stated
+	}
+	return n
+}
+
+// Unjudged counts the results of all leagues that were not judged by the rules of their game.
+func (r *Report) Unjudged() (n int) {
+	for i := range r.Leagues {
+		n += r.Leagues[i].Unjudged
 	}
 	return n
 }

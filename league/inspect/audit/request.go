@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"fmt"
 	"reflect"
+	"slices"
+	"strconv"
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/conduct"
 	"evenodd/league/journal"
@@ -68,6 +71,9 @@ var methods = map[string]*matchMethod{
 		func(t *transcriptCheck, e *exchange, got, q *protocol.GameMoveCall) {
 			q.Deadline = got.Deadline
 			t.unsigned(&q.SignatureRequest, &got.SignatureRequest)
+			if t.game.Info().Rules == "" && q.MoveRequest.Context["rules"] != nil { // its program is not given
+				q.MoveRequest.Context["rules"] = got.MoveRequest.Context["rules"]
+			}
 		}),
 	protocol.NotifyMatchResult.Name: row(phaseEnd, &protocol.NotifyMatchResult,
 		func(t *transcriptCheck, e *exchange, got, q *protocol.GameOver) {
@@ -95,9 +101,21 @@ func (t *transcriptCheck) unsigned(want, got *protocol.SignatureRequest) {
 	switch {
 	case t.doc.Draw == nil:
 		want.DrawCommitment = got.DrawCommitment
+		want.Moves = withCommitments(want.Moves, got.Moves)
 	case want.Sign:
 		want.DrawCommitment = t.doc.Draw.Commitment
 	}
+}
+
+// withCommitments returns moves with the commitments that other ones have to secret moves.
+func withCommitments(moves, others []protocol.PlayerMove) []protocol.PlayerMove {
+	moves = slices.Clone(moves) // questions share them
+	for i := range min(len(moves), len(others)) {
+		if moves[i].Secret {
+			moves[i].Move = others[i].Move
+		}
+	}
+	return moves
 }
 
 func row[Q, R any](p phase, m *protocol.Method[Q, R], complete func(t *transcriptCheck, e *exchange, got, want *Q)) *matchMethod {
@@ -166,7 +184,7 @@ func readMessages(transcript []store.Exchange) []readMessage {
 
 // conduct begins the conversation of a file's attempt again, as its referee began it; nil for a game that this program
 // does not know, and for other rules of the conversation.
-func (a *auditor) conduct(f *matchFile, c *journal.Configuration) *conduct.Match {
+func (a *auditor) conduct(f *matchFile, c *journal.Configuration, game rules.Game) *conduct.Match {
 	d, m := f.value, f.match
 	if !conduct.Knows(d.Conduct) {
 		// no note: a referee that lies could name any version
@@ -175,7 +193,7 @@ func (a *auditor) conduct(f *matchFile, c *journal.Configuration) *conduct.Match
 			m.id, quoted(&d.Conduct))
 		return nil
 	}
-	if a.reports == nil || d.GameType != a.reports.GameType {
+	if game == nil || d.GameType != game.Info().Type {
 		return nil
 	}
 	q := &protocol.MatchAssignment{
@@ -200,7 +218,7 @@ func (a *auditor) conduct(f *matchFile, c *journal.Configuration) *conduct.Match
 	if d.Draw != nil {
 		nonce, _ = protocol.ParseSecret(d.Draw.Nonce)
 	}
-	return conduct.New(d.Conduct, q, a.reports.Game, d.RefereeID, nonce, protocol.FormatTimestamp)
+	return conduct.New(d.Conduct, q, game, d.RefereeID, nonce, protocol.FormatTimestamp)
 }
 
 // configurations are those that the league had while an attempt could begin, the last one at its end. It has several if
@@ -230,7 +248,8 @@ func (f *matchFile) assignedIn() int {
 	return f.match.key.Round
 }
 
-// next is what the referee does next for a side, after its pauses, and the conduct then.
+// next is what the referee does next for a side, after its pauses, and the conduct then. The conduct of the match
+// becomes nil where it cannot be followed any further.
 func (t *transcriptCheck) next(s *playerSide) (conduct.Step, conduct.Match) {
 	c := *t.conduct
 	for {
@@ -238,8 +257,12 @@ func (t *transcriptCheck) next(s *playerSide) (conduct.Step, conduct.Match) {
 		switch {
 		case step.Kind == conduct.Pause:
 			continue
-		case step.Kind == conduct.Done && !c.Owes(s.side) && !c.Owes(s.side.Other()) && len(c.Next()) > 0:
-			continue
+		case step.Kind == conduct.Done && !c.Owes(s.side) && !c.Owes(s.side.Other()):
+			if c.NextTurn() > 1 && t.doc.Draw == nil && rules.HasDraws(t.game) || !t.goOn(&c) {
+				t.conduct = nil
+			} else if len(c.Next()) > 0 {
+				continue
+			}
 		}
 		return step, c
 	}
@@ -273,12 +296,29 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 	}
 	for _, diff := range onePerObject(e.method.differences(t, e, want)) {
 		rule := RuleTranscript
-		if diff.member == "/draw_commitment" {
+		switch q, ok := want.(*protocol.GameMoveCall); {
+		case ok && rules.HasViews(t.game) && isView(diff.member):
+			t.findAt(RuleView, s.id, e.at+"/message"+diff.member, "%s showed %s in turn %d that %s is %s; by the history of %s it is %s",
+				clip(t.doc.RefereeID), s.id, turnOf(q), name(diff.member), diff.got, t.match.id, diff.want)
+			continue
+		case diff.member == "/draw_commitment", ok && isSecretMove(diff.member, q.Moves):
 			rule = RuleCommitment
 		}
 		t.findAt(rule, s.id, e.at+"/message"+diff.member, "%s in the %s to %s is %s; in %s it is %s",
 			name(diff.member), e.method.row.Request, s.id, diff.got, t.match.id, diff.want)
 	}
+}
+
+// isView tells whether a member of a question is part of what a side may see.
+func isView(member jsontext.Pointer) bool {
+	return slices.ContainsFunc([]jsontext.Pointer{"/move_request/context/view", "/move_request/context/board", "/view_hash"},
+		func(view jsontext.Pointer) bool { return view.Contains(member) })
+}
+
+// isSecretMove tells whether a member of a question is that of a secret move, which has a commitment in place of the move.
+func isSecretMove(member jsontext.Pointer, moves []protocol.PlayerMove) bool {
+	i, err := strconv.Atoi(member.Parent().LastToken())
+	return err == nil && jsontext.Pointer("/moves").Contains(member) && i < len(moves) && moves[i].Secret
 }
 
 // checkGameOver counts how often a player is told the end, and returns the right message.
@@ -293,6 +333,9 @@ func (t *transcriptCheck) checkGameOver(e *exchange) any {
 		t.find(e, "/message/game_result", "%s was told how %s ended, but it was given up", e.side.id, t.match.id)
 	}
 	q := &protocol.GameOver{MatchID: t.match.id, GameType: t.doc.GameType, Draw: t.doc.Draw}
+	if t.game != nil && t.game.Info().Hidden {
+		q.Moves, q.Draws = t.doc.Moves, t.doc.Draws
+	}
 	if t.doc.Result != nil {
 		result := t.doc.Result.Result
 		q.GameResult = &result
@@ -307,6 +350,9 @@ func (t *transcriptCheck) checkGameError(e *exchange) any {
 	}
 	s := e.side
 	step, after := t.next(s)
+	if t.conduct == nil {
+		return nil
+	}
 	said, _ := e.read.message.(*protocol.GameError)
 	if said == nil {
 		said = new(protocol.GameError)
@@ -340,6 +386,9 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 		*t.conduct = after
 		step, after = t.next(s)
 	}
+	if t.conduct == nil {
+		return nil
+	}
 	switch did := t.conduct.Record(s.side); {
 	case step.Kind == conduct.Ask && step.Method.Name == e.Method:
 		if step.Try != e.Try {
@@ -357,7 +406,7 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 		return nil
 	case !after.Owes(s.side) && (s.phase == e.method.phase || e.method.phase == phaseMove && phaseMove.asked(&after)):
 		what := "was asked again by %s, although its answer was correct"
-		if rules.ListsMoves(t.reports.Game) && e.method.phase == phaseMove {
+		if rules.ListsMoves(t.game) && e.method.phase == phaseMove {
 			what = "was asked for a move by %s when it had none to make"
 		}
 		t.find(e, "/method", "%s "+what, s.id, quoted(&e.Method))
@@ -370,6 +419,7 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 		t.conduct = nil
 		return nil
 	}
+	t.keepView(s, step.Message)
 	t.conduct.Asked(s.side, e.Try, deadline)
 	s.phase, s.ignored = e.method.phase, false
 	return step.Message

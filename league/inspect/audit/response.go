@@ -38,7 +38,7 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 	}
 	if s.open[e.Method] < 0 { // it was not asked: that is a finding
 		step, after := t.next(s)
-		if step.Kind != conduct.Ask || step.Method.Name != e.Method {
+		if t.conduct == nil || step.Kind != conduct.Ask || step.Method.Name != e.Method {
 			return
 		}
 		*t.conduct, s.phase = after, e.method.phase
@@ -49,6 +49,10 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 	attempt := t.attempt(e)
 	if attempt.Reply == nil && attempt.Fault == nil { // nothing tells what it was
 		t.conduct = nil
+		return
+	}
+	t.judgeText(e, attempt.Reply)
+	if t.conduct == nil {
 		return
 	}
 	worth := t.conduct.Judge(s.side, attempt)
@@ -140,7 +144,7 @@ func (t *transcriptCheck) omitted(e *exchange) *conduct.Reply {
 	if choice, _ := t.doc.Result.Choices.Get(s.id); choice != nil {
 		r.Choice = *choice
 	}
-	if rules.ListsMoves(t.reports.Game) {
+	if rules.ListsMoves(t.game) {
 		moves := t.doc.Moves[min(len(t.conduct.Moves()), len(t.doc.Moves)):]
 		i := slices.IndexFunc(moves, func(m protocol.PlayerMove) bool { return m.PlayerID == s.id })
 		if i < 0 {
@@ -174,7 +178,8 @@ func (t *transcriptCheck) reportedAfter(e *exchange) bool {
 // checkAnswer checks a response that counts: it must be about this match, in time, of the right type, and legal.
 func (t *transcriptCheck) checkAnswer(e *exchange, r *conduct.Reply, worth *conduct.Worth) {
 	s := e.side
-	s.failedAt, s.fault = "", ""
+	s.failedAt, s.fault, s.counted = "", "", e.at
+	t.checkSignedView(e, r)
 	if breach := r.Breach; breach != nil { // although the meaning is clear
 		first := Location{}
 		if t.breaches[s.id].number == 0 {

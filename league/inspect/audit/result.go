@@ -1,6 +1,7 @@
 package audit
 
 import (
+	"fmt"
 	"maps"
 	"reflect"
 	"slices"
@@ -65,17 +66,33 @@ func (a *auditor) noteStated() {
 	}
 }
 
-// openGame finds the league's game, if this program knows it.
+// openGame finds the league's game, if this program knows it or its program is given.
 func (a *auditor) openGame() {
-	if a.state.Created == nil {
+	created := a.state.Created
+	if created == nil {
 		return
 	}
-	game, err := a.options.Games.Game(a.state.Created.GameType)
-	if err != nil {
+	game, err := a.options.Games.Game(created.GameType)
+	program, given := a.options.Programs[created.GameType]
+	switch {
+	case created.GameID == protocol.GameID{} && err != nil:
 		a.note(RuleVerdict, a.inJournal(1), "%v: the results cannot be judged again", err)
+	case created.GameID != protocol.GameID{} && !given:
+		a.note(RuleGame, a.inJournal(1), "the rules of %s are those of a program, which is not given: all but the rules is "+
+			"checked. It is version %s, with the digest %s", clip(created.GameType), quoted(&created.Version), created.GameID.Digest)
+	case given && (program.Digest != created.GameID.Digest || game.Info().Version != created.Version):
+		version := game.Info().Version
+		a.find(RuleGame, a.inJournal(1), "the league was played by version %s of %s, with the digest %s; the program that is "+
+			"given has version %s and the digest %s: the rules are not checked", quoted(&created.Version), clip(created.GameType),
+			orNone(created.GameID.Digest), quoted(&version), program.Digest)
+	default:
+		a.game, a.reports = game, &decide.ReportJudge{LeagueID: a.id, GameType: created.GameType, Game: game}
+		if given {
+			a.program = &program
+		}
 		return
 	}
-	a.reports = &decide.ReportJudge{LeagueID: a.id, GameType: a.state.Created.GameType, Game: game}
+	a.report.Unjudged = a.state.Recorded
 }
 
 // checkResult judges the result in the journal again.
@@ -117,9 +134,57 @@ func (a *auditor) checkResult(m *scheduledMatch) {
 		a.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", referee, m.id,
 			attempt.Event)
 	}
-	if a.reports != nil {
-		a.judge(m, attempt, at)
+	promised := ""
+	if !m.IsLost(r.Number) {
+		promised = attempt.Commitment
 	}
+	if a.reports != nil {
+		a.judge(m, promised, at)
+	} else if game := a.gameOf(&r.Evidence, nil); game != nil {
+		a.checkSecrets(m, promised, at, game)
+	}
+}
+
+// checkSecrets checks the draws of a game whose program is not given: they follow from the secrets.
+func (a *auditor) checkSecrets(m *scheduledMatch, promised string, at Location, game rules.Game) {
+	reports := decide.ReportJudge{LeagueID: a.id, GameType: a.state.Created.GameType, Game: game}
+	chance, drawn, err := reports.Revealed(m.Report, promised, m.players)
+	if err == nil && drawn {
+		err = decide.CheckDraws(m.Report, chance)
+	}
+	if err != nil {
+		a.find(ruleOf(err), at, "%s: %v", m.id, err)
+	}
+}
+
+// ruleOf is the rule that an error about a report names.
+func ruleOf(err error) string {
+	switch text := err.Error(); {
+	case strings.HasPrefix(strings.TrimPrefix(text, "moves: "), "draws"), strings.HasPrefix(text, "result.details.drawn_number"):
+		return RuleDraw
+	case strings.HasPrefix(text, "draw"):
+		return RuleCommitment
+	}
+	return RuleVerdict
+}
+
+// grade is the grade of a report, by what the program of the game says if it has one. Failed tells that the program has
+// failed.
+func (a *auditor) grade(m *scheduledMatch, r *journal.MatchReported, promised string) (grade string, failed bool, err error) {
+	asked := a.reports.Inquire(r, m.players)
+	for history, due := asked.Asks(); due; history, due = asked.Asks() {
+		state := a.ask(history)
+		if state == nil {
+			return "", true, nil
+		}
+		asked.Told(state, nil)
+	}
+	if failure := asked.Failure(); failure != nil {
+		a.fail(fmt.Errorf("%s: %w", m.id, failure))
+		return "", true, nil
+	}
+	grade, _, err = a.reports.Grade(r, promised, m.players, m.signatures.signed, asked)
+	return grade, false, err
 }
 
 func names[V any](values league.PerPlayer[V]) []string {
@@ -128,12 +193,12 @@ func names[V any](values league.PerPlayer[V]) []string {
 
 // judge compares the verdict and the grade of a result with those that follow from what its report
 // shows, as the manager does, or from the moves in its file if the report shows none.
-func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at Location) {
-	r, file, promised := m.Report, m.file, ""
-	if !m.IsLost(r.Number) {
-		promised = attempt.Commitment
+func (a *auditor) judge(m *scheduledMatch, promised string, at Location) {
+	r, file := m.Report, m.file
+	grade, failed, err := a.grade(m, r, promised)
+	if failed {
+		return
 	}
-	grade, _, err := a.reports.Grade(r, promised, m.players, m.signatures.signed, nil)
 	if err == nil && r.Draw != nil && r.Status == league.StatusTechnicalLoss {
 		_, _, err = a.reports.Revealed(r, promised, m.players)
 	}
@@ -141,10 +206,10 @@ func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at Location
 		switch complete := file != nil && file.complete; {
 		case complete && len(r.Evidence.Moves) > 0 && !slices.Equal(r.Evidence.Moves, file.moves):
 			a.find(RuleTranscript, at, "the moves of %s are not those in the transcript, %s", m.id, file.file)
-		case complete:
+		case complete && len(r.Evidence.Moves) == 0:
 			shown := *r
-			shown.Evidence.Moves = file.moves
-			_, _, err = a.reports.Grade(&shown, promised, m.players, m.signatures.signed, nil)
+			shown.Evidence.Moves, shown.Evidence.Draws = file.moves, file.draws
+			_, _, err = a.grade(m, &shown, promised)
 		case len(r.Evidence.Moves) == 0:
 			a.note(RuleVerdict, at, "no transcript has all moves of %s: its result cannot be judged again", m.id)
 		}
@@ -152,13 +217,7 @@ func (a *auditor) judge(m *scheduledMatch, attempt *journal.Attempt, at Location
 	v, decided, _ := rules.Follows(a.reports.Game, r.Result.Moves(m.players), r.DrawnNumber)
 	switch parity := protocol.ValueOf(r.NumberParity); {
 	case err != nil:
-		rule := RuleVerdict
-		if strings.HasPrefix(err.Error(), "draw") {
-			rule = RuleCommitment
-		} else if strings.HasPrefix(err.Error(), "result.details.drawn_number") {
-			rule = RuleDraw
-		}
-		a.find(rule, at, "%s: %v", m.id, err)
+		a.find(ruleOf(err), at, "%s: %v", m.id, err)
 	case decided && r.Draw != nil && parity != v.Parity:
 		a.find(RuleDraw, at, "number_parity of %s is %s; by the rules of the game it is %s", m.id, orNone(parity),
 			orNone(v.Parity))

@@ -12,8 +12,10 @@ const (
 	RuleSchedule   = "schedule"
 	RuleOneResult  = "one_result" // a match has one result, by a referee that had the match
 	RuleCommitment = "commitment" // revealed secrets match the commitments made before
-	RuleDraw       = "draw"       // the number follows from the secrets
+	RuleDraw       = "draw"       // the number and the draws during a match follow from the secrets
 	RuleVerdict    = "verdict"    // status and winner follow from choices and number
+	RuleGame       = "game"       // the program of a game is that of the league
+	RuleView       = "view"       // each player was shown what the history of its match lets it see
 	RulePoints     = "points"     // points follow from the verdict by the league's scoring
 	// agents are suspended, shut down and made to forfeit only for their failures, or by an organiser
 	RuleLifecycle   = "lifecycle"

@@ -30,7 +30,11 @@ type signatureCheck struct {
 // verify verifies the signatures of a result. It may be called by several goroutines.
 func (a *auditor) verify(m *scheduledMatch) (c signatureCheck) {
 	r := m.Report
-	if a.plain() || r == nil || m.Forfeited != nil || m.Ruled != nil || a.reports == nil || !a.signs() || a.state.Started == nil {
+	if a.plain() || r == nil || m.Forfeited != nil || m.Ruled != nil || !a.signs() || a.state.Started == nil {
+		return c
+	}
+	game := a.gameOf(&r.Evidence, nil)
+	if game == nil {
 		return c
 	}
 	relays := decide.Relays(a.state, r.RefereeID) && !m.IsLost(r.Number) // nothing of a lost attempt is trusted
@@ -54,7 +58,8 @@ func (a *auditor) verify(m *scheduledMatch) (c signatureCheck) {
 			c.unsigned = true
 		}
 	}
-	c.signed, c.problem = a.reports.Verify(r, m.players, keys, a.startHash)
+	reports := decide.ReportJudge{LeagueID: a.id, GameType: a.state.Created.GameType, Game: game}
+	c.signed, c.problem = reports.Verify(r, m.players, keys, a.startHash)
 	return c
 }
 

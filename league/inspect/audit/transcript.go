@@ -13,6 +13,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/conduct"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/words"
@@ -33,6 +34,9 @@ type playerSide struct {
 	deadline protocol.Deadline // of the last question for a move
 	failedAt jsontext.Pointer  // its last response, if that was none, wrong or a refusal
 	fault    string            // the code of that failure; "" for a refusal
+	counted  jsontext.Pointer  // its last answer that counts
+	viewTurn int               // the turn of its last question in a game that hides something; 0 before the first
+	viewHash string            // of what the history lets it see then
 	ignored  bool              // it was asked in vain: its answer does not count
 	unknown  bool              // the file omits a response
 	doubted  bool              // there is a finding about its part of the transcript
@@ -49,11 +53,20 @@ type transcriptCheck struct {
 	match *scheduledMatch
 	sides [2]playerSide
 
+	game      rules.Game     // nil for one that is not known
 	conduct   *conduct.Match // nil where it is not known how the match goes on
 	at        time.Time      // of the exchange before
 	wentBack  bool           // a step back in time was noted
 	nextPhase phase          // earlier ones are over
 	later     []later        // by exchange
+	draws     int            // that were compared
+
+	// what the file says of a game whose program is not asked; nil before it is needed
+	questions map[int]turnQuestions // by turn
+	boards    map[int][][]string    // by turn
+
+	last  *rules.State // what the program said last; nil before it is asked
+	asked int          // the entries of the history that it was asked about
 }
 
 // A later has the indexes of two later exchanges with the player of an exchange; 0 for none.
@@ -127,7 +140,9 @@ func (a *auditor) checkTranscript(f *matchFile) {
 // checkTranscriptBy makes one walk over the transcript of a file, and compares the result with it.
 func (a *auditor) checkTranscriptBy(f *matchFile, c *journal.Configuration) {
 	d := f.value
-	t := &transcriptCheck{auditor: a, file: f, doc: d, match: f.match, conduct: a.conduct(f, c), later: laterOf(d.Transcript)}
+	game := a.gameOf(&d.Evidence, f.messages)
+	t := &transcriptCheck{auditor: a, file: f, doc: d, match: f.match, game: game, conduct: a.conduct(f, c, game),
+		later: laterOf(d.Transcript)}
 	for i := range t.sides {
 		t.sides[i] = playerSide{id: f.match.players[i], side: rules.Side(i), open: map[string]int{}}
 	}
@@ -138,10 +153,10 @@ func (a *auditor) checkTranscriptBy(f *matchFile, c *journal.Configuration) {
 	if c := t.conduct; c == nil {
 		f.complete = false
 	} else {
-		if !c.Owes(rules.SideA) && !c.Owes(rules.SideB) {
+		if !c.Owes(rules.SideA) && !c.Owes(rules.SideB) && t.goOn(c) {
 			c.Next()
 		}
-		f.moves = c.Moves()
+		f.moves, f.draws = c.Moves(), lists.Map(c.Draws(), func(d rules.Draw) protocol.Drawn { return protocol.Drawn(d) })
 	}
 	if d.Result == nil {
 		return
@@ -163,6 +178,7 @@ func (a *auditor) checkTranscriptBy(f *matchFile, c *journal.Configuration) {
 	if t.conduct != nil {
 		t.checkOutcome(&t.sides[0], "player_A", d.PlayerA.EntropyCommitment)
 		t.checkOutcome(&t.sides[1], "player_B", d.PlayerB.EntropyCommitment)
+		t.checkShown()
 	}
 }
 

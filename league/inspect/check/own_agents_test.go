@@ -22,6 +22,8 @@ import (
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/kuhnpoker"
+	"evenodd/rules/pig"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
 	"evenodd/transport"
@@ -187,6 +189,8 @@ func TestOwnAgentsConformInEveryGame(t *testing.T) {
 		{rockpaperscissors.Game{}, nil},
 		{tictactoe.Game{}, inTurn},
 		{connectfour.Game{}, inTurn},
+		{kuhnpoker.Game{}, inTurn},
+		{pig.Game{}, inTurn},
 	} {
 		t.Run(test.game.Info().Type, func(t *testing.T) {
 			inVirtualTime(t, func(n *network) {

@@ -139,12 +139,31 @@ func (x *playerExam) question(m *match) object {
 	}
 	question := m.course.Ask(m.side)
 	maps.Copy(context, question.Context)
+	request := object{"move_type": question.MoveType, "valid_options": question.Options, "context": context}
 	if rules.HasViews(x.Game) {
-		context["turn"], context["view"] = m.course.Turn(), question.View
+		x.addView(request, context, m, &question)
 	}
-	q["move_request"] = object{"move_type": question.MoveType,
-		"valid_options": question.Options, "context": context}
+	q["move_request"] = request
 	return q
+}
+
+// addView adds what questions of games with views have.
+func (x *playerExam) addView(request, context object, m *match, question *rules.Question) {
+	info := x.Game.Info()
+	context["turn"], context["rules"] = m.course.Turn(), info.DisplayName+". "+info.Rules
+	if question.View != nil {
+		context["view"] = question.View
+	}
+	if question.Secret {
+		context["secret"] = true
+	}
+	if drawer, ok := m.course.Position().(rules.Drawer); ok {
+		context["board"] = drawer.Draw(m.side)
+	}
+	if question.Text > 0 {
+		delete(request, "valid_options")
+		request["text"] = question.Text
+	}
 }
 
 // ending is GAME_OVER of a match that the player wins.
