@@ -28,6 +28,8 @@ import (
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/kuhnpoker"
+	"evenodd/rules/pig"
 )
 
 // asProgram is the environment variable that makes the test binary evenodd.
@@ -201,7 +203,8 @@ func lastingAddress(t *testing.T) string {
 func serveAt(t *testing.T, folder, at string, show func(*http.Request)) (address string, stop func()) {
 	t.Helper()
 	board := page.NewBoard(page.NewFolder(store.Folder(folder), leagueOf(t, folder)))
-	pages, err := page.New(board, page.Options{Games: rules.NewRegistry(evenodd.Game{}, connectfour.Game{})})
+	pages, err := page.New(board, page.Options{Games: rules.NewRegistry(evenodd.Game{}, connectfour.Game{}, kuhnpoker.Game{},
+		pig.Game{})})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	for _, r := range pages.Routes() {

@@ -44,6 +44,9 @@ func boardOf(c *record.Conversation, move, attempt string) *matchBoard {
 // Last is the number of the last position.
 func (b *matchBoard) Last() int { return len(b.Steps) - 1 }
 
+// Start is the first position.
+func (b *matchBoard) Start() boardStep { return b.Steps[0] }
+
 // End is the last position.
 func (b *matchBoard) End() boardStep { return b.Steps[b.Last()] }
 

@@ -285,7 +285,8 @@ func chanceOf(doc *store.Match) *rules.Chance {
 	if !ok {
 		return nil
 	}
-	return &rules.Chance{Nonce: nonce, EntropyA: entropyOf(doc, doc.PlayerA.PlayerID), EntropyB: entropyOf(doc, doc.PlayerB.PlayerID)}
+	return &rules.Chance{Nonce: nonce, EntropyA: entropyOf(doc, doc.PlayerA.PlayerID),
+		EntropyB: entropyOf(doc, doc.PlayerB.PlayerID)}
 }
 
 // entropyOf is the entropy of a player in the draw: zeros for none.

@@ -93,6 +93,8 @@ func (c *Cell) Class() string {
 		classes = append(classes, "label")
 	case c.Owner != rules.NoSide:
 		classes = append(classes, [...]string{"a", "b"}[c.Owner])
+	case c.Text != "" && isBlank(c.Text):
+		classes = append(classes, "blank")
 	}
 	if c.Changed {
 		classes = append(classes, "new")
@@ -100,7 +102,7 @@ func (c *Cell) Class() string {
 	if c.Better {
 		classes = append(classes, "better")
 	}
-	if utf8.RuneCountInString(c.Text) > 1 {
+	if utf8.RuneCountInString(c.Text) > 2 {
 		classes = append(classes, "long")
 	}
 	return strings.Join(classes, " ")

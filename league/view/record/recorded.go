@@ -177,8 +177,8 @@ func fill(steps []Step) {
 	}
 }
 
-// isMargin tells whether a cell of a game of a program is a label, as the letters and numbers beside a board: the cells of
-// a line at the edge that never change and all differ.
+// isMargin tells whether a cell of a game of a program is a label, as the letters and numbers beside a board: the cells
+// of a line at the edge that never change and all differ.
 func isMargin(same [][]bool, board [][]string, row, column int) bool {
 	if !same[row][column] {
 		return false

@@ -276,9 +276,11 @@ func (w *messageSummary) joins() string {
 func positionOf(context map[string]any) string {
 	var text strings.Builder
 	view, hasView := context["view"]
+	_, hasRules := context["rules"]
 	for _, name := range slices.Sorted(maps.Keys(context)) {
 		switch {
-		case name == "opponent_id" || name == "round_id" || hasView && (name == "board" || name == "rules" || name == "view"):
+		case name == "opponent_id" || name == "round_id":
+		case (hasView || hasRules) && (name == "board" || name == "rules" || name == "view"):
 		default:
 			_, _ = fmt.Fprintf(&text, "; %s: %v", name, context[name]) // a builder never fails
 		}

@@ -233,8 +233,8 @@ func choiceFrom(r *mcp.CallToolResult, legal legal) (string, error) {
 	}
 	choice, _, err := choiceIn(text, legal)
 	if errors.Is(err, program.ErrChatter) {
-		return "", program.Wrong("the tool answered %q, which is not a choice; the legal choices are %s", words.Clip(text, 200),
-			legal)
+		return "", program.Wrong("the tool answered %q, which is not a choice; the legal choices are %s",
+			words.Clip(text, 200), legal)
 	}
 	return choice, err
 }

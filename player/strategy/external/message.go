@@ -165,7 +165,8 @@ func choiceIn(line string, legal legal) (choice, reason string, err error) {
 	}
 	choice = legal.meant(choice)
 	if !legal.allows(choice) {
-		return "", "", program.Wrong("answered %q, which is not a legal choice; the legal choices are %s", words.Clip(choice, 60), legal)
+		return "", "", program.Wrong("answered %q, which is not a legal choice; the legal choices are %s",
+			words.Clip(choice, 60), legal)
 	}
 	return choice, reason, nil
 }
