@@ -311,9 +311,9 @@ func (s *runningLeague) startPlayer(ctx context.Context, n int) error {
 	c.Name = s.nameOf(n)
 	p, err := player.New(player.Options{
 		Options: c, Games: []string{o.GameType}, Strategy: decide, Past: s.past(id), Heads: &s.heads,
-		SlowHistory: true,
-		Entropy:     func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, s.key(matchID), id) },
-		Random:      func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, s.key(decision)) },
+		SlowHistory: true, Rules: o.Games,
+		Entropy: func(matchID string, _ int) protocol.Secret { return Entropy(o.Seed, s.key(matchID), id) },
+		Random:  func(playerID, decision string) *rand.Rand { return Random(o.Seed, playerID, s.key(decision)) },
 	})
 	if err != nil {
 		return err

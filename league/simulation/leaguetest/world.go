@@ -239,6 +239,7 @@ func (w *World) playerWith(id string, traits []Option, change func(*player.Optio
 	o := player.Options{
 		Options: w.options(a, 1<<20),
 		Games:   []string{w.Game.Info().Type}, Strategy: decide, StrictReferees: a.verifiesReferees,
+		Rules: rules.NewRegistry(w.Game),
 	}
 	if !a.randomSecrets {
 		o.Entropy = func(matchID string, _ int) protocol.Secret { return w.Entropy(matchID, id) }
