@@ -199,6 +199,23 @@ func TestReportIsJudgedByWhatTheProgramSays(t *testing.T) {
 	}
 }
 
+// A match can end before a side has moved. What this side has signed is its answer to the ready turn, which is no choice.
+func TestSignatureOfASideThatWasOnlyReady(t *testing.T) {
+	for _, hidden := range []bool{false, true} {
+		q := bidsReport(hidden, func(q *protocol.MatchResultReport) {
+			q.Moves, q.Draws = q.Moves[:3], q.Draws[:1]
+			q.Result.Choices = league.Both("P01", new("3"), "P02", nil)
+		})
+		v, _ := inquired(t, hidden, q, func(history []rules.Entry) (*rules.State, error) {
+			return []*rules.State{
+				{Draw: 6}, {ToMove: [2]*rules.Question{{MoveType: "bid", Options: []string{"3"}}}}, {Over: true, Winner: rules.SideA},
+			}[len(history)], nil
+		})
+		require.True(t, v.Accepted, "%v", v.Err)
+		assert.Equal(t, journal.GradeProven, v.Result.Grade)
+	}
+}
+
 // The draws of a game of this program are played by the numbers in the report, and these follow from the secrets.
 func TestDrawsOfAReportFollowFromTheSecrets(t *testing.T) {
 	for _, game := range []rules.Game{kuhnpoker.Game{}, pig.Game{}} {

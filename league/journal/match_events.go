@@ -349,6 +349,11 @@ func (d *MatchReported) Statement(started string, ids [2]string, at SignedMove) 
 	}
 	if choice, _ := d.Choices.Get(id); choice != nil {
 		s.Move = *choice
+	} else if rest := d.Evidence.Moves[min(at.Before, len(d.Evidence.Moves)):]; at.Turn == 1 {
+		// The match ended before the player's first turn: it has answered the ready turn only, which is no choice.
+		if i := slices.IndexFunc(rest, func(m protocol.PlayerMove) bool { return m.PlayerID == id }); i >= 0 {
+			s.Move = rest[i].Move
+		}
 	}
 	if d.Draw != nil {
 		s.DrawCommitment = d.Draw.Commitment
