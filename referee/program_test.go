@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -27,6 +28,7 @@ type programMatch struct {
 	*leaguetest.World
 
 	program    *rulestest.Program
+	folder     store.Folder
 	manager    *leaguetest.Agent
 	referee    *leaguetest.Agent
 	assignment *protocol.MatchAssignment
@@ -40,20 +42,25 @@ type programSetup struct {
 
 // start starts the agents of the match.
 func (s programSetup) start(w *leaguetest.World) *programMatch {
-	m := &programMatch{World: w, program: rulestest.NewProgram("program_test", s.game)}
+	m := &programMatch{World: w, program: rulestest.NewProgram("program_test", s.game), folder: leaguetest.TempFolder(w.T)}
 	w.Game = m.program.Rules()
 	m.manager = w.ScriptedManager(s.manager...)
-	folder := leaguetest.TempFolder(w.T)
-	m.referee = w.RefereeWith("REF01", nil, func(o *referee.Options) {
-		o.Programs, o.Folder = map[string]referee.Program{"program_test": m.program}, folder
-	})
-	require.NoError(w.T, m.referee.Referee.Register(w.Context))
+	m.startReferee()
 	w.Player("P01", s.first...)
 	w.Player("P02", s.second...)
 	m.assignment = w.Assignment("R1M1", 1, "REF01")
 	m.assignment.GameType = "program_test"
 	m.assignment.GameID = protocol.GameID{Version: "1", Digest: m.program.Digest()}
 	return m
+}
+
+// startReferee starts the referee, also again.
+func (m *programMatch) startReferee() {
+	m.T.Helper()
+	m.referee = m.RefereeWith("REF01", leaguetest.Options(leaguetest.WithRandomSecrets), func(o *referee.Options) {
+		o.Programs, o.Folder = map[string]referee.Program{"program_test": m.program}, m.folder
+	})
+	require.NoError(m.T, m.referee.Referee.Register(m.Context))
 }
 
 // assign assigns the match.
@@ -205,16 +212,48 @@ func TestFailureOfAProgramCostsNoPlayer(t *testing.T) {
 			assert.Equal(t, first.DrawCommitment, again.DrawCommitment)
 			w.WaitUntil(2 * leaguetest.Second)
 			w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
-			calls := w.Calls(protocol.MakeMove.Name)
-			for i, before := range calls[:asked] {
-				views := [2]any{}
-				for j, call := range []leaguetest.Exchange{before, calls[asked+i]} {
-					views[j] = leaguetest.Decode[protocol.GameMoveCall](call.Message).MoveRequest
-				}
-				assert.Equal(t, views[0], views[1], "question %d", i+1)
-			}
+			m.asksAgain(asked)
 		})
 	}
+}
+
+// asksAgain checks that the questions after the first n are these again, with the same cards.
+func (m *programMatch) asksAgain(n int) {
+	m.T.Helper()
+	asked := m.Calls(protocol.MakeMove.Name)
+	require.Greater(m.T, len(asked), 2*n)
+	for i := range asked[:n] {
+		first := leaguetest.Decode[protocol.GameMoveCall](asked[i].Message).MoveRequest
+		assert.Equal(m.T, first, leaguetest.Decode[protocol.GameMoveCall](asked[n+i].Message).MoveRequest, "question %d", i+1)
+	}
+}
+
+// A referee that is restarted in a match deals the same cards in the same attempt.
+func TestRestartedRefereeDealsTheSameCards(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		const turns = 6
+		hangs := leaguetest.On(protocol.MakeMove.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+			if c.N == turns {
+				return leaguetest.Silent(c)
+			}
+			return leaguetest.Normally(c)
+		})
+		w.Varies = true
+		m := programSetup{game: kuhnpoker.Game{}, first: leaguetest.Options(hangs)}.start(w)
+		before := m.assign()
+		w.WaitUntil(leaguetest.Second)
+		m.referee.StopReferee()
+		w.WaitUntil(2 * leaguetest.Second)
+		assert.Empty(t, leaguetest.MatchFiles(t, m.folder), "the cards are still secret")
+		asked := len(w.Calls(protocol.MakeMove.Name))
+
+		m.startReferee()
+		again := m.assign()
+		assert.Equal(t, before.DrawCommitment, again.DrawCommitment)
+		w.WaitUntil(10 * leaguetest.Second)
+		w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+		m.asksAgain(asked)
+	})
 }
 
 // saying is a strategy that says its characters in order.
