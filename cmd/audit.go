@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"maps"
@@ -16,6 +17,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/words"
+	"evenodd/rules"
 )
 
 type auditOptions struct {
@@ -23,11 +25,12 @@ type auditOptions struct {
 	format string
 	keys   string // path of the file
 	strict bool
+	rules  gameReader
 }
 
 // newAudit makes 'evenodd audit', which recomputes leagues from their files.
 func newAudit(s streams) *cobra.Command {
-	o := &auditOptions{Options: audit.Options{Games: games()}}
+	o := &auditOptions{}
 	c := &cobra.Command{
 		Use:   "audit DIR",
 		Short: "Recompute leagues from their files alone",
@@ -61,9 +64,10 @@ running.`,
 			"evenodd audit ./my-league --keys keys.txt --histories ./collected",
 			"Also compare what the players saw of a game with hidden cards",
 			"evenodd audit ./my-league --views --histories ./collected",
+			"Audit a league of a game that is a program", "evenodd audit ./my-league --game 'exec:python3 nim.py'",
 		),
 		Args: cobra.ExactArgs(1),
-		RunE: func(_ *cobra.Command, args []string) error { return runAudit(s, o, args[0]) },
+		RunE: func(c *cobra.Command, args []string) error { return runAudit(c.Context(), s, o, args[0]) },
 	}
 	f := c.Flags()
 	f.StringVar(&o.LeagueID, "league-id", "", "audit only this league (default: all)")
@@ -71,13 +75,14 @@ running.`,
 	f.StringVar(&o.Head, "head", "", "a hash of the journal's event that you know: the journal must contain it")
 	f.StringVar(&o.keys, "keys", "", "a file with public keys that you know: the league must have them")
 	f.StringVar(&o.Histories, "histories", "", "a folder with histories that players kept")
+	o.rules.flags(f, "to judge its results")
 	f.BoolVar(&o.Views, "views", false, "compare what each player was shown with the history of its match")
 	f.BoolVar(&o.strict, "strict", false, "exit with 4 also if a result rests on the word of its referee alone, or was "+
 		"not judged by the rules of its game")
 	return c
 }
 
-func runAudit(s streams, o *auditOptions, dir string) (err error) {
+func runAudit(ctx context.Context, s streams, o *auditOptions, dir string) (err error) {
 	if secret, ok := protocol.ParseSecret(o.Head); o.Head != "" && (!ok || secret.Hex() != o.Head) {
 		return usage("--head %.80q: must be 64 lower-case hexadecimal digits", o.Head)
 	}
@@ -85,6 +90,15 @@ func runAudit(s streams, o *auditOptions, dir string) (err error) {
 		if o.Keys, err = readKeys(o.keys); err != nil {
 			return err
 		}
+	}
+	own, err := o.rules.open(ctx)
+	if err != nil {
+		return err
+	}
+	defer own.close()
+	if o.Games = own.games(); own != nil {
+		o.Programs = map[string]audit.Program{o.rules.game: {Digest: own.Digest(),
+			Ask: func(history []rules.Entry) (*rules.State, error) { return own.Ask(ctx, history) }}}
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(200)) // most of the memory is garbage soon
 	var stop func()
