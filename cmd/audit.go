@@ -53,6 +53,10 @@ With --views it also compares what each player was shown with what the history o
 its questions, the views that it signed, and those of which its history keeps a hash. That finds a referee that showed
 somebody a wrong card.
 
+A league of a game that is a program needs the program as --game exec:'COMMAND', of the version and the digest in the
+journal. Without it everything but the rules is checked, and a note says which is needed. The program is asked once
+about each match; with --views about each position, which takes longer.
+
 Each finding names its file and line; with findings the exit code is 4. Of one file at most 50 are listed, and the
 others counted. Notes are unusual but not wrong. With --strict the exit code is also 4 if a result rests on the word of
 its referee alone, or was not judged by the rules of its game. The command only reads the folder; the league may be

@@ -24,11 +24,13 @@ import (
 )
 
 // TestScripts drives the program as a user does: each script is a session. Another
-// program listens at the port $TAKEN of 127.0.0.1.
+// program listens at the port $TAKEN of 127.0.0.1. $GAMES is the folder of the games that are programs.
 // With -update, what the program prints is written into the scripts.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	const dir = "testdata/script"
+	games, err := filepath.Abs("../testdata/games")
+	require.NoError(t, err)
 	commands := (&scriptProcesses{}).commands()
 	maps.Copy(commands, (&scriptLines{variablesOfScripts(t, dir)}).commands())
 	maps.Copy(commands, map[string]func(*testscript.TestScript, bool, []string){"conforms": conforms, "capture": capture, "fetch": fetchPage, "appears": pageAppears})
@@ -47,6 +49,7 @@ func TestScripts(t *testing.T) {
 			e.Defer(func() { _ = taken.Close() })
 			e.Setenv("GORACE", raceOptions)
 			e.Setenv("PORT", freePort(t))
+			e.Setenv("GAMES", games)
 			e.Setenv("TAKEN", strconv.Itoa(taken.Addr().(*net.TCPAddr).Port))
 			e.Values[firstVariables{}] = e.Vars
 			return nil

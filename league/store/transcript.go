@@ -86,6 +86,9 @@ func (t *Transcript) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		if x.Direction != Sent || x.Method != protocol.MakeMove.Name {
 			continue
 		}
+		if bytes.IndexByte(x.Message, '\n') >= 0 { // somebody has indented the file
+			_ = x.Message.Compact() // it was read as JSON
+		}
 		if listsTurns(x) {
 			shown[x.PlayerID] = elements(protocol.ParseObject(x.Message).Raw(movesMember))
 			continue

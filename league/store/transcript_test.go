@@ -55,6 +55,11 @@ func TestTranscriptListsEachMoveOnceForAPlayer(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, string(text), string(again))
 
+	indented, err := json.Marshal(original, jsontext.WithIndent("  "))
+	require.NoError(t, err)
+	require.NoError(t, json.Unmarshal(indented, &read))
+	assert.Equal(t, original, read)
+
 	part, err := json.Marshal(original[20:]) // as a later line of a log has it
 	require.NoError(t, err)
 	require.NoError(t, json.Unmarshal(part, &read))

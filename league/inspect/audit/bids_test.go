@@ -10,7 +10,7 @@ import (
 )
 
 // bids is a game with a draw, a hidden prize, secret moves and a word. PLAYER_A alone sees the prize, both bid twice in
-// secret, and PLAYER_A says a word that begins with w. The higher sum of bids wins.
+// secret, and PLAYER_A says a word that does not begin with x. The higher sum of bids wins.
 type bids struct{}
 
 func (bids) Info() rules.Info {
@@ -64,8 +64,8 @@ func (p bidsPosition) Check(side rules.Side, move string) error {
 	switch options := p.Ask(side).Options; {
 	case options != nil && !slices.Contains(options, move):
 		return errors.New("no bid")
-	case options == nil && !strings.HasPrefix(move, "w"):
-		return errors.New("the word must begin with w")
+	case options == nil && strings.HasPrefix(move, "x"):
+		return errors.New("no word begins with x")
 	}
 	return nil
 }

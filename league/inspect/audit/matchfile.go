@@ -139,6 +139,7 @@ func (a *auditor) differencesOf(f *matchFile, r *journal.MatchReported) []differ
 	got.Lifecycle = store.Lifecycle{}
 	want := got
 	want.LeagueID, want.RoundID, want.MatchID = a.id, f.match.key.Round, f.match.id
+	want.GameID = a.state.Created.GameID
 	for i, p := range []*store.MatchPlayer{&want.PlayerA, &want.PlayerB} {
 		name := a.state.Agents[f.match.players[i]].DisplayName
 		if p.PlayerID = f.match.players[i]; p.DisplayName != name {

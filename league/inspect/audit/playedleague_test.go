@@ -1,8 +1,10 @@
 package audit_test
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
@@ -20,6 +23,7 @@ import (
 	"evenodd/league/store"
 	"evenodd/referee"
 	"evenodd/rules"
+	"evenodd/rules/connectfour"
 	"evenodd/rules/kuhnpoker"
 	"evenodd/rules/rulestest"
 )
@@ -84,6 +88,19 @@ func TestHonestLeagueWithHiddenCardsHasNoFindings(t *testing.T) {
 	assert.Empty(t, l.Notes, listed(l.Notes))
 }
 
+func TestHonestLeagueOfAProgramHasNoFindings(t *testing.T) {
+	program := rulestest.NewProgram("fours", connectfour.Game{})
+	p := play(t, program.Rules(), program)
+	for _, views := range []bool{false, true} {
+		before := program.Asked()
+		p.options.Views = views
+		l := p.audit()
+		assert.Empty(t, l.Findings, listed(l.Findings))
+		assert.Empty(t, l.Notes, listed(l.Notes))
+		t.Log(program.Asked() - before)
+	}
+}
+
 // restore returns the league with the files of a snapshot.
 func (p *playedLeague) restore(t *testing.T, files map[string]string) *playedLeague {
 	t.Helper()
@@ -125,8 +142,8 @@ func (p *playedLeague) exchanges(direction, player, method string, change func(r
 	})
 }
 
-// evidence changes what the report of R1M1 shows, in the journal and in the match file.
-func (p *playedLeague) evidence(change func(e *protocol.Evidence)) {
+// report changes the report of R1M1, in the journal and in the match file.
+func (p *playedLeague) report(change func(r *league.Result, e *protocol.Evidence, score *league.PerPlayer[int])) {
 	p.changeLine(func(line string) string {
 		var e struct {
 			Seq  int                   `json:"seq"`
@@ -136,10 +153,15 @@ func (p *playedLeague) evidence(change func(e *protocol.Evidence)) {
 			Data journal.MatchReported `json:"data"`
 		}
 		require.NoError(p.t, json.Unmarshal([]byte(line), &e))
-		change(&e.Data.Evidence)
+		change(&e.Data.Result, &e.Data.Evidence, &e.Data.Score)
 		return string(leaguetest.Encode(&e))
 	}, `"match_reported"`, `"R1M1"`)
-	p.transcript(func(d *store.Match) { change(&d.Evidence) })
+	p.transcript(func(d *store.Match) { change(&d.Result.Result, &d.Evidence, &d.Result.Score) })
+}
+
+// evidence changes what the report of R1M1 shows, in the journal and in the match file.
+func (p *playedLeague) evidence(change func(e *protocol.Evidence)) {
+	p.report(func(_ *league.Result, e *protocol.Evidence, _ *league.PerPlayer[int]) { change(e) })
 }
 
 func TestForgeriesOfHiddenCards(t *testing.T) {
@@ -324,4 +346,249 @@ func TestProgramOfAnotherLeagueIsAFinding(t *testing.T) {
 	l := p.audit()
 	assert.True(t, finds(l.Findings, audit.RuleGame, journalFile, "abab", "the rules are not checked"), listed(l.Findings))
 	assert.Equal(t, 2, l.Unjudged)
+}
+
+// bidding plays a league of bids, whose program shows a board.
+func bidding(t *testing.T) (*playedLeague, *rulestest.Program) {
+	t.Helper()
+	program := rulestest.NewProgram("bids", bids{})
+	program.Change = func(history []rules.Entry, state *rules.State) (*rules.State, error) {
+		state.Board = [][]string{{strconv.Itoa(len(history))}}
+		return state, nil
+	}
+	return play(t, program.Rules(), program), program
+}
+
+func TestHonestLeagueWithSecretMovesAndWords(t *testing.T) {
+	p, program := bidding(t)
+	require.Contains(t, p.read(r1m1), `"secret":true`)
+	require.Contains(t, p.read(r1m1), `"boards":[{"turn":2,`)
+	l := p.audit()
+	assert.Empty(t, l.Findings, listed(l.Findings))
+	assert.Empty(t, l.Notes, listed(l.Notes))
+
+	p.options.Views = false
+	before := program.Asked()
+	l = p.audit()
+	assert.Empty(t, l.Findings, listed(l.Findings))
+	assert.Empty(t, l.Notes, listed(l.Notes))
+	assert.Equal(t, 4, program.Asked()-before, "for each of two matches, once at its draw and once at its end")
+}
+
+// Without the program of a game, an audit checks all but its rules, and says which program it needs.
+func TestAuditWithoutTheProgram(t *testing.T) {
+	p, _ := bidding(t)
+	p.options.Games, p.options.Programs = games(), nil
+	for _, p.options.Views = range []bool{false, true} {
+		l := p.audit()
+		assert.Empty(t, l.Findings, listed(l.Findings))
+		require.Len(t, l.Notes, 1, listed(l.Notes))
+		assert.Equal(t, `data/leagues/cup/journal.jsonl:1: note: game: the rules of bids are those of a program, which is not `+
+			`given: all but the rules is checked. It is version "1", with the digest `+strings.Repeat("ab", 32), l.Notes[0].String())
+		assert.Equal(t, 2, l.Unjudged)
+	}
+}
+
+// saying is a program that changes what another says.
+func saying(program audit.Program, change func(history []rules.Entry, state *rules.State) (*rules.State, error)) audit.Program {
+	return audit.Program{Digest: program.Digest, Ask: func(history []rules.Entry) (*rules.State, error) {
+		state, err := program.Ask(history)
+		if err != nil {
+			return nil, err
+		}
+		return change(history, state)
+	}}
+}
+
+// anotherWinner is the other winner of a match that is over.
+func anotherWinner(_ []rules.Entry, state *rules.State) (*rules.State, error) {
+	if state.Over {
+		changed := *state
+		changed.Winner = (state.Winner+2)%3 - 1
+		return &changed, nil
+	}
+	return state, nil
+}
+
+// refusesWords refuses the word of PLAYER_A.
+func refusesWords(history []rules.Entry, state *rules.State) (*rules.State, error) {
+	if len(history) == 4 {
+		return &rules.State{Illegal: &rules.Illegal{Index: 3, Side: rules.SideA, Reason: "no such word"}}, nil
+	}
+	return state, nil
+}
+
+// Each forgery has a finding in an audit with views; some also in one that asks the program about the whole history
+// alone, and some without the program.
+func TestForgeriesOfTheGameOfAProgram(t *testing.T) {
+	const view, whole, without = 0, 1, 2 // how little an audit may know to find it
+	p, _ := bidding(t)
+	files := snapshot(t, p.dir)
+	secretIn := func(move string) func(p *playedLeague) {
+		return func(p *playedLeague) {
+			p.questions("P01", func(turn int, q *protocol.GameMoveCall) {
+				if turn == 3 {
+					q.Moves[3].Move = move
+				}
+			})
+		}
+	}
+	asks := func(change func([]rules.Entry, *rules.State) (*rules.State, error)) func(p *playedLeague) {
+		return func(p *playedLeague) {
+			if program, given := p.options.Programs["bids"]; given {
+				p.options.Programs = map[string]audit.Program{"bids": saying(program, change)}
+			}
+		}
+	}
+	for _, tt := range []struct {
+		name  string
+		forge func(p *playedLeague)
+		least int // what an audit needs to know
+		want  shown
+	}{
+		{"another commitment to a secret move", secretIn(strings.Repeat("ab", 32)), without,
+			shown{audit.RuleCommitment, r1m1, []string{"moves.3.move in the GAME_MOVE_CALL to P01"}}},
+		{"a secret move that the opponent is shown", secretIn("3"), without,
+			shown{audit.RuleCommitment, r1m1, []string{"moves.3.move in the GAME_MOVE_CALL to P01"}}},
+		{"a secret move that is said to be open", func(p *playedLeague) {
+			p.evidence(func(e *protocol.Evidence) { e.Moves[2].Secret = false })
+		}, without, shown{audit.RuleSignature, journalFile, []string{"R1M1"}}},
+		{"another board in the match file", func(p *playedLeague) {
+			p.transcript(func(d *store.Match) { d.Boards[1].Cells[0][0] = "X" })
+		}, without, shown{audit.RuleView, r1m1, []string{"board"}}},
+		{"another last board", func(p *playedLeague) {
+			p.transcript(func(d *store.Match) { d.Boards[len(d.Boards)-1].Cells[0][0] = "X" })
+		}, view, shown{audit.RuleView, r1m1, []string{"the board of R1M1 before turn 5"}}},
+		{"a missing board", func(p *playedLeague) {
+			p.transcript(func(d *store.Match) { d.Boards = d.Boards[:len(d.Boards)-1] })
+		}, view, shown{audit.RuleView, r1m1, []string{"R1M1 has 3 boards"}}},
+		{"a board after the end", func(p *playedLeague) {
+			p.transcript(func(d *store.Match) { d.Boards = append(d.Boards, store.Board{Turn: 9, Cells: [][]string{{"?"}}}) })
+		}, without, shown{audit.RuleView, r1m1, []string{"R1M1 has 5 boards"}}},
+		{"boards of two sizes", func(p *playedLeague) {
+			p.transcript(func(d *store.Match) { d.Boards[2].Cells = [][]string{{"a", "b"}} })
+			p.options.Views = false
+		}, without, shown{audit.RuleVerdict, r1m1, []string{"all boards of a match have one size"}}},
+		{"another digest of the game in the match file", func(p *playedLeague) {
+			p.transcript(func(d *store.Match) { d.GameID.Digest = strings.Repeat("cd", 32) })
+		}, without, shown{audit.RuleMatchFile, r1m1, []string{"game_digest"}}},
+		{"another version of the game in the match file", func(p *playedLeague) {
+			p.transcript(func(d *store.Match) { d.GameID.Version = "2" })
+		}, without, shown{audit.RuleMatchFile, r1m1, []string{"game_version"}}},
+		{"another digest of the game in the journal", func(p *playedLeague) {
+			p.editLine(strings.Repeat("ab", 32), strings.Repeat("cd", 32), `"created"`)
+			p.transcript(func(d *store.Match) { d.GameID.Digest = strings.Repeat("cd", 32) })
+		}, whole, shown{audit.RuleGame, journalFile, []string{"the rules are not checked"}}},
+		{"a view that nobody may see", func(p *playedLeague) {
+			p.questions("P02", func(_ int, q *protocol.GameMoveCall) {
+				if view, ok := q.MoveRequest.Context["view"].(map[string]any); ok {
+					view["prize"] = 1
+					q.ViewHash = protocol.ViewHash(view)
+				}
+			})
+		}, view, shown{audit.RuleView, r1m1, []string{"REF01 showed P02 in turn 2", "view.prize is 1"}}},
+		{"a view without its hash", func(p *playedLeague) {
+			p.questions("P02", func(_ int, q *protocol.GameMoveCall) {
+				if view, ok := q.MoveRequest.Context["view"].(map[string]any); ok {
+					view["prize"] = 1
+				}
+			})
+		}, without, shown{audit.RuleView, r1m1, []string{"REF01 showed P02 in turn 2"}}},
+		{"fewer options in a question", func(p *playedLeague) {
+			p.questions("P02", func(turn int, q *protocol.GameMoveCall) {
+				if turn == 2 {
+					q.MoveRequest.ValidOptions = append(q.MoveRequest.ValidOptions, "4")
+				}
+			})
+		}, view, shown{audit.RuleTranscript, r1m1, []string{"valid_options in the GAME_MOVE_CALL to P02"}}},
+		{"another move than the options", func(p *playedLeague) {
+			p.exchanges(store.Received, "P02", protocol.MakeMove.Name, func(raw []byte) any {
+				a := leaguetest.Decode[protocol.GameMoveResponse](raw)
+				if a.MoveData.MoveType == "bid" {
+					a.MoveData.Choice = "9"
+				}
+				return a
+			})
+		}, without, shown{audit.RuleTranscript, r1m1, []string{`"9" of P02 counts, but is no legal move`}}},
+		{"a question of both sides to one alone", func(p *playedLeague) {
+			p.transcript(func(d *store.Match) {
+				d.Transcript = slices.DeleteFunc(d.Transcript, func(e store.Exchange) bool {
+					return e.PlayerID == "P02" && e.Method == protocol.MakeMove.Name && strings.Contains(string(e.Message), `"round":2`)
+				})
+			})
+		}, without, shown{audit.RuleTranscript, r1m1, nil}},
+		{"another number of a draw", func(p *playedLeague) {
+			p.evidence(func(e *protocol.Evidence) { e.Draws[0].Number = (e.Draws[0].Number + 1) % 4 })
+		}, without, shown{audit.RuleDraw, journalFile, []string{"draws: draw 1 is"}}},
+		{"another number of outcomes", func(p *playedLeague) {
+			p.evidence(func(e *protocol.Evidence) { e.Draws[0].Of = 1 })
+		}, without, shown{audit.RuleDraw, r1m1, []string{"draw 1 of R1M1"}}},
+		{"a number of outcomes that the game does not have", func(p *playedLeague) {
+			p.evidence(func(e *protocol.Evidence) { e.Draws[0].Of = 8 })
+		}, whole, shown{audit.RuleDraw, journalFile, []string{"draws: draw 1"}}},
+		{"a move of another turn", func(p *playedLeague) {
+			p.evidence(func(e *protocol.Evidence) { e.Moves[4].Turn = 2 })
+		}, without, shown{audit.RuleSignature, journalFile, []string{"moves: move 5"}}},
+		{"another winner", func(p *playedLeague) {
+			p.report(func(r *league.Result, _ *protocol.Evidence, score *league.PerPlayer[int]) {
+				winner := "P01"
+				if protocol.ValueOf(r.WinnerPlayerID) == winner {
+					winner = "P02"
+				}
+				r.Status, r.WinnerPlayerID = league.StatusWin, &winner
+				*score = league.Both("P01", map[bool]int{true: 3}[winner == "P01"], "P02", map[bool]int{true: 3}[winner == "P02"])
+			})
+		}, whole, shown{audit.RuleVerdict, journalFile, []string{"result.winner: by the rules of bids it is"}}},
+		{"a program with another verdict", asks(anotherWinner), whole, shown{audit.RuleVerdict, journalFile, []string{"result.winner"}}},
+		{"an illegal word that counts", asks(refusesWords), whole,
+			shown{audit.RuleVerdict, journalFile, []string{"moves: that of P01 in turn 4", "no such word"}}},
+		{"an illegal word in the transcript", asks(refusesWords), view,
+			shown{audit.RuleTranscript, r1m1, []string{`the answer of "P01" counts, but is no legal move`, "no such word"}}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			for least := view; least <= without; least++ {
+				p := p.restore(t, files)
+				if p.options.Views = least == view; least == without {
+					p.options.Games, p.options.Programs = games(), nil
+				}
+				tt.forge(p)
+				l := p.audit()
+				assert.Equal(t, least <= tt.least, finds(l.Findings, tt.want.rule, tt.want.file, tt.want.texts...),
+					"%d: no %v among:\n%s", least, tt.want, listed(l.Findings))
+			}
+		})
+	}
+}
+
+// A program that fails ends the audit: it says nothing about the league.
+func TestAuditEndsWithItsProgram(t *testing.T) {
+	p, program := bidding(t)
+	for _, p.options.Views = range []bool{false, true} {
+		p.options.Programs = map[string]audit.Program{"bids": saying(asked(t, program),
+			func([]rules.Entry, *rules.State) (*rules.State, error) { return nil, errors.New("it has ended") })}
+		_, err := audit.Run(p.dir, p.options)
+		require.EqualError(t, err, "the program of bids: it has ended")
+	}
+}
+
+// A program refuses words while a match is played: the player loses, and the file has the words that were refused.
+func TestRefusedWordsHaveNoFindings(t *testing.T) {
+	program := rulestest.NewProgram("bids", bids{})
+	program.Change = refusesWords
+	p := play(t, program.Rules(), program)
+	require.Contains(t, p.read(r1m1), "no such word")
+	l := p.audit()
+	assert.Empty(t, l.Findings, listed(l.Findings))
+	p.options.Views = false
+	l = p.audit()
+	assert.Empty(t, l.Findings, listed(l.Findings))
+	p.options.Games, p.options.Programs = games(), nil
+	l = p.audit()
+	assert.Empty(t, l.Findings, listed(l.Findings))
+
+	program.Change = nil // it is no reason to refuse them
+	p.options.Games, p.options.Programs = rules.NewRegistry(program.Rules()), map[string]audit.Program{"bids": asked(t, program)}
+	p.options.Views = true
+	l = p.audit()
+	assert.True(t, finds(l.Findings, audit.RuleTranscript, r1m1, "was refused with", "but is a legal move"), listed(l.Findings))
 }

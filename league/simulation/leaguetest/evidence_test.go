@@ -1,6 +1,7 @@
 package leaguetest_test
 
 import (
+	"cmp"
 	"fmt"
 	"testing"
 
@@ -17,6 +18,8 @@ import (
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/kuhnpoker"
+	"evenodd/rules/pig"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
 )
@@ -71,66 +74,69 @@ var reportKinds = []struct {
 	// The outcome for a referee that relays signatures, and for a third-party referee in a game
 	// with a draw and in one without.
 	relaying, drawn, drawless string
+	dealt                     string // that in a game with draws during a match; "" for drawless
 }{
-	{"everything", func(*protocol.MatchResultReport) {}, journal.GradeProven, journal.GradeRecomputed, journal.GradeRecomputed},
+	{"everything", func(*protocol.MatchResultReport) {}, journal.GradeProven, journal.GradeRecomputed, journal.GradeRecomputed, ""},
 	{"the winner only", func(q *protocol.MatchResultReport) {
 		q.Result.Result = stated(q.Result.WinnerPlayerID, q.Result.Status)
 		q.Draw, q.Evidence = nil, protocol.Evidence{}
-	}, refused, journal.GradeStated, journal.GradeStated},
+	}, refused, journal.GradeStated, journal.GradeStated, ""},
 	{"null details", func(q *protocol.MatchResultReport) {
 		if q.Result.WinnerPlayerID == nil {
 			q.Result.WinnerPlayerID = new("DRAW")
 		}
 		q.Result.Result, q.Draw, q.Evidence = stated(q.Result.WinnerPlayerID, ""), nil, protocol.Evidence{}
-	}, refused, journal.GradeStated, journal.GradeStated},
+	}, refused, journal.GradeStated, journal.GradeStated, ""},
 	{"some moves", func(q *protocol.MatchResultReport) {
 		choice, _ := q.Result.Choices.Get("P01")
 		q.Result.Choices = league.Both("P01", choice, "P02", nil)
 		q.Result.DrawnNumber, q.Draw, q.Moves = nil, nil, nil
 		q.Signatures = q.Signatures[:min(len(q.Signatures), 1)]
-	}, refused, journal.GradeStated, journal.GradeStated},
+	}, refused, journal.GradeStated, journal.GradeStated, ""},
 	{"moves without signatures", func(q *protocol.MatchResultReport) { q.Signatures = nil },
-		refused, journal.GradeRecomputed, journal.GradeRecomputed},
+		refused, journal.GradeRecomputed, journal.GradeRecomputed, ""},
 	{"an unopened draw", func(q *protocol.MatchResultReport) { q.Draw = nil },
-		refused, journal.GradeRecomputed, journal.GradeRecomputed},
+		refused, journal.GradeRecomputed, journal.GradeRecomputed, journal.GradeStated},
 	{"no number", func(q *protocol.MatchResultReport) { q.Result.DrawnNumber, q.Draw = nil, nil },
-		refused, journal.GradeStated, journal.GradeRecomputed},
+		refused, journal.GradeStated, journal.GradeRecomputed, journal.GradeStated},
 	{"a draw that does not open", func(q *protocol.MatchResultReport) { q.Draw.Nonce = protocol.Secret{7}.Hex() },
-		refused, refused, refused},
+		refused, refused, refused, ""},
 	{"a one-sided technical loss", func(q *protocol.MatchResultReport) {
 		q.Result.Result = stated(new("P01"), league.StatusTechnicalLoss)
 		q.Evidence = protocol.Evidence{}
-	}, technical, technical, technical},
+	}, technical, technical, technical, ""},
 	{"a technical loss without the draw", func(q *protocol.MatchResultReport) {
 		q.Result.Result = stated(new("P01"), league.StatusTechnicalLoss)
 		q.Draw, q.Evidence = nil, protocol.Evidence{}
-	}, technical, technical, technical},
+	}, technical, technical, technical, ""},
 	{"a double technical loss", func(q *protocol.MatchResultReport) {
 		q.Result.Result = stated(nil, league.StatusTechnicalLoss)
 		q.Evidence = protocol.Evidence{}
-	}, technical, technical, technical},
+	}, technical, technical, technical, ""},
 	{"a number out of range", func(q *protocol.MatchResultReport) {
 		q.Result.DrawnNumber = new(11)
-	}, refused, refused, refused},
+	}, refused, refused, refused, ""},
 	{"another winner, again and again", func(q *protocol.MatchResultReport) {
 		winner := "P01"
 		if q.Result.WinnerPlayerID != nil && *q.Result.WinnerPlayerID == winner {
 			winner = "P02"
 		}
 		q.Result.WinnerPlayerID, q.Result.Status = &winner, league.StatusWin
-	}, refused, refused, refused},
+	}, refused, refused, refused, ""},
 }
 
 // For each kind of report of each referee in each game, the manager records the grade of what the
 // report shows, or refuses it, and the audit agrees.
 func TestGradeOfEachReport(t *testing.T) {
-	for _, game := range []rules.Game{evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}, connectfour.Game{}} {
+	for _, game := range []rules.Game{evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}, connectfour.Game{}, kuhnpoker.Game{}, pig.Game{}} {
 		for _, thirdParty := range []bool{false, true} {
 			for _, required := range []bool{false, true} {
 				for _, kind := range reportKinds {
 					want := kind.relaying
 					if _, numbered := game.(rules.Numbered); thirdParty && numbered {
 						want = kind.drawn
+					} else if thirdParty && rules.HasDraws(game) {
+						want = cmp.Or(kind.dealt, kind.drawless)
 					} else if thirdParty {
 						want = kind.drawless
 					}
