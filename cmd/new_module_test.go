@@ -1,6 +1,7 @@
 package cmd_test
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 
@@ -31,6 +32,18 @@ for game in ["even_odd", "rock_paper_scissors", "tic_tac_toe", "connect_four"]:
     print(game, len(result.matches), [r["display_name"] for r in sorted(result.standings, key=lambda r: r["player_id"])],
           sorted(r["strategy"] for r in result.ratings), len(result.head_to_head),
           [(e["player"], e["match_id"], e["traceback"].splitlines()[-1]) for e in result.errors])
+
+def cards(question):
+    assert "view" not in question["context"]
+    return "bet" if question["view"]["card"] == "K" and "bet" in question["valid_options"] else first(question)
+
+def sticks(question):
+    assert question["rules"].startswith("Nim. ") and len(question["view"]["heaps"]) == 3
+    return first(question)
+
+for function, name in [(cards, "kuhn_poker"), (sticks, "exec:python3 nim.py")]:
+    r = evenodd.league([function, "random"], name, seed=7)
+    print("view:", len(r.matches), r.errors, "P01" in r.match("R1M1"))
 print("same:", play(game).document == result.document)
 print("match:", 'answered "error: ValueError: no idea"' in result.match("R2M1"), result.match("R2M1")._repr_html_()[:5])
 print("report:", result.report()._repr_html_()[:7], "Broken" in result.report())
@@ -43,7 +56,9 @@ except RuntimeError as problem:
 func TestPythonModulePlaysFunctions(t *testing.T) {
 	t.Parallel()
 	needTool(t, "python3")
-	dir := folderOf(t, map[string]string{"play.py": moduleScript})
+	nim, err := os.ReadFile(filepath.Join(root, "testdata", "games", "nim.py"))
+	require.NoError(t, err)
+	dir := folderOf(t, map[string]string{"play.py": moduleScript, "nim.py": string(nim)})
 	assert.Equal(t, "created "+filepath.Join(dir, "evenodd.py")+"\n", mustRun(t, "new", "python-module", dir))
 	code, _, stderr := run(t.Context(), "new", "python-module", dir)
 	assert.Equal(t, 1, code)
@@ -54,7 +69,7 @@ func TestPythonModulePlaysFunctions(t *testing.T) {
 	const failed = `[('Broken', 'R2M1', 'ValueError: no idea')]` + "\n"
 	assert.Equal(t, "even_odd"+players+failed+"rock_paper_scissors"+players+failed+"tic_tac_toe"+players+failed+
 		"connect_four"+players+failed+
-		"same: True\nmatch: True <pre>\nreport: <iframe True\nwrong: True\n", p.stdout.String())
+		"view: 1 [] True\nview: 1 [] True\nsame: True\nmatch: True <pre>\nreport: <iframe True\nwrong: True\n", p.stdout.String())
 }
 
 // slowScript plays functions that fail in one round each. Asleep goes on when Fine is asked in the next round. The

@@ -119,6 +119,7 @@ var (
 	query    = words.Pattern(`^evenodd league (standings|schedule --round all|next-match|stats)$`)
 	ofLeague = words.Pattern(`^evenodd (audit SHARED|report SHARED|ratings SHARED|replay R1M1|league status)$`)
 	oneAgent = words.Pattern(`^evenodd (manager|referee|player)\b`)
+	ofPerson = words.Pattern(`^evenodd play$`)
 	onInput  = words.Pattern(`^evenodd mcp$`) // it ends with its empty input
 	watched  = words.Pattern(`^evenodd simulate .*--serve `)
 	shown    = words.Pattern(`^evenodd serve SHARED$`)
@@ -179,7 +180,7 @@ func TestCommandsOfTheReadmeWork(t *testing.T) {
 			r.check(t, command, r.mustRun(t, command))
 		case onInput().MatchString(command):
 			assert.Empty(t, r.mustRun(t, command))
-		case oneAgent().MatchString(command): // only its name
+		case oneAgent().MatchString(command), ofPerson().MatchString(command): // only its name
 			assert.Contains(t, r.mustRun(t, command+" --help"), "Usage:\n  "+command+" [flags]\n")
 		default:
 			assert.Fail(t, "a command that this test does not know", command)

@@ -29,7 +29,7 @@ type Conversation struct {
 	PlayerB   store.MatchPlayer     `json:"player_B"`
 	Lines     []Line                `json:"conversation"`
 	Omitted   int                   `json:"omitted,omitzero"` // exchanges that the file does not have
-	Steps     []Step                `json:"steps,omitzero"`   // the positions; absent without moves, and for an unknown game
+	Steps     []Step                `json:"steps,omitzero"`   // the positions; absent without moves
 	Draw      *RecomputedDraw       `json:"draw"`
 	Result    *protocol.MatchResult `json:"result"`
 }
