@@ -2,11 +2,15 @@ package simulation
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 
+	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -112,5 +116,68 @@ func TestStrategiesPlayGamesWithDraws(t *testing.T) {
 		for _, m := range matchesOf(r) {
 			assert.NotEqual(t, "TECHNICAL_LOSS", m.Status, "%v", m)
 		}
+	}
+}
+
+// A forger is a network that changes messages of referees.
+type forger struct {
+	network
+
+	change func(message any) any
+}
+
+// Call implements network.
+func (n *forger) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
+	r.Params = n.change(r.Params)
+	return n.network.Call(ctx, r)
+}
+
+func TestPlayerFindsAWrongCardAndAnotherDraw(t *testing.T) {
+	t.Parallel()
+	none := func(message any) any { return message }
+	for name, test := range map[string]struct {
+		change func(message any) any
+		found  string
+	}{
+		"none": {none, ""},
+		"a wrong card": {func(message any) any {
+			q, ok := message.(*protocol.GameMoveCall)
+			if !ok || q.PlayerID != "P02" {
+				return message
+			}
+			changed := *q
+			changed.MoveRequest.Context = maps.Clone(q.MoveRequest.Context)
+			if view, ok := changed.MoveRequest.Context["view"].(map[string]any); ok {
+				view = maps.Clone(view)
+				view[kuhnpoker.ViewCard] = "K"
+				changed.MoveRequest.Context["view"] = view
+			}
+			return &changed
+		}, `"member":"view"`},
+		"another draw": {func(message any) any {
+			q, ok := message.(*protocol.GameOver)
+			if !ok {
+				return message
+			}
+			changed := *q
+			changed.Draws = slices.Clone(q.Draws)
+			changed.Draws[7].Number = (changed.Draws[7].Number + 1) % 6
+			return &changed
+		}, `"member":"draws"`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			n := &tap{network: newNetwork(Memory)}
+			o := benchmarkLeague(2, Memory)
+			o.GameType, o.Games = kuhnpoker.Type, rules.NewRegistry(kuhnpoker.Game{})
+			o.Log = zerolog.New(n).Level(zerolog.WarnLevel)
+			_, err := runOn(t.Context(), o, &forger{n.network, test.change})
+			require.NoError(t, err)
+			found := slices.ContainsFunc(n.sent, func(s sending) bool {
+				line := string(s.text)
+				return strings.Contains(line, "VIEW_CONTRADICTED") && strings.Contains(line, `"sender":"referee:REF01"`) &&
+					strings.Contains(line, test.found)
+			})
+			assert.Equal(t, test.found != "", found)
+		})
 	}
 }

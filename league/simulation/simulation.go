@@ -319,8 +319,9 @@ func (s *runningLeague) startPlayer(ctx context.Context, n int) error {
 		return err
 	}
 	start(p)
-	if _, counted := external.Totals(opened); counted {
-		s.stops = append(s.stops, func() { _ = p.Close() }) // only the totals are not in the history yet
+	game, _ := o.Games.Game(o.GameType) // the manager has it
+	if _, counted := external.Totals(opened); counted || game.Info().Hidden {
+		s.stops = append(s.stops, func() { _ = p.Close() }) // the history lacks the totals; the last check may be running
 	}
 	own, shown := id, entrant.Strategy
 	if len(o.Entrants) > 0 {
