@@ -7,7 +7,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -149,10 +148,6 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 		key += "/" + question
 	}
 	id := p.ID()
-	if m.rules != "" && len(m.answered) == 0 && v.Context[contextRules] == nil { // the ready turn had them
-		v.Context = maps.Clone(v.Context)
-		v.Context[contextRules] = m.rules
-	}
 	v.MatchID, v.PlayerID, v.OpponentID, v.Earlier, v.Rules = m.id, id, m.opponent, m.answered, m.rules
 	v.Random, v.Recent, v.Memory = p.options.Random(id, key), p.recent, p.memory
 	p.mu.Lock()
