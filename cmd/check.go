@@ -93,6 +93,52 @@ not be completed (the last line has the reason).`,
 		},
 	}
 	o.flags(c.Flags())
+	c.AddCommand(newCheckGame(s))
+	return c
+}
+
+// newCheckGame makes 'evenodd check game', which tests a program that is a game.
+func newCheckGame(s streams) *cobra.Command {
+	var format string
+	var budget time.Duration
+	var programs program.Programs
+	c := &cobra.Command{
+		Use:   "game COMMAND",
+		Short: "Test a program that is a game",
+		Long: `Start a program that is a game, and test whether it answers as testdata/games/README.md says. The command plays 20
+matches at random, asks parts of them again, also in a new process, and adds illegal entries. The report says how to
+correct what fails. COMMAND is one argument: the command line of the program.
+
+Exit codes: 0 the program meets every MUST, 4 it does not, or the test could not be completed.`,
+		Example: examples(
+			"Test a game in Python", "evenodd check game 'python3 nim.py'",
+			"Write a report for continuous integration", "evenodd check game ./nim --format json > report.json",
+		),
+		Args: cobra.ExactArgs(1),
+		RunE: func(c *cobra.Command, args []string) error {
+			if budget <= 0 {
+				return usage("--timeout must be a positive time such as 30s")
+			}
+			line := strings.TrimPrefix(args[0], program.GamePrefix)
+			_, stop := s.showProgress("testing the game")
+			report, err := check.CheckGame(c.Context(), line, func(ctx context.Context) (*program.Game, error) {
+				return program.Open(ctx, line, &programs, zerolog.Nop())
+			}, budget)
+			stop()
+			switch {
+			case c.Context().Err() != nil:
+				return interrupted("The test has no result: run it again.")
+			case err != nil:
+				return asUsage(err)
+			}
+			err = show(s.out, format, report, func(w io.Writer) error { return printReport(w, report) })
+			return cmp.Or(err, verdict(report))
+		},
+	}
+	f := c.Flags()
+	formatFlag(f, &format)
+	f.DurationVar(&budget, "timeout", 3*time.Minute, "longest time for the whole test")
+	programFlags(f, &programs, "programs")
 	return c
 }
 

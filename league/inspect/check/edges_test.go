@@ -18,11 +18,15 @@ import (
 	"go.uber.org/goleak"
 
 	"evenodd/league/inspect/check"
+	"evenodd/league/program"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/rules/evenodd"
 )
 
 func TestMain(m *testing.M) {
+	if code, asked := program.Supervise(os.Args[1:], os.Environ()); asked {
+		os.Exit(code)
+	}
 	leaguetest.UseMemory(os.Setenv)
 	goleak.VerifyTestMain(m)
 }
