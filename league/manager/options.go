@@ -69,6 +69,9 @@ type Options struct {
 	Log        zerolog.Logger
 	Guard      protocol.Guard // of the manager's goroutines; nil: a panic ends the process
 
+	// Stuck is called, once or more often and with locks held, in place of a pause of the league after failures of the
+	// game's program. It must make Run end, for a league without an organiser who could resume it. Nil: the league pauses.
+	Stuck       func(reason string)
 	RoundBegins func()                      // called before the manager decides about a round; may be nil
 	Progress    func(recorded, matches int) // called after every result, one at a time; may be nil
 	// called when the table is final, before the agents are told by this message, which it must not change; may be nil

@@ -25,7 +25,8 @@ func (m *Manager) inquire(ctx context.Context, c *decide.Claim) {
 const maxFailures = 3
 
 // programFailed counts a failure of the program of the game at a match, by the manager or a referee, and pauses the league
-// after the third one: no agent pays for it, and only the organiser can mend it. M.mu is held.
+// after the third one: no agent pays for it, and only the organiser can mend it. Options.Stuck takes the place of the
+// pause. M.mu is held.
 func (m *Manager) programFailed(x *match, by, why string) {
 	m.failures++
 	x.stuckAt = time.Now()
@@ -38,6 +39,10 @@ func (m *Manager) programFailed(x *match, by, why string) {
 	m.failures = 0
 	reason := fmt.Sprintf("the program of the game %s failed %d times, the last time at %s, match %s: %s", m.options.GameType,
 		maxFailures, by, x.id, why)
+	if m.options.Stuck != nil {
+		m.options.Stuck(reason)
+		return
+	}
 	_ = m.record(&journal.Decided{ // an error ends the manager
 		Command:  protocol.CommandPause,
 		Decision: journal.Decision{By: journal.ByManager, Reason: words.Clip(reason, protocol.MaxReason-len("…"))},

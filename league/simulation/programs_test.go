@@ -1,11 +1,13 @@
 package simulation_test
 
 import (
+	"errors"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/simulation"
 	"evenodd/referee"
@@ -15,6 +17,7 @@ import (
 	"evenodd/rules/pig"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/rulestest"
+	"evenodd/rules/tictactoe"
 )
 
 // dealt returns the options of a league of a game, signed.
@@ -53,11 +56,58 @@ func TestGamesWithViewsAreTheSameOnEachCarrier(t *testing.T) {
 	}
 }
 
+// A league whose program fails again and again ends, because nobody could resume it.
+func TestLeagueEndsWhenItsProgramFails(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		change func(history []rules.Entry, state *rules.State) (*rules.State, error)
+		says   string
+	}{
+		"it fails": {func(history []rules.Entry, state *rules.State) (*rules.State, error) {
+			if len(history) > 3 {
+				return nil, errors.New("it ended")
+			}
+			return state, nil
+		}, "it ended"},
+		"its options are not legal": {func(history []rules.Entry, state *rules.State) (*rules.State, error) {
+			for _, q := range state.ToMove {
+				if q != nil && len(history) == 2 {
+					q.Options = []string{"nowhere"}
+				}
+			}
+			return state, nil
+		}, "the program refuses entry 2 of a history to which it led: "},
+		"the match does not end": {func(_ []rules.Entry, state *rules.State) (*rules.State, error) {
+			if state.Over {
+				return &rules.State{ToMove: [2]*rules.Question{{MoveType: "test", Options: []string{"more"}}}}, nil
+			}
+			return state, nil
+		}, "match R1M"}, // more turns than announced, or a move after the end
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := programmed(tictactoe.Game{})
+			o.Programs[o.GameType].(*rulestest.Program).Change = test.change
+			_, err := simulation.Run(t.Context(), o)
+			require.ErrorContains(t, err, "the program of the game program_of_tic_tac_toe failed 3 times, the last time at REF0")
+			require.ErrorContains(t, err, test.says)
+		})
+	}
+}
+
 func TestAuditOfGamesWithViewsIsClean(t *testing.T) {
 	t.Parallel()
-	for _, o := range []simulation.Options{dealt(kuhnpoker.Game{}), dealt(pig.Game{})} {
-		findings, notes := audited(t, stored(t, o), o.Games)
-		assert.Empty(t, findings, o.GameType)
-		assert.Empty(t, notes, o.GameType)
+	for _, o := range []simulation.Options{
+		dealt(kuhnpoker.Game{}), dealt(pig.Game{}), programmed(kuhnpoker.Game{}), programmed(connectfour.Game{}),
+	} {
+		by := audit.Options{Games: o.Games, Views: true, Programs: map[string]audit.Program{}}
+		if program := o.Programs[o.GameType]; program != nil {
+			by.Programs[o.GameType] = audit.Program{Digest: program.Digest(), Ask: func(history []rules.Entry) (*rules.State, error) {
+				return program.Ask(t.Context(), history)
+			}}
+		}
+		report, err := audit.Run(stored(t, o), by)
+		require.NoError(t, err)
+		assert.Empty(t, report.Leagues[0].Findings, o.GameType)
+		assert.Empty(t, report.Leagues[0].Notes, o.GameType)
 	}
 }

@@ -9,6 +9,7 @@ package simulation
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"math/rand/v2"
@@ -91,6 +92,7 @@ type runningLeague struct {
 	faulty  *faultyNetwork // net with faults; nil for none
 	manager *manager.Manager
 	address string // of the manager
+	stuck   func(reason string)
 	stops   []func()
 
 	referees   []*referee.Referee
@@ -102,6 +104,9 @@ type runningLeague struct {
 
 func (s *runningLeague) run(ctx context.Context) (*Result, error) {
 	o := s.options
+	running, stuck := context.WithCancelCause(ctx)
+	defer stuck(nil)
+	s.stuck = func(reason string) { stuck(errors.New(reason)) }
 	if err := s.startManager(ctx); err != nil {
 		return nil, err
 	}
@@ -119,7 +124,10 @@ func (s *runningLeague) run(ctx context.Context) (*Result, error) {
 	if err := s.startAgents(starting); err != nil {
 		return nil, cmp.Or(context.Cause(starting), err)
 	}
-	if _, err := s.manager.Run(ctx); err != nil {
+	if _, err := s.manager.Run(running); err != nil {
+		if ctx.Err() == nil {
+			err = cmp.Or(context.Cause(running), err)
+		}
 		return nil, err
 	}
 	if s.faulty == nil { // else a referee may have died, and nobody answers its reports
@@ -206,6 +214,7 @@ func (s *runningLeague) startManager(ctx context.Context) error {
 	if o.Sign {
 		options.Signatures = cmp.Or(o.Signatures, journal.SignaturesOptional)
 	}
+	options.Stuck = s.stuck
 	options.Simulation = &journal.Simulation{
 		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults,
 		ExternalPlayers: o.externalPlayers(), Entrants: o.records(),
