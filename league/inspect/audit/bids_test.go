@@ -9,22 +9,23 @@ import (
 	"evenodd/rules"
 )
 
-// bids is a game with a draw, a hidden prize, secret moves and a word. PLAYER_A alone sees the prize, both bid twice in
-// secret, and PLAYER_A says a word that does not begin with x. The higher sum of bids wins.
-type bids struct{}
+// bids is a game with a draw, a hidden prize, secret moves and a word. PLAYER_A alone sees the prize, both bid in secret
+// so many times, and PLAYER_A says a word that does not begin with x. The higher sum of bids wins.
+type bids int
 
 func (bids) Info() rules.Info {
 	return rules.Info{Type: "bids", DisplayName: "Bids", Rules: "Bid.", MoveTypes: []string{"bid", "word"}, MaxMoves: 3,
 		Draws: true, Hidden: true}
 }
 
-func (bids) MaxTurns() int         { return 3 }
-func (bids) Start() rules.Position { return bidsPosition{prize: -1} }
+func (b bids) MaxTurns() int         { return int(b) + 1 }
+func (b bids) Start() rules.Position { return bidsPosition{rounds: int(b), prize: -1} }
 
 type bidsPosition struct {
-	prize int // from 0; -1 before the draw
-	bids  [][2]string
-	word  string
+	rounds int // of bids
+	prize  int // from 0; -1 before the draw
+	bids   [][2]string
+	word   string
 }
 
 func (p bidsPosition) Outcomes() int {
@@ -43,7 +44,7 @@ func (p bidsPosition) ToMove() []rules.Side {
 	switch {
 	case p.prize < 0, p.word != "":
 		return nil
-	case len(p.bids) == 2:
+	case len(p.bids) == p.rounds:
 		return []rules.Side{rules.SideA}
 	}
 	return []rules.Side{rules.SideA, rules.SideB}
@@ -54,7 +55,7 @@ func (p bidsPosition) Ask(side rules.Side) rules.Question {
 	if side == rules.SideA {
 		view["prize"] = p.prize
 	}
-	if len(p.bids) == 2 {
+	if len(p.bids) == p.rounds {
 		return rules.Question{MoveType: "word", Text: 20, View: view}
 	}
 	return rules.Question{MoveType: "bid", Options: []string{"1", "2", "3"}, View: view, Secret: true}
@@ -71,7 +72,7 @@ func (p bidsPosition) Check(side rules.Side, move string) error {
 }
 
 func (p bidsPosition) Play(moves [2]string) rules.Position {
-	if len(p.bids) == 2 {
+	if len(p.bids) == p.rounds {
 		p.word = moves[rules.SideA]
 	} else {
 		p.bids = append(slices.Clip(p.bids), moves)

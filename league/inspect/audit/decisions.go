@@ -135,7 +135,7 @@ func (a *auditor) compareDecision(x *store.HistoryDecision, m *scheduledMatch, p
 		turn = 1
 	}
 	switch {
-	case r.Outcome(player) == league.TechnicalLoss && (choice == nil || turn > 0 && x.Decision.Turn > turn):
+	case r.Outcome(player) == league.TechnicalLoss && (choice == nil && !signed || turn > 0 && x.Decision.Turn > turn):
 		if x.Decision.Signature != "" {
 			a.note(RuleHistory, at,
 				"%s signed the move %.40q in %s, but lost it technically by the report of %s (line %d of the journal)",

@@ -351,7 +351,7 @@ func TestProgramOfAnotherLeagueIsAFinding(t *testing.T) {
 // bidding plays a league of bids, whose program shows a board.
 func bidding(t *testing.T) (*playedLeague, *rulestest.Program) {
 	t.Helper()
-	program := rulestest.NewProgram("bids", bids{})
+	program := rulestest.NewProgram("bids", bids(2))
 	program.Change = func(history []rules.Entry, state *rules.State) (*rules.State, error) {
 		state.Board = [][]string{{strconv.Itoa(len(history))}}
 		return state, nil
@@ -373,6 +373,16 @@ func TestHonestLeagueWithSecretMovesAndWords(t *testing.T) {
 	assert.Empty(t, l.Findings, listed(l.Findings))
 	assert.Empty(t, l.Notes, listed(l.Notes))
 	assert.Equal(t, 4, program.Asked()-before, "for each of two matches, once at its draw and once at its end")
+}
+
+// A player that only said that it is ready has signed that, and made no choice.
+func TestSignatureOfAPlayerWithoutAMoveIsNoFinding(t *testing.T) {
+	program := rulestest.NewProgram("words", bids(0))
+	p := play(t, program.Rules(), program)
+	require.Regexp(t, `"choices":\{[^}]*"P0[12]":null`, p.read(journalFile))
+	l := p.audit()
+	assert.Empty(t, l.Findings, listed(l.Findings))
+	assert.Empty(t, l.Notes, listed(l.Notes))
 }
 
 // Without the program of a game, an audit checks all but its rules, and says which program it needs.
@@ -573,7 +583,7 @@ func TestAuditEndsWithItsProgram(t *testing.T) {
 
 // A program refuses words while a match is played: the player loses, and the file has the words that were refused.
 func TestRefusedWordsHaveNoFindings(t *testing.T) {
-	program := rulestest.NewProgram("bids", bids{})
+	program := rulestest.NewProgram("bids", bids(2))
 	program.Change = refusesWords
 	p := play(t, program.Rules(), program)
 	require.Contains(t, p.read(r1m1), "no such word")

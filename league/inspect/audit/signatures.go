@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/words"
+	"evenodd/rules"
 )
 
 // signs tells whether the league has keys, by its first event.
@@ -43,11 +45,14 @@ func (a *auditor) verify(m *scheduledMatch) (c signatureCheck) {
 		choice, _ := r.Choices.Get(id)
 		_, signed := r.Signatures.Get(id)
 		key := a.state.Agents[id].KeyAt(m.Event)
+		ready := rules.HasDraws(game) && slices.ContainsFunc(r.Evidence.Moves, func(move protocol.PlayerMove) bool {
+			return move.PlayerID == id && move.Move == rules.Ready && move.Turn == 1 // which is no choice
+		})
 		switch {
-		case signed && (key == "" || choice == nil):
+		case signed && (key == "" || choice == nil && !ready):
 			c.problem = fmt.Errorf("%s has a signature, but no key or no choice", id)
 			return c
-		case signed, choice != nil && relays:
+		case signed, choice != nil && relays, ready && relays && r.Status != league.StatusTechnicalLoss:
 			keys[i] = key
 		case choice == nil || key == "":
 		case a.options.Keys[id] != "":
