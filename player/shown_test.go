@@ -1,6 +1,7 @@
 package player_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -15,12 +16,14 @@ import (
 	"evenodd/player/strategy"
 	"evenodd/rules"
 	"evenodd/rules/kuhnpoker"
+	"evenodd/rules/rulestest"
 )
 
 // A dealer conducts a match of Kuhn poker with P01, which is PLAYER_A. P02 answers with its first option.
 type dealer struct {
 	*leaguetest.ScriptedReferee
 
+	game    string // its type
 	course  rules.Course
 	chance  rules.Chance
 	moves   []protocol.PlayerMove
@@ -32,7 +35,7 @@ type dealer struct {
 
 // deal starts a match.
 func deal(w *leaguetest.World, p *leaguetest.Agent, signs bool) *dealer {
-	d := &dealer{ScriptedReferee: w.ScriptedReferee(p, "R1M1", 1), course: rules.Begin(kuhnpoker.Game{}), signs: signs}
+	d := &dealer{ScriptedReferee: w.ScriptedReferee(p, "R1M1", 1), game: kuhnpoker.Type, course: rules.Begin(kuhnpoker.Game{}), signs: signs}
 	d.chance.Nonce = leaguetest.SecretOf("nonce", d.MatchID)
 	if !signs {
 		_, err := d.Invite()
@@ -65,7 +68,7 @@ func (d *dealer) play() (answers []*protocol.GameMoveResponse) {
 				d.AskForSignature(started, turn, d.moves...)
 				d.Signature.ViewHash = protocol.ViewHash(question.View)
 			}
-			answer, err := d.Ask(kuhnpoker.Type, d.World.Clock.Timestamp(), &protocol.MoveRequest{
+			answer, err := d.Ask(d.game, d.World.Clock.Timestamp(), &protocol.MoveRequest{
 				MoveType: question.MoveType, ValidOptions: question.Options, Context: context,
 			})
 			require.NoError(t, err)
@@ -85,7 +88,7 @@ func (d *dealer) play() (answers []*protocol.GameMoveResponse) {
 // over returns the GAME_OVER.
 func (d *dealer) over() *protocol.GameOver {
 	q := &protocol.GameOver{
-		GameType:   kuhnpoker.Type,
+		GameType:   d.game,
 		GameResult: league.ResultOf(d.course.Judge(d.chance), [2]string{"P01", "P02"}),
 		Draw: &protocol.Draw{Commitment: d.Commitment(), Nonce: protocol.Secret(d.chance.Nonce).Hex(),
 			Entropies: league.Both("P01", d.entropy[0], "P02", strings.Repeat("0", 64))},
@@ -314,4 +317,44 @@ func TestRestartedPlayerChecksWhatItWasShownBefore(t *testing.T) {
 		assert.Contains(t, log.Text(), "VIEW_CONTRADICTED")
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Differences, 1)
 	})
+}
+
+// The program of the game says the same as the rules of this one.
+func TestPlayerWithTheProgramOfTheGameChecksWhatItWasShown(t *testing.T) {
+	for name, test := range map[string]struct {
+		shows  func(turn int, view map[string]any)
+		change func(history []rules.Entry, state *rules.State) (*rules.State, error)
+		event  string // "" for none
+	}{
+		"an honest referee": {},
+		"a wrong card":      {shows: func(_ int, view map[string]any) { view["card"] = "A" }, event: "VIEW_CONTRADICTED"},
+		"a program that fails": {
+			change: func([]rules.Entry, *rules.State) (*rules.State, error) { return nil, errors.New("it hangs") },
+			event:  "VIEWS_NOT_CHECKED",
+		},
+	} {
+		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
+			folder, log := store.Folder(t.TempDir()), w.CaptureLog()
+			w.ScriptedManager()
+			program := rulestest.NewProgram("cards", kuhnpoker.Game{})
+			program.Change = test.change
+			p := w.NewPlayerIn("P01", folder, func(o *player.Options) {
+				o.Rules = rules.NewRegistry(program.Rules())
+				o.Programs = map[string]player.Asker{"cards": program}
+			})
+			require.NoError(t, p.Player.Register(w.Context))
+			w.AnnounceStarted(p, 1, protocol.RefereeAuthAccessToken, started)
+			d := deal(w, p, true)
+			d.game, d.shows = "cards", test.shows
+			d.play()
+			_, err := d.SendResult(d.over())
+			require.NoError(t, err)
+			require.NoError(t, p.Player.Close())
+			assert.Positive(t, program.Asked())
+			for _, event := range []string{"VIEW_CONTRADICTED", "VIEWS_NOT_CHECKED"} {
+				assert.Equal(t, event == test.event, strings.Contains(log.Text(), event), event)
+			}
+			assert.Equal(t, test.event == "VIEW_CONTRADICTED", len(leaguetest.ReadHistory(t, folder, "P01").Differences) == 1)
+		})
+	}
 }
