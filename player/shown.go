@@ -106,16 +106,20 @@ func (p *Player) checkShown(ctx context.Context, m *match, q *protocol.GameOver)
 	if m == nil || m.plain {
 		return
 	}
+	if len(q.Moves) > 0 {
+		p.mu.Lock()
+		p.addShown(m)
+		p.mu.Unlock()
+	}
+	if _, outside := game.(*rules.Program); err != nil || !rules.Hides(game) || outside && program == nil {
+		return
+	}
 	id := p.ID()
 	p.mu.Lock()
-	if len(q.Moves) > 0 {
-		p.addShown(m)
-	}
 	c := comparison{matchID: m.id, playerID: cmp.Or(m.calledAs, id), over: q, shown: p.allShown(m), program: program}
 	c.side = rules.Side(slices.Index([]string{protocol.RolePlayerA, protocol.RolePlayerB}, m.role))
 	p.mu.Unlock()
-	if _, outside := game.(*rules.Program); err != nil || !rules.Hides(game) || outside && program == nil ||
-		c.side == rules.NoSide {
+	if c.side == rules.NoSide {
 		return
 	}
 	ctx = context.WithoutCancel(ctx)

@@ -228,8 +228,10 @@ func (c *Claim) Told(state *rules.State, err error) { c.asked.Told(state, err) }
 func (j *ReportJudge) Prove(c *Claim) {
 	r := c.result
 	if !c.relays {
-		if _, err := j.replay(r, c.ids, c.asked); err != nil && r.Status == league.StatusTechnicalLoss &&
-			rules.ListsMoves(j.Game) && c.asked.Failure() == nil {
+		if r.Status != league.StatusTechnicalLoss || !rules.ListsMoves(j.Game) || c.asked.Failure() != nil {
+			return
+		}
+		if _, err := j.replay(r, c.ids, c.asked); err != nil {
 			r.Evidence.Moves, r.Evidence.Draws = nil, nil // the loss counts whatever they are
 			c.asked = j.Inquire(r, c.ids)
 		}

@@ -146,7 +146,7 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 // discreet is the error of a report without its details if the game hides something: logs and the journal have it, and
 // no card may leave referee and manager before the match is recorded.
 func (j *ReportJudge) discreet(fault *protocol.Error) *protocol.Error {
-	if fault == nil || !j.Game.Info().Hidden {
+	if fault == nil || !rules.Hides(j.Game) {
 		return fault
 	}
 	member, _, _ := strings.Cut(fault.Detail, ":")

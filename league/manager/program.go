@@ -15,9 +15,8 @@ import (
 // inquire asks the program of the game what a claim needs, without the lock. A referee that hangs up changes nothing: it
 // reports again, and the program has limits of its own.
 func (m *Manager) inquire(ctx context.Context, c *decide.Claim) {
-	ctx = context.WithoutCancel(ctx)
 	for history, due := c.Asks(); due; history, due = c.Asks() {
-		c.Told(m.options.Program.Ask(ctx, history))
+		c.Told(m.options.Program.Ask(context.WithoutCancel(ctx), history))
 	}
 }
 

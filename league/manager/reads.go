@@ -16,6 +16,7 @@ import (
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/rules"
 )
 
 // ReadResource names the read of an MCP resource.
@@ -169,7 +170,7 @@ func (m *Manager) getMatchTranscript(ctx context.Context, bearer string,
 	default:
 		at.Number = len(match.Attempts)
 	}
-	secret := ok && match.Report == nil && m.judge.Game.Info().Hidden
+	secret := ok && match.Report == nil && rules.Hides(m.judge.Game)
 	m.mu.Unlock()
 	if secret {
 		return nil, protocol.Fault(protocol.ErrMatchNotFound, "game %s hides something: the transcript of %s is shown when the "+
