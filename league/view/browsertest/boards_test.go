@@ -2,6 +2,8 @@ package browsertest
 
 import (
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"strconv"
 	"testing"
 
@@ -94,4 +96,22 @@ func TestMatchWithDrawsShowsThem(t *testing.T) {
 			p.assertClean()
 		})
 	}
+}
+
+// The board of a program's game is in the match file: its page needs no program.
+func TestMatchOfAProgramShowsItsBoard(t *testing.T) {
+	t.Parallel()
+	needsChromium(t)
+	if _, err := exec.LookPath("python3"); err != nil {
+		t.Skip("NOT TESTED: Hex, because there is no python3 here")
+	}
+	hex, err := filepath.Abs("../../../testdata/games/hex.py")
+	require.NoError(t, err)
+	p := open(t, serve(t, played(t, "--game", "exec:python3 "+hex))+"/matches/R1M1?move=3", desktop)
+	p.await(`document.querySelectorAll('.position:not([hidden]) td').length == 49`)
+	assert.Equal(t, 1, get[int](p, `document.querySelectorAll('.position:not([hidden]) td.new').length`))
+	assert.Equal(t, 3, get[int](p, `document.querySelectorAll('.position:not([hidden]) td:is(.a, .b)').length`))
+	assert.Contains(t, get[string](p, `document.body.textContent`), "Round 1, Hex.")
+	p.screenshot("hex")
+	p.assertClean()
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/cmd"
+	supervisor "evenodd/league/program"
 	"evenodd/league/store"
 	"evenodd/league/view/page"
 	"evenodd/rules"
@@ -237,8 +238,11 @@ var screenshots = os.Getenv("EVENODD_SCREENSHOTS")
 var chromium context.Context
 
 // TestMain starts the browser once. It is also the evenodd of the tests: a process that it
-// starts with the variable of program runs the command line.
+// starts with the variable of program runs the command line, and the supervisor of a program that such a process starts.
 func TestMain(m *testing.M) {
+	if code, asked := supervisor.Supervise(os.Args[1:], os.Environ()); asked {
+		os.Exit(code)
+	}
 	if os.Getenv(asProgram) != "" {
 		os.Exit(program())
 	}

@@ -165,14 +165,18 @@ func (b *builder) transcript(doc *store.Match) error {
 	return nil
 }
 
-// addGame keeps the positions of an attempt that counts at a match of several turns.
+// addGame keeps the positions of an attempt that counts at a match of several turns. The file has those of a game that
+// this program does not know.
 func (b *builder) addGame(m *journal.Match, doc *store.Match) {
 	game, err := b.state.Games.Game(doc.GameType)
-	if err != nil || !rules.ListsMoves(game) || m.Report.Number != doc.Attempt || len(b.games) == maxGames ||
+	if err == nil && !rules.ListsMoves(game) || m.Report.Number != doc.Attempt || len(b.games) == maxGames ||
 		b.only != "" && !takesPart(b.only, doc) {
 		return
 	}
 	c := record.ConversationOf(doc, b.state.Games)
+	if err != nil && len(c.Steps) == 0 {
+		return
+	}
 	c.Lines = nil
 	b.games[doc.MatchID] = c
 }
