@@ -25,23 +25,27 @@ let played; // the entries of the history that led to it
 
 const mover = () => (chess.turn() === 'w' ? 'A' : 'B');
 
+// Returns why the match is a draw although a move is legal; null if it is not.
+function draw() {
+  if (chess.isInsufficientMaterial()) return 'insufficient material';
+  if (chess.isThreefoldRepetition()) return 'threefold repetition';
+  if (chess.isDrawByFiftyMoves()) return 'fifty moves without a capture or a move of a pawn';
+  return played.length >= PLIES ? `${PLIES} moves` : null;
+}
+
 // Returns the winner of a match that is over (null: a draw) and the reason.
-function verdict() {
-  if (chess.isCheckmate()) return { winner: mover() === 'A' ? 'B' : 'A', reason: `{${mover()}} is checkmated` };
-  const draw = (reason) => ({ winner: null, reason });
-  if (chess.isStalemate()) return draw('stalemate');
-  if (chess.isInsufficientMaterial()) return draw('insufficient material');
-  if (chess.isThreefoldRepetition()) return draw('threefold repetition');
-  if (chess.isDrawByFiftyMoves()) return draw('fifty moves without a capture or a move of a pawn');
-  if (played.length >= PLIES) return draw(`${PLIES} moves`);
-  return null;
+function verdict(moves) {
+  const reason = draw();
+  if (moves.length > 0) return reason && { winner: null, reason };
+  if (!chess.isCheck()) return { winner: null, reason: 'stalemate' };
+  return { winner: mover() === 'A' ? 'B' : 'A', reason: `{${mover()}} is checkmated` };
 }
 
 // Plays an entry of the history. Returns why it is not legal: the side and a reason.
 function play(entry) {
   const [side] = Object.keys(entry);
   if ('draw' in entry) return { side: null, reason: 'no draw is due' };
-  if (verdict()) return { side, reason: 'the match is over' };
+  if (draw()) return { side, reason: 'the match is over' };
   if (Object.keys(entry).length !== 1 || side !== mover()) return { side, reason: `only ${mover()} is to move` };
   const move = entry[side];
   try {
@@ -83,10 +87,11 @@ function answer(history) {
   }
   const letter = (piece) => (piece.color === 'w' ? piece.type.toUpperCase() : piece.type);
   const board = chess.board().map((row) => row.map((piece) => (piece ? letter(piece) : '.')));
-  const end = verdict();
+  const moves = options();
+  const end = verdict(moves);
   if (end) return { ...end, board };
   const view = { fen: chess.fen(), moves: played.map((entry) => entry.A ?? entry.B).join(' ') };
-  return { to_move: { [mover()]: { type: 'move', options: options(), view } }, board };
+  return { to_move: { [mover()]: { type: 'move', options: moves, view } }, board };
 }
 
 for await (const line of createInterface({ input: process.stdin })) {
