@@ -15,6 +15,21 @@ import (
 	"evenodd/rules"
 )
 
+// shippedGames are the games of testdata/games.
+var shippedGames = []struct {
+	name    string
+	command []string // the interpreter, then files of testdata/games
+	players string   // of a league
+}{
+	{"nim", []string{"python3", "nim.py"}, "6"},
+	{"hex", []string{"python3", "hex.py"}, "4"},
+	{"memory", []string{"python3", "memory.py"}, "4"},
+	{"twenty_one_questions", []string{"python3", "twenty_one_questions.py"}, "4"},
+	{"chess", []string{"node", "chess.mjs"}, "2"},
+	{"tutorial_tic_tac_toe", []string{"node", "boardgame.mjs", "boardgame-tictactoe.mjs"}, "4"},
+	{"blackjack_for_two", []string{"node", "boardgame.mjs", "boardgame-blackjack.mjs"}, "4"},
+}
+
 // gameProgram returns the command line of a game of testdata/games. It ends the test if the game cannot run.
 func gameProgram(t *testing.T, words []string) string {
 	t.Helper()
@@ -29,6 +44,27 @@ func gameProgram(t *testing.T, words []string) string {
 		line += " " + filepath.Join(dir, file)
 	}
 	return line
+}
+
+// Each game passes its examination, and plays a league in memory and over HTTP, whose audit repeats every match and
+// every view.
+func TestGamesThatAreProgramsPlayLeagues(t *testing.T) {
+	t.Parallel()
+	for _, tt := range shippedGames {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			game := gameProgram(t, tt.command)
+			data := filepath.Join(t.TempDir(), "cup")
+			league := []string{"simulate", "--game", "exec:" + game, "--players", tt.players, "--strategies", "random",
+				"--seed", "7", "--format", "json"}
+			inMemory := mustRun(t, append(league, "--data", data)...)
+			overHTTP := mustRun(t, append(league, "--sign", "--transport", "http")...)
+			assert.Equal(t, hashOf(inMemory), hashOf(overHTTP))
+			assert.Contains(t, inMemory, `"`+tt.name+`"`)
+			audited := mustRun(t, "audit", data, "--game", "exec:"+game, "--views", "--strict")
+			assert.Contains(t, audited, "no findings")
+		})
+	}
 }
 
 // The numbers of legal sequences of moves from the start of chess are known:
