@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -140,6 +141,9 @@ func (o *playOptions) prepareAll() (players []config.Entrant, err error) {
 	})
 	for _, text := range o.against {
 		e, err := opponentOf(text)
+		if err == nil && e.Strategy() == person.Name {
+			err = usage("--against %s: --people 2 lets two persons play", text)
+		}
 		if err == nil && e.Kind != config.KindURL {
 			err = asUsage(external.Check(e.Strategy(), o.tools, o.GameType))
 		}
@@ -192,11 +196,24 @@ type playing struct {
 	settings *config.Settings
 	players  []config.Entrant
 	persons  []*person.Person // the first players
-	again    chan struct{}    // of one element: another league is asked for; closed if none will be
+	again    chan struct{}    // of one element: another league is asked for
+	game     string           // as --game has it
+	gameType string
 }
 
 func runPlay(ctx context.Context, s streams, data *dataFolder, o *playOptions) error {
 	o.tools.Hosted, o.newLeague = true, true // programs are tried
+	given := o.GameType
+	own, err := openGame(ctx, nil, &o.GameType, &o.tools.Programs, zerolog.Nop()) // each league opens it again
+	if err != nil {
+		return err
+	}
+	defer own.close()
+	if o.userGame = own; own != nil {
+		o.program = given
+	}
+	own.addTo(data.loader)
+	o.tools.Games = own.games()
 	players, err := o.prepareAll()
 	if err != nil {
 		return err
@@ -204,9 +221,11 @@ func runPlay(ctx context.Context, s streams, data *dataFolder, o *playOptions) e
 	if err := o.try(ctx, data.loader, players); err != nil {
 		return err
 	}
-	p := &playing{playOptions: o, streams: s, settings: data.settings, players: players, again: make(chan struct{}, 1)}
+	own.close()
+	p := &playing{playOptions: o, streams: s, settings: data.settings, players: players, again: make(chan struct{}, 1),
+		game: given, gameType: o.GameType}
 	for _, name := range o.names {
-		p.persons = append(p.persons, person.New(person.Options{Player: name, Games: games(), Named: p.named}))
+		p.persons = append(p.persons, person.New(person.Options{Player: name, Games: o.tools.Games, Named: p.named}))
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -234,7 +253,7 @@ func (p *playing) seat(ctx context.Context, stop func()) (leave func(), err erro
 		return p.atTerminal(ctx, stop), nil
 	}
 	log := newLogger(p.err, "warn", "", func() string { return "" }, nil)
-	shown, err := newLeaguePage(page.NewFolder(store.Folder(p.data), p.LeagueID), page.Options{Log: log})
+	shown, err := newLeaguePage(page.NewFolder(store.Folder(p.data), p.LeagueID), page.Options{Log: log, Games: p.tools.Games})
 	if err != nil {
 		return nil, err
 	}
@@ -323,7 +342,7 @@ func (p *playing) unfinished(ctx context.Context) bool {
 	source := record.NewFolder(store.Folder(p.data), p.LeagueID)
 	defer source.Close()
 	l := record.NewLeague()
-	if l.Update(ctx, source, nil) != nil || l.Created == nil || l.Completed != nil || l.Created.GameType != p.GameType {
+	if l.Update(ctx, source, nil) != nil || l.Created == nil || l.Completed != nil || l.Created.GameType != p.gameType {
 		return false
 	}
 	for i := range p.players {
@@ -337,6 +356,7 @@ func (p *playing) unfinished(ctx context.Context) bool {
 // playLeague plays a league to its end.
 func (p *playing) playLeague(ctx context.Context, fresh bool) (*upEnd, error) {
 	o := &p.upOptions
+	o.GameType = p.game
 
 	c := &upChild{upOptions: o, settings: p.settings, listens: make(chan struct{}), clock: p.clock, report: p.report,
 		plan: upPlan{Shows: true, Brief: true, Silent: true}}

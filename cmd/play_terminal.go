@@ -16,7 +16,7 @@ import (
 // atTerminal lets the person play in the terminal, until ctx ends or standard input does; then it calls stop.
 func (p *playing) atTerminal(ctx context.Context, stop func()) (leave func()) {
 	t := &terminalGame{streams: p.streams, person: p.persons[0], again: p.playAgain,
-		replay: fmt.Sprintf("evenodd replay %s %%s --league-id %s", p.data, p.LeagueID)}
+		replay: fmt.Sprintf("evenodd replay %%s --board --league-id %s --data %s", p.LeagueID, p.data)}
 	return background(func(ended context.Context) {
 		context.AfterFunc(ctx, stop)
 		ctx, cancel := context.WithCancel(ctx)
@@ -170,29 +170,58 @@ func (t *terminalGame) ask(q *person.Question) {
 		t.note("Your turn, %s left. Write at most %d bytes:", left, q.Text)
 		return
 	}
-	t.note("Your turn, %s left: %s", left, strings.Join(movesOf(q), ", "))
+	moves := movesOf(q)
+	if !slices.ContainsFunc(moves, func(move string) bool { return len(move) > longMove }) {
+		t.note("Your turn, %s left: %s", left, strings.Join(moves, ", "))
+		return
+	}
+	for i, move := range moves {
+		t.note("  #%d  %s", i+1, move)
+	}
+	t.note("Your turn, %s left. Type a move, its beginning, or its number such as #1:", left)
 }
+
+// longMove is the length of a move, in bytes, that nobody likes to type.
+const longMove = 8
 
 func movesOf(q *person.Question) []string {
 	return lists.Map(q.Options, func(o person.Option) string { return o.Move })
 }
 
-// answer answers the question with a line: a move, in any case of letters, or its words.
+// answer answers the question with a line: a move or its words, in any case of letters, the beginning of only one move, or
+// its number after #.
 func (t *terminalGame) answer(s *person.State, line string) {
 	q, move := s.Question, strings.TrimSpace(line)
 	if q == nil || move == "" {
 		return
 	}
-	if i := slices.IndexFunc(q.Options, func(o person.Option) bool {
-		return strings.EqualFold(o.Move, move) || strings.EqualFold(o.Words, move)
-	}); i >= 0 {
-		move = q.Options[i].Move
-	} else if q.Text == 0 {
-		t.note("%q is not a move%s. Choose one of: %s", words.Clip(move, 60), words.DidYouMean(move, movesOf(q)),
-			strings.Join(movesOf(q), ", "))
-		return
+	if q.Text == 0 {
+		found := optionOf(q, move)
+		if found == "" {
+			t.note("%q is not a move%s. Choose one of: %s", words.Clip(move, 60), words.DidYouMean(move, movesOf(q)),
+				strings.Join(movesOf(q), ", "))
+			return
+		}
+		move = found
 	}
 	if err := t.person.Answer(q.Number, move); err != nil {
 		t.note("%v", err)
 	}
+}
+
+// optionOf returns the option that a text stands for; "" for none.
+func optionOf(q *person.Question, text string) string {
+	var begun []string
+	for i, o := range q.Options {
+		if strings.EqualFold(o.Move, text) || strings.EqualFold(o.Words, text) || text == fmt.Sprintf("#%d", i+1) {
+			return o.Move
+		}
+		if len(o.Move) > len(text) && strings.EqualFold(o.Move[:len(text)], text) {
+			begun = append(begun, o.Move)
+		}
+	}
+	if len(begun) == 1 {
+		return begun[0]
+	}
+	return ""
 }

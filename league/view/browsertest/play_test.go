@@ -1,6 +1,7 @@
 package browsertest
 
 import (
+	"net"
 	"strconv"
 	"testing"
 	"time"
@@ -25,7 +26,7 @@ func play(t *testing.T, people int, args ...string) (p *process, links []string)
 
 const (
 	due      = `document.querySelector('#play[data-state="due"]') !== null`
-	resulted = `document.querySelector('#play:is([data-state="won"], [data-state="lost"], [data-state="drawn"])') !== null`
+	resulted = `document.querySelector('#play:is([data-state="won"], [data-state="lost"], [data-state="tied"])') !== null`
 	options  = `[...document.querySelectorAll('#options button')].map(b => b.dataset.move)`
 )
 
@@ -171,4 +172,47 @@ func TestMoveAfterTheDeadline(t *testing.T) {
 	text := get[string](p, `fetch('/play/move', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({question: `+
 		strconv.Itoa(question)+`, move: '4'})}).then(async r => r.status + ' ' + await r.text())`)
 	require.Regexp(t, `^409 `, text)
+}
+
+func TestPersonPlaysKuhnPoker(t *testing.T) {
+	t.Parallel()
+	_, links := play(t, 1, "--game", "kuhn_poker", "--against", "nash")
+	p := sit(t, links[0], phone)
+	p.await(due)
+	assert.Regexp(t, `(?m)^card\s+[JQK]$`, get[string](p, `document.querySelector('.facts-seen').innerText`))
+	p.screenshot("first hand")
+	p.do(chromedp.KeyEvent("c"), chromedp.KeyEvent(kb.Enter)) // check or call
+	p.await(`document.querySelectorAll('.made .own').length === 1 || ` + resulted)
+	p.finish()
+	p.screenshot("result")
+	assert.LessOrEqual(t, get[int](p, `document.documentElement.scrollWidth`), 360)
+}
+
+// A player that is killed in mid-match, and is back in time, plays on in the browser that has its page.
+func TestKilledPlayerOfAPersonPlaysOn(t *testing.T) {
+	t.Parallel()
+	needsChromium(t)
+	endpoint := start(t, "manager", "--port", "0", "--players", "2", "--game", "connect_four").await(`at (http://\S+/mcp) waits`)[1]
+	start(t, "referee", "--port", "0", "--manager", endpoint)
+	start(t, "player", "--port", "0", "--manager", endpoint, "--strategy", "random")
+	_, port, _ := net.SplitHostPort(lastingAddress(t))
+	again := []string{"player", "--strategy", "person", "--name", "Ada", "--port", port, "--manager", endpoint, "--data", t.TempDir()}
+	first := start(t, again...)
+	p := sit(t, first.await(`Ada plays at (http://\S+/play#\S+)`)[1], desktop)
+	p.allow(`/play/events|ERR_CONNECTION|409`)
+	require.True(t, p.move(3))
+	p.await(due)
+	moves := get[int](p, `document.querySelectorAll('.made li').length`)
+	question := get[string](p, `document.querySelector('#options').dataset.question`)
+	require.NoError(t, first.cmd.Process.Kill())
+	<-first.ended
+	p.await(`document.querySelector('.connection.lost') !== null`)
+	second := start(t, again...)
+	second.await(`Ada plays at http://\S+/play, in the browser that has opened it before`)
+	p.await(due + ` && document.querySelector('#options').dataset.question !== "` + question + `"`)
+	assert.Equal(t, moves, get[int](p, `document.querySelectorAll('.made li').length`), "it knows the moves")
+	p.finish()
+	assert.Regexp(t, `has four|full`, get[string](p, `document.querySelector('.detail').innerText`), "no technical loss")
+	p.await(`document.querySelector('.end') !== null`)
+	p.screenshot("end")
 }

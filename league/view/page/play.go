@@ -297,7 +297,7 @@ func (p *Play) view(s *person.State) *playView {
 			v.Detail = fmt.Sprintf("Choose one of %s.", words.Counted(len(s.Question.Options), "move"))
 		}
 	case s.Result != nil:
-		v.Class, v.Headline = [...]string{"lost", "drawn", "won"}[s.Result.Points()+1], s.Result.Title()
+		v.Class, v.Headline = [...]string{"lost", "tied", "won"}[s.Result.Points()+1], s.Result.Title()
 		switch r := s.Result; {
 		case !r.Technical():
 			v.Detail = r.Reason
@@ -331,6 +331,19 @@ func (p *Play) view(s *person.State) *playView {
 		}
 	}
 	return v
+}
+
+// longFact is the length of a value, in bytes, from which the page folds it away.
+const longFact = 160
+
+// Long tells whether a value is folded away.
+func (v *playView) Long(f person.Fact) bool { return len(f.Value) > longFact }
+
+// Owned tells whether cells of the board belong to sides.
+func (v *playView) Owned() bool {
+	return v.Mark != "" || slices.ContainsFunc(v.Board, func(row []person.Cell) bool {
+		return slices.ContainsFunc(row, func(c person.Cell) bool { return c.Own || c.Other })
+	})
 }
 
 // visible is a text whose lines have no characters that hide from the reader.

@@ -43,7 +43,7 @@ type Person struct {
 
 	mu       sync.Mutex
 	changed  chan struct{} // closed at the next change
-	asked    int           // questions so far
+	asked    int           // the number of the last question
 	playerID string        // "" before the first question or result
 	open     []*match      // that are not over, the one that began first at the front
 	last     *match        // the last one that is over; nil for none
@@ -97,7 +97,8 @@ func New(o Options) *Person {
 	if o.Named == nil {
 		o.Named = func(string) string { return "" }
 	}
-	return &Person{options: o, changed: make(chan struct{})}
+	// a page of an earlier process must answer no question of this one
+	return &Person{options: o, changed: make(chan struct{}), asked: int(time.Now().UnixMilli())}
 }
 
 // Name returns the name of the strategy.

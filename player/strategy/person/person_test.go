@@ -262,3 +262,27 @@ func TestResultCompletesTheBoard(t *testing.T) {
 		assert.True(t, now(p).Again)
 	})
 }
+
+func TestMarksAndCardsOfABoard(t *testing.T) {
+	for name, tt := range map[string]struct {
+		view    map[string]any
+		board   [][]string
+		options []string
+		want    string
+	}{
+		"marks":              {map[string]any{"mark": "X"}, [][]string{{"X", "O"}, {".", "12"}}, []string{"a2"}, "+X -O \n..=a2 .12 \n"},
+		"cards face down":    {map[string]any{}, [][]string{{"a", "?"}, {"?", ""}}, []string{"2", "3"}, ".a .?=2 \n.?=3 . \n"},
+		"no cell for a move": {map[string]any{}, [][]string{{"a", "?"}}, []string{"2", "3"}, ".a .? \n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				p := newPerson()
+				made := choose(t.Context(), p, strategy.View{GameType: "other", MatchID: "R1M1", PlayerID: "P01", OpponentID: "P02",
+					Options: tt.options, Context: map[string]any{"view": tt.view, "board": tt.board}})
+				assert.Equal(t, tt.want, boardOf(now(p)))
+				require.NoError(t, p.Answer(now(p).Question.Number, tt.options[0]))
+				<-made
+			})
+		})
+	}
+}

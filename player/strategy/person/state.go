@@ -94,6 +94,7 @@ func (p *Person) Now() (*State, <-chan struct{}) {
 	s.Match, s.OpponentID, s.Opponent = m.id, m.opponent, p.called(m)
 	s.Game, s.Rules, s.Result = m.info.DisplayName, m.info.Rules, m.result
 	s.Moves, s.Board = m.made(p.playerID), m.drawn()
+	s.Mark = m.mark()
 	if m.side != rules.NoSide {
 		s.Role = "AB"[m.side : m.side+1]
 	}
@@ -101,7 +102,6 @@ func (p *Person) Now() (*State, <-chan struct{}) {
 	if q == nil {
 		return s, p.changed
 	}
-	s.Mark, _ = q.view.Context["mark"].(string)
 	s.Moved, s.Late = done(q.answered), done(q.late)
 	s.Text, s.Facts = shownOf(q.view.Context[contextView], s.Board != nil)
 	if q.waits() {
@@ -160,20 +160,29 @@ func shownOf(view any, drawn bool) (text string, facts []Fact) {
 	return "", facts
 }
 
-// valueOf is a value as people read it: a list of texts and numbers with commas, anything else in JSON.
+// valueOf is a value as people read it: lists with commas, objects with names, and several of these with semicolons.
 func valueOf(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v
+	case []string:
+		return strings.Join(v, ", ")
 	case []any:
-		text := ""
-		for i, item := range v {
-			if i > 0 {
-				text += ", "
+		between := ", "
+		if len(v) > 0 {
+			if _, object := v[0].(map[string]any); object {
+				between = "; "
 			}
-			text += valueOf(item)
 		}
-		return text
+		return strings.Join(lists.Map(v, valueOf), between)
+	case []map[string]any:
+		return strings.Join(lists.Map(v, func(one map[string]any) string { return valueOf(one) }), "; ")
+	case map[string]any:
+		var parts []string
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			parts = append(parts, name+": "+valueOf(v[name]))
+		}
+		return strings.Join(parts, ", ")
 	}
 	text, err := json.Marshal(value, json.Deterministic(true))
 	if err != nil {
@@ -182,18 +191,33 @@ func valueOf(value any) string {
 	return string(text)
 }
 
-// drawn is the board of the match; nil for none. That of a game of one turn is empty before its end.
+// mark is that of the person on the board, as the last question says; "" if it does not.
+func (m *match) mark() string {
+	if m.question == nil {
+		return ""
+	}
+	view, _ := m.question.view.Context[contextView].(map[string]any)
+	for _, members := range []map[string]any{m.question.view.Context, view} {
+		if text, ok := members["mark"].(string); ok {
+			return text
+		}
+	}
+	return ""
+}
+
+// drawn is the board of the match; nil for none. A game of one turn needs none.
 func (m *match) drawn() (cells [][]Cell) {
 	var places map[string]place
 	switch {
-	case m.known && (m.game.MaxTurns() > 1 || m.course.Over()):
+	case m.known && m.game.MaxTurns() > 1:
 		cells, places = m.replayed()
 	case !m.known && m.question != nil:
 		board := boardIn(m.question.view.Context)
 		cells, places = cellsOf(board), map[string]place{}
 		mark(cells, m.board, func(c *Cell) { c.New = true })
+		own(cells, m.mark())
 		if m.waits() {
-			places = coordinates(board, m.question.view.Options)
+			places = named(board, m.question.view.Options)
 		}
 	}
 	if len(cells) == 0 || !m.waits() {
@@ -228,6 +252,18 @@ func cellsOf(board [][]string) [][]Cell {
 	return lists.Map(board, func(row []string) []Cell {
 		return lists.Map(row, func(text string) Cell { return Cell{Text: text} })
 	})
+}
+
+// own gives the cells with a mark to the person, and those with other marks to the opponent. It does nothing without a
+// mark.
+func own(cells [][]Cell, mark string) {
+	for _, row := range cells {
+		for k := range row {
+			if text := strings.Trim(row[k].Text, ". "); mark != "" && text != "" {
+				row[k].Own, row[k].Other = text == mark, text != mark && len(text) == len(mark)
+			}
+		}
+	}
 }
 
 // mark changes the cells whose text differs from the board before, if there is one.
@@ -308,6 +344,26 @@ func (m *match) fills(cells [][]Cell, board [][]string) map[string]place {
 				cells[i][column].choose(option, m.info.Say(option))
 			}
 		}
+	}
+	return places
+}
+
+// named are the cells that options name: by coordinates, or by the number of a card that lies face down.
+func named(board [][]string, options []string) map[string]place {
+	if places := coordinates(board, options); len(places) > 0 {
+		return places
+	}
+	places := map[string]place{}
+	for _, option := range options {
+		n, err := strconv.Atoi(option)
+		if err != nil || n < 1 || len(board) == 0 || n > len(board)*len(board[0]) {
+			return nil
+		}
+		at := place{(n - 1) / len(board[0]), (n - 1) % len(board[0])}
+		if board[at.row][at.column] != "?" {
+			return nil
+		}
+		places[option] = at
 	}
 	return places
 }
