@@ -7,6 +7,7 @@ import (
 	"net"
 	"strconv"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -21,6 +22,7 @@ type host struct {
 	broken context.CancelCauseFunc // ends the agent after a panic
 	opened func(opening)           // is told that the agent listens
 	game   *userGame               // that all agents share; nil for none
+	hasty  bool                    // running matches do not end first: a person would have to end them
 }
 
 // hasGame tells whether the host has a game that is a program.
@@ -42,6 +44,14 @@ func (h *host) time() *protocol.Clock {
 		return protocol.SystemClock()
 	}
 	return h.clock
+}
+
+// patience is how long an agent that is told to stop lets running matches continue.
+func (h *host) patience() time.Duration {
+	if h != nil && h.hasty {
+		return 100 * time.Millisecond
+	}
+	return stopPatience
 }
 
 // guard returns the guard of the agent with a log. A panic ends the agent, and not the process.

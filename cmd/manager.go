@@ -188,7 +188,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		}
 		defer func() { _ = forget() }() // the next manager replaces it
 	}
-	o.KeepEvents, o.AllowedEndpoints, o.StopWithin = o.Files == nil, calls.list(), stopPatience
+	o.KeepEvents, o.AllowedEndpoints, o.StopWithin = o.Files == nil, calls.list(), o.host.patience()
 	o.CallerAddress, o.CalledFrom = callerAddress, n.calledFrom
 	if o.nats.on() {
 		o.Schemes = []string{"http", "https", protocol.NATS}

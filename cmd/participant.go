@@ -293,7 +293,7 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 			if brokenBy(ctx) != nil {
 				break
 			}
-			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), stopPatience)
+			bound, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.host.patience())
 			defer cancel()
 			a.Finish(bound)
 		}

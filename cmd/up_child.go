@@ -247,7 +247,8 @@ func (a *upAgent) once(ctx context.Context) supervise.Exit {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
 	lines := lineWriter(a.show)
-	h := &host{clock: a.child.clock(a.Name), broken: end, opened: a.opened, game: a.child.game}
+	h := &host{clock: a.child.clock(a.Name), broken: end, opened: a.opened, game: a.child.game,
+		hasty: a.child.plan.Silent}
 	var err error
 	ended := make(chan struct{})
 	go func() {

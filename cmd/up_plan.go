@@ -25,7 +25,7 @@ type upPlan struct {
 	Over    bool       // the league was over before evenodd up began
 	Shows   bool       // a terminal shows the league
 	Brief   bool       // lines of logs are only in the files
-	Silent  bool       // with Shows: nor does it show what the manager says
+	Silent  bool       // of evenodd play: nor does a terminal show what the manager says, and agents stop at once
 }
 
 // An upAgent is an agent of the league of evenodd up, or an external player.
