@@ -91,7 +91,7 @@ func (p *Player) addShown(m *match) {
 		key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), turn}
 		if seen := m.shown[turn]; p.signed[key] == nil {
 			p.line(&store.HistoryDecision{MatchID: m.id, Attempt: m.attempt, Decision: store.Decision{
-				Turn: turn, Choice: seen.choice, RefereeID: key.refereeID, ViewHash: seen.viewHash(),
+				Turn: turn, Choice: seen.choice, RefereeID: key.refereeID, RoleInMatch: m.role, ViewHash: seen.viewHash(),
 			}})
 		}
 	}

@@ -21,17 +21,38 @@ type decisionKey struct {
 	turn      int
 }
 
-// checkSigned checks what the history of a player has of signatures.
+// checkSigned checks what the history of a player has of decisions and signatures. Decisions without a signature are those
+// of a game that hides something.
 func (a *auditor) checkSigned(h *playerHistory) {
+	a.noteDifferences(h)
 	if !a.signs() {
-		if len(h.Heads)+len(h.Decisions) > 0 {
+		signed := func(d store.HistoryDecision) bool { return d.Decision.Signature != "" }
+		if len(h.Heads) > 0 || slices.ContainsFunc(h.Decisions, signed) {
 			a.find(RuleKeys, h.at(1), "%s has signed heads or moves, but the league of this journal does not sign", h.PlayerID)
+			return
+		}
+		for i := range h.Decisions {
+			x := &h.Decisions[i]
+			if m := a.named(x.MatchID); m != nil {
+				a.compareDecision(x, m, h.PlayerID, h.at(x.Line).in(x.MatchID))
+			}
 		}
 		return
 	}
 	a.checkDecisions(h)
 	for i := range h.Heads {
 		a.checkStoredHead(&h.Heads[i].Head, h.at(h.Heads[i].Line))
+	}
+}
+
+// noteDifferences notes what a player was shown otherwise than it computed. The player may be wrong: with Options.Views
+// the audit computes it, too.
+func (a *auditor) noteDifferences(h *playerHistory) {
+	for i := range h.Differences {
+		x := &h.Differences[i]
+		d := &x.Difference
+		a.note(RuleHistory, h.at(x.Line).in(x.MatchID), "%s computed after attempt %d that %s in turn %d is %s, not %s", h.PlayerID,
+			x.Attempt, clip(d.Member), d.Turn, quoted(&d.Computed), quoted(&d.Shown))
 	}
 }
 

@@ -112,7 +112,8 @@ func (a *auditor) compareHistories(d document[store.History], h *playerHistory) 
 	}
 	checkHeader(a, &d, RuleHistory, at)
 	want := *h.History
-	want.Header, want.Decisions, want.Heads, want.Model, want.Earlier, want.Unknown = d.value.Header, nil, nil, nil, nil, nil
+	want.Header, want.Decisions, want.Differences, want.Heads, want.Model = d.value.Header, nil, nil, nil, nil
+	want.Earlier, want.Unknown = nil, nil
 	if diffs := differences(d.value, &want); len(diffs) > 0 {
 		a.note(RuleHistory, at.at(d.line(diffs[0].member)), "%s is %s; by %s, which counts, it is %s", name(diffs[0].member),
 			diffs[0].got, h.file, diffs[0].want)

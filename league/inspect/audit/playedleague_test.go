@@ -321,6 +321,28 @@ func TestWrongCardIsFound(t *testing.T) {
 	assert.True(t, finds(p.audit().Findings, audit.RuleView, "data/players/"+player+"/history.jsonl", "REF01 showed "+player+" in turn"))
 }
 
+// A player without signatures keeps decisions too, and one that has the game keeps what differs.
+func TestWhatAPlayerSawIsCompared(t *testing.T) {
+	p := play(t, kuhnpoker.Game{}, nil)
+	p.options.Histories = p.path("data/players")
+	require.Empty(t, p.audit().Notes)
+	path := store.HistoryLines(p.dir.History("P01"))
+	h, _, _, err := store.ReadHistoryLines(path)
+	require.NoError(t, err)
+	kept := h.Decisions[1]
+	kept.Decision.Signature, kept.Decision.ViewHash = "", strings.Repeat("1", 64)
+	difference := &store.HistoryDifference{MatchID: "R1M1", Attempt: 1, Difference: store.Difference{
+		Turn: 7, Member: "view", Shown: strings.Repeat("2", 64), Computed: strings.Repeat("3", 64),
+	}}
+	var size int64
+	require.NoError(t, store.AppendHistory(path, &h.HistoryHeader, []any{&kept, difference}, &size))
+	l := p.audit()
+	assert.True(t, finds(l.Findings, audit.RuleView, "data/players/P01/history.jsonl", "REF01 showed P01 in turn"), listed(l.Findings))
+	assert.Len(t, l.Findings, 1, listed(l.Findings))
+	assert.True(t, finds(l.Notes, audit.RuleHistory, "data/players/P01/history.jsonl",
+		"P01 computed after attempt 1 that view in turn 7 is", "3333", "2222"), listed(l.Notes))
+}
+
 // viewsOf are the views that a side should have, by turn.
 func viewsOf(t *testing.T, game rules.Game, doc *store.Match, side rules.Side) map[int]any {
 	t.Helper()
