@@ -67,7 +67,7 @@ func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2
 	case missing == "" && !drawn && rules.HasDraws(j.Game):
 		missing = "the secrets of the draws are not reported"
 	case missing == "" && (drawn || !numbered):
-		verdict, decided = after.judge(chance), true
+		verdict, decided = after.judge(j.Game, chance), true
 	case missing != "" && drawn && !rules.ListsMoves(j.Game):
 		return "", errors.New(missing) // a referee that reveals the draw knows the choices, and could hide the winner
 	case missing == "" && !decided:

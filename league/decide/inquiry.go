@@ -182,12 +182,7 @@ func (q *Inquiry) reached() (after position, err error) {
 	for side, question := range end.ToMove {
 		after.owes[side] = question != nil
 	}
-	if after.over = end.Over; after.over {
-		after.judge = func(rules.Chance) rules.Verdict {
-			return rules.Verdict{Winner: end.Winner, Moves: [2]string{choiceOf(q.program, q.last[0]),
-				choiceOf(q.program, q.last[1])}}
-		}
-	}
+	after.over, after.winner = end.Over, end.Winner
 	return after, nil
 }
 
@@ -195,15 +190,24 @@ var errUnasked = errors.New("the program of the game was not asked about the mat
 
 // A position is how far a match went by its report.
 type position struct {
-	over  bool
-	owes  [2]bool // the sides that are to move
-	last  [2]rules.LastMove
-	judge func(rules.Chance) rules.Verdict // of a match that is over
+	over   bool
+	owes   [2]bool // the sides that are to move
+	last   [2]rules.LastMove
+	course rules.Course // of a game of this program
+	winner rules.Side   // of a match that is over, in the game of a program
+}
+
+// judge is the verdict on a match that is over. That of a program has no moves.
+func (p *position) judge(game rules.Game, chance rules.Chance) rules.Verdict {
+	if _, program := game.(*rules.Program); program {
+		return rules.Verdict{Winner: p.winner}
+	}
+	return p.course.Judge(chance)
 }
 
 // positionOf is the position that a course has reached.
 func positionOf(c rules.Course) position {
-	p := position{over: c.Over(), judge: c.Judge}
+	p := position{over: c.Over(), course: c}
 	for side := range p.owes {
 		p.owes[side], p.last[side] = c.Owes(rules.Side(side)), c.Last(rules.Side(side))
 	}
