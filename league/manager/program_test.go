@@ -234,32 +234,23 @@ func TestGamesThatALeagueCannotHave(t *testing.T) {
 	})
 }
 
-// largeGame is a game whose messages can have 64 KB.
-type largeGame struct{ tictactoe.Game }
-
-func (g largeGame) Info() rules.Info {
-	info := g.Game.Info()
-	info.Large = true
-	return info
-}
-
 func TestLeagueOfALargeGameAdmitsOnlyAgentsThatTakeLargeMessages(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.Game = largeGame{}
+		playsProgram(w, longGame{})
 		w.StartManager(0, 1)
 		w.PingOnly("small")
 		q := w.Application("Small")
-		q.PlayerMeta.GameTypes = []string{tictactoe.Type}
+		q.PlayerMeta.GameTypes = []string{w.Game.Info().Type}
 		rejected := mustApply(w, q)
 		assert.Equal(t, string(protocol.ErrUnsupportedGame), rejected.ErrorCode)
-		assert.Equal(t, "messages of tic_tac_toe can have 64 KB: register with player_meta.large_messages if the agent takes them",
+		assert.Equal(t, "messages of guests can have 64 KB: register with player_meta.large_messages if the agent takes them",
 			*rejected.Reason)
 		q.PlayerMeta.LargeMessages, q.ConversationID = true, "conv-again"
 		assert.Equal(t, protocol.StatusAccepted, mustApply(w, q).Status)
 
 		w.PingOnly("little")
 		r := w.RefereeApplication("Little")
-		r.RefereeMeta.GameTypes = []string{tictactoe.Type}
+		r.RefereeMeta.GameTypes = []string{w.Game.Info().Type}
 		assert.Contains(t, *mustApplyReferee(w, r).Reason, "referee_meta.large_messages")
 		w.Referee("REF01") // one of ours declares it
 		w.Player("P02")
