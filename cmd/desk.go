@@ -98,7 +98,8 @@ func (d *desk) leave(p *player.Player) {
 	}
 }
 
-// renewLinks makes a new link when somebody types n and Enter on a terminal; with several desks, n and the number of one.
+// renewLinks makes a new link when somebody types n and Enter on a terminal; with several desks, n and the number of
+// one.
 func renewLinks(ctx context.Context, s streams, desks ...*desk) {
 	if !isTerminal(os.Stdin) {
 		return

@@ -60,10 +60,11 @@ func newPlay(s streams, data *dataFolder) *cobra.Command {
 league on this machine and prints a link, which opens the board in one browser, once. When the league is over, the page
 offers another one, until Ctrl-C.
 
-Without --against the opponent is the strategy that plays the game best, else random. n and Enter print a new link, which
-ends the old one: for a browser that has lost the board, or another device.
+Without --against the opponent is the strategy that plays the game best, else random. n and Enter print a new link,
+which ends the old one: for a browser that has lost the board, or another device.
 
-Only this machine reaches the page. --host 0.0.0.0 opens it to the network, and shows the link as a QR code for a phone.`,
+Only this machine reaches the page. --host 0.0.0.0 opens it to the network, and shows the link as a QR code for a
+phone.`,
 		Example: examples(
 			"Play Connect Four in the browser", "evenodd play",
 			"Play tic-tac-toe in the terminal", "evenodd play --game tic_tac_toe --terminal",
@@ -90,8 +91,8 @@ Only this machine reaches the page. --host 0.0.0.0 opens it to the network, and 
 		f.AddFlag(bots.Lookup(name))
 	}
 	replaceFlag(&league, "game", games().Types()[0], league.Lookup("game").Usage)
-	f.Var(&strategyList{list: &o.against}, "against", "opponents: `strategies`, exec:PROGRAM, or URLs of agents that register "+
-		"themselves; may be repeated")
+	f.Var(&strategyList{list: &o.against}, "against", "opponents: `strategies`, exec:PROGRAM, or URLs of agents that "+
+		"register themselves; may be repeated")
 	f.Lookup("against").DefValue = "" // the game decides
 	f.IntVar(&o.people, "people", o.people, "persons who play, 1 or 2, each with a link")
 	f.StringSliceVar(&o.names, "name", nil, "`name` of the person, or names of both (default: Person, or Person-1 and "+
@@ -102,8 +103,8 @@ Only this machine reaches the page. --host 0.0.0.0 opens it to the network, and 
 	hostFlags(f, &o.web, "of the page; 0.0.0.0 lets other machines connect")
 	f.StringVar(&o.web.files.cert, "tls-cert", "", "PEM `file` with the certificate: serve the page by HTTPS")
 	f.StringVar(&o.web.files.key, "tls-key", "", "PEM `file` with the key of the certificate")
-	f.StringSliceVar(&o.web.allowed, "allowed-host", nil, "further host `name` that browsers may use for the page; may be "+
-		"repeated")
+	f.StringSliceVar(&o.web.allowed, "allowed-host", nil, "further host `name` that browsers may use for the page; may "+
+		"be repeated")
 	f.BoolVar(&o.noOpen, "no-open", false, "do not open the browser of this machine")
 	return c
 }
@@ -153,6 +154,9 @@ func (o *playOptions) prepareAll() (players []config.Entrant, err error) {
 		taken := lists.Filter(players, func(other config.Entrant) bool {
 			return other.Name == e.Name || strings.HasPrefix(other.Name, e.Name+"-")
 		})
+		if at, err := url.Parse(e.Value); e.Kind == config.KindURL && err == nil && !loopback(at.Hostname()) {
+			o.address.host = o.web.host // the agent has to reach the manager
+		}
 		if len(taken) > 0 {
 			e.Name = fmt.Sprintf("%s-%d", e.Name, len(taken)+1)
 		}
@@ -253,7 +257,8 @@ func (p *playing) seat(ctx context.Context, stop func()) (leave func(), err erro
 		return p.atTerminal(ctx, stop), nil
 	}
 	log := newLogger(p.err, "warn", "", func() string { return "" }, nil)
-	shown, err := newLeaguePage(page.NewFolder(store.Folder(p.data), p.LeagueID), page.Options{Log: log, Games: p.tools.Games})
+	league := page.NewFolder(store.Folder(p.data), p.LeagueID)
+	shown, err := newLeaguePage(league, page.Options{Log: log, Games: p.tools.Games})
 	if err != nil {
 		return nil, err
 	}

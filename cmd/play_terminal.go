@@ -77,7 +77,8 @@ func (t *terminalGame) play(ctx context.Context) {
 // tell tells what is new.
 func (t *terminalGame) tell(s *person.State) {
 	if s.Match != t.match {
-		*t = terminalGame{streams: t.streams, person: t.person, again: t.again, replay: t.replay, game: t.game, match: s.Match}
+		*t = terminalGame{streams: t.streams, person: t.person, again: t.again, replay: t.replay, game: t.game,
+			match: s.Match}
 		if s.Match != "" {
 			t.note("")
 			t.note("Match %s: %s against %s", s.Match, s.Player, s.Opponent)
@@ -188,8 +189,8 @@ func movesOf(q *person.Question) []string {
 	return lists.Map(q.Options, func(o person.Option) string { return o.Move })
 }
 
-// answer answers the question with a line: a move or its words, in any case of letters, the beginning of only one move, or
-// its number after #.
+// answer answers the question with a line: a move or its words, in any case of letters, the beginning of only one move,
+// or its number after #.
 func (t *terminalGame) answer(s *person.State, line string) {
 	q, move := s.Question, strings.TrimSpace(line)
 	if q == nil || move == "" {

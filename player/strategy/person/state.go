@@ -144,7 +144,8 @@ func (m *match) named() string {
 	return ""
 }
 
-// shownOf returns the view of a question as a text, or as the members of an object: without the board, if that is drawn.
+// shownOf returns the view of a question as a text, or as the members of an object: without the board, if that is
+// drawn.
 func shownOf(view any, drawn bool) (text string, facts []Fact) {
 	switch v := view.(type) {
 	case string:
