@@ -1,10 +1,13 @@
 package cmd_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
@@ -54,6 +57,9 @@ func TestGamesThatAreProgramsPlayLeagues(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			game := gameProgram(t, tt.command)
+			if tt.name != "chess" || testAll() { // which is examined with whole matches of 400 turns
+				mustRun(t, "check", "game", game)
+			}
 			data := filepath.Join(t.TempDir(), "cup")
 			league := []string{"simulate", "--game", "exec:" + game, "--players", tt.players, "--strategies", "random",
 				"--seed", "7", "--format", "json"}
@@ -65,6 +71,67 @@ func TestGamesThatAreProgramsPlayLeagues(t *testing.T) {
 			assert.Contains(t, audited, "no findings")
 		})
 	}
+}
+
+// A process that has all agents is killed in each round, about when its matches are played. Each match has one result,
+// nobody loses technically, and the audit repeats each with every view.
+func TestLeagueWhoseProcessIsKilledResumesEachGame(t *testing.T) {
+	t.Parallel()
+	for i, tt := range shippedGames {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if i > 0 {
+				longTest(t)
+			}
+			game, dir := gameProgram(t, tt.command), t.TempDir()
+			p := startUp(t, dir, fourPlayers, "--game", "exec:"+game, "--pace", "1s", "--strict", "--new-league")
+			for round := 1; round <= 3; round++ {
+				p.await(t, fmt.Sprintf(`"round_id":%d,.*"event_type":"ROUND_ANNOUNCEMENT_SENT"`, round))
+				require.NoError(t, p.killChild(t, round, 50*time.Millisecond))
+			}
+			require.Zero(t, p.awaitExit(t), p.stderr.String())
+			checkTable(t, p.stdout.String(), 3)
+			audited := mustRun(t, "audit", filepath.Join(dir, "SHARED"), "--game", "exec:"+game, "--views", "--strict")
+			assert.Regexp(t, "audited 6 matches of league .*: no findings", audited)
+		})
+	}
+}
+
+// Engines of which one is known to be stronger play with limits that are short.
+func TestChessEnginesPlayALeague(t *testing.T) {
+	longTest(t)
+	t.Parallel()
+	for _, engine := range []string{"stockfish", "gnuchess"} {
+		if _, err := os.Stat("/usr/games/" + engine); err != nil {
+			needTool(t, engine)
+		}
+	}
+	needTool(t, "python3")
+	game := "exec:" + gameProgram(t, []string{"node", "chess.mjs"})
+	uci, err := filepath.Abs("../testdata/bots/uci.py")
+	require.NoError(t, err)
+	bot := "exec:python3 " + uci
+	data := filepath.Join(t.TempDir(), "cup")
+	var league struct {
+		Standings []struct {
+			PlayerID       string `json:"player_id"`
+			Points, Played int
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(mustRun(t, "simulate", "--game", game, "--legs", "10", "--seed", "7", "--data", data,
+		"--format", "json", "--players", "4", "--strategies", strings.Join([]string{
+			bot + " stockfish --level 20 --nodes 300", bot + " stockfish --level 0 --nodes 300",
+			bot + " gnuchess --uci --movetime 2", "random"}, ","))), &league))
+	points := map[string]int{}
+	for _, row := range league.Standings {
+		points[row.PlayerID] = row.Points
+		assert.Equal(t, 30, row.Played)
+	}
+	strong, weak, other, random := points["P01"], points["P02"], points["P03"], points["P04"]
+	assert.Greater(t, strong, weak)
+	assert.Greater(t, min(weak, other), random)
+	audited := mustRun(t, "audit", data, "--game", game, "--strict")
+	assert.Contains(t, audited, "audited 60 matches of league league_2025_even_odd: no findings")
 }
 
 // The numbers of legal sequences of moves from the start of chess are known:
