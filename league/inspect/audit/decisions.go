@@ -21,8 +21,8 @@ type decisionKey struct {
 	turn      int
 }
 
-// checkSigned checks what the history of a player has of decisions and signatures. Decisions without a signature are those
-// of a game that hides something.
+// checkSigned checks what the history of a player has of decisions and signatures. Decisions without a signature are
+// those of a game that hides something.
 func (a *auditor) checkSigned(h *playerHistory) {
 	a.noteDifferences(h)
 	if !a.signs() {
@@ -51,8 +51,8 @@ func (a *auditor) noteDifferences(h *playerHistory) {
 	for i := range h.Differences {
 		x := &h.Differences[i]
 		d := &x.Difference
-		a.note(RuleHistory, h.at(x.Line).in(x.MatchID), "%s computed after attempt %d that %s in turn %d is %s, not %s", h.PlayerID,
-			x.Attempt, clip(d.Member), d.Turn, quoted(&d.Computed), quoted(&d.Shown))
+		a.note(RuleHistory, h.at(x.Line).in(x.MatchID), "%s computed after attempt %d that %s in turn %d is %s, not %s",
+			h.PlayerID, x.Attempt, clip(d.Member), d.Turn, quoted(&d.Computed), quoted(&d.Shown))
 	}
 }
 
