@@ -19,7 +19,7 @@ import (
 // The sources of a project are those of its language that all roles share, those of the role,
 // and those that all languages share. The suffix .tmpl keeps Go files from the toolchain.
 //
-//go:embed common go javascript python
+//go:embed common game go javascript python
 var sources embed.FS
 
 // ModuleName is the name of the file of Module.
@@ -29,6 +29,22 @@ const ModuleName = "evenodd.py"
 func Module() []byte {
 	text, _ := sources.ReadFile(path.Join("python", "module", ModuleName)) // embedded files can be read
 	return text
+}
+
+// A Source is a file to write.
+type Source struct{ Name, Text string }
+
+// Game returns the source of a small game that is a program, and its test. Language is python or javascript, gameType
+// the identifier of the game, and name its name for people.
+func Game(language, gameType, name string) []Source {
+	files := map[string][2]string{"python": {"game.py", "test_game.py"}, "javascript": {"game.mjs", "game.test.mjs"}}[language]
+	var list []Source
+	for _, file := range files {
+		text, _ := sources.ReadFile(path.Join("game", language, file+".tmpl")) // embedded files can be read
+		list = append(list, Source{strings.Replace(file, "game", gameType, 1),
+			strings.NewReplacer("{{TYPE}}", gameType, "{{NAME}}", name).Replace(string(text))})
+	}
+	return list
 }
 
 // A Language is a language in which projects are written.
