@@ -300,7 +300,7 @@ func (m *Match) count(of rules.Side, r *Reply) {
 		s.move = r.Choice
 	}
 	if m.signs(s) {
-		s.signature = protocol.MoveSignature{Turn: m.turn, Signature: r.Signature, ViewHash: m.viewHash(of)}
+		s.signature = protocol.MoveSignature{Turn: m.turn, Signature: r.Signature, ViewHash: s.viewHash}
 	}
 	course, err := m.course.Move(of, r.Choice)
 	m.course, m.strayed = course, m.strayed || err != nil

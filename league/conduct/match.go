@@ -47,8 +47,9 @@ type side struct {
 	opponent string
 	owes     bool // an answer
 	question question
-	first    int  // the turn of the first question for a move; 0 before it
-	secret   bool // the move in this turn is secret
+	first    int    // the turn of the first question for a move; 0 before it
+	secret   bool   // the move in this turn is secret
+	viewHash string // of what the side is shown in this turn; "" in a game that hides nothing
 
 	entropyCommitment string
 	committer         string                 // the player_id in the commitment; under a manager without access tokens the player's own
@@ -116,7 +117,11 @@ func (m *Match) Next() (asked []rules.Side) {
 		s := &m.sides[of]
 		s.owes, s.question = true, question{}
 		if m.views && m.state == protocol.StateCollectingChoices {
-			s.first, s.secret = cmp.Or(s.first, m.turn), m.course.Ask(of).Secret
+			shown := m.course.Ask(of)
+			s.first, s.secret = cmp.Or(s.first, m.turn), shown.Secret
+			if m.hidden {
+				s.viewHash = protocol.ViewHash(shown.View)
+			}
 		}
 	}
 	return asked

@@ -146,7 +146,7 @@ func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s, now),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
-			Deadline: q.stamp, SignatureRequest: m.signatureRequest(s, of),
+			Deadline: q.stamp, SignatureRequest: m.signatureRequest(s),
 		})
 	}
 	shown := m.course.Ask(of)
@@ -155,7 +155,7 @@ func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 		MoveRequest: protocol.MoveRequest{MoveType: shown.MoveType, ValidOptions: shown.Options, Text: shown.Text,
 			Context: m.context(s, of, &shown)},
-		Deadline: q.stamp, SignatureRequest: m.signatureRequest(s, of),
+		Deadline: q.stamp, SignatureRequest: m.signatureRequest(s),
 	})
 }
 
@@ -254,13 +254,13 @@ func (m *Match) signs(s *side) bool {
 
 // signatureRequest returns the members of a question that ask a side for a signature; none for a side that does not
 // sign.
-func (m *Match) signatureRequest(s *side, of rules.Side) protocol.SignatureRequest {
+func (m *Match) signatureRequest(s *side) protocol.SignatureRequest {
 	if !m.signs(s) {
 		return protocol.SignatureRequest{}
 	}
 	return protocol.SignatureRequest{
 		Sign: true, Started: m.assignment.Started, Turn: m.turn, RoleInMatch: s.role,
-		DrawCommitment: m.commitment, EntropyCommitments: m.commitments, Moves: m.shown(s), ViewHash: m.viewHash(of),
+		DrawCommitment: m.commitment, EntropyCommitments: m.commitments, Moves: m.shown(s), ViewHash: s.viewHash,
 	}
 }
 
@@ -270,14 +270,6 @@ func (m *Match) shown(s *side) []protocol.PlayerMove {
 		return m.moves
 	}
 	return protocol.ShownMoves(m.moves, s.player.PlayerID, m.nonce)
-}
-
-// viewHash returns the hash of what a side is shown now; "" in a game that hides nothing.
-func (m *Match) viewHash(of rules.Side) string {
-	if !m.hidden {
-		return ""
-	}
-	return protocol.ViewHash(m.course.Ask(of).View)
 }
 
 // Statement is what a side signs with a move, and its public key. Due is false if no signature is due.
@@ -294,7 +286,7 @@ func (m *Match) Statement(of rules.Side, r *Reply) (statement *protocol.MoveStat
 	if s.entropyCommitment != "" {
 		statement.Entropy = r.Entropy
 	}
-	statement.ViewHash = m.viewHash(of)
+	statement.ViewHash = s.viewHash
 	switch shown := m.shown(s); {
 	case m.turn == 1:
 	case m.hidden:
