@@ -120,8 +120,13 @@ type Verdict struct {
 	Explain func(v Verdict, ids [2]string) string
 }
 
-// Reason returns the explanation of the verdict.
-func (v Verdict) Reason(ids [2]string) string { return v.Explain(v, ids) }
+// Reason returns the explanation of the verdict; "" for that of a position in which no match ends.
+func (v Verdict) Reason(ids [2]string) string {
+	if v.Explain == nil {
+		return ""
+	}
+	return v.Explain(v, ids)
+}
 
 // WinnerOf returns the id of the winner, given the ids of both sides; "" for a draw.
 func (v Verdict) WinnerOf(ids [2]string) string {

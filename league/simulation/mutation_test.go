@@ -32,9 +32,12 @@ import (
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/kuhnpoker"
 	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/rulestest"
 	"evenodd/rules/tictactoe"
 )
 
@@ -171,12 +174,16 @@ func mutated(players, referees int, game string, tournament *journal.Tournament)
 
 func mutationLeagues(t *testing.T) (leagues []*mutationLeague) {
 	t.Helper()
-	games := mutationGames()
+	games, program := mutationGames(), mutationProgram()
 	for _, o := range []simulation.Options{
 		{Seed: 7, Rules: mutated(6, 2, evenodd.Type, nil), Faults: "drop=0.1,delay=0.05,garbage=0.05,duplicate=0.1,referee-crash=REF01@R3,hang=P02@R4"},
 		{Seed: 8, Rules: mutated(4, 1, tictactoe.Type, nil), Faults: "garbage=0.05"},
 		{Seed: 9, Rules: mutated(5, 2, rockpaperscissors.Type, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 3})},
+		{Seed: 10, Rules: mutated(2, 1, "hidden", nil), Faults: "garbage=0.01"},
 	} {
+		if o.Programs = (map[string]referee.Program{"hidden": program}); o.GameType == "hidden" {
+			o.Program = program
+		}
 		o.LeagueID, o.Games, o.Transport, o.Concurrency, o.Log, o.Sign = "cup", games, simulation.Wire, 1, zerolog.Nop(), true
 		dir := string(leaguetest.TempFolder(t))
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "config"), 0o700))
@@ -192,7 +199,17 @@ func mutationLeagues(t *testing.T) (leagues []*mutationLeague) {
 }
 
 func mutationGames() rules.Registry {
-	return rules.NewRegistry(evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{})
+	return rules.NewRegistry(evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}, mutationProgram().Rules())
+}
+
+// mutationProgram is a game with draws, hidden cards and a board.
+func mutationProgram() *rulestest.Program {
+	p := rulestest.NewProgram("hidden", kuhnpoker.Game{})
+	p.Change = func(history []rules.Entry, state *rules.State) (*rules.State, error) {
+		state.Board = [][]string{{strconv.Itoa(len(history) % 10)}}
+		return state, nil
+	}
+	return p
 }
 
 var (
@@ -237,11 +254,22 @@ func newMutationLeague(t *testing.T, dir string) *mutationLeague {
 
 func (l *mutationLeague) audit(t *testing.T) (findings, notes []audit.Finding) {
 	t.Helper()
-	report, err := audit.Run(store.Folder(l.dir), audit.Options{Games: mutationGames()})
+	program := mutationProgram()
+	report, err := audit.Run(store.Folder(l.dir), audit.Options{Games: mutationGames(), Views: true,
+		Programs: map[string]audit.Program{"hidden": {Digest: program.Digest(), Ask: func(history []rules.Entry) (*rules.State, error) {
+			return program.Ask(t.Context(), history)
+		}}}})
 	if err != nil {
 		return []audit.Finding{{Detail: err.Error()}}, nil
 	}
 	return report.Leagues[0].Findings, report.Leagues[0].Notes
+}
+
+// auditRulesAway audits the files without the program of a game.
+func (l *mutationLeague) auditRulesAway(t *testing.T) {
+	t.Helper()
+	_, err := audit.Run(store.Folder(l.dir), audit.Options{Games: rules.NewRegistry(tictactoe.Game{}), Views: true})
+	require.NoError(t, err)
 }
 
 // finds tells whether the audit of the changed files has findings, or notes that it did not

@@ -18,8 +18,13 @@
 // It verifies the signatures of players and manager by the keys in the journal. Whether these
 // are the true keys, only somebody who knows them can tell: see Options.
 //
-// An audit cannot see that a referee tells one player the choice of the other, or
-// the number that its nonce will make.
+// It repeats the conversation of each match by package conduct, and so rebuilds what each side was shown. For a game that
+// is a program it asks the program about each position with Options.Views, and about the whole history of a match
+// without. If the program is not given, it takes the positions from the questions and the boards in the match file, and
+// checks all but the rules.
+//
+// An audit cannot see that a referee tells one player the choice or the cards of the other, or
+// the number and the draws that its nonce will make.
 //
 // It judges results as the manager does, by package decide. The package imports no role, no carrier
 // and no configuration.

@@ -32,8 +32,8 @@ func TestAuditIsLinearInAMatchFile(t *testing.T) {
 		return testing.AllocsPerRun(1, func() { w.audit() })
 	}
 	none := allocations(1)
-	few, many := allocations(100)-none, allocations(400)-none
-	assert.Less(t, many, 5*few, "%.0f for 100 exchanges, %.0f for 400", few, many)
+	few, many := allocations(1000)-none, allocations(4000)-none
+	assert.Less(t, many, 5*few, "%.0f for 1,000 exchanges, %.0f for 4,000", few, many)
 }
 
 // Each configuration of the time of a match is tried, but no more than a few: the audit needs no time for the others.

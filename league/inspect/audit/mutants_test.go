@@ -37,18 +37,7 @@ func TestMutantsOfTheConductAreFound(t *testing.T) {
 			"a_technical_loss_of_a_player_that_answered"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			path, err := filepath.Abs(filepath.Join("..", "..", "conduct", tt.file))
-			require.NoError(t, err)
-			source, err := os.ReadFile(path)
-			require.NoError(t, err)
-			require.Equal(t, 1, strings.Count(string(source), tt.was), "%s is there once", tt.was)
-			mutant := filepath.Join(t.TempDir(), tt.file)
-			require.NoError(t, os.WriteFile(mutant, []byte(strings.Replace(string(source), tt.was, tt.is, 1)), 0o600))
-			overlay := filepath.Join(t.TempDir(), "overlay.json")
-			text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutant}})
-			require.NoError(t, err)
-			require.NoError(t, os.WriteFile(overlay, text, 0o600))
-
+			overlay := overlaid(t, tt.file, tt.was, tt.is)
 			scripts, err := mutated(t, overlay, "../../conduct", "^TestScripts$")
 			require.Error(t, err, "no script of the conduct notices the mutant")
 			assert.Contains(t, scripts, "write it again with -update", "it compiles: %s", scripts)
@@ -67,4 +56,46 @@ func mutated(t *testing.T, overlay, pkg, run string) (string, error) {
 	t.Helper()
 	out, err := exec.CommandContext(t.Context(), "go", "test", "-count=1", "-overlay", overlay, "-run", run, pkg).CombinedOutput()
 	return string(out), err
+}
+
+// TestMutantsOfTheDealerAreFound changes how referees deal and show cards. What they write agrees with that, but not with
+// the rules: a league of theirs is not the clean one that it would be.
+func TestMutantsOfTheDealerAreFound(t *testing.T) {
+	if os.Getenv("EVENODD_TEST_ALL") == "" {
+		t.Skip("it compiles the audit once for each mutant: set EVENODD_TEST_ALL")
+	}
+	for _, tt := range []struct {
+		name, file, was, is string
+	}{
+		{"it deals the same cards in each match", "program.go", "m.course.Settle(m.assignment.MatchID, &chance)", `m.course.Settle("", &chance)`},
+		{"it shows a side what the other may see", "question.go", `context["view"] = shown.View`, `context["view"] = m.course.Ask(of.Other()).View`},
+		{"it shows secret moves", "question.go", "return protocol.ShownMoves(m.moves, s.player.PlayerID, m.nonce)", "return m.moves"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			overlay := overlaid(t, tt.file, tt.was, tt.is)
+			scripts, err := mutated(t, overlay, "../../conduct", "^TestScripts$")
+			require.Error(t, err, "no script of the conduct notices the mutant")
+			assert.Contains(t, scripts, "write it again with -update", "it compiles: %s", scripts)
+			found, err := mutated(t, overlay, ".", "^TestHonestLeagueWith")
+			require.Error(t, err, "nobody notices the mutant")
+			assert.Contains(t, found, "--- FAIL: TestHonestLeagueWith", "it compiles: %s", found)
+		})
+	}
+}
+
+// overlaid returns the file by which a changed file of the conduct takes the place of the right one.
+func overlaid(t *testing.T, file, was, is string) (overlay string) {
+	t.Helper()
+	path, err := filepath.Abs(filepath.Join("..", "..", "conduct", file))
+	require.NoError(t, err)
+	source, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.Equal(t, 1, strings.Count(string(source), was), "%s is there once", was)
+	mutant := filepath.Join(t.TempDir(), file)
+	require.NoError(t, os.WriteFile(mutant, []byte(strings.Replace(string(source), was, is, 1)), 0o600))
+	overlay = filepath.Join(t.TempDir(), "overlay.json")
+	text, err := json.Marshal(map[string]any{"Replace": map[string]string{path: mutant}})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(overlay, text, 0o600))
+	return overlay
 }

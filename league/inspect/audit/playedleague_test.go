@@ -592,6 +592,26 @@ func TestForgeriesOfTheGameOfAProgram(t *testing.T) {
 	}
 }
 
+// The draws of a match file cost the audit a bounded time, also if all of them follow from the secrets.
+func TestManyDrawsInAMatchFileAreAFinding(t *testing.T) {
+	p, _ := bidding(t)
+	p.options.Games, p.options.Programs = games(), nil
+	p.transcript(func(d *store.Match) {
+		var chance rules.Chance
+		chance.Nonce, _ = protocol.ParseSecret(d.Draw.Nonce)
+		a, _ := d.Draw.Entropies.Get(d.PlayerA.PlayerID)
+		chance.EntropyA, _ = protocol.ParseSecret(a)
+		b, _ := d.Draw.Entropies.Get(d.PlayerB.PlayerID)
+		chance.EntropyB, _ = protocol.ParseSecret(b)
+		d.Draws = nil
+		for i := range 10_000 {
+			d.Draws = append(d.Draws, protocol.Drawn{Turn: 2, Of: 4, Number: chance.Draw(d.MatchID, i+1, 4)})
+		}
+	})
+	l := p.audit()
+	assert.True(t, finds(l.Findings, audit.RuleDraw, r1m1, "R1M1 has 10000 draws; no match has more than 4000"), listed(l.Findings))
+}
+
 // A program that fails ends the audit: it says nothing about the league.
 func TestAuditEndsWithItsProgram(t *testing.T) {
 	p, program := bidding(t)

@@ -15,8 +15,11 @@ import (
 	"evenodd/rules"
 )
 
-// maxTurns is the largest number of turns of a game whose program is not given.
-const maxTurns = 400
+// The most that a match of a game has whose program is not given. A report of 64 KB lists fewer draws.
+const (
+	maxTurns = 400
+	maxDraws = 4000
+)
 
 // gameOf is the game of a match, by what a file or the journal has of it: the evidence and the messages. If the program of
 // the game is not given, they show what is needed to repeat the conversation and to verify signatures: whether there are
@@ -180,6 +183,11 @@ func (t *transcriptCheck) stateTold(c *conduct.Match) *rules.State {
 	}
 	state.Board = t.boards[turn]
 	if n := len(draws); n < len(t.doc.Draws) && t.doc.Draws[n].Turn == turn {
+		if n == maxDraws {
+			t.findAt(RuleDraw, "", drawAt(n), "%s has %s; no match has more than %d", t.match.id,
+				words.Counted(len(t.doc.Draws), "draw"), maxDraws)
+			return nil
+		}
 		if state.Draw = t.doc.Draws[n].Of; state.Draw < 2 || state.Draw > rules.MaxOutcomes {
 			t.findAt(RuleDraw, "", drawAt(n), "draw %d of %s has %d outcomes; it must have 2 to %d", n+1, t.match.id, state.Draw,
 				rules.MaxOutcomes)
