@@ -2,6 +2,7 @@ package audit_test
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
 )
 
 // withExchanges replaces the transcript of R1M1 by exchanges that never happened, each in lines of its own.
@@ -74,4 +77,22 @@ func TestAtMost50FindingsOfAFileAreListed(t *testing.T) {
 	assert.Greater(t, more.Count, 100)
 	assert.Equal(t, fmt.Sprintf("%s: %d more findings not listed", r1m1, more.Count), more.String())
 	assert.Contains(t, report.Summary(), fmt.Sprintf("%d findings", len(report.Findings)+more.Count))
+}
+
+// The questions of a game whose program is not given tell what the program would say. Views are compared with all.
+func TestAuditIsLinearInTheQuestionsOfAProgram(t *testing.T) {
+	p, _ := bidding(t)
+	p.options.Games, p.options.Programs = games(), nil
+	files := snapshot(t, p.dir)
+	allocations := func(questions int) float64 {
+		p := p.restore(t, files)
+		p.transcript(func(d *store.Match) {
+			i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return e.Method == protocol.MakeMove.Name })
+			d.Transcript = slices.Insert(d.Transcript, i, slices.Repeat([]store.Exchange{d.Transcript[i]}, questions)...)
+		})
+		return testing.AllocsPerRun(1, func() { p.audit() })
+	}
+	none := allocations(0)
+	few, many := allocations(1000)-none, allocations(4000)-none
+	assert.Less(t, many, 5*few, "%.0f for 1,000 questions, %.0f for 4,000", few, many)
 }
