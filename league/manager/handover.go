@@ -17,12 +17,14 @@ import (
 // is not handed out any more; when running ends, it waits for nothing more.
 func (m *Manager) handOver(starting, running context.Context, h *handover) {
 	for m.chooseReferee(starting, running, h) {
-		h.turn, h.end = 0, time.Now().Add(m.longestMatch())
+		h.latest = time.Now().Add(m.longestMatch())
+		m.giveTime(h, 0)
 		result := m.offerMatch(running, h)
 		for result == offerAccepted || h.mayHold && (result == offerUnanswered || result == offerNotSent) {
 			result = m.awaitReport(running, h, result == offerAccepted)
 			if result == refereeBack { // it may have forgotten the match, or has a result
 				m.awaitProgram(starting, h)
+				m.giveTime(h, 0) // it may begin the attempt again
 				h.fresh = false
 				result = m.offerMatch(running, h)
 			}
@@ -55,7 +57,8 @@ type handover struct {
 	fresh    bool      // the next offer needs a new attempt, because the last one was given up
 	obliging bool      // the referee acknowledges every request: it may not know how a match starts
 	mayHold  bool      // the referee may hold the attempt from an earlier offer
-	end      time.Time // the referee must have reported before
+	latest   time.Time // the referee must have reported before
+	end      time.Time // the same, but earlier as long as the turn of a game with views stays the same
 	turn     int       // the latest that the referee has told of, of a game with views
 
 	returned <-chan struct{} // closed when the referee registers again after the last offer

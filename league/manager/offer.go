@@ -142,9 +142,6 @@ func (m *Manager) longestMatch() time.Duration {
 	if o.LongestMatch > 0 {
 		return protocol.Seconds(o.LongestMatch)
 	}
-	if rules.HasViews(m.judge.Game) {
-		return m.questionTime() // of the first turn
-	}
 	const margin = 30 * time.Second
 	return o.Timeouts.LongestMatch(o.RetryPolicy, rules.MaxTurns(m.judge.Game)) + margin
 }
@@ -346,7 +343,8 @@ func (m *Manager) awaitReport(ctx context.Context, h *handover, reached bool) ou
 				return matchOver
 			}
 			if at := locked(m, func() time.Time { return h.stuckAt }); !at.IsZero() { // the report cannot be judged yet
-				h.end = at.Add(m.longestMatch())
+				h.latest = at.Add(m.longestMatch())
+				m.giveTime(h, h.turn)
 			}
 			switch lost, rejected := m.lostByReports(h, false); {
 			case lost != matchOver:
@@ -362,9 +360,7 @@ func (m *Manager) awaitReport(ctx context.Context, h *handover, reached bool) ou
 			continue
 		case <-timer.C:
 		}
-		if m.advances(ctx, h) {
-			h.end = time.Now().Add(m.questionTime())
-		}
+		m.watchTurn(ctx, h)
 		left := time.Until(h.end)
 		if left <= 0 {
 			m.log.Warn().Func(h.about).Str("event_type", "REPORT_TIMEOUT").

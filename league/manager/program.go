@@ -89,26 +89,36 @@ func (m *Manager) awaitProgram(starting context.Context, h *handover) {
 	h.stuckAt = time.Time{}
 }
 
-// questionTime is how long the turn of a match may stay the same: the longest time of one question, and a margin in which
-// programs of games answer and messages travel.
-func (m *Manager) questionTime() time.Duration {
-	const margin = 2 * time.Minute
-	return m.options.Timeouts.LongestMatch(m.options.RetryPolicy, 1) + margin
+// watchesTurns tells whether a referee loses a match whose turn stays the same: that of a game with views, which can have
+// 400 turns, so that the longest time of a match is hours.
+func (m *Manager) watchesTurns() bool {
+	return rules.HasViews(m.judge.Game) && m.options.LongestMatch == 0
 }
 
-// advances tells whether a match of a game with views has a turn that comes later than all before. Such games have up to
-// 400 turns, so that the longest time of a match would be hours.
-func (m *Manager) advances(ctx context.Context, h *handover) bool {
-	if !rules.HasViews(m.judge.Game) || m.options.LongestMatch > 0 {
-		return false
+// giveTime sets the end of the time that the referee of a match has, at the beginning of a turn; 0 is before the first
+// one. In a game with views it is the longest time of one question, with a margin in which programs of games answer and
+// messages travel. It is never later than the longest time of the match, however often the referee begins again.
+func (m *Manager) giveTime(h *handover, turn int) {
+	const margin = 2 * time.Minute
+	h.turn, h.end = turn, h.latest
+	if !m.watchesTurns() {
+		return
+	}
+	if one := time.Now().Add(m.options.Timeouts.LongestMatch(m.options.RetryPolicy, 1) + margin); one.Before(h.end) {
+		h.end = one
+	}
+}
+
+// watchTurn asks the referee of a game with views for the turn of its match, and gives it time if the turn has advanced.
+func (m *Manager) watchTurn(ctx context.Context, h *handover) {
+	if !m.watchesTurns() {
+		return
 	}
 	at := h.attempt(locked(m, func() int { return h.offered }))
 	q := &protocol.ToolRequest{Envelope: m.stamp.Envelope("", protocol.ConversationOf(at)), LeagueID: m.options.LeagueID,
 		MatchID: h.id.String()}
 	state, _, err := protocol.GetMatchState.CallWithin(ctx, m.options.Caller, h.referee.peer(), q, pingTimeout)
-	if err != nil || state.Attempt != at.Number || state.Turn <= h.turn {
-		return false
+	if err == nil && state.Attempt == at.Number && state.Turn > h.turn {
+		m.giveTime(h, state.Turn)
 	}
-	h.turn = state.Turn
-	return true
 }

@@ -258,24 +258,35 @@ func TestLeagueOfALargeGameAdmitsOnlyAgentsThatTakeLargeMessages(t *testing.T) {
 }
 
 // A referee that accepts a match of many turns and does not go on loses it after the longest time of one question. One
-// whose turns advance has more.
+// whose turns advance has more, also when it begins the attempt again.
 func TestMatchIsTakenFromARefereeWhoseTurnDoesNotAdvance(t *testing.T) {
-	for name, advances := range map[string]bool{"it does not": false, "it does": true} {
+	for name, tt := range map[string]struct{ advances, restarts, taken bool }{
+		"it does not": {false, false, true}, "it does": {true, false, false}, "it does, and begins again": {true, true, false},
+	} {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			playsProgram(w, kuhnpoker.Game{})
 			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
-			began := time.Now()
-			w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.ThenEdit(w.AcceptMatch, "game_digest", w.Program.Digest())), leaguetest.On(protocol.GetMatchState.Name, func(*leaguetest.Call) (jsontext.Value, error) {
-				turn := 1
-				if advances {
-					turn += int(time.Since(began) / time.Minute)
-				}
-				return leaguetest.Encode(protocol.MatchState{MatchID: "R1M1", State: protocol.StateCollectingChoices, Attempt: 1,
-					Turn: turn, PlayerAID: "P01", PlayerBID: "P02"}), nil
-			}))
+			var began atomic.Int64
+			r := w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.ThenEdit(w.AcceptMatch, "game_digest", w.Program.Digest())),
+				leaguetest.On(protocol.GetMatchState.Name, func(*leaguetest.Call) (jsontext.Value, error) {
+					turn := 1
+					if tt.advances {
+						turn += int((w.Now() - time.Duration(began.Load())) / time.Minute)
+					}
+					return leaguetest.Encode(protocol.MatchState{MatchID: "R1M1", State: protocol.StateCollectingChoices, Attempt: 1,
+						Turn: turn, PlayerAID: "P01", PlayerBID: "P02"}), nil
+				}))
 			w.Players(2)
-			w.WaitUntil(30 * time.Minute)
-			assert.Equal(t, !advances, w.CountCalls(protocol.StartMatch.Name) > 1)
+			w.WaitUntil(20 * time.Minute)
+			if tt.restarts {
+				began.Store(int64(w.Now()))
+				require.NoError(t, r.Referee.Register(w.Context))
+			}
+			w.WaitUntil(38 * time.Minute)
+			offers := w.Calls(protocol.StartMatch.Name)
+			last := leaguetest.Decode[protocol.MatchAssignment](offers[len(offers)-1].Message)
+			assert.Equal(t, tt.taken, last.Attempt > 1)
+			assert.Equal(t, tt.restarts, len(offers) > 1 && last.Attempt == 1)
 			x.Kill()
 		})
 	}
