@@ -13,7 +13,8 @@ import (
 // Version names the rules of this package in match files. A changed rule is a new version, and so is a new member of a
 // question. An audit judges a file by the version that the file names: the rules of earlier versions stay here, behind
 // Match.Version, and Knows names all versions. One that the program does not know is a finding. Today there is only the
-// first one, "".
+// first one, "": games with views (rules.HasViews) have members of their own in questions, but no file of an earlier
+// program has such a game.
 const Version = ""
 
 // Knows tells whether the program has the rules of a version.
