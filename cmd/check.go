@@ -121,7 +121,7 @@ Exit codes: 0 the program meets every MUST, 4 it does not, or the test could not
 			}
 			line := strings.TrimPrefix(args[0], program.GamePrefix)
 			_, stop := s.showProgress("testing the game")
-			report, err := check.CheckGame(c.Context(), line, func(ctx context.Context) (*program.Game, error) {
+			report, err := check.Game(c.Context(), line, func(ctx context.Context) (*program.Game, error) {
 				return program.Open(ctx, line, &programs, zerolog.Nop())
 			}, budget)
 			stop()

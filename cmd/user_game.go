@@ -104,7 +104,7 @@ func (r *gameReader) open(ctx context.Context) (*userGame, error) {
 // close ends the program.
 func (g *userGame) close() {
 	if g != nil && !g.shared {
-		g.Game.Close()
+		g.Close()
 	}
 }
 

@@ -67,11 +67,12 @@ func TestWrongDescriptions(t *testing.T) {
 			"the moves of a match can have 36000 bytes (two sides, max_moves 9, max_move 2000), more than 32768: lower one of them"},
 		{described(`"hidden": 1`), "hidden: must be true or false, not 1"},
 		{described(`"valid_choices": {"take": ["longer"]}`), `valid_choices.take[0]: must be a text of 1 to 5 bytes, not "longer"`},
-		{described(`"valid_choices": {"tkae": ["a"]}`), `valid_choices: unknown member "tkae" (did you mean take?)`},
+		{described(`"valid_choices": {"tale": ["a"]}`), `valid_choices: unknown member "tale" (did you mean take?)`},
 	} {
 		_, err := readDescription(tt.answer)
 		require.ErrorContains(t, err, tt.want, tt.answer)
-		assert.IsType(t, &WrongAnswerError{}, err)
+		var wrong *WrongAnswerError
+		assert.ErrorAs(t, err, &wrong)
 	}
 }
 

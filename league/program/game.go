@@ -35,8 +35,8 @@ type Game struct {
 	rules   *rules.Program
 	digest  string
 
-	slots chan struct{} // an element for each question that a process answers
-	life  context.Context
+	slots chan struct{}   // an element for each question that a process answers
+	life  context.Context //nolint:containedctx // it ends with Close
 	end   context.CancelFunc
 
 	closing sync.Once
@@ -107,7 +107,7 @@ func (o *Programs) digest(line string) (string, error) {
 		}
 		one := sha256.New()
 		_, err = io.Copy(one, f)
-		if err = errors.Join(err, f.Close()); err != nil {
+		if err := errors.Join(err, f.Close()); err != nil {
 			return "", err
 		}
 		all.Write(one.Sum(nil))

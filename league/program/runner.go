@@ -70,7 +70,8 @@ type Runner struct {
 // Run starts a program. The caller must call Close.
 func Run(c *Command) (*Runner, error) {
 	r := &Runner{Command: *c, output: newOutput(c.Noun, c.Log)}
-	return r, r.start()
+	err := r.start()
+	return r, err
 }
 
 // answered tells whether the running process has answered.

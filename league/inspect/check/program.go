@@ -110,9 +110,9 @@ type answered struct {
 	state   *rules.State
 }
 
-// CheckGame examines a program that is a game: it plays matches at random, asks again, and adds illegal entries. Open
+// Game examines a program that is a game: it plays matches at random, asks again, and adds illegal entries. Open
 // starts the program; line is its command line. The error is that of ctx, or of open if it is no *program.Error.
-func CheckGame(ctx context.Context, line string, open func(context.Context) (*program.Game, error), budget time.Duration) (
+func Game(ctx context.Context, line string, open func(context.Context) (*program.Game, error), budget time.Duration) (
 	*Report, error) {
 	began := time.Now()
 	bound, cancel := context.WithTimeout(ctx, budget)
@@ -235,7 +235,7 @@ func clipped(text string) string {
 
 // play plays a match at random, as far as the program lets it.
 func (x *gameExam) play(ctx context.Context, n int) {
-	chance := rules.Chance{Nonce: [32]byte{byte(n)}}
+	chance := rules.Chance{Nonce: [32]byte{byte(n)}} //nolint:gosec // a small number
 	c := rules.Begin(x.game.Rules())
 	if rules.HasDraws(x.game.Rules()) {
 		c = c.Play([2]string{rules.Ready, rules.Ready})

@@ -32,7 +32,7 @@ func checkedGame(t *testing.T, name, from, to string) *check.Report {
 	open := func(ctx context.Context) (*program.Game, error) {
 		return program.Open(ctx, "python3 game.py", &programs, zerolog.Nop())
 	}
-	report, err := check.CheckGame(t.Context(), "python3 game.py", open, time.Minute)
+	report, err := check.Game(t.Context(), "python3 game.py", open, time.Minute)
 	require.NoError(t, err)
 	return report
 }
@@ -102,6 +102,6 @@ func TestCommandLineOfAGameIsChecked(t *testing.T) {
 	open := func(ctx context.Context) (*program.Game, error) {
 		return program.Open(ctx, "./nothing", &program.Programs{}, zerolog.Nop())
 	}
-	_, err := check.CheckGame(t.Context(), "./nothing", open, time.Minute)
+	_, err := check.Game(t.Context(), "./nothing", open, time.Minute)
 	require.ErrorContains(t, err, "program ./nothing not found")
 }
