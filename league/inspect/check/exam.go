@@ -33,6 +33,7 @@ type Options struct {
 	// Program is asked for the rules of a game that is a *rules.Program; nil for any other game.
 	Program interface {
 		Ask(ctx context.Context, history []rules.Entry) (*rules.State, error)
+		Digest() string // of its files
 	}
 	// Listener serves the kit's manager; an agent that registers by itself finds its
 	// manager there. The kit closes it.

@@ -40,6 +40,9 @@ func (x *managerExam) assigned(c *call) response {
 	x.take(m)
 	id := c.to.identity()
 	ack := object{"status": protocol.StatusAccepted, "referee_id": id}
+	if x.Program != nil {
+		ack["game_digest"] = x.Program.Digest()
+	}
 	return c.answer(protocol.RefereeSender(id), ack, "match_id", "attempt")
 }
 

@@ -18,6 +18,7 @@ import (
 	"evenodd/league/inspect/check"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/rulestest"
 	"evenodd/transport/http"
 	"evenodd/transport/pipenet"
 )
@@ -27,9 +28,10 @@ import (
 type network struct {
 	*testing.T
 
-	pipes pipenet.Network
-	ports atomic.Int64
-	taken map[string]bool // ports that the kit cannot open
+	pipes   pipenet.Network
+	ports   atomic.Int64
+	taken   map[string]bool    // ports that the kit cannot open
+	program *rulestest.Program // of the game; nil for a game of this program
 }
 
 // inVirtualTime runs a test beside others, on a network of its own, under testing/synctest.
@@ -104,6 +106,9 @@ func (n *network) check(o check.Options) *check.Report {
 	n.Helper()
 	if o.Listener == nil {
 		o.Listener, o.Wait = n.open(), time.Nanosecond
+	}
+	if n.program != nil {
+		o.Program = n.program
 	}
 	o.Listen, o.Dial, o.PlayerPort, o.Game = n.listen, n.dial, playerPort, cmp.Or(o.Game, rules.Game(evenodd.Game{}))
 	r, err := check.Check(n.Context(), o)

@@ -25,6 +25,7 @@ import (
 	"evenodd/rules/kuhnpoker"
 	"evenodd/rules/pig"
 	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/rulestest"
 	"evenodd/rules/tictactoe"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
@@ -69,9 +70,13 @@ func ownManager(n *network, players, referees int, bad *tamper, game ...rules.Ga
 	game = append(game, evenodd.Game{})
 	l := n.open()
 	secret := [32]byte{1}
-	m, err := manager.New(manager.Options{Created: leaguetest.Rules("league_check", game[0].Info().Type, players, referees), Games: rules.NewRegistry(game[0]),
+	o := manager.Options{Created: leaguetest.Rules("league_check", game[0].Info().Type, players, referees), Games: rules.NewRegistry(game[0]),
 		Secret: &secret, Caller: n.caller(bad, http.ClientConfig{MaxReply: 64 << 10}), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
-	})
+	}
+	if n.program != nil {
+		o.Program = n.program
+	}
+	m, err := manager.New(o)
 	require.NoError(n, err)
 	life, end := context.WithCancel(context.Background())
 	over := make(chan struct{})
@@ -79,6 +84,14 @@ func ownManager(n *network, players, referees int, bad *tamper, game ...rules.Ga
 	go func() { defer close(over); _, _ = m.Run(life) }()
 	n.Cleanup(func() { end(); <-over })
 	return urlOf(l), m
+}
+
+// programs are what a referee asks; nil for a game of this program.
+func (n *network) programs() map[string]referee.Program {
+	if n.program == nil {
+		return nil
+	}
+	return map[string]referee.Program{n.program.Rules().Info().Type: n.program}
 }
 
 // ownReferee runs a referee that finds its manager at an address. A tamper that is not nil
@@ -92,7 +105,7 @@ func ownReferee(n *network, manager net.Listener, atOnce int, bad *tamper, game 
 			Name: "Referee", Endpoint: urlOf(l), Manager: urlOf(manager),
 			Caller: n.caller(bad, http.ClientConfig{MaxReply: 64 << 10}), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 		},
-		MaxConcurrent: atOnce, Games: rules.NewRegistry(game[0]),
+		MaxConcurrent: atOnce, Games: rules.NewRegistry(game[0]), Programs: n.programs(),
 	})
 	require.NoError(n, err)
 	n.serveOwn(l, bad, r.Mount, http.Config{MaxBody: 10 << 10})
@@ -180,20 +193,25 @@ func TestOwnManagerConforms(t *testing.T) {
 // A requirement that a game does not have is skipped; the others hold in every game.
 func TestOwnAgentsConformInEveryGame(t *testing.T) {
 	t.Parallel()
+	cells, cards := rulestest.NewProgram("cells", tictactoe.Game{}), rulestest.NewProgram("cards", kuhnpoker.Game{})
 	inTurn := []string{"R-CHO-03"} // the choice of the opponent is no secret
 	for _, test := range []struct {
 		game    rules.Game
+		program *rulestest.Program
 		skipped []string
 	}{
-		{evenodd.Game{}, nil},
-		{rockpaperscissors.Game{}, nil},
-		{tictactoe.Game{}, inTurn},
-		{connectfour.Game{}, inTurn},
-		{kuhnpoker.Game{}, inTurn},
-		{pig.Game{}, inTurn},
+		{evenodd.Game{}, nil, nil},
+		{rockpaperscissors.Game{}, nil, nil},
+		{tictactoe.Game{}, nil, inTurn},
+		{connectfour.Game{}, nil, inTurn},
+		{kuhnpoker.Game{}, nil, inTurn},
+		{pig.Game{}, nil, inTurn},
+		{cells.Rules(), cells, inTurn},
+		{cards.Rules(), cards, inTurn},
 	} {
 		t.Run(test.game.Info().Type, func(t *testing.T) {
 			inVirtualTime(t, func(n *network) {
+				n.program = test.program
 				requirePasses(n, checkOwnPlayer(n, test.game), test.skipped...)
 				l := n.open()
 				r := n.check(check.Options{Role: check.Referee, URL: ownReferee(n, l, 4, nil, test.game), Game: test.game, Listener: l})

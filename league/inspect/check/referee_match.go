@@ -206,6 +206,9 @@ func (x *refereeExam) assignment(m *refereedMatch) object {
 		"attempt": m.attempt, "game_type": x.game, "referee_id": x.host.identity(),
 		"retry_policy": object{"max_retries": 3, "delay_sec": 0.1, "backoff_strategy": "fixed"},
 	})
+	if x.Program != nil {
+		q["game_version"], q["game_digest"] = x.Game.Info().Version, x.Program.Digest()
+	}
 	for i, name := range sides {
 		q[name] = object{
 			"player_id": m.players[i].name, "endpoint": m.players[i].url, "display_name": "Check Player " + m.players[i].name,
