@@ -73,6 +73,34 @@ func TestGamesThatAreProgramsPlayLeagues(t *testing.T) {
 	}
 }
 
+// A manager, a referee and two players play each game as processes. Only manager and referee have the program; a player
+// that has it, too, checks what it is shown.
+func TestProcessesPlayEachGame(t *testing.T) {
+	t.Parallel()
+	for _, tt := range shippedGames {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			if tt.name != "memory" { // which hides something and is drawn
+				longTest(t)
+			}
+			game, dir := "exec:"+gameProgram(t, tt.command), t.TempDir()
+			agent := func(args ...string) *process {
+				args = append(args, "--port", "0", "--data", "SHARED")
+				return launch(t, dir, nil, "evenodd", args...)
+			}
+			m := awaitManager(t, agent("manager", "--game", game, "--players", "2", "--legs", "2", "--exit-when-done"))
+			referee := agent("referee", "--manager", m.url, "--game", game)
+			plain := agent("player", "--manager", m.url, "--strategy", "random", "--name", "Ada", "--game", tt.name)
+			checks := agent("player", "--manager", m.url, "--strategy", "random", "--name", "Bob", "--game", game)
+			awaitSuccess(t, m.process, referee, plain, checks)
+			assert.Contains(t, m.stdout.String(), "\nChampion: ")
+			assert.NotContains(t, checks.stderr.String(), `"level":"ERROR"`)
+			audited := mustRun(t, "audit", filepath.Join(dir, "SHARED"), "--game", game, "--views", "--strict")
+			assert.Regexp(t, "audited 2 matches of league .*: no findings", audited)
+		})
+	}
+}
+
 // A process that has all agents is killed in each round, about when its matches are played. Each match has one result,
 // nobody loses technically, and the audit repeats each with every view.
 func TestLeagueWhoseProcessIsKilledResumesEachGame(t *testing.T) {
