@@ -25,10 +25,37 @@ type recordedTurn struct {
 // game, which may be nil, need not be asked. A board that the file has not is that of the turn before. The file of an
 // attempt that was given up has the moves in its messages alone.
 func recorded(doc *store.Match, lines []Line, game rules.Game) []Step {
-	info := rules.Info{}
-	if game != nil {
-		info = game.Info()
+	r := turnsOf(doc, lines, game)
+	first := 1
+	if t := r.turns[1]; t != nil && (t.ready || len(doc.Draws) > 0 && t.isReady()) {
+		first = 2
 	}
+	steps := []Step{{}}
+	for turn := first; ; turn++ {
+		t := r.turns[turn]
+		if t == nil {
+			break
+		}
+		last := &steps[len(steps)-1]
+		last.Board, last.Draws = visible(t.board), t.draws
+		if t.moves == [2]*MadeMove{} {
+			break
+		}
+		steps = append(steps, Step{Number: len(steps), At: t.at, Moves: t.made(game)})
+	}
+	if len(steps) == 1 {
+		return nil
+	}
+	fill(steps)
+	for i := range steps {
+		settle(steps[:i+1])
+	}
+	label(steps, isMargin)
+	return steps
+}
+
+// turnsOf collects what the file of a match has of its turns.
+func turnsOf(doc *store.Match, lines []Line, game rules.Game) *recordedMatch {
 	r := &recordedMatch{players: [2]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}, turns: map[int]*recordedTurn{}}
 	r.messages(lines, doc.RefereeID)
 	for _, m := range doc.Moves {
@@ -42,40 +69,25 @@ func recorded(doc *store.Match, lines []Line, game rules.Game) []Step {
 	for _, b := range doc.Boards {
 		r.turn(b.Turn).board = b.Cells
 	}
-	first := 1
-	if t := r.turns[1]; t != nil && (t.ready || len(doc.Draws) > 0 && t.isReady()) {
-		first = 2
+	return r
+}
+
+// made are the moves of the turn, in words.
+func (t *recordedTurn) made(game rules.Game) (moves []MadeMove) {
+	info := rules.Info{}
+	if game != nil {
+		info = game.Info()
 	}
-	steps := []Step{{}}
-	for turn := first; ; turn++ {
-		t := r.turns[turn]
-		last := &steps[len(steps)-1]
-		if t != nil {
-			last.Board, last.Draws = visible(t.board), t.draws
+	for _, m := range t.moves {
+		if m == nil {
+			continue
 		}
-		if t == nil || t.moves == [2]*MadeMove{} {
-			break
+		if m.Words = info.Say(m.Move); m.Speech {
+			m.Words = quoted(m.Move)
 		}
-		step := Step{Number: len(steps), At: t.at}
-		for _, m := range t.moves {
-			if m != nil {
-				if m.Words = info.Say(m.Move); m.Speech {
-					m.Words = quoted(m.Move)
-				}
-				step.Moves = append(step.Moves, *m)
-			}
-		}
-		steps = append(steps, step)
+		moves = append(moves, *m)
 	}
-	if len(steps) == 1 {
-		return nil
-	}
-	fill(steps)
-	for i := range steps {
-		settle(steps[:i+1])
-	}
-	label(steps, isMargin)
-	return steps
+	return moves
 }
 
 // maxDrawsShown is the number of draws between two turns that are shown.
