@@ -18,8 +18,8 @@
 // It verifies the signatures of players and manager by the keys in the journal. Whether these
 // are the true keys, only somebody who knows them can tell: see Options.
 //
-// It repeats the conversation of each match by package conduct, and so rebuilds what each side was shown. For a game that
-// is a program it asks the program about each position with Options.Views, and about the whole history of a match
+// It repeats the conversation of each match by package conduct, and so rebuilds what each side was shown. For a game
+// that is a program it asks the program about each position with Options.Views, and about the whole history of a match
 // without. If the program is not given, it takes the positions from the questions and the boards in the match file, and
 // checks all but the rules.
 //

@@ -52,7 +52,7 @@ func play(t *testing.T, game rules.Game, program *rulestest.Program) *playedLeag
 		},
 	}
 	if program != nil {
-		o.Created.GameID = protocol.GameID{Version: game.Info().Version, Digest: program.Digest()}
+		o.GameID = protocol.GameID{Version: game.Info().Version, Digest: program.Digest()}
 		o.Programs = map[string]referee.Program{gameType: program}
 	}
 	_, err = simulation.Run(t.Context(), o)
@@ -505,7 +505,7 @@ func TestForgeriesOfTheGameOfAProgram(t *testing.T) {
 			p.transcript(func(d *store.Match) { d.GameID.Digest = strings.Repeat("cd", 32) })
 		}, without, shown{audit.RuleMatchFile, r1m1, []string{"game_digest"}}},
 		{"another version of the game in the match file", func(p *playedLeague) {
-			p.transcript(func(d *store.Match) { d.GameID.Version = "2" })
+			p.transcript(func(d *store.Match) { d.Version = "2" })
 		}, without, shown{audit.RuleMatchFile, r1m1, []string{"game_version"}}},
 		{"another digest of the game in the journal", func(p *playedLeague) {
 			p.editLine(strings.Repeat("ab", 32), strings.Repeat("cd", 32), `"created"`)

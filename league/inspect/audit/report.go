@@ -40,7 +40,7 @@ type League struct {
 	Matches  int       `json:"matches"`           // of the schedule; 0 before the start
 	Recorded int       `json:"recorded"`          // that have a result
 	Stated   int       `json:"stated"`            // results that rest on the word of their referee alone
-	Unjudged int       `json:"unjudged,omitzero"` // results of a game whose rules are not known here, which nobody has judged again
+	Unjudged int       `json:"unjudged,omitzero"` // results that nobody has judged again, because the rules are not known
 	Findings []Finding `json:"findings"`
 	Notes    []Finding `json:"notes"`
 	// the files with more findings or notes than maxListed, in order

@@ -298,8 +298,8 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 		rule := RuleTranscript
 		switch q, ok := want.(*protocol.GameMoveCall); {
 		case ok && rules.HasViews(t.game) && isView(diff.member):
-			t.findAt(RuleView, s.id, e.at+"/message"+diff.member, "%s showed %s in turn %d that %s is %s; by the history of %s it is %s",
-				clip(t.doc.RefereeID), s.id, turnOf(q), name(diff.member), diff.got, t.match.id, diff.want)
+			t.findAt(RuleView, s.id, e.at+"/message"+diff.member,
+				"%s showed %s in turn %d that %s is %s; by the history of %s it is %s", clip(t.doc.RefereeID), s.id, turnOf(q), name(diff.member), diff.got, t.match.id, diff.want)
 			continue
 		case diff.member == "/draw_commitment", ok && isSecretMove(diff.member, q.Moves):
 			rule = RuleCommitment
@@ -311,11 +311,11 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 
 // isView tells whether a member of a question is part of what a side may see.
 func isView(member jsontext.Pointer) bool {
-	return slices.ContainsFunc([]jsontext.Pointer{"/move_request/context/view", "/move_request/context/board", "/view_hash"},
-		func(view jsontext.Pointer) bool { return view.Contains(member) })
+	views := []jsontext.Pointer{"/move_request/context/view", "/move_request/context/board", "/view_hash"}
+	return slices.ContainsFunc(views, func(view jsontext.Pointer) bool { return view.Contains(member) })
 }
 
-// isSecretMove tells whether a member of a question is that of a secret move, which has a commitment in place of the move.
+// isSecretMove tells whether a member of a question is that of a secret move, which has a commitment in its place.
 func isSecretMove(member jsontext.Pointer, moves []protocol.PlayerMove) bool {
 	i, err := strconv.Atoi(member.Parent().LastToken())
 	return err == nil && jsontext.Pointer("/moves").Contains(member) && i < len(moves) && moves[i].Secret

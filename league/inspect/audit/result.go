@@ -79,12 +79,12 @@ func (a *auditor) openGame() {
 		a.note(RuleVerdict, a.inJournal(1), "%v: the results cannot be judged again", err)
 	case created.GameID != protocol.GameID{} && !given:
 		a.note(RuleGame, a.inJournal(1), "the rules of %s are those of a program, which is not given: all but the rules is "+
-			"checked. It is version %s, with the digest %s", clip(created.GameType), quoted(&created.Version), created.GameID.Digest)
-	case given && (program.Digest != created.GameID.Digest || game.Info().Version != created.Version):
+			"checked. It is version %s, with the digest %s", clip(created.GameType), quoted(&created.Version), created.Digest)
+	case given && (program.Digest != created.Digest || game.Info().Version != created.Version):
 		version := game.Info().Version
 		a.find(RuleGame, a.inJournal(1), "the league was played by version %s of %s, with the digest %s; the program that is "+
 			"given has version %s and the digest %s: the rules are not checked", quoted(&created.Version), clip(created.GameType),
-			orNone(created.GameID.Digest), quoted(&version), program.Digest)
+			orNone(created.Digest), quoted(&version), program.Digest)
 	default:
 		a.game, a.reports = game, &decide.ReportJudge{LeagueID: a.id, GameType: created.GameType, Game: game}
 		if given {
@@ -160,7 +160,8 @@ func (a *auditor) checkSecrets(m *scheduledMatch, promised string, at Location, 
 // ruleOf is the rule that an error about a report names.
 func ruleOf(err error) string {
 	switch text := err.Error(); {
-	case strings.HasPrefix(strings.TrimPrefix(text, "moves: "), "draws"), strings.HasPrefix(text, "result.details.drawn_number"):
+	case strings.HasPrefix(strings.TrimPrefix(text, "moves: "), "draws"),
+		strings.HasPrefix(text, "result.details.drawn_number"):
 		return RuleDraw
 	case strings.HasPrefix(text, "draw"):
 		return RuleCommitment
@@ -170,7 +171,8 @@ func ruleOf(err error) string {
 
 // grade is the grade of a report, by what the program of the game says if it has one. Failed tells that the program has
 // failed.
-func (a *auditor) grade(m *scheduledMatch, r *journal.MatchReported, promised string) (grade string, failed bool, err error) {
+func (a *auditor) grade(m *scheduledMatch, r *journal.MatchReported, promised string) (grade string, failed bool,
+	err error) {
 	asked := a.reports.Inquire(r, m.players)
 	for history, due := asked.Asks(); due; history, due = asked.Asks() {
 		state := a.ask(history)
@@ -208,7 +210,7 @@ func (a *auditor) judge(m *scheduledMatch, promised string, at Location) {
 			a.find(RuleTranscript, at, "the moves of %s are not those in the transcript, %s", m.id, file.file)
 		case complete && len(r.Evidence.Moves) == 0:
 			shown := *r
-			shown.Evidence.Moves, shown.Evidence.Draws = file.moves, file.draws
+			shown.Evidence.Moves, shown.Draws = file.moves, file.draws
 			_, _, err = a.grade(m, &shown, promised)
 		case len(r.Evidence.Moves) == 0:
 			a.note(RuleVerdict, at, "no transcript has all moves of %s: its result cannot be judged again", m.id)

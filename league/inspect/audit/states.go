@@ -21,9 +21,9 @@ const (
 	maxDraws = 4000
 )
 
-// gameOf is the game of a match, by what a file or the journal has of it: the evidence and the messages. If the program of
-// the game is not given, they show what is needed to repeat the conversation and to verify signatures: whether there are
-// draws, and whether something is hidden. Nil for a game that is not known.
+// gameOf is the game of a match, by what a file or the journal has of it: the evidence and the messages. If the program
+// of the game is not given, they show what is needed to repeat the conversation and to verify signatures: whether there
+// are draws, and whether something is hidden. Nil for a game that is not known.
 func (a *auditor) gameOf(evidence *protocol.Evidence, messages []readMessage) rules.Game {
 	if a.game != nil || a.state.Created == nil || a.state.Created.GameID == (protocol.GameID{}) {
 		return a.game
@@ -77,8 +77,8 @@ func turnOf(q *protocol.GameMoveCall) int {
 	return 0
 }
 
-// goOn gives the conduct what the program of the game says where it awaits that. It returns false if the match cannot be
-// followed any further: then there is a finding.
+// goOn gives the conduct what the program of the game says where it awaits that. It returns false if the match cannot
+// be followed any further: then there is a finding.
 func (t *transcriptCheck) goOn(c *conduct.Match) bool {
 	for history, due := c.Awaits(); due; history, due = c.Awaits() {
 		state := t.stateAfter(c, history)
@@ -167,7 +167,8 @@ func (t *transcriptCheck) checkIllegal(refused *rules.Illegal) {
 	if side := refused.Side; side == rules.SideA || side == rules.SideB {
 		player, at = t.sides[side].id, t.sides[side].counted
 	}
-	t.findAt(RuleTranscript, player, at, "the answer of %s counts, but is no legal move: %.200q", orNone(player), refused.Reason)
+	t.findAt(RuleTranscript, player, at, "the answer of %s counts, but is no legal move: %.200q", orNone(player),
+		refused.Reason)
 }
 
 // stateTold is what the file tells of the position before the next turn: the draw, or whom the referee asked and what.
@@ -234,8 +235,8 @@ func (t *transcriptCheck) sameDraws(c *conduct.Match) bool {
 	return true
 }
 
-// checkShown compares what the whole conversation has shown with the file: the draws, the boards, and the views that the
-// players signed last.
+// checkShown compares what the whole conversation has shown with the file: the draws, the boards, and the views that
+// the players signed last.
 func (t *transcriptCheck) checkShown() {
 	t.checkLastViews()
 	draws, boards := t.conduct.Draws(), t.conduct.Boards()

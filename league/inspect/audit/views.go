@@ -26,10 +26,11 @@ func (t *transcriptCheck) keepView(s *playerSide, question any) {
 	t.views[key] = both
 }
 
-// checkSignedView finds an answer that counts with a signature over another view, or other moves, than the history of the
-// match lets the player see: its referee showed it something else than the file says.
+// checkSignedView finds an answer that counts with a signature over another view, or other moves, than the history of
+// the match lets the player see: its referee showed it something else than the file says.
 func (t *transcriptCheck) checkSignedView(e *exchange, r *conduct.Reply) {
-	if !t.options.Views || e.method.phase != phaseMove || !rules.HasViews(t.game) || e.Omission() != "" || r.Signature == "" {
+	if !t.options.Views || !rules.HasViews(t.game) || e.method.phase != phaseMove || e.Omission() != "" ||
+		r.Signature == "" {
 		return
 	}
 	statement, key, due := t.conduct.Statement(e.side.side, r)
@@ -46,8 +47,8 @@ func (t *transcriptCheck) checkLastViews() {
 		s := &t.sides[i]
 		signed, ok := t.doc.Signatures.Get(s.id)
 		if ok && signed.Turn == s.viewTurn && signed.ViewHash != s.viewHash {
-			t.findAt(RuleView, s.id, "/signatures", "%s signed in turn %d of %s that %s showed it the view %s; by the history it is %s",
-				s.id, signed.Turn, t.match.id, clip(t.doc.RefereeID), orNone(signed.ViewHash), orNone(s.viewHash))
+			t.findAt(RuleView, s.id, "/signatures",
+				"%s signed in turn %d of %s that %s showed it the view %s; by the history it is %s", s.id, signed.Turn, t.match.id, clip(t.doc.RefereeID), orNone(signed.ViewHash), orNone(s.viewHash))
 		}
 	}
 }
@@ -60,7 +61,7 @@ func (a *auditor) compareView(x *store.HistoryDecision, side int, player string,
 	}
 	want := a.views[decisionKey{x.MatchID, x.Attempt, d.RefereeID, d.Turn}][side]
 	if want != "" && want != d.ViewHash {
-		a.find(RuleView, at, "%s showed %s in turn %d of %s the view %s; by the history of the match it is %s", clip(d.RefereeID),
-			player, d.Turn, x.MatchID, quoted(&d.ViewHash), quoted(&want))
+		a.find(RuleView, at, "%s showed %s in turn %d of %s the view %s; by the history of the match it is %s",
+			clip(d.RefereeID), player, d.Turn, x.MatchID, quoted(&d.ViewHash), quoted(&want))
 	}
 }

@@ -86,7 +86,8 @@ func moveOf(q rules.Question) string {
 }
 
 // playOut plays a match, in which choose makes the choices.
-func (x *exam) playOut(matchID string, chance *rules.Chance, choose func(side rules.Side, q rules.Question) string) rules.Verdict {
+func (x *exam) playOut(matchID string, chance *rules.Chance,
+	choose func(side rules.Side, q rules.Question) string) rules.Verdict {
 	course := x.firstTurn(matchID, chance)
 	for len(course.ToMove()) > 0 {
 		var moves [2]string
@@ -110,7 +111,7 @@ func (x *exam) verdictFor(winner rules.Side) (verdict rules.Verdict) {
 	}
 	for i := range matches {
 		var chance rules.Chance
-		binary.BigEndian.PutUint64(chance.Nonce[:], uint64(i)) //nolint:gosec // it is positive
+		binary.BigEndian.PutUint64(chance.Nonce[:], uint64(i))
 		verdict = x.playOut(everyMatch, &chance, func(_ rules.Side, q rules.Question) string {
 			if len(q.Options) == 0 {
 				return moveOf(q)
