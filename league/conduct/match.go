@@ -2,6 +2,7 @@ package conduct
 
 import (
 	"cmp"
+	"crypto/sha256"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -49,6 +50,7 @@ type side struct {
 	question question
 	first    int    // the turn of the first question for a move; 0 before it
 	secret   bool   // the move in this turn is secret
+	veiled   int    // bytes of the commitments to secret moves of the opponent in a question
 	viewHash string // of what the side is shown in this turn; "" in a game that hides nothing
 
 	entropyCommitment string
@@ -146,6 +148,9 @@ func (m *Match) collectMoves() {
 			listed.Turn, listed.Secret = move.Turn, s.secret
 			text, _ := json.Marshal(listed) // texts and numbers have an encoding
 			m.listed += len(text) + len(",")
+			if s.secret {
+				m.sides[move.Side.Other()].veiled += sha256.Size * 2
+			}
 		}
 		m.moves = append(m.moves[:len(m.moves):len(m.moves)], listed) // questions hold the slice
 	}

@@ -72,7 +72,7 @@ func (m *Match) CheckSize(state *rules.State) error {
 		limit = maxLarge
 	}
 	largest, what := m.listed+4<<10+2*info.MaxMove, "a report"
-	for _, q := range state.ToMove {
+	for side, q := range state.ToMove {
 		if q == nil {
 			continue
 		}
@@ -80,7 +80,7 @@ func (m *Match) CheckSize(state *rules.State) error {
 		if err != nil {
 			return fmt.Errorf("what the program says has no encoding as JSON: %w", err)
 		}
-		if size := m.listed + len(text) + 2<<10; size > largest {
+		if size := m.listed + m.sides[side].veiled + len(text) + 2<<10; size > largest {
 			largest, what = size, "a question"
 		}
 	}

@@ -3,7 +3,9 @@ package conduct_test
 import (
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/conduct"
@@ -54,6 +56,36 @@ func TestProgramMayNotExceedTheLimitOfAMessage(t *testing.T) {
 	}
 }
 
+// Commitments to secret moves are longer than the moves.
+func TestQuestionWithCommitmentsToSecretMovesIsNotTooLarge(t *testing.T) {
+	for _, view := range []int{10, 500, 1500, 3000} {
+		m := conduct.New(conduct.Version, signedAssignmentOf("secret_test"),
+			rules.NewProgram(rules.Info{Type: "secret_test", Hidden: true}, 400), "REF01", protocol.Secret{2},
+			protocol.FormatTimestamp)
+		m.Next()
+		accepts(m)
+		largest := 0
+		for turn := 1; ; turn++ {
+			q := &rules.Question{MoveType: "say", Options: []string{"1"}, View: strings.Repeat("x", view), Secret: true}
+			state := &rules.State{ToMove: [2]*rules.Question{q, q}}
+			require.NoError(t, m.Told(state))
+			if m.CheckSize(state) != nil {
+				break
+			}
+			for _, side := range m.Next() {
+				step := m.Step(side, time.Now())
+				text, err := json.Marshal(step.Message)
+				require.NoError(t, err)
+				largest = max(largest, len(text))
+				m.Take(side, m.Judge(side, &conduct.Attempt{Reply: &conduct.Reply{Type: protocol.TypeGameMoveResponse,
+					Choice: "1", MoveProof: protocol.MoveProof{Signature: strings.Repeat("0", 128)}}}))
+			}
+		}
+		require.LessOrEqual(t, largest, 10<<10, "view of %d bytes", view)
+		require.Greater(t, largest, 5<<10, "view of %d bytes", view)
+	}
+}
+
 // accepts makes both sides accept the invitation.
 func accepts(m *conduct.Match) {
 	yes := true
@@ -69,4 +101,12 @@ func assignmentOf(gameType string) *protocol.MatchAssignment {
 		PlayerA: protocol.AssignedPlayer{PlayerID: "P01"}, PlayerB: protocol.AssignedPlayer{PlayerID: "P02"},
 		Timeouts: protocol.DefaultTimeouts(),
 	}
+}
+
+// signedAssignmentOf is one of a league in which both players sign.
+func signedAssignmentOf(gameType string) *protocol.MatchAssignment {
+	a := assignmentOf(gameType)
+	a.Started = "2025-01-15T10:30:00Z"
+	a.PlayerA.PublicKey, a.PlayerB.PublicKey = strings.Repeat("0", 64), strings.Repeat("1", 64)
+	return a
 }
