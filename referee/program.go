@@ -125,7 +125,7 @@ func (m *match) programFailed(err error) {
 		return // it ends the calls of its programs
 	}
 	m.mu.Lock()
-	m.failure = err.Error()
+	m.failure = protocol.CauseOf(err)
 	m.mu.Unlock()
 	m.givenUp.Store(true)
 	m.referee.options.Log.Error().Err(err).Str("conversation_id", m.conversation).Str("match_id", m.matchID).

@@ -2,7 +2,6 @@ package referee_test
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"time"
 
@@ -12,6 +11,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/membership"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -175,13 +175,13 @@ func entropyOf(d *protocol.Draw, id string) string {
 
 // A program that fails, or contradicts itself, costs no player the match: the attempt begins again, with the same draws.
 func TestFailureOfAProgramCostsNoPlayer(t *testing.T) {
-	broken := errors.New("the program did not answer within 10s")
+	broken := &program.Error{Kind: program.TimedOut, Detail: "did not answer within 10s", Last: "a card", Printed: "a card"}
 	for _, test := range []struct {
 		name   string
 		change func(asked int, state *rules.State) (*rules.State, error)
 		says   string
 	}{
-		{"it fails", func(int, *rules.State) (*rules.State, error) { return nil, broken }, broken.Error()},
+		{"it fails", func(int, *rules.State) (*rules.State, error) { return nil, broken }, broken.Detail},
 		{"it refuses what it allowed", func(asked int, _ *rules.State) (*rules.State, error) {
 			return &rules.State{Illegal: &rules.Illegal{Index: asked - 5, Reason: "no"}}, nil
 		}, "to which it led"},
@@ -209,6 +209,7 @@ func TestFailureOfAProgramCostsNoPlayer(t *testing.T) {
 			m.program.Change = nil
 			again := m.assign()
 			assert.Contains(t, again.Reason, test.says)
+			assert.NotContains(t, again.Reason, "a card", "the manager learns no line of a program")
 			assert.Equal(t, first.DrawCommitment, again.DrawCommitment)
 			w.WaitUntil(2 * leaguetest.Second)
 			w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)

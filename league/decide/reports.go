@@ -117,8 +117,8 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 			"report rejected: %s has lost attempt %d at match %s", refereeID, r.Number, r.MatchID)
 	case c.asked.Failure() != nil:
 		v.Failed = true
-		v.Err = fmt.Errorf("the program of %s has failed, so match %s cannot be judged: %w", j.GameType, r.MatchID,
-			c.asked.Failure())
+		v.Err = fmt.Errorf("the program of %s has failed, so match %s cannot be judged: %s", j.GameType, r.MatchID,
+			protocol.CauseOf(c.asked.Failure()))
 	case pings == PingsSent || pings == NotPinged && doubleLoss:
 		v.PingFirst = true
 	case fault != nil:

@@ -2,7 +2,6 @@ package manager_test
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -15,6 +14,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/manager"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/referee"
@@ -44,7 +44,7 @@ type brokenProgram struct {
 func (p *brokenProgram) Ask(ctx context.Context, history []rules.Entry) (*rules.State, error) {
 	p.asked.Add(1)
 	if p.broken.Load() {
-		return nil, errors.New("it ended")
+		return nil, &program.Error{Kind: program.Ended, Detail: "it ended", Last: "KeyError: 'ace of spades'"}
 	}
 	state, err := p.Program.Ask(ctx, history)
 	if p.says != nil && err == nil {
@@ -163,6 +163,7 @@ func TestFailingProgramPausesTheLeague(t *testing.T) {
 					assert.Equal(t, journal.ByManager, d.By)
 					assert.Contains(t, d.Reason, "the program of the game guests failed 3 times, the last time at "+at+", match R1M1: ")
 					assert.Contains(t, d.Reason, "it ended")
+					assert.NotContains(t, d.Reason, "ace of spades", "agents and pages learn no line of a program")
 				}
 			})
 			assert.Equal(t, 1, pauses)

@@ -26,6 +26,7 @@ type Error struct {
 	Detail  string // what the program did, such as "did not answer in time"
 	Status  string // how it exited, such as "exit status 2"; "" if it did not
 	Last    string // its last line on standard error, which must not leave this computer; "" for none
+	Printed string // the last line that it printed in place of an answer, which must not leave it either; "" for none
 
 	success bool // exit status 0
 }
@@ -33,12 +34,15 @@ type Error struct {
 // Error returns what the program did.
 func (e *Error) Error() string { return strings.TrimPrefix(e.Subject+" "+e.Detail, " ") + e.Said() }
 
-// Said returns the last line on standard error, for the operator; "" for none.
-func (e *Error) Said() string {
-	if e.Last == "" {
-		return ""
+// Said returns the last lines of the program, for the operator; "" for none.
+func (e *Error) Said() (said string) {
+	if e.Printed != "" {
+		said = fmt.Sprintf("; it printed %q instead", e.Printed)
 	}
-	return fmt.Sprintf("; the last line on standard error was %q", e.Last)
+	if e.Last != "" {
+		said += fmt.Sprintf("; the last line on standard error was %q", e.Last)
+	}
+	return said
 }
 
 // Cause returns what the program did, for other agents.

@@ -3,6 +3,7 @@ package program
 import (
 	"bufio"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -183,11 +184,11 @@ func (p *process) ask(question []byte, read func(line string) error, until time.
 			p.chatter(line)
 			chatter = words.Clip(line, 60)
 			if said += len(line) + 1; said > maxPrinted {
-				return failed(TooLarge, "printed %d MB and no answer, last %q", maxPrinted>>20, chatter)
+				return &Error{Kind: TooLarge, Detail: fmt.Sprintf("printed %d MB and no answer", maxPrinted>>20), Printed: chatter}
 			}
 		case <-timeout:
 			if said > 0 {
-				return failed(TimedOut, "did not answer in time (%s); it printed %q instead", limit, chatter)
+				return &Error{Kind: TimedOut, Detail: fmt.Sprintf("did not answer in time (%s)", limit), Printed: chatter}
 			}
 			return failed(TimedOut, "did not answer in time (%s); an answer is one line, and flushed", limit)
 		case <-closed:

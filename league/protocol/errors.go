@@ -382,6 +382,18 @@ func Local(err error) bool {
 	return e != nil && !e.Remote && transport.KindOf(err) == transport.Local
 }
 
+// CauseOf returns what other agents may learn of an error: its cause, if it has one. Its text may have more, as the last
+// line of a program on standard error, in which there may be secrets.
+func CauseOf(err error) string {
+	if e, ok := errors.AsType[interface {
+		error
+		Cause() string
+	}](err); ok {
+		return e.Cause()
+	}
+	return err.Error()
+}
+
 // TooFast returns the error for a caller over its rate limit, whose request was not read.
 func TooFast(stamp *Stamp, wait time.Duration) error {
 	return RateLimited(wait).toSend(stamp, &Envelope{}, "", catalogue[ErrRateLimited].rpc)
