@@ -23,7 +23,10 @@ func (m *Manager) handOver(starting, running context.Context, h *handover) {
 		for result == offerAccepted || h.mayHold && (result == offerUnanswered || result == offerNotSent) {
 			result = m.awaitReport(running, h, result == offerAccepted)
 			if result == refereeBack { // it may have forgotten the match, or has a result
-				m.awaitProgram(starting, h)
+				if !m.awaitProgram(starting, h) {
+					result = matchOver
+					break
+				}
 				m.giveTime(h, 0) // it may begin the attempt again
 				h.fresh = false
 				result = m.offerMatch(running, h)

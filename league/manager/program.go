@@ -71,22 +71,26 @@ func orNone(text string) string {
 }
 
 // awaitProgram waits while the league is paused after a failure of the game's program at a match, until the organiser
-// resumes it, or starting ends: until then the same would happen again.
-func (m *Manager) awaitProgram(starting context.Context, h *handover) {
-	for locked(m, func() bool { return m.state.Paused != nil && !h.stuckAt.IsZero() }) && !h.over() {
+// resumes it: until then the same would happen again. It returns false if the program has failed and starting has ended:
+// the match waits for the next manager.
+func (m *Manager) awaitProgram(starting context.Context, h *handover) (goesOn bool) {
+	if locked(m, func() bool { return h.stuckAt.IsZero() }) {
+		return true
+	}
+	for locked(m, func() bool { return m.state.Paused != nil }) && !h.over() && starting.Err() == nil {
 		select {
 		case <-h.news:
 			if m.forfeits(starting, h.match) {
 				h.wake() // chooseReferee looks at the match
-				return
+				return true
 			}
 		case <-starting.Done():
-			return
 		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	h.stuckAt = time.Time{}
+	return starting.Err() == nil
 }
 
 // watchesTurns tells whether a referee loses a match whose turn stays the same: that of a game with views, which can have

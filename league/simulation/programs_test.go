@@ -86,10 +86,12 @@ func TestLeagueEndsWhenItsProgramFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := programmed(tictactoe.Game{})
-			o.Programs[o.GameType].(*rulestest.Program).Change = test.change
+			program := o.Programs[o.GameType].(*rulestest.Program)
+			program.Change = test.change
 			_, err := simulation.Run(t.Context(), o)
 			require.ErrorContains(t, err, "the program of the game program_of_tic_tac_toe failed 3 times, the last time at REF0")
 			require.ErrorContains(t, err, test.says)
+			assert.Less(t, program.Asked(), 1000, "no match begins again when the league has ended")
 		})
 	}
 }
