@@ -25,6 +25,7 @@ import (
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
 
@@ -36,7 +37,7 @@ func signedLeague(t *testing.T, seed uint64) store.Folder {
 	dir := string(leaguetest.TempFolder(t))
 	synctest.Test(t, func(t *testing.T) {
 		o := simulation.Options{Seed: seed, Transport: simulation.Wire, Rules: mutated(4, 1, evenodd.Type, nil), Sign: true}
-		o.LeagueID, o.Concurrency, o.Games, o.Log = "cup", 1, mutationGames(), zerolog.Nop()
+		o.LeagueID, o.Concurrency, o.Games, o.Log = "cup", 1, rules.NewRegistry(evenodd.Game{}), zerolog.Nop()
 		playStored(t, o, dir)
 	})
 	return store.Folder(dir)
@@ -291,17 +292,17 @@ func withoutRecord(doc *store.Match) {
 }
 
 // auditOf returns the rules of the findings, without repetition.
-func auditOf(t *testing.T, dir store.Folder, o audit.Options) (rules []string) {
+func auditOf(t *testing.T, dir store.Folder, o audit.Options) (names []string) {
 	t.Helper()
-	o.Games = mutationGames()
+	o.Games = rules.NewRegistry(evenodd.Game{})
 	report, err := audit.Run(dir, o)
 	require.NoError(t, err)
 	for _, f := range report.Leagues[0].Findings {
-		rules = append(rules, f.Rule)
+		names = append(names, f.Rule)
 		t.Log(f)
 	}
-	slices.Sort(rules)
-	return slices.Compact(rules)
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // evidence is what somebody knows of the league as it was played.
@@ -463,7 +464,7 @@ func TestKeyThatAnOrganiserInsertsIsFoundWithoutAnyKey(t *testing.T) {
 			}
 			require.NoError(t, os.WriteFile(o.dir.Journal("cup"), written.text, 0o600))
 			require.NoError(t, os.RemoveAll(o.dir.Players()))
-			findings, _ := audited(t, o.dir, mutationGames())
+			findings, _ := audited(t, o.dir, rules.NewRegistry(evenodd.Game{}))
 			inJournal := func(f audit.Finding) bool { return strings.HasSuffix(f.File, "journal.jsonl") }
 			first := slices.IndexFunc(findings, inJournal)
 			require.GreaterOrEqual(t, first, 0)
@@ -496,7 +497,7 @@ func TestPlayerThatSignsTwoMovesIsNamed(t *testing.T) {
 				lines[d.Line-1] = string(line) + "\n"
 				return strings.Join(lines, "")
 			})
-			findings, _ := audited(t, o.dir, mutationGames())
+			findings, _ := audited(t, o.dir, rules.NewRegistry(evenodd.Game{}))
 			require.Len(t, findings, 1)
 			f := findings[0]
 			assert.Contains(t, f.Detail, test.want)
