@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
 	"evenodd/player/strategy"
 	"evenodd/rules"
 	"evenodd/rules/kuhnpoker"
@@ -75,11 +76,14 @@ func chipsOfFirst(t *testing.T, report *protocol.MatchResultReport) (won []int) 
 }
 
 // The first player of a hand loses 1/18 chip on average: kuhnpoker.TestEquilibriumHasTheValueOfTheGame. The test allows
-// three standard errors.
+// three standard errors. 5,000 hands, or 20,000.
 func TestNashPlaysTheValueOfKuhnPoker(t *testing.T) {
 	t.Parallel()
 	o := benchmarkLeague(2, Memory)
-	o.GameType, o.Games, o.Strategies, o.Legs = kuhnpoker.Type, rules.NewRegistry(kuhnpoker.Game{}), []string{"nash"}, 1000
+	o.GameType, o.Games, o.Strategies, o.Legs = kuhnpoker.Type, rules.NewRegistry(kuhnpoker.Game{}), []string{"nash"}, 250
+	if leaguetest.All() {
+		o.Legs = 1000
+	}
 	n := &reporter{network: newNetwork(Memory)}
 	_, err := runOn(t.Context(), o, n)
 	require.NoError(t, err)
@@ -89,11 +93,11 @@ func TestNashPlaysTheValueOfKuhnPoker(t *testing.T) {
 			hands, sum, squares = hands+1, sum+float64(chips), squares+float64(chips*chips)
 		}
 	}
-	assert.InDelta(t, 20_000, hands, 0)
+	assert.InDelta(t, o.Legs*kuhnpoker.Hands, hands, 0)
 	mean := sum / hands
 	deviation := math.Sqrt((squares/hands - mean*mean) / hands)
 	assert.InDelta(t, -1./18, mean, 3*deviation)
-	assert.Less(t, deviation, 0.01)
+	assert.Less(t, deviation, 0.02)
 }
 
 // Each strategy plays each game of draws that it can play, and loses no match technically.

@@ -109,7 +109,7 @@ func isNeeded(e *store.Exchange) bool {
 func TestNoTranscriptEndsTheAudit(t *testing.T) {
 	t.Parallel()
 	leagues := mutationLeagues(t)
-	number := 300
+	number := 100
 	if leaguetest.All() {
 		number = 5000
 	}
