@@ -29,7 +29,7 @@ import (
 // their server stops.
 const (
 	maxRequest       = 10 << 10 // request that a manager or referee accepts from any caller
-	maxLarge         = 64 << 10 // request with a valid bearer credential that a manager accepts, in a league of a large game
+	maxLarge         = 64 << 10 // request with a valid bearer credential, in a league of a large game
 	maxReply         = 64 << 10 // response that a manager or referee reads
 	maxFromManager   = 1 << 20  // message that an agent accepts from its manager
 	shutdownPatience = 5 * time.Second

@@ -55,8 +55,8 @@ func known() config.Known {
 	return k
 }
 
-// large tells whether games of some types can have large messages. That is possible for each game that this program does
-// not know.
+// large tells whether games of some types can have large messages. That is possible for each game that this program
+// does not know.
 func large(types []string) bool {
 	return slices.ContainsFunc(types, func(t string) bool {
 		game, err := games().Game(t)

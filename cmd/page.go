@@ -73,7 +73,8 @@ func (p *managerProcess) leaguePage(source page.Source) (*leaguePage, error) {
 	if !p.page {
 		return &leaguePage{finish: func(context.Context) {}, end: func() {}}, nil
 	}
-	return newLeaguePage(source, page.Options{Log: p.log, Base: string(p.basePath), Games: p.userGame.games(), Listed: p.Roster.Names(true)})
+	return newLeaguePage(source, page.Options{Log: p.log, Base: string(p.basePath), Games: p.userGame.games(),
+		Listed: p.Roster.Names(true)})
 }
 
 // measure adds the metrics of the page.

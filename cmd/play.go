@@ -109,19 +109,10 @@ phone.`,
 	return c
 }
 
-// prepare checks the options, and returns the players: the persons first.
+// prepareAll checks the options, and returns the players: the persons first.
 func (o *playOptions) prepareAll() (players []config.Entrant, err error) {
-	switch {
-	case o.people != 1 && o.people != 2:
-		return nil, usage("--people %d: must be 1 or 2", o.people)
-	case o.terminal && o.people > 1:
-		return nil, usage("--terminal: one person plays in the terminal; leave --people out")
-	case len(o.names) > 0 && len(o.names) != o.people:
-		return nil, usage("--name %s: must be as many names as --people, %d", strings.Join(o.names, ","), o.people)
-	case o.moveTime < leastMoveTime || o.moveTime > mostMoveTime:
-		return nil, usage("--move-time %s: must be from %s to %s", o.moveTime, leastMoveTime, mostMoveTime)
-	case o.data == "":
-		return nil, usage("--data must name a folder: the league is stored there")
+	if err := o.check(); err != nil {
+		return nil, err
 	}
 	o.Referees, o.exitWhenDone, o.address = 1, true, address{host: localhost, local: true}
 	o.admission.given = map[string]bool{"players": true} // all of them take part
@@ -141,24 +132,18 @@ func (o *playOptions) prepareAll() (players []config.Entrant, err error) {
 		return config.Entrant{Name: name, Kind: config.KindStrategy, Value: person.Name}
 	})
 	for _, text := range o.against {
-		e, err := opponentOf(text)
-		if err == nil && e.Strategy() == person.Name {
-			err = usage("--against %s: --people 2 lets two persons play", text)
-		}
-		if err == nil && e.Kind != config.KindURL {
-			err = asUsage(external.Check(e.Strategy(), o.tools, o.GameType))
-		}
+		e, err := o.opponentOf(text)
 		if err != nil {
 			return nil, err
 		}
 		taken := lists.Filter(players, func(other config.Entrant) bool {
 			return other.Name == e.Name || strings.HasPrefix(other.Name, e.Name+"-")
 		})
-		if at, err := url.Parse(e.Value); e.Kind == config.KindURL && err == nil && !loopback(at.Hostname()) {
-			o.address.host = o.web.host // the agent has to reach the manager
-		}
 		if len(taken) > 0 {
 			e.Name = fmt.Sprintf("%s-%d", e.Name, len(taken)+1)
+		}
+		if at, err := url.Parse(e.Value); e.Kind == config.KindURL && err == nil && !loopback(at.Hostname()) {
+			o.address.host = o.web.host // the agent has to reach the manager
 		}
 		players = append(players, e)
 	}
@@ -172,12 +157,30 @@ func (o *playOptions) prepareAll() (players []config.Entrant, err error) {
 	return players, nil
 }
 
+// check returns an error for options that exclude each other, or have no meaning.
+func (o *playOptions) check() error {
+	switch {
+	case o.people != 1 && o.people != 2:
+		return usage("--people %d: must be 1 or 2", o.people)
+	case o.terminal && o.people > 1:
+		return usage("--terminal: one person plays in the terminal; leave --people out")
+	case len(o.names) > 0 && len(o.names) != o.people:
+		return usage("--name %s: must be as many names as --people, %d", strings.Join(o.names, ","), o.people)
+	case o.moveTime < leastMoveTime || o.moveTime > mostMoveTime:
+		return usage("--move-time %s: must be from %s to %s", o.moveTime, leastMoveTime, mostMoveTime)
+	case o.data == "":
+		return usage("--data must name a folder: the league is stored there")
+	}
+	return nil
+}
+
 // opponentOf is the player that a text of --against stands for.
-func opponentOf(text string) (e config.Entrant, err error) {
+func (o *playOptions) opponentOf(text string) (e config.Entrant, err error) {
 	command, runs := strings.CutPrefix(text, "exec:")
 	switch {
 	case runs:
-		return config.Entrant{Name: "program", Kind: config.KindExec, Value: command, Where: "--against " + text}, nil
+		e = config.Entrant{Name: "program", Kind: config.KindExec, Value: command, Where: "--against " + text}
+		return e, asUsage(external.Check(e.Strategy(), o.tools, o.GameType))
 	case strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://"):
 		whole, err := agentURL(text)
 		if err != nil {
@@ -189,7 +192,11 @@ func opponentOf(text string) (e config.Entrant, err error) {
 		}
 		return config.Entrant{Name: at.Host, Kind: config.KindURL, Value: whole}, nil
 	}
-	return config.Entrant{Name: text, Kind: config.KindStrategy, Value: text}, nil
+	if text == person.Name {
+		return e, usage("--against %s: --people 2 lets two persons play", text)
+	}
+	e = config.Entrant{Name: text, Kind: config.KindStrategy, Value: text}
+	return e, asUsage(external.Check(text, o.tools, o.GameType))
 }
 
 // playing is a run of evenodd play: persons, their pages, and one league after the other.

@@ -156,11 +156,9 @@ func (t *terminalGame) board(cells [][]person.Cell) {
 		}
 	}
 	for _, row := range text {
-		line := ""
-		for _, cell := range row {
-			line += " " + strings.Repeat(" ", width-utf8.RuneCountInString(cell)) + cell
-		}
-		t.note(" %s", line)
+		t.note("  %s", strings.Join(lists.Map(row, func(cell string) string {
+			return strings.Repeat(" ", width-utf8.RuneCountInString(cell)) + cell
+		}), " "))
 	}
 }
 

@@ -97,8 +97,8 @@ func (o *playerOptions) flags(f *pflag.FlagSet) {
 	o.agentFlags(f, "player-id", "P01", "8101 to 8199")
 	f.StringSliceVar(&o.Leagues, "league-id", nil, "join only this league; may be repeated")
 	f.StringVar(&o.strategy, "strategy", "random", "strategy that makes the choices")
-	f.StringVar(&o.game, "game", "", "a further game to play: the type of a game that is a program, such as nim, or exec: with "+
-		"its program, which then checks what the player was shown of a hidden game")
+	f.StringVar(&o.game, "game", "", "a further game to play: the type of a game that is a program, such as nim, or "+
+		"exec: with its program, which then checks what the player was shown of a hidden game")
 	botFlags(f, &o.tools, &o.prompt)
 	f.IntVar(&o.count, "count", 1, fmt.Sprintf("players in this process, 1 to %d; with --name NAME their names are "+
 		"NAME-1, NAME-2 and so on", mostPlayers))
@@ -241,8 +241,8 @@ func botFlags(f *pflag.FlagSet, t *external.Tools, promptFile *string) {
 	f.StringVar(&t.MCP.Tool, "mcp-tool", "", "tool of the MCP server that chooses (default: its only tool, or choose)")
 	programFlags(f, &t.Programs, "programs of exec and --mcp-command")
 	t.Fallback = "random"
-	f.Var(&choice{value: &t.Fallback, words: strategy.Names()}, "fallback", "built-in `STRATEGY` that chooses when an MCP host or "+
-		"server does not")
+	f.Var(&choice{value: &t.Fallback, words: strategy.Names()}, "fallback",
+		"built-in `STRATEGY` that chooses when an MCP host or server does not")
 }
 
 // completeTools adds the key and the prompt of the language model. The key comes only from the environment,

@@ -101,8 +101,8 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	stalls := referee.WatchStalls()
 	defer stalls.Stop()
 	calls := playerGuard(&o.address, defaults.AllowedEndpoints)
-	options := referee.Options{Options: o.Options, MaxConcurrent: o.maxConcurrent, Games: own.of(types), Programs: own.referees(),
-		Stalls: stalls.Longest, UsualNetworks: calls.networks, CheckPlayer: p.user.checkPlayer}
+	options := referee.Options{Options: o.Options, MaxConcurrent: o.maxConcurrent, Games: own.of(types),
+		Programs: own.referees(), Stalls: stalls.Longest, UsualNetworks: calls.networks, CheckPlayer: p.user.checkPlayer}
 	if calls.set {
 		options.Networks = calls.networks
 	}

@@ -252,7 +252,8 @@ func addDraw(text *printout, r *record.Conversation) {
 	differ := lists.Filter(d.Draws, func(o record.RecomputedOutcome) bool { return !o.Holds })
 	switch {
 	case len(differ) > 0:
-		text.line("      Together they do not make %d of the %s during the match.", len(differ), words.Counted(len(d.Draws), "draw"))
+		text.line("      Together they do not make %d of the %s during the match.", len(differ),
+			words.Counted(len(d.Draws), "draw"))
 	case len(d.Draws) > 0:
 		text.line("      Together they make the %s during the match, as the file says.", words.Counted(len(d.Draws), "draw"))
 	case d.Number == nil:

@@ -42,13 +42,14 @@ func gameFlag(f *pflag.FlagSet, value *string, about string) {
 // programFlags defines the flags for programs of some kind.
 func programFlags(f *pflag.FlagSet, p *program.Programs, of string) {
 	p.Environ = os.Environ()
-	f.StringSliceVar(&p.Env, "exec-env", nil, "`NAME` of an environment variable that "+of+" get too, such as PYTHONPATH; "+
-		"may be repeated")
+	f.StringSliceVar(&p.Env, "exec-env", nil, "`NAME` of an environment variable that "+of+" get too, such as "+
+		"PYTHONPATH; may be repeated")
 	f.BoolVar(&p.Sandbox, "exec-sandbox", false, of+" have no network and a read-only file system (only on Linux)")
 	f.Var(&limit{&p.Limits.Memory, program.ParseMemory, program.FormatMemory, "size"}, "exec-memory",
 		"address space of each process of "+of+", such as 512MB (only on Linux; default: no limit)")
-	f.Var(&limit{&p.Limits.CPU, program.ParseCPU, func(n int64) string { return fmt.Sprintf("%ds", n) }, "time"}, "exec-cpu", "processor time that each process of "+
-		of+" has in its life, such as 60s (not on Windows; default: no limit)")
+	f.Var(&limit{&p.Limits.CPU, program.ParseCPU, func(n int64) string { return fmt.Sprintf("%ds", n) }, "time"},
+		"exec-cpu", "processor time that each process of "+of+" has in its life, such as 60s (not on Windows; "+
+			"default: no limit)")
 }
 
 // programsOfGames are the programs of commands that run no other ones.

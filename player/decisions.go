@@ -94,8 +94,8 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	return r, nil
 }
 
-// digestOf identifies a question, on every carrier, by a short text. Random choices of players follow from it, so its input
-// has the same three members as ever; a question for a text differs from others by the turn in its context.
+// digestOf identifies a question, on every carrier, by a short text. Random choices of players follow from it, so its
+// input has the same three members as ever; a question for a text differs from others by the turn in its context.
 func digestOf(q *protocol.MoveRequest) string {
 	input := struct {
 		moveType string

@@ -111,7 +111,8 @@ func call[Q, R any](m *match, side rules.Side, method *protocol.Method[Q, R], q 
 	}
 	a.Reply.Breach = method.ReplyBreach(answer, to)
 	m.verify(side, a.Reply)
-	return answer, a, m.consider(side, &a, w)
+	err = m.consider(side, &a, w)
+	return answer, a, err
 }
 
 // measureStalls measures how long this process stalled where that matters to a question whose window has ended.

@@ -115,7 +115,7 @@ func TestProgramOfAGameIsAskedOnceATurn(t *testing.T) {
 		assert.Equal(t, turns+1, doc.Boards[turns].Turn)
 		first := leaguetest.Decode[protocol.GameMoveCall](w.Calls(protocol.MakeMove.Name, "p01")[0].Message).MoveRequest.Context
 		assert.Contains(t, first["rules"], "Program of Tic-Tac-Toe. ")
-		assert.Equal(t, 1.0, first["turn"])
+		assert.EqualValues(t, 1, first["turn"])
 		assert.Contains(t, first["view"], tictactoe.ContextBoard)
 	})
 }

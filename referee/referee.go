@@ -96,7 +96,7 @@ func New(o Options) (*Referee, error) {
 	if err := o.checkPrograms(); err != nil {
 		return nil, err
 	}
-	o.Large = slices.ContainsFunc(o.Games.Types(), func(t string) bool { return o.large(t) })
+	o.Large = slices.ContainsFunc(o.Games.Types(), o.large)
 	r := &Referee{options: o, matches: map[string]*match{}, warnings: map[string]int{}}
 	var err error
 	if r.Agent, err = membership.NewAgent(protocol.RoleReferee, &r.options.Options); err != nil {

@@ -94,13 +94,13 @@ func ListsMoves(game Game) bool { return game.MaxTurns() > 1 || HasViews(game) }
 //
 //	SHA-256("evenodd-chance-v1" ‖ LP(match ID) ‖ nonce ‖ entropy of A ‖ entropy of B ‖ LP(k) ‖ LP(i))
 //
-// as a big-endian number x, until x < 2^64 − (2^64 mod n); the outcome is x mod n. LP is a length in two bytes, big-endian,
-// then the text; numbers are decimal texts.
+// as a big-endian number x, until x < 2^64 − (2^64 mod n); the outcome is x mod n. LP is a length in two bytes,
+// big-endian, then the text; numbers are decimal texts.
 func (c *Chance) Draw(matchID string, k, n int) int {
 	input := prefixed([]byte("evenodd-chance-v1"), matchID)
 	input = append(append(append(input, c.Nonce[:]...), c.EntropyA[:]...), c.EntropyB[:]...)
 	input = prefixed(input, strconv.Itoa(k))
-	_, excess := bits.Div64(1, 0, uint64(n)) // of 2^64 by n, which is at least 2
+	_, excess := bits.Div64(1, 0, uint64(n)) //nolint:gosec // of 2^64 by n, which is at least 2
 	for i := 0; ; i++ {
 		sum := sha256.Sum256(prefixed(input[:len(input):len(input)], strconv.Itoa(i)))
 		if x := binary.BigEndian.Uint64(sum[:]); x < -excess || excess == 0 {

@@ -55,8 +55,10 @@ type Illegal struct {
 	Reason string
 }
 
-// Error returns the reason.
-func (i *Illegal) Error() string { return i.Reason }
+// asksSecretly tells whether the other side does not learn a move that is due.
+func (s *State) asksSecretly() bool {
+	return slices.ContainsFunc(s.ToMove[:], func(q *Question) bool { return q != nil && q.Secret })
+}
 
 // Contradiction returns the error for an entry that the program has refused although it led to the history. It has no
 // reason if the game hides something: nobody may learn of a card by it.
@@ -85,8 +87,8 @@ func (p pending) told(state *State) *told { return &told{pending: p, state: stat
 func (p pending) fits(board [][]string) error {
 	rows, columns := size(board)
 	if p.rows > 0 && rows > 0 && (rows != p.rows || columns != p.columns) {
-		return fmt.Errorf("the board has %d rows of %d cells, before it had %d of %d: all boards of a match have one size", rows,
-			columns, p.rows, p.columns)
+		return fmt.Errorf("the board has %d rows of %d cells, before it had %d of %d: all boards of a match have one size",
+			rows, columns, p.rows, p.columns)
 	}
 	return nil
 }
@@ -184,10 +186,11 @@ func (c Course) Told(state *State) (Course, error) {
 		return c, p.program.Contradiction(state.Illegal)
 	case state.Draw > 0 && !c.ready:
 		return c, errors.New("a draw is due in a game that has announced none")
-	case !p.program.info.Hidden && slices.ContainsFunc(state.ToMove[:], func(q *Question) bool { return q != nil && q.Secret }):
+	case !p.program.info.Hidden && state.asksSecretly():
 		return c, errors.New("a move is secret in a game that hides nothing")
 	case !state.Over && state.Draw == 0 && c.Played() >= p.program.maxTurns:
-		return c, fmt.Errorf("the match is not over after %d turns, which the program announced as the most", p.program.maxTurns)
+		return c, fmt.Errorf("the match is not over after %d turns, which the program announced as the most",
+			p.program.maxTurns)
 	}
 	if err := p.fits(state.Board); err != nil {
 		return c, err

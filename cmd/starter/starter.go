@@ -37,7 +37,10 @@ type Source struct{ Name, Text string }
 // Game returns the source of a small game that is a program, and its test. Language is python or javascript, gameType
 // the identifier of the game, and name its name for people.
 func Game(language, gameType, name string) []Source {
-	files := map[string][2]string{"python": {"game.py", "test_game.py"}, "javascript": {"game.mjs", "game.test.mjs"}}[language]
+	files := map[string][2]string{
+		"python":     {"game.py", "test_game.py"},
+		"javascript": {"game.mjs", "game.test.mjs"},
+	}[language]
 	var list []Source
 	for _, file := range files {
 		text, _ := sources.ReadFile(path.Join("game", language, file+".tmpl")) // embedded files can be read

@@ -199,7 +199,7 @@ func read(from io.Reader, by func(io.Reader)) {
 // Launch starts a program that is no part of this one and outlives it, such as a browser. The program has no standard
 // streams.
 func Launch(path string, args ...string) error {
-	cmd := exec.CommandContext(context.Background(), path, args...) //nolint:gosec // the caller names a program of the system
+	cmd := exec.CommandContext(context.Background(), path, args...) //nolint:gosec // a program of the system
 	if err := cmd.Start(); err != nil {
 		return err
 	}

@@ -48,7 +48,7 @@ type Reply struct {
 	Choice string // of a move
 	protocol.MoveProof
 	Unsigned bool           // the signature is not that of Match.Statement
-	Refused  *rules.Illegal // why the program of the game refuses it; nil if it does not, or was not asked: see Match.Legal
+	Refused  *rules.Illegal // why the program of the game refuses it, by Match.Legal; nil if it does not
 }
 
 // ReplyOf reads a message that answers a question; nil for any other.

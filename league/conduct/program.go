@@ -35,8 +35,8 @@ func (m *Match) Awaits() (history []rules.Entry, due bool) {
 	return m.course.History(), true
 }
 
-// Told goes on with what the program says of the history of Awaits, and makes a draw that is due. The error says how the
-// program contradicts what it said before: the attempt cannot go on.
+// Told goes on with what the program says of the history of Awaits, and makes a draw that is due. The error says how
+// the program contradicts what it said before: the attempt cannot go on.
 func (m *Match) Told(state *rules.State) error {
 	course, err := m.course.Told(state)
 	if err != nil {
@@ -62,9 +62,9 @@ const (
 // drawSize is the size of a draw in a report, in bytes.
 const drawSize = len(`{"turn":400,"of":2147483648,"number":2147483647},`)
 
-// CheckSize returns an error if a question by what the program has just said, or a report with the moves so far, would be
-// larger than agents read: no player loses a match by that. It counts 2 KB for the rest of a question, and 4 KB and two
-// moves for that of a report.
+// CheckSize returns an error if a question by what the program has just said, or a report with the moves so far, would
+// be larger than agents read: no player loses a match by that. It counts 2 KB for the rest of a question, and 4 KB and
+// two moves for that of a report.
 func (m *Match) CheckSize(state *rules.State) error {
 	m.collectMoves()
 	info, limit := m.game.Info(), maxUsual
@@ -85,8 +85,8 @@ func (m *Match) CheckSize(state *rules.State) error {
 		}
 	}
 	if largest > limit {
-		return fmt.Errorf("%s has %d bytes after %d turns; in this game a message has at most %d", what, largest, m.course.Played(),
-			limit)
+		return fmt.Errorf("%s has %d bytes after %d turns; in this game a message has at most %d", what, largest,
+			m.course.Played(), limit)
 	}
 	return nil
 }

@@ -34,8 +34,8 @@ func (j *ReportJudge) Grade(r *journal.MatchReported, promised string, ids [2]st
 // not show of the moves of both players and of the draw; "" if it shows all. The error is the
 // contradiction between the result and what the report shows, the rules, or the draw to which the
 // referee is bound: promised is the commitment that it gave when it accepted the match.
-func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2]string, asked *Inquiry) (missing string,
-	err error) {
+func (j *ReportJudge) credible(r *journal.MatchReported, promised string, ids [2]string,
+	asked *Inquiry) (missing string, err error) {
 	switch {
 	case r.Status == league.StatusTechnicalLoss: // its choices and its number decide nothing
 		return "", j.credibleLoss(r, promised, ids, asked)
@@ -184,7 +184,7 @@ func (j *ReportJudge) demand(s *journal.State, c *Claim) {
 		r.Evidence.Moves = nil
 	}
 	if !rules.HasDraws(j.Game) {
-		r.Evidence.Draws = nil
+		r.Draws = nil
 	}
 	if !rules.HasViews(j.Game) {
 		r.Evidence.Moves = slices.Clone(r.Evidence.Moves) // the message stays as it is
@@ -232,7 +232,7 @@ func (j *ReportJudge) Prove(c *Claim) {
 			return
 		}
 		if _, err := j.replay(r, c.ids, c.asked); err != nil {
-			r.Evidence.Moves, r.Evidence.Draws = nil, nil // the loss counts whatever they are
+			r.Evidence.Moves, r.Draws = nil, nil // the loss counts whatever they are
 			c.asked = j.Inquire(r, c.ids)
 		}
 		return
@@ -354,7 +354,7 @@ func (j *ReportJudge) replayCourse(r *journal.MatchReported, ids [2]string) (aft
 	for _, m := range r.Evidence.Moves {
 		moves = append(moves, rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move, Turn: m.Turn})
 	}
-	course, err := rules.Replay(j.Game, moves, reportedDraws(r.Evidence.Draws))
+	course, err := rules.Replay(j.Game, moves, reportedDraws(r.Draws))
 	after = positionOf(course)
 	_, misdrawn := errors.AsType[*drawsError](err)
 	switch n := len(course.Draws()); {
@@ -362,8 +362,8 @@ func (j *ReportJudge) replayCourse(r *journal.MatchReported, ids [2]string) (aft
 		return after, err
 	case err != nil:
 		return after, fmt.Errorf("moves: %w", err)
-	case n < len(r.Evidence.Draws):
-		return after, fmt.Errorf("draws: there are %d, but the moves lead to %d", len(r.Evidence.Draws), n)
+	case n < len(r.Draws):
+		return after, fmt.Errorf("draws: there are %d, but the moves lead to %d", len(r.Draws), n)
 	}
 	return after, nil
 }

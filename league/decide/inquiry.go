@@ -12,8 +12,8 @@ import (
 
 // An Inquiry is what is asked of the program of a game about the match of a report, and what it says: whether each draw
 // was due, and whether the whole history is legal and who has won. The caller asks the program as long as Asks has a
-// question, and tells the answers by Told. Nil is that of a game of this program, of which nothing is to be asked. It is
-// not safe for concurrent use.
+// question, and tells the answers by Told. Nil is that of a game of this program, of which nothing is to be asked. It
+// is not safe for concurrent use.
 type Inquiry struct {
 	program *rules.Program
 	history []rules.Entry
@@ -36,7 +36,7 @@ func (j *ReportJudge) Inquire(r *journal.MatchReported, ids [2]string) *Inquiry 
 	if !ok {
 		return nil
 	}
-	q := &Inquiry{program: program, ids: ids, moves: r.Evidence.Moves, of: r.Evidence.Draws}
+	q := &Inquiry{program: program, ids: ids, moves: r.Evidence.Moves, of: r.Draws}
 	q.wrong = q.read()
 	return q
 }
@@ -44,54 +44,66 @@ func (j *ReportJudge) Inquire(r *journal.MatchReported, ids [2]string) *Inquiry 
 // read makes a history of the moves and draws of the report: the draws before each turn, then its moves. The ready turn
 // is no part of it.
 func (q *Inquiry) read() error {
-	info, draws, turn, before := q.program.Info(), q.of, 0, 0
-	take := func(next int) {
-		for len(draws) > 0 && draws[0].Turn <= next {
-			q.draws = append(q.draws, len(q.history))
-			q.history, draws = append(q.history, rules.Entry{Draw: &draws[0].Number}), draws[1:]
-		}
-	}
-	if !info.Draws && len(draws) > 0 {
+	info, turn, before := q.program.Info(), 0, 0
+	if !info.Draws && len(q.of) > 0 {
 		return errors.New("draws: the game has none")
 	}
-	if !slices.IsSortedFunc(draws, func(a, b protocol.Drawn) int { return a.Turn - b.Turn }) {
+	if !slices.IsSortedFunc(q.of, func(a, b protocol.Drawn) int { return a.Turn - b.Turn }) {
 		return errors.New("draws: they are not in the order of turns")
 	}
 	for i := range q.moves {
 		m := &q.moves[i]
-		side := slices.Index(q.ids[:], m.PlayerID)
-		if side < 0 || m.Move == "" || m.Turn < max(turn, 1) || m.Turn > turn+1 {
-			return fmt.Errorf("moves: move %d, %.60q of %.40q in turn %d, does not follow the one before", i+1, m.Move, m.PlayerID,
-				m.Turn)
+		side, err := q.mover(i, turn)
+		if err != nil {
+			return err
 		}
+		ready := info.Draws && m.Turn == 1
 		if m.Turn > turn {
 			turn, before = m.Turn, i
-			if isReady := info.Draws && turn == 1; !isReady {
-				take(turn)
+			if !ready {
+				q.drawn(turn)
 				q.history = append(q.history, rules.Entry{})
 			}
 		}
-		if q.last[side].Turn == turn || rules.Side(side) == rules.SideA && q.last[rules.SideB].Turn == turn {
-			return fmt.Errorf("moves: move %d, %.60q, is the second of %s in turn %d, or comes before that of %s", i+1, m.Move,
-				m.PlayerID, turn, q.ids[rules.SideA])
-		}
 		q.last[side] = rules.LastMove{Text: m.Move, Turn: turn, Before: before}
-		if info.Draws && turn == 1 {
-			if q.ready[side] = m.Move == rules.Ready; !q.ready[side] {
-				return fmt.Errorf("moves: move %d must be %q, not %.60q", i+1, rules.Ready, m.Move)
-			}
-			continue
+		if !ready {
+			q.history[len(q.history)-1].Moves[side] = m.Move
+		} else if q.ready[side] = m.Move == rules.Ready; !q.ready[side] {
+			return fmt.Errorf("moves: move %d must be %q, not %.60q", i+1, rules.Ready, m.Move)
 		}
-		q.history[len(q.history)-1].Moves[side] = m.Move
 	}
-	take(turn + 1)
-	switch {
-	case len(draws) > 0:
-		return fmt.Errorf("draws: draw %d is before turn %d, which the match did not reach", len(q.draws)+1, draws[0].Turn)
+	q.drawn(turn + 1)
+	switch n := len(q.draws); {
+	case n < len(q.of):
+		return fmt.Errorf("draws: draw %d is before turn %d, which the match did not reach", n+1, q.of[n].Turn)
 	case info.Draws && len(q.history) > 0 && q.ready != [2]bool{true, true}:
 		return errors.New("moves: the ready turn, in which both players move, is missing")
 	}
 	return nil
+}
+
+// mover returns the side of move i from 0, after a move of a turn. The error says why the move cannot follow the ones
+// before.
+func (q *Inquiry) mover(i, turn int) (side int, err error) {
+	m := &q.moves[i]
+	side = slices.Index(q.ids[:], m.PlayerID)
+	switch {
+	case side < 0 || m.Move == "" || m.Turn < max(turn, 1) || m.Turn > turn+1:
+		return side, fmt.Errorf("moves: move %d, %.60q of %.40q in turn %d, does not follow the one before", i+1, m.Move,
+			m.PlayerID, m.Turn)
+	case q.last[side].Turn == m.Turn || rules.Side(side) == rules.SideA && q.last[rules.SideB].Turn == m.Turn:
+		return side, fmt.Errorf("moves: move %d, %.60q, is the second of %s in turn %d, or comes before that of %s", i+1,
+			m.Move, m.PlayerID, m.Turn, q.ids[rules.SideA])
+	}
+	return side, nil
+}
+
+// drawn adds the draws before a turn.
+func (q *Inquiry) drawn(turn int) {
+	for n := len(q.draws); n < len(q.of) && q.of[n].Turn <= turn; n++ {
+		q.draws = append(q.draws, len(q.history))
+		q.history = append(q.history, rules.Entry{Draw: &q.of[n].Number})
+	}
 }
 
 // begun tells whether there is anything to ask about: a move, and in a game with draws the ready turn of both sides.
@@ -139,7 +151,8 @@ func (q *Inquiry) Told(state *rules.State, err error) {
 func (q *Inquiry) illegal(refused *rules.Illegal) error {
 	entry := q.history[refused.Index]
 	if entry.Draw != nil {
-		return fmt.Errorf("draws: draw %d of them is not legal: %.200s", slices.Index(q.draws, refused.Index)+1, refused.Reason)
+		return fmt.Errorf("draws: draw %d of them is not legal: %.200s", slices.Index(q.draws, refused.Index)+1,
+			refused.Reason)
 	}
 	turn := 1
 	for _, before := range q.history[:refused.Index] {
@@ -214,8 +227,8 @@ func positionOf(c rules.Course) position {
 	return p
 }
 
-// reportedDraws makes the draws of a course as a report has them. CheckDraws compares the numbers with those that follow
-// from the secrets.
+// reportedDraws makes the draws of a course as a report has them. CheckDraws compares the numbers with those that
+// follow from the secrets.
 func reportedDraws(draws []protocol.Drawn) func(rules.Course) (rules.Course, error) {
 	return func(c rules.Course) (rules.Course, error) {
 		n := len(c.Draws())
@@ -224,8 +237,8 @@ func reportedDraws(draws []protocol.Drawn) func(rules.Course) (rules.Course, err
 		}
 		d := draws[n]
 		if d.Turn != c.Turn() || d.Of != c.Outcomes() || d.Number < 0 || d.Number >= d.Of {
-			return c, &drawsError{fmt.Sprintf("draw %d is %d of %d outcomes before turn %d; by the rules it has %d, before turn %d",
-				n+1, d.Number, d.Of, d.Turn, c.Outcomes(), c.Turn())}
+			return c, &drawsError{fmt.Sprintf("draw %d is %d of %d outcomes before turn %d; by the rules it has %d, before "+
+				"turn %d", n+1, d.Number, d.Of, d.Turn, c.Outcomes(), c.Turn())}
 		}
 		return c.Drawn(d.Number), nil
 	}
@@ -238,7 +251,7 @@ func (e *drawsError) Error() string { return "draws: " + e.text }
 
 // CheckDraws compares the draws of a report with those that follow from the secrets of the match.
 func CheckDraws(r *journal.MatchReported, chance rules.Chance) error {
-	for i, d := range r.Evidence.Draws {
+	for i, d := range r.Draws {
 		if d.Of < 2 || d.Of > rules.MaxOutcomes {
 			return fmt.Errorf("draws: draw %d has %d outcomes", i+1, d.Of)
 		}

@@ -150,8 +150,8 @@ func (j *ReportJudge) discreet(fault *protocol.Error) *protocol.Error {
 		return fault
 	}
 	member, _, _ := strings.Cut(fault.Detail, ":")
-	return protocol.Fault(fault.Code, "%.60s: it contradicts the rest of the report, the rules or the draw; %s hides the details",
-		member, j.GameType)
+	return protocol.Fault(fault.Code, "%.60s: it contradicts the rest of the report, the rules or the draw; %s hides "+
+		"the details", member, j.GameType)
 }
 
 // doubtedLoss is the double technical loss by which a referee has lost its attempt, since the match

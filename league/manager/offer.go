@@ -342,10 +342,7 @@ func (m *Manager) awaitReport(ctx context.Context, h *handover, reached bool) ou
 			if h.over() {
 				return matchOver
 			}
-			if at := locked(m, func() time.Time { return h.stuckAt }); !at.IsZero() { // the report cannot be judged yet
-				h.latest = at.Add(m.longestMatch())
-				m.giveTime(h, h.turn)
-			}
+			m.giveTimeToStuck(h)
 			switch lost, rejected := m.lostByReports(h, false); {
 			case lost != matchOver:
 				return lost

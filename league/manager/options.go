@@ -172,14 +172,15 @@ func (o *Options) Validate() error {
 	return errors.Join(problems...)
 }
 
-// checkGame returns an error for members: plain with a game whose messages need what chapter 4 of the specification lacks.
+// checkGame returns an error for members: plain with a game whose messages need what chapter 4 of the specification
+// lacks.
 func (o *Options) checkGame() error {
 	game, err := o.Games.Game(o.GameType)
 	if err != nil || !o.Plain() || !rules.HasDraws(game) && !game.Info().Hidden {
 		return nil //nolint:nilerr // New returns the error of an unknown game
 	}
-	return fmt.Errorf("members: plain and the game %s exclude each other, because chapter 4 has no draws and signs no views: "+
-		"remove members: plain from the league's file", o.GameType)
+	return fmt.Errorf("members: plain and the game %s exclude each other, because chapter 4 has no draws and signs no "+
+		"views: remove members: plain from the league's file", o.GameType)
 }
 
 // resume takes over the rules with which a league was created.
@@ -196,8 +197,8 @@ func (o *Options) resume(created *journal.Created) error {
 				"file in private, or the file of --secret-file")
 	}
 	if created.Digest != "" && (created.GameType != o.GameType || created.GameID != o.GameID) {
-		return fmt.Errorf("league %s plays %s, version %s, which is a program with the digest %s: name that program with --game%s",
-			created.LeagueID, created.GameType, created.Version, created.Digest, o.otherProgram(created))
+		return fmt.Errorf("league %s plays %s, version %s, which is a program with the digest %s: name that program with "+
+			"--game%s", created.LeagueID, created.GameType, created.Version, created.Digest, o.otherProgram(created))
 	}
 	given := o.Created
 	o.Created, o.Configuration = *created, given.Configuration
@@ -219,9 +220,9 @@ func (o *Options) otherProgram(created *journal.Created) string {
 	case o.Digest == "":
 		return ""
 	case o.GameType != created.GameType:
-		return fmt.Sprintf("; the one named plays %s", o.GameType)
+		return "; the one named plays " + o.GameType
 	case o.Version != created.Version:
-		return fmt.Sprintf("; the one named has version %s", o.Version)
+		return "; the one named has version " + o.Version
 	}
-	return fmt.Sprintf("; the one named has the digest %s", o.Digest)
+	return "; the one named has the digest " + o.Digest
 }

@@ -12,8 +12,8 @@ import (
 	"evenodd/rules"
 )
 
-// inquire asks the program of the game what a claim needs, without the lock. A referee that hangs up changes nothing: it
-// reports again, and the program has limits of its own.
+// inquire asks the program of the game what a claim needs, without the lock. A referee that hangs up changes nothing:
+// it reports again, and the program has limits of its own.
 func (m *Manager) inquire(ctx context.Context, c *decide.Claim) {
 	for history, due := c.Asks(); due; history, due = c.Asks() {
 		c.Told(m.options.Program.Ask(context.WithoutCancel(ctx), history))
@@ -23,9 +23,9 @@ func (m *Manager) inquire(ctx context.Context, c *decide.Claim) {
 // maxFailures is the number of failures of the game's program after which the manager pauses the league.
 const maxFailures = 3
 
-// programFailed counts a failure of the program of the game at a match, by the manager or a referee, and pauses the league
-// after the third one: no agent pays for it, and only the organiser can mend it. Options.Stuck takes the place of the
-// pause. M.mu is held.
+// programFailed counts a failure of the program of the game at a match, by the manager or a referee, and pauses the
+// league after the third one: no agent pays for it, and only the organiser can mend it. Options.Stuck takes the place
+// of the pause. M.mu is held.
 func (m *Manager) programFailed(x *match, by, why string) {
 	m.failures++
 	x.stuckAt = time.Now()
@@ -36,8 +36,8 @@ func (m *Manager) programFailed(x *match, by, why string) {
 		return
 	}
 	m.failures = 0
-	reason := fmt.Sprintf("the program of the game %s failed %d times, the last time at %s, match %s: %s", m.options.GameType,
-		maxFailures, by, x.id, why)
+	reason := fmt.Sprintf("the program of the game %s failed %d times, the last time at %s, match %s: %s",
+		m.options.GameType, maxFailures, by, x.id, why)
 	if m.options.Stuck != nil {
 		m.options.Stuck(reason)
 		return
@@ -93,8 +93,8 @@ func (m *Manager) awaitProgram(starting context.Context, h *handover) (goesOn bo
 	return starting.Err() == nil
 }
 
-// watchesTurns tells whether a referee loses a match whose turn stays the same: that of a game with views, which can have
-// 400 turns, so that the longest time of a match is hours.
+// watchesTurns tells whether a referee loses a match whose turn stays the same: that of a game with views, which can
+// have 400 turns, so that the longest time of a match is hours.
 func (m *Manager) watchesTurns() bool {
 	return rules.HasViews(m.judge.Game) && m.options.LongestMatch == 0
 }
@@ -113,7 +113,16 @@ func (m *Manager) giveTime(h *handover, turn int) {
 	}
 }
 
-// watchTurn asks the referee of a game with views for the turn of its match, and gives it time if the turn has advanced.
+// giveTimeToStuck gives a referee time whose report cannot be judged yet, because the program has failed.
+func (m *Manager) giveTimeToStuck(h *handover) {
+	if at := locked(m, func() time.Time { return h.stuckAt }); !at.IsZero() {
+		h.latest = at.Add(m.longestMatch())
+		m.giveTime(h, h.turn)
+	}
+}
+
+// watchTurn asks the referee of a game with views for the turn of its match, and gives it time if the turn has
+// advanced.
 func (m *Manager) watchTurn(ctx context.Context, h *handover) {
 	if !m.watchesTurns() {
 		return

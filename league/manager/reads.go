@@ -173,8 +173,8 @@ func (m *Manager) getMatchTranscript(ctx context.Context, bearer string,
 	secret := ok && match.Report == nil && rules.Hides(m.judge.Game)
 	m.mu.Unlock()
 	if secret {
-		return nil, protocol.Fault(protocol.ErrMatchNotFound, "game %s hides something: the transcript of %s is shown when the "+
-			"match is recorded", m.options.GameType, id)
+		return nil, protocol.Fault(protocol.ErrMatchNotFound, "game %s hides something: the transcript of %s is shown when "+
+			"the match is recorded", m.options.GameType, id)
 	}
 	doc, err := m.transcript(ctx, at, q.MatchID)
 	if err != nil {

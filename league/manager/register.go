@@ -46,11 +46,12 @@ func (m *Manager) registerPlayer(ctx context.Context, _ string,
 
 // applicant is the applicant that a registration describes.
 func (m *Manager) applicant(role string, q *protocol.Envelope, meta *protocol.AgentMeta, code string) *decide.Applicant {
-	return &decide.Applicant{Token: q.AuthToken, Code: code, LargeMessages: meta.LargeMessages, AgentRegistered: journal.AgentRegistered{
-		Role: role, AgentID: protocol.AgentOf(q.Sender), Registration: m.fingerprint(q.ConversationID),
-		DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
-		Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
-	}}
+	return &decide.Applicant{Token: q.AuthToken, Code: code, LargeMessages: meta.LargeMessages,
+		AgentRegistered: journal.AgentRegistered{
+			Role: role, AgentID: protocol.AgentOf(q.Sender), Registration: m.fingerprint(q.ConversationID),
+			DisplayName: meta.DisplayName, Endpoint: meta.ContactEndpoint,
+			Version: meta.Version, ProtocolVersion: meta.ProtocolVersion, GameTypes: meta.GameTypes,
+		}}
 }
 
 // fingerprint identifies a registration by its conversation. It is keyed, because a reader of the journal that knew

@@ -73,11 +73,11 @@ func readDescription(line string) (d description, err error) {
 	}
 	switch most := 2 * i.MaxMoves * i.MaxMove; {
 	case d.maxTurns > 2*i.MaxMoves:
-		r.fail("max_moves", "%d moves of each side cannot fill %d turns: a turn has a move of one side or of both", i.MaxMoves,
-			d.maxTurns)
+		r.fail("max_moves", "%d moves of each side cannot fill %d turns: a turn has a move of one side or of both",
+			i.MaxMoves, d.maxTurns)
 	case most > maxMoves:
-		r.fail("", "the moves of a match can have %d bytes (two sides, max_moves %d, max_move %d), more than %d: lower one of them",
-			most, i.MaxMoves, i.MaxMove, maxMoves)
+		r.fail("", "the moves of a match can have %d bytes (two sides, max_moves %d, max_move %d), more than %d: lower one "+
+			"of them", most, i.MaxMoves, i.MaxMove, maxMoves)
 	}
 	return d, r.problem
 }
@@ -250,9 +250,10 @@ func (r *reader) named(m map[string]jsontext.Value, name string) string {
 // kind reads an identifier.
 func (r *reader) kind(where string, value jsontext.Value) string {
 	var text string
-	if value.Kind() != '"' || json.Unmarshal(value, &text) != nil || !typePattern().MatchString(text) || text == rules.Ready {
-		r.fail(where, "must be a word of a-z, 0-9 and _ such as liars_dice, of at most 40 characters, and not %s%s", rules.Ready,
-			r.not(value))
+	if value.Kind() != '"' || json.Unmarshal(value, &text) != nil || !typePattern().MatchString(text) ||
+		text == rules.Ready {
+		r.fail(where, "must be a word of a-z, 0-9 and _ such as liars_dice, of at most 40 characters, and not %s%s",
+			rules.Ready, r.not(value))
 	}
 	return text
 }
@@ -328,8 +329,8 @@ func (r *reader) question(where string, value jsontext.Value, info *rules.Info, 
 		in.fail("secret", `the description has no "hidden": true`)
 	}
 	if size := len(m["options"]) + len(m["view"]) + board; size > maxSmall && !info.Large {
-		r.fail(where, `options, view and board have %d bytes, more than %d: shorten them, or set "large": true in the description`,
-			size, maxSmall)
+		r.fail(where, "options, view and board have %d bytes, more than %d: shorten them, or set \"large\": true in the "+
+			"description", size, maxSmall)
 	}
 	return q
 }

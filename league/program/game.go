@@ -138,8 +138,8 @@ func (g *Game) Close() {
 }
 
 // Ask asks the program what it says of a history. The program has AnswerTime; a wait for a free process does not count.
-// After a failure the program is started again. The error is an *Error if the program fails, contradicts itself or exceeds
-// a limit; else that of ctx, or ErrClosed.
+// After a failure the program is started again. The error is an *Error if the program fails, contradicts itself or
+// exceeds a limit; else that of ctx, or ErrClosed.
 func (g *Game) Ask(ctx context.Context, history []rules.Entry) (*rules.State, error) {
 	select {
 	case g.slots <- struct{}{}:
@@ -313,8 +313,8 @@ func (g *Game) compare(question []byte, entries int, state *rules.State) error {
 	defer g.mu.Unlock()
 	before, again := g.known[asked]
 	if again && before != answer {
-		return g.failure(failed(Contradict, "answered a history of length %d differently than before: its answer must depend on "+
-			"nothing but the history", entries))
+		return g.failure(failed(Contradict, "answered a history of length %d differently than before: its answer must "+
+			"depend on nothing but the history", entries))
 	}
 	if len(g.known) >= mostKnown {
 		clear(g.known)

@@ -162,7 +162,8 @@ func (p *process) chatter(line string) {
 const maxPrinted = 16 << 20
 
 // ask sends a question and waits until a time, or until closed is closed, for a line that is an answer; limit says in
-// words how the time is limited. After a *WrongAnswerError the process can still be used; after any other error it cannot.
+// words how the time is limited. After a *WrongAnswerError the process can still be used; after any other error it
+// cannot.
 func (p *process) ask(question []byte, read func(line string) error, until time.Time, limit string,
 	closed <-chan struct{}) error {
 	stdin := p.child.Pipes[0]

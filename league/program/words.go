@@ -41,8 +41,8 @@ func Words(line string) (list []string, err error) {
 	return list, nil
 }
 
-// Split splits a list of names, some of which are command lines, at its commas, but not at those within the quotes of a command line or after a
-// backslash. An item that is quoted as a whole, as in a line of CSV, loses these quotes.
+// Split splits a list of names, some of which are command lines, at its commas, but not at those within the quotes of a
+// command line or after a backslash. An item that is quoted as a whole, as in a line of CSV, loses these quotes.
 func Split(list string) (items []string, err error) {
 	for rest := list; ; {
 		item := fieldPattern().FindString(rest)

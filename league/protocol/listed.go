@@ -15,8 +15,8 @@ type PlayerMove struct {
 	Move     string `json:"move" rule:"max=2000"`
 	// number of the turn, in games with a view
 	Turn int `json:"turn,omitzero" rule:"min=1"`
-	// in a question: `move` is the [commitment](evidence.md#signatures) to a move that the receiver learns at the end only;
-	// elsewhere: the other player did not learn the move before the end
+	// in a question: `move` is the [commitment](evidence.md#signatures) to a move that the receiver learns at the end
+	// only; elsewhere: the other player did not learn the move before the end
 	Secret bool `json:"secret,omitzero"`
 }
 
@@ -83,8 +83,8 @@ func SecretMove(nonce Secret, turn int, playerID, move string) string {
 	return Secret(sha256.Sum256(prefixed(input, strconv.Itoa(turn), playerID, move))).Hex()
 }
 
-// ViewHash returns the hash of what a player may see of a hidden game: the SHA-256 of the JSON in the form of RFC 8785, in
-// hexadecimal digits. Nil is null, for a question without a view. It returns "" for a value that has no such form.
+// ViewHash returns the hash of what a player may see of a hidden game: the SHA-256 of the JSON in the form of RFC 8785,
+// in hexadecimal digits. Nil is null, for a question without a view. It returns "" for a value that has no such form.
 func ViewHash(view any) string {
 	text, err := json.Marshal(view)
 	if err != nil || (*jsontext.Value)(&text).Canonicalize() != nil {

@@ -102,9 +102,9 @@ func DefaultTimeouts() Timeouts {
 // DefaultRetryPolicy returns that of spec 003 §2.9.4: three retries, 2 s apart.
 func DefaultRetryPolicy() RetryPolicy { return RetryPolicy{MaxRetries: 3, Delay: 2} }
 
-// A GameID identifies the rules of a game that is a program, beside its type. It is empty for the games of this program.
-// Version is what the program calls its rules, of at most 200 characters. Digest is the SHA-256 of its files, in
-// hexadecimal digits.
+// A GameID identifies the rules of a game that is a program, beside its type. It is empty for the games of this
+// program. Version is what the program calls its rules, of at most 200 characters. Digest is the SHA-256 of its files,
+// in hexadecimal digits.
 type GameID struct {
 	// version of the rules, if the game is a program
 	Version string `json:"game_version,omitzero"`

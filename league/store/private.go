@@ -254,8 +254,8 @@ func (f Folder) TellManagerURL(leagueID, url string) (forget func() error, err e
 	return func() error { return os.Remove(path) }, writePrivate(path, []byte(url+"\n"))
 }
 
-// KeepLink writes a file of HTML for the browser of a person, which only its owner can read, until the returned function
-// is called.
+// KeepLink writes a file of HTML for the browser of a person, which only its owner can read, until the returned
+// function is called.
 func (f Folder) KeepLink(player string, text []byte) (path string, forget func() error, err error) {
 	path = strings.TrimSuffix(f.Identity("person", player), ".json") + ".html"
 	return path, func() error { return os.Remove(path) }, writePrivate(path, text)

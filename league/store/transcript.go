@@ -11,8 +11,8 @@ import (
 )
 
 // A Transcript has the exchanges of a match. In JSON a question of a game with views lists a move that its receiver was
-// shown in an earlier question no second time: the value of its member moves is then {"after": n, "more": […]}, the first
-// n moves of the question before, and more. A match of 400 turns would have megabytes of moves otherwise.
+// shown in an earlier question no second time: the value of its member moves is then {"after": n, "more": […]}, the
+// first n moves of the question before, and more. A match of 400 turns would have megabytes of moves otherwise.
 type Transcript []Exchange
 
 // maxExpanded limits the moves in all questions of a transcript that is read, in bytes: those of the longest match fit

@@ -287,9 +287,9 @@ func (p position) Judge(rules.Chance) rules.Verdict {
 
 // Equilibrium returns the two legal moves of a side with a card after the betting so far in a hand, the one that pays a
 // chip and the other one, and the probability of the first one in an equilibrium: that in which the first player bets
-// with J one time in three. A side that plays so loses at most 1/18 chip in a hand on average if it moves first, and wins
-// as much if it moves second, against any opponent. An error means that a card or a betting is not one of the game, or
-// that nobody is to move after it.
+// with J one time in three. A side that plays so loses at most 1/18 chip in a hand on average if it moves first, and
+// wins as much if it moves second, against any opponent. An error means that a card or a betting is not one of the
+// game, or that nobody is to move after it.
 func Equilibrium(card string, betting []string) (pay, pass string, probability float64, err error) {
 	played := ""
 	for _, move := range betting {

@@ -67,17 +67,19 @@ func gameRequirements() []Requirement {
 			"Compare the move of each entry with the options of its side; answer illegal with index, side and reason."),
 		row(wrongSide, Must, holds, "It refuses a move of a side that is not to move.",
 			"Compare the sides of each entry with those that are to move."),
-		row(afterEnd, Must, holds, "It refuses any entry after the end.", "When a match is over, any further entry is illegal."),
+		row(afterEnd, Must, holds, "It refuses any entry after the end.",
+			"When a match is over, any further entry is illegal."),
 		row(noDraw, Must, holds, "It refuses a draw that is not due.",
 			"An entry with draw is legal only where the answer before it was a draw, and there nothing else is."),
 		row(outOfRange, Must, holds, "It refuses a draw out of range, and a move in place of a draw.",
 			"After {\"draw\": n} the number is from 0 to n-1."),
-		row(oneSide, Must, holds, "Of two sides that move at the same time, it refuses an entry that lacks one, unless it is the last.",
-			"Before you apply an entry that is not the last one, look for the moves of all sides to move."),
+		row(oneSide, Must, holds, "Of two sides that move at the same time, it refuses an entry that lacks one, unless it "+
+			"is the last.", "Before you apply an entry that is not the last one, look for the moves of all sides to move."),
 		row(earlier, Must, holds, "It refuses the first illegal entry, also if legal ones follow.",
 			"Check each entry at its place, from the first one on; index counts from 0."),
 		row(partly, Must, holds, "When one of two sides has moved, it answers with the question to the other.",
-			"If the last entry lacks a side, check the move that it has, and answer with the question of the missing side alone."),
+			"If the last entry lacks a side, check the move that it has, and answer with the question of the missing side "+
+				"alone."),
 	}
 }
 
@@ -251,8 +253,8 @@ func (x *gameExam) play(ctx context.Context, n int) {
 				return
 			}
 			if state.Illegal != nil {
-				x.fail(legal, "it refuses the options and draws of its own answers: entry %d of %s, because %s", state.Illegal.Index,
-					clipped(historyText(history)), state.Illegal.Reason)
+				x.fail(legal, "it refuses the options and draws of its own answers: entry %d of %s, because %s",
+					state.Illegal.Index, clipped(historyText(history)), state.Illegal.Reason)
 				return
 			}
 			told, err := c.Told(state)
@@ -381,10 +383,11 @@ func (x *gameExam) refuses(ctx context.Context, id string, history []rules.Entry
 	case state.Illegal == nil:
 		x.fail(id, "it accepts entry %d of %s", index, clipped(historyText(history)))
 	case state.Illegal.Index != index:
-		x.fail(id, "of %s it refuses entry %d, not %d: the index counts from 0", clipped(historyText(history)), state.Illegal.Index, index)
+		x.fail(id, "of %s it refuses entry %d, not %d: the index counts from 0", clipped(historyText(history)),
+			state.Illegal.Index, index)
 	case side != rules.NoSide && state.Illegal.Side != side:
-		x.fail(id, "entry %d of %s is illegal because of side %s, which its answer does not name", index, clipped(historyText(history)),
-			sideName(side))
+		x.fail(id, "entry %d of %s is illegal because of side %s, which its answer does not name", index,
+			clipped(historyText(history)), sideName(side))
 	default:
 		x.pass(id)
 	}

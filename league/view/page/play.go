@@ -127,8 +127,9 @@ func read(w http.ResponseWriter, r *http.Request, into any) bool {
 	err := json.UnmarshalRead(http.MaxBytesReader(w, r.Body, maxPlayBody), into)
 	if err != nil {
 		http.Error(w, "the request cannot be read", http.StatusBadRequest)
+		return false
 	}
-	return err == nil
+	return true
 }
 
 // open answers POST /play/open: it uses a code, and sets the cookie. A browser that has it already needs no code.
@@ -158,18 +159,20 @@ func (p *Play) open(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	const month = 30 * 24 * time.Hour
-	http.SetCookie(w, &http.Cookie{Name: p.cookieName(), Value: value, Path: "/play", MaxAge: int(month.Seconds()),
-		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: p.options.Secure})
+	cookie := &http.Cookie{Name: p.cookieName(), Value: value, Path: "/play", MaxAge: int(month.Seconds()),
+		HttpOnly: true, SameSite: http.SameSiteStrictMode, Secure: true}
+	cookie.Secure = p.options.Secure // a browser would not send it to a server without TLS
+	http.SetCookie(w, cookie)
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // refused answers a request without the cookie.
 func (p *Play) refused(w http.ResponseWriter, r *http.Request) bool {
-	ok, _ := p.admitted(r)
-	if !ok {
-		http.Error(w, errOtherDevice.Error(), http.StatusForbidden)
+	if ok, _ := p.admitted(r); ok {
+		return false
 	}
-	return !ok
+	http.Error(w, errOtherDevice.Error(), http.StatusForbidden)
+	return true
 }
 
 // move answers POST /play/move. The number of the question makes a second request for it harmless.
@@ -203,17 +206,7 @@ func (p *Play) again(w http.ResponseWriter, r *http.Request) {
 
 // stream answers GET /play/events with each state of the page, until none follows or the cookie ends.
 func (p *Play) stream(w http.ResponseWriter, r *http.Request) {
-	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-		http.Error(w, "only pages of this server may open a stream", http.StatusForbidden)
-		return
-	}
-	if p.refused(w, r) {
-		return
-	}
-	h := w.Header()
-	h.Set("Content-Type", "text/event-stream")
-	h.Set("X-Accel-Buffering", "no") // a reverse proxy must not wait for more
-	if r.Method == http.MethodHead || !send(w, []byte("retry: 1000\n\n")) {
+	if foreign(w, r) || p.refused(w, r) || !begin(w, r, "retry: 1000\n\n") {
 		return
 	}
 	beat := time.NewTicker(heartbeat)
@@ -233,13 +226,12 @@ func (p *Play) stream(w http.ResponseWriter, r *http.Request) {
 		if !send(w, text) || state.End != "" && !state.Again {
 			return
 		}
-	waiting:
-		for {
+		for beating := true; beating; {
 			select {
 			case <-changed:
-				break waiting
+				beating = false
 			case <-ended:
-				break waiting
+				beating = false
 			case <-beat.C:
 				if !send(w, []byte(":\n\n")) {
 					return
@@ -257,12 +249,9 @@ func (p *Play) update(state *person.State) ([]byte, error) {
 	if err := safely(func() error { return p.template.ExecuteTemplate(&html, "play", p.view(state)) }); err != nil {
 		return nil, err
 	}
-	text := []byte("event: update\n")
-	for line := range bytes.Lines(html.Bytes()) {
-		text = fmt.Appendf(text, "data: %s\n", bytes.TrimRight(line, "\r\n"))
-	}
+	text := appendUpdate(nil, html.Bytes())
 	if state.End != "" && !state.Again { // the page needs no stream any more
-		text = append(text, "\nevent: over\ndata: over\n"...)
+		text = append(text, eventOver...)
 	}
 	return append(text, '\n'), nil
 }

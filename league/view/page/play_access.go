@@ -57,7 +57,10 @@ func OpenAccess(folder store.Folder, player string) (*Access, error) {
 	if a.secret = secret; a.state.Used {
 		close(a.used)
 	}
-	return a, a.save()
+	if err := a.save(); err != nil {
+		return nil, err
+	}
+	return a, nil
 }
 
 // save stores the state. a.mu is held, or nobody else has the Access yet.

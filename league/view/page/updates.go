@@ -66,13 +66,10 @@ func (u *updates) render() (changed <-chan struct{}) {
 	if failed != nil { // pages keep what they have
 		u.pages.failed("overview", failed)
 	} else {
-		next.text = append(next.text, "event: update\n"...)
-		for line := range bytes.Lines(html.Bytes()) {
-			next.text = fmt.Appendf(next.text, "data: %s\n", bytes.TrimRight(line, "\r\n"))
-		}
+		next.text = appendUpdate(next.text, html.Bytes())
 	}
 	if next.over { // the page needs no stream any more
-		next.text = append(next.text, "\nevent: over\ndata: over\n"...)
+		next.text = append(next.text, eventOver...)
 	}
 	next.text = fmt.Appendf(next.text, "id: %d\n\n", next.at)
 	u.current, u.rendered = next, time.Now()
@@ -82,14 +79,40 @@ func (u *updates) render() (changed <-chan struct{}) {
 const (
 	heartbeat = 15 * time.Second  // between comments, which show that the stream is open
 	retry     = "retry: 2000\n\n" // milliseconds until a client opens a stream again
+	eventOver = "\nevent: over\ndata: over\n"
 )
+
+// appendUpdate appends the event with a part of a page.
+func appendUpdate(text, html []byte) []byte {
+	text = append(text, "event: update\n"...)
+	for line := range bytes.Lines(html) {
+		text = fmt.Appendf(text, "data: %s\n", bytes.TrimRight(line, "\r\n"))
+	}
+	return text
+}
+
+// foreign refuses a stream for the page of another server.
+func foreign(w http.ResponseWriter, r *http.Request) bool {
+	site := r.Header.Get("Sec-Fetch-Site")
+	if site != "cross-site" && site != "same-site" {
+		return false
+	}
+	http.Error(w, "only pages of this server may open a stream", http.StatusForbidden)
+	return true
+}
+
+// begin begins a stream with the time until a client opens it again. It returns false if nothing may follow.
+func begin(w http.ResponseWriter, r *http.Request, retry string) bool {
+	w.Header().Set("Content-Type", "text/event-stream")
+	w.Header().Set("X-Accel-Buffering", "no") // a reverse proxy must not wait for more
+	return r.Method != http.MethodHead && send(w, []byte(retry))
+}
 
 // stream answers GET /events with an update if the client has an earlier version, and then after
 // each change. When the league is over, the last event is "over" and the
 // stream ends; a client that has everything gets status 204, so that it does not ask again.
 func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
-	if site := r.Header.Get("Sec-Fetch-Site"); site == "cross-site" || site == "same-site" {
-		http.Error(w, "only pages of this server may open a stream", http.StatusForbidden)
+	if foreign(w, r) {
 		return
 	}
 	if p.board.Ready(r.Context()) != nil {
@@ -109,12 +132,9 @@ func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(http.StatusNoContent)
 		return
 	}
-	w.Header().Set("Content-Type", "text/event-stream")
-	w.Header().Set("X-Accel-Buffering", "no") // a reverse proxy must not wait for more
-	if r.Method == http.MethodHead || !send(w, []byte(retry)) {
-		return
+	if begin(w, r, retry) {
+		p.follow(r.Context(), w, has)
 	}
-	p.follow(r.Context(), w, has)
 }
 
 // follow sends the updates after a version until the client has gone, reads too slowly, or has the

@@ -47,8 +47,8 @@ func Try(ctx context.Context, name string, t Tools, game rules.Game, within time
 	return tried(err)
 }
 
-// firstQuestion returns the course of a game before its first question, in a game with draws after the ready turn and with
-// certain draws.
+// firstQuestion returns the course of a game before its first question, in a game with draws after the ready turn and
+// with certain draws.
 func firstQuestion(game rules.Game) rules.Course {
 	course := rules.Begin(game)
 	if rules.HasDraws(game) {
