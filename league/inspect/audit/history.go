@@ -274,8 +274,9 @@ func expectedHistory(got *store.HistoryMatch, r *journal.MatchReported, player, 
 	if got.DrawCommitment != "" { // another one means that the referee drew again
 		want.DrawCommitment = r.Draw.Commitment
 	}
-	if got.Entropy != "" && r.Status != league.StatusTechnicalLoss {
-		want.Entropy, _ = r.Draw.Entropies.Get(player)
+	if entropy, revealed := r.Draw.Entropies.Get(player); got.Entropy != "" && r.Status != league.StatusTechnicalLoss &&
+		(revealed || moves[0] != "") { // a player that never had to move has revealed none
+		want.Entropy = entropy
 	}
 	return &want
 }

@@ -407,6 +407,53 @@ func TestSignatureOfAPlayerWithoutAMoveIsNoFinding(t *testing.T) {
 	assert.Empty(t, l.Notes, listed(l.Notes))
 }
 
+// oneMove is a game that the first move ends, before PLAYER_B moves.
+type oneMove struct{}
+
+func (oneMove) Info() rules.Info {
+	return rules.Info{Type: "one_move", DisplayName: "One move", Rules: "Move.", MoveTypes: []string{"move"}, MaxMoves: 1}
+}
+
+func (oneMove) MaxTurns() int         { return 2 }
+func (oneMove) Start() rules.Position { return oneMovePosition{} }
+
+type oneMovePosition struct{ moves [2]string }
+
+func (p oneMovePosition) ToMove() []rules.Side {
+	if p.moves == [2]string{} {
+		return []rules.Side{rules.SideA}
+	}
+	return nil
+}
+
+func (oneMovePosition) Ask(rules.Side) rules.Question {
+	return rules.Question{MoveType: "move", Options: []string{"1", "2"}}
+}
+
+func (oneMovePosition) Check(_ rules.Side, move string) error {
+	if move != "1" && move != "2" {
+		return errors.New("must be 1 or 2")
+	}
+	return nil
+}
+
+func (oneMovePosition) Play(moves [2]string) rules.Position { return oneMovePosition{moves} }
+
+func (p oneMovePosition) Judge(rules.Chance) rules.Verdict {
+	return rules.Verdict{Winner: rules.SideA, Moves: p.moves,
+		Explain: func(rules.Verdict, [2]string) string { return "the only move wins" }}
+}
+
+// A side may have no move before the end of a match, and no signature.
+func TestMatchThatEndsBeforeASideMovesHasNoFindings(t *testing.T) {
+	program := rulestest.NewProgram("one_move_program", oneMove{})
+	for _, p := range []*playedLeague{play(t, oneMove{}, nil), play(t, program.Rules(), program)} {
+		require.True(t, strings.Contains(p.read(journalFile), `"status":"WIN"`))
+		l := p.audit()
+		assert.Empty(t, l.Findings, listed(l.Findings))
+	}
+}
+
 // Without the program of a game, an audit checks all but its rules, and says which program it needs.
 func TestAuditWithoutTheProgram(t *testing.T) {
 	p, _ := bidding(t)
