@@ -117,13 +117,13 @@ func readState(line string, info *rules.Info, entries int) (state *rules.State, 
 			r.fail("draw", `the description has no "draws": true`)
 		}
 	case m["winner"] != nil:
-		s.Over, s.Winner, s.Reason = true, r.side("winner", m["winner"]), r.text(m, "reason", maxText, true)
+		s.Over, s.Winner, s.Reason = true, r.side("winner", m["winner"]), r.reason(m)
 	default:
 		illegal := r.object("illegal", m["illegal"], "index", "side", "reason")
 		s.Illegal = &rules.Illegal{}
 		s.Illegal.Index = r.within("illegal.").number(illegal, "index", 0, max(entries-1, 0))
 		s.Illegal.Side = r.side("illegal.side", illegal["side"])
-		s.Illegal.Reason = r.within("illegal.").text(illegal, "reason", maxText, true)
+		s.Illegal.Reason = r.within("illegal.").reason(illegal)
 		if entries == 0 {
 			r.fail("illegal", "the history is empty, so it is legal")
 		}
@@ -240,6 +240,16 @@ func (r *reader) text(m map[string]jsontext.Value, name string, most int, requir
 		return ""
 	}
 	return r.string(name, m[name], most)
+}
+
+// reason reads a text for people. It may quote the words of a player, who could stop the league by invisible or too many
+// characters: so they are escaped and clipped, and no problem of the program.
+func (r *reader) reason(m map[string]jsontext.Value) (text string) {
+	value := m["reason"]
+	if value.Kind() != '"' || json.Unmarshal(value, &text) != nil || text == "" {
+		r.fail("reason", "must be a text of at most %d bytes%s", maxText, r.not(value))
+	}
+	return words.Clip(words.Escape(text), maxText-len("…"))
 }
 
 // named reads a member that is an identifier.

@@ -106,9 +106,13 @@ func TestStates(t *testing.T) {
 		require.NoError(t, err, tt.answer)
 		assert.Equal(t, tt.want, state, tt.answer)
 	}
+	// A reason may quote what a player said.
+	state, err := readState(`{"illegal": {"index": 0, "side": "A", "reason": "no word: a\u200b`+strings.Repeat("é", 300)+`"}}`, hidden, 3)
+	require.NoError(t, err)
+	assert.Equal(t, "no word: a\\u200b"+strings.Repeat("é", 240)+"…", state.Illegal.Reason)
 	one := openInfo()
 	one.MoveTypes = []string{"take"}
-	state, err := readState(`{"to_move": {"A": {"options": ["1"], "view": ""}}}`, one, 0)
+	state, err = readState(`{"to_move": {"A": {"options": ["1"], "view": ""}}}`, one, 0)
 	require.NoError(t, err)
 	assert.Equal(t, "take", state.ToMove[0].MoveType, "the only one")
 }
@@ -131,7 +135,7 @@ func TestWrongStates(t *testing.T) {
 		{`{"draw": 1}`, "draw: must be a whole number from 2 to 2147483648, not 1"},
 		{`{"draw": 2147483649}`, "draw: must be a whole number from 2 to 2147483648"},
 		{`{"winner": "C", "reason": "x"}`, `winner: must be "A", "B" or null, not "C"`},
-		{`{"winner": "A"}`, "reason: must be a text of 1 to 500 bytes, and is missing"},
+		{`{"winner": "A"}`, "reason: must be a text of at most 500 bytes, and is missing"},
 		{`{"draw": 6, "reason": "x"}`, "reason: belongs to winner"},
 		{`{"illegal": {"index": 3, "side": "A", "reason": "x"}}`, "illegal.index: must be a whole number from 0 to 2, not 3"},
 		{`{"illegal": {"index": 0, "reason": "x"}}`, `illegal.side: must be "A", "B" or null, and is missing`},
