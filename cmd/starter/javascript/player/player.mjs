@@ -4,11 +4,20 @@ import { Agent, Refused, acknowledge, now, say, text } from './agent.mjs';
 
 /**
  * Returns one of options: ['even', 'odd'] in even_odd, the allowed moves in other games. It may be async.
- * context is what the referee says about the match, such as context.opponent_id.
+ * context is what the referee says about the match, such as context.opponent_id. In a game of cards, dice or words,
+ * and in one that is a program, context.view is what you may see, and context.turn the number of the turn.
  * history has the results so far, oldest first: status, winner_player_id, drawn_number, choices.
  */
 export function choose(options, context, history) {
   return options[Math.floor(Math.random() * options.length)];
+}
+
+/**
+ * Returns one line of at most limit bytes, where a game asks for words in place of options. It may be async.
+ * examples are lines that the game suggests; many games have none.
+ */
+export function write(limit, examples, context, history) {
+  return examples.length > 0 ? choose(examples, context, history) : 'pass';
 }
 
 export const matches = new Map(); // by match_id and token: a player plays many matches at the same time
@@ -36,20 +45,26 @@ async function chooseParity(request) {
 /** GAME_MOVE_CALL, the question of all other games: a match may have several */
 async function makeMove(request) {
   const move = request.move_request;
-  const choice = await answer(request, JSON.stringify(move), move.valid_options, move.context);
+  const { valid_options: options, text: limit, examples } = move;
+  if (!options?.length && !limit) throw new Refused(-32602, 'move_request needs valid_options or text', 'E002');
+  const choice = await answer(request, JSON.stringify(move), options ?? examples ?? [], move.context, limit);
   return { game_type: request.game_type, move_data: { move_type: move.move_type, choice } };
 }
 
-function answer(request, question, options, context) {
+function answer(request, question, options, context, limit) {
   const match = matches.get(key(request));
   if (!match) throw new Refused(4003, 'MATCH_NOT_FOUND', 'E006');
   if (match.over) throw new Refused(4005, 'INVALID_MATCH_STATE', 'E008');
-  if (!match.choices.has(question)) match.choices.set(question, choose(options, context ?? {}, history));
+  if (!match.choices.has(question)) {
+    const decided = limit ? write(limit, options, context ?? {}, history) : choose(options, context ?? {}, history);
+    match.choices.set(question, decided);
+  }
   return match.choices.get(question); // a repeated question gets the same answer
 }
 
 /** GAME_ERROR: the referee got no valid answer, and may ask again */
 function reportError(request) {
+  if (request.error_code === 'E010') matches.get(key(request))?.choices.clear(); // the move was refused: decide anew
   say(`${request.match_id}: ${request.error_code}, ${request.error_description}`);
   return acknowledge();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import test from 'node:test';
 import { now } from './agent.mjs';
-import { agent, choose, history } from './player.mjs';
+import { agent, choose, history, matches } from './player.mjs';
 
 /** Sends a message to the player as its HTTP server does. Returns the JSON-RPC response. */
 async function call(messageType, members) {
@@ -23,6 +23,26 @@ test('a match', async () => {
   }
   assert.deepEqual(history, [{ status: 'DRAW' }]);
   assert.equal((await call('CHOOSE_PARITY_CALL')).error.code, 4005);
+});
+
+test('a question for words', async () => {
+  const members = { match_id: 'R4M1', move_request: { move_type: 'say', text: 4, context: { view: 'Say something.' } } };
+  const say = async () => (await call('GAME_MOVE_CALL', members)).result.move_data.choice;
+  await call('GAME_INVITATION', members);
+  const said = await say();
+  assert(Buffer.byteLength(said) >= 1 && Buffer.byteLength(said) <= 4);
+  assert.equal((await call('GAME_MOVE_CALL', { ...members, move_request: { move_type: 'say' } })).error.code, -32602);
+});
+
+test('refused words are not sent again', async () => {
+  const members = { match_id: 'R5M1', move_request: { move_type: 'say', text: 9, examples: ['one'] } };
+  await call('GAME_INVITATION', members);
+  await call('GAME_MOVE_CALL', members);
+  const { choices } = [...matches].find(([id]) => id.startsWith('R5M1'))[1];
+  await call('GAME_ERROR', { ...members, error_code: 'E001' });
+  assert.equal(choices.size, 1, 'a late line is sent again');
+  await call('GAME_ERROR', { ...members, error_code: 'E010' });
+  assert.equal(choices.size, 0);
 });
 
 test('an unknown match gets no choice', async () => {

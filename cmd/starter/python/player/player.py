@@ -9,10 +9,19 @@ from agent import Agent, Refused, acknowledge, now, say, text
 def choose(options, context, history):
     """Return one of options: ["even", "odd"] in even_odd, the allowed moves in other games.
 
-    context is what the referee says about the match, such as context["opponent_id"].
+    context is what the referee says about the match, such as context["opponent_id"]. In a game of cards, dice or words,
+    and in one that is a program, context["view"] is what you may see, and context["turn"] the number of the turn.
     history has the results so far, oldest first: status, winner_player_id, drawn_number, choices.
     """
     return random.choice(options)
+
+
+def write(limit, examples, context, history):
+    """Return one line of at most limit bytes, where a game asks for words in place of options.
+
+    examples are lines that the game suggests; many games have none.
+    """
+    return random.choice(examples or ["pass"])
 
 
 matches = {}  # by match_id and token: a player plays many matches at the same time
@@ -41,23 +50,31 @@ def choose_parity(request):
 def make_move(request):
     """GAME_MOVE_CALL, the question of all other games: a match may have several"""
     move = request["move_request"]
-    choice = answer(request, json.dumps(move, sort_keys=True), move["valid_options"], move.get("context"))
+    options, limit = move.get("valid_options"), move.get("text")
+    if not options and not limit:
+        raise Refused(-32602, "move_request needs valid_options or text", "E002")
+    question = json.dumps(move, sort_keys=True)
+    choice = answer(request, question, options or move.get("examples") or [], move.get("context"), limit)
     return {"game_type": request.get("game_type"), "move_data": {"move_type": move.get("move_type"), "choice": choice}}
 
 
-def answer(request, question, options, context):
+def answer(request, question, options, context, limit=None):
     match = matches.get(key(request))
     if not match:
         raise Refused(4003, "MATCH_NOT_FOUND", "E006")
     if match["over"]:
         raise Refused(4005, "INVALID_MATCH_STATE", "E008")
     if question not in match["choices"]:  # a repeated question gets the same answer
-        match["choices"].setdefault(question, choose(options, context or {}, history))
+        decided = write(limit, options, context or {}, history) if limit else choose(options, context or {}, history)
+        match["choices"].setdefault(question, decided)
     return match["choices"][question]
 
 
 def report_error(request):
     """GAME_ERROR: the referee got no valid answer, and may ask again"""
+    match = matches.get(key(request))
+    if match and request.get("error_code") == "E010":  # the move was refused: decide anew
+        match["choices"].clear()
     say(f"{request.get('match_id')}: {request.get('error_code')}, {request.get('error_description')}")
     return acknowledge(request)
 

@@ -31,6 +31,26 @@ class PlayerTest(unittest.TestCase):
         self.assertEqual(player.history, [{"status": "DRAW"}])
         self.assertEqual(call("CHOOSE_PARITY_CALL")["error"]["code"], 4005)
 
+    def test_question_for_words(self):
+        call("GAME_INVITATION")
+        move = {"move_type": "say", "text": 4, "context": {"view": "Say something."}}
+        said = call("GAME_MOVE_CALL", move_request=move)["result"]["move_data"]["choice"]
+        self.assertIn(len(said.encode()), range(1, 5))
+        self.assertEqual(call("GAME_MOVE_CALL", move_request={"move_type": "say"})["error"]["code"], -32602)
+
+    def test_refused_words_are_not_sent_again(self):
+        call("GAME_INVITATION")
+        lines = iter(["one", "two"])
+        self.addCleanup(setattr, player, "write", player.write)
+        player.write = lambda limit, examples, context, history: next(lines)
+        said = []
+        for code in None, "E001", "E010":  # a late line is sent again
+            if code:
+                call("GAME_ERROR", error_code=code)
+            answer = call("GAME_MOVE_CALL", move_request={"move_type": "say", "text": 9})
+            said.append(answer["result"]["move_data"]["choice"])
+        self.assertEqual(said, ["one", "one", "two"])
+
     def test_unknown_match_gets_no_choice(self):
         self.assertEqual(call("CHOOSE_PARITY_CALL")["error"]["code"], 4003)
 
