@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"evenodd/league/words"
 )
 
 // A Kind tells errors of programs apart.
@@ -26,6 +28,7 @@ type Error struct {
 	Detail  string // what the program did, such as "did not answer in time"
 	Status  string // how it exited, such as "exit status 2"; "" if it did not
 	Last    string // its last line on standard error, which must not leave this computer; "" for none
+	Place   string // the last place in a source file that it named there, such as "nim.py, line 7"; "" for none
 	Printed string // the last line that it printed in place of an answer, which must not leave it either; "" for none
 
 	success bool // exit status 0
@@ -41,6 +44,9 @@ func (e *Error) Said() (said string) {
 	}
 	if e.Last != "" {
 		said += fmt.Sprintf("; the last line on standard error was %q", e.Last)
+	}
+	if e.Place != "" {
+		said += ", the last place in a source file " + words.Escape(e.Place)
 	}
 	return said
 }

@@ -35,8 +35,9 @@ type process struct {
 	ended   chan struct{} // closed after the exit, when all output was read
 	answers int           // so far
 
-	mu   sync.Mutex
-	last string // line of standard error
+	mu    sync.Mutex
+	last  string // line of standard error
+	place string // the last one in a source file that standard error named; "" for none
 }
 
 // launch starts a program.
@@ -91,11 +92,34 @@ func (p *process) readErrors(stderr io.Reader) {
 		if strings.TrimSpace(text) == "" {
 			continue
 		}
-		p.mu.Lock()
-		p.last = strings.ToValidUTF8(text, "�")
-		p.mu.Unlock()
+		p.remember(strings.ToValidUTF8(text, "�"))
 		p.output.log(zerolog.InfoLevel, "stderr", text, "OUTPUT", "says")
 	}
+}
+
+// The lines of a traceback of Python with a place in a source file, and those of Node, which begins with the place.
+var (
+	pythonPlace = words.Pattern(`^\s*File "(.+)", line (\d+)`)
+	nodePlace   = words.Pattern(`^(?:file://)?(\S*[/\\]\S+):(\d+)$`)
+	nodeEnd     = words.Pattern(`^(?:    at |Node\.js v)`) // what Node writes after the error
+)
+
+// remember remembers a line on standard error, and the place in a source file that it names.
+func (p *process) remember(line string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	found := pythonPlace().FindStringSubmatch(line)
+	if found == nil {
+		found = nodePlace().FindStringSubmatch(line)
+	}
+	library := found != nil && (strings.Contains(found[1], "/lib/python") || strings.HasPrefix(found[1], "<"))
+	switch {
+	case found != nil && (!library || p.place == ""):
+		p.place = found[1] + ", line " + found[2]
+	case p.place != "" && nodeEnd().MatchString(line):
+		return
+	}
+	p.last = line
 }
 
 // The limits of the log of a program's output: bytes of a line, and lines per second after
@@ -207,14 +231,16 @@ func (p *process) endOfOutput() error {
 		return failed(Ended, "has closed its standard output")
 	}
 	end := p.child.ending
-	return &Error{Kind: Ended, Detail: "ended before it answered: " + end.Text, Status: end.Text, Last: p.lastError(),
+	last, place := p.lastError()
+	return &Error{Kind: Ended, Detail: "ended before it answered: " + end.Text, Status: end.Text, Last: last, Place: place,
 		success: end.Success}
 }
 
-func (p *process) lastError() string {
+// lastError returns the last line on standard error, and the last place in a source file that was named there.
+func (p *process) lastError() (line, place string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.last
+	return p.last, p.place
 }
 
 // exited tells whether the program has exited.

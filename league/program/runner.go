@@ -152,7 +152,8 @@ func (r *Runner) drop() {
 // ready starts the program if necessary, and discards unread output.
 func (r *Runner) ready() error {
 	if r.running != nil && r.running.exited() {
-		r.Log.Warn().Str("state", r.running.child.ending.Text).Str("last_words", r.running.lastError()).
+		last, _ := r.running.lastError()
+		r.Log.Warn().Str("state", r.running.child.ending.Text).Str("last_words", last).
 			Str("event_type", r.output.event("EXITED")).Msgf("the %s exited, restarting it", r.Noun)
 		r.drop()
 	}

@@ -104,6 +104,7 @@ type gameExam struct {
 	asked    []answered // histories of matches and what the program said
 	longest  time.Duration
 	ended    string // why the examination ended early; "" if it did not
+	crashed  string // the requirement that it breaks because it ended; "" for none
 }
 
 // answered is what a program said of a history.
@@ -122,7 +123,7 @@ func Game(ctx context.Context, line string, open func(context.Context) (*program
 	x := &gameExam{random: rand.New(rand.NewPCG(1, 1)), findings: map[string]*Finding{}} //nolint:gosec // no secret
 	game, err := open(bound)
 	if failed, ok := errors.AsType[*program.Error](err); ok {
-		x.fail(describes, "%s", failed.Detail+failed.Said())
+		x.broke(describes, failed, "")
 	} else if err != nil {
 		return nil, err
 	} else {
@@ -153,6 +154,17 @@ func (x *gameExam) fail(id, format string, args ...any) {
 	}
 }
 
+// broke notes that the program gave no answer.
+func (x *gameExam) broke(id string, failed *program.Error, after string) {
+	if x.fail(id, "%s", failed.Detail+failed.Said()+after); failed.Kind == program.Ended && x.crashed == "" {
+		x.crashed = id
+	}
+}
+
+// crashHint is the hint for a program that ended.
+const crashHint = "The program crashed: correct the place in its source that the detail names. " +
+	`To see all that it prints, run it yourself, and enter {"history": …} with the history of the detail.`
+
 // report makes the report.
 func (x *gameExam) report(line string, began time.Time) *Report {
 	r := &Report{SchemaVersion: SchemaVersion, Role: GameProgram, URL: line, Started: began.UTC(),
@@ -164,6 +176,9 @@ func (x *gameExam) report(line string, began time.Time) *Report {
 		}
 		if found := x.findings[q.ID]; found != nil {
 			f = *found
+		}
+		if q.ID == x.crashed {
+			q.Hint = crashHint
 		}
 		if f.Requirement = q; f.Verdict == Fail {
 			if q.Level == Should {
@@ -221,7 +236,7 @@ func (x *gameExam) ask(ctx context.Context, history []rules.Entry) (*rules.State
 	case ok && failed.Kind == program.Contradict:
 		x.fail(again, "%s: %s", failed.Detail, clipped(historyText(history)))
 	case ok:
-		x.fail(answersForm, "%s, after the history %s", failed.Detail+failed.Said(), clipped(historyText(history)))
+		x.broke(answersForm, failed, ", after the history "+clipped(historyText(history)))
 	}
 	return state, err == nil
 }

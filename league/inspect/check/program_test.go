@@ -98,6 +98,25 @@ func TestBrokenGamesFail(t *testing.T) {
 	}
 }
 
+// The report on a program that crashes names the place in its source, and has no hint about JSON.
+func TestCrashOfAGameNamesItsPlace(t *testing.T) {
+	needPython(t)
+	for _, tt := range []struct{ name, from, to, id, place string }{
+		{"in a match", "number, _, _, heap", "number, _, heap", "G-ANS-01", `game.py, line \d+, after the history \[`},
+		{"in a library", `print(json.dumps(answer)`, `print(json.dumps({"a": {1}} if "history" in question else answer)`, "G-ANS-01", `game.py, line \d+, after`},
+		{"at the start", "import json", "import jsno", "G-DES-01", `game.py, line \d+$`},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			r := checkedGame(t, "nim", tt.from, tt.to)
+			failed := lists.Filter(r.Findings, func(f check.Finding) bool { return f.ID == tt.id })[0]
+			assert.Equal(t, check.Fail, failed.Verdict)
+			assert.Regexp(t, "the last line on standard error was .*, the last place in a source file /.*"+tt.place, failed.Detail)
+			assert.Contains(t, failed.Hint, "The program crashed: ")
+		})
+	}
+}
+
 func TestCommandLineOfAGameIsChecked(t *testing.T) {
 	open := func(ctx context.Context) (*program.Game, error) {
 		return program.Open(ctx, "./nothing", &program.Programs{}, zerolog.Nop())
