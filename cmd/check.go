@@ -114,7 +114,15 @@ Exit codes: 0 the program meets every MUST, 4 it does not, or the test could not
 			"Test a game in Python", "evenodd check game 'python3 nim.py'",
 			"Write a report for continuous integration", "evenodd check game ./nim --format json > report.json",
 		),
-		Args: cobra.ExactArgs(1),
+		Args: func(_ *cobra.Command, args []string) error {
+			switch len(args) {
+			case 1:
+				return nil
+			case 0:
+				return usage("check game takes the command line of a program: evenodd check game 'python3 nim.py'")
+			}
+			return usage("check game takes a command line as one argument: evenodd check game '%s'", strings.Join(args, " "))
+		},
 		RunE: func(c *cobra.Command, args []string) error {
 			if budget <= 0 {
 				return usage("--timeout must be a positive time such as 30s")

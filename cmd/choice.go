@@ -2,9 +2,11 @@ package cmd
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"evenodd/league/words"
@@ -23,6 +25,32 @@ var _ pflag.Value = (*choice)(nil)
 func choiceFlag(f *pflag.FlagSet, value *string, name, usual, about string, allowed ...string) {
 	*value = usual
 	f.Var(&choice{value: value, words: allowed}, name, strings.TrimPrefix(about+": "+words.Or(allowed), ": "))
+}
+
+// unquoted adds to the errors of check that a program in a flag must be quoted, if the shell has split its command line.
+func unquoted(check cobra.PositionalArgs) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		if err == nil || len(args) == 0 {
+			return err
+		}
+		quoted := ""
+		c.Flags().Visit(func(f *pflag.Flag) {
+			value, ok := f.Value.(*choice)
+			if !ok || value.open == "" || !strings.HasPrefix(*value.value, value.open) || strings.Contains(*value.value, " ") {
+				return
+			}
+			rest := "ARGUMENTS" // some of args are other arguments
+			if check(c, nil) == nil {
+				rest = strings.Join(args, " ")
+			}
+			quoted = fmt.Sprintf("--%s '%s %s'", f.Name, *value.value, rest)
+		})
+		if quoted == "" {
+			return err
+		}
+		return usage("%w; quote a program with its arguments: %s", err, quoted)
+	}
 }
 
 // formatFlag defines the flag of the commands that print text or JSON.
@@ -46,6 +74,9 @@ func (c *choice) Set(given string) error {
 		allowed := c.words
 		if c.open != "" {
 			allowed = append(slices.Clone(allowed), c.open+"PROGRAM")
+		}
+		if c.open != "" && strings.ContainsAny(given, " ./") {
+			return fmt.Errorf("must be %s (did you mean %s?)", words.Or(allowed), c.open+given)
 		}
 		return errors.New(mustBe(given, allowed))
 	}

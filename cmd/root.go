@@ -228,6 +228,9 @@ func finish(c *cobra.Command) {
 	} else if c.Args == nil {
 		c.Args = cobra.NoArgs
 	}
+	if c.RunE != nil {
+		c.Args = unquoted(c.Args)
+	}
 	c.LocalFlags().VisitAll(func(f *pflag.Flag) {
 		if value, ok := f.Value.(*choice); ok { // it fails only for an unknown flag
 			words := cobra.FixedCompletions(value.words, cobra.ShellCompDirectiveNoFileComp)
