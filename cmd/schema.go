@@ -6,11 +6,14 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
 	"evenodd/player/strategy/external"
+	"evenodd/rules"
 )
 
 // schemaOptions are the flags of 'evenodd schema'.
@@ -65,32 +68,50 @@ describes the protocol.`,
 
 // newSchemaPrompt makes 'evenodd schema prompt', which prints the question to a language model.
 func newSchemaPrompt(s streams) *cobra.Command {
-	return &cobra.Command{
+	var programs program.Programs
+	c := &cobra.Command{
 		Use:   "prompt GAME",
 		Short: "Print an example of the question to a language model",
 		Long: `Print an example of the question that the strategy llm asks a language model in a game. A match asks the same
 with its own position and history. The text of --llm-prompt, or of prompt_file, precedes it as the message of
-the system.`,
-		Example:   examples("Print the question of Tic-Tac-Toe", "evenodd schema prompt tic_tac_toe"),
+the system. GAME is a game of this program, or exec: with the command line of another one.`,
+		Example: examples("Print the question of Tic-Tac-Toe", "evenodd schema prompt tic_tac_toe",
+			"Print that of a game in Python", "evenodd schema prompt 'exec:python3 nim.py'"),
 		ValidArgs: games().Types(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("schema prompt takes one game: %s", words.Or(games().Types()))
+				return usage("schema prompt takes one game: %s or %sPROGRAM", strings.Join(games().Types(), ", "), program.GamePrefix)
+			}
+			if strings.HasPrefix(args[0], program.GamePrefix) {
+				return nil
 			}
 			if _, err := games().Game(args[0]); err != nil {
 				return usage("%w%s", err, words.DidYouMean(args[0], games().Types()))
 			}
 			return nil
 		},
-		RunE: func(_ *cobra.Command, args []string) error {
-			game, _ := games().Game(args[0]) // Args has checked it
+		RunE: func(c *cobra.Command, args []string) error {
+			own, err := openGame(c.Context(), nil, &args[0], &programs, zerolog.Nop())
+			if err != nil {
+				return err
+			}
+			defer own.close()
+			game, _ := own.games().Game(args[0]) // Args has checked it
+			prompt, err := external.ExamplePrompt(game, func(history []rules.Entry) (*rules.State, error) {
+				return own.Ask(c.Context(), history)
+			})
+			if err != nil {
+				return err
+			}
 			var text printout
-			for line := range strings.Lines(external.ExamplePrompt(game)) {
+			for line := range strings.Lines(prompt) {
 				text.line("%s", strings.TrimSuffix(line, "\n"))
 			}
 			return text.print(s.out)
 		},
 	}
+	programFlags(c.Flags(), &programs, "programs")
+	return c
 }
 
 // arguments checks the type and the flags.

@@ -292,29 +292,50 @@ func (p *prompt) sayRank(who, playerID string) {
 }
 
 // ExamplePrompt returns an example of the question to a model in a game: after a few moves, if the game has
-// several turns, and after one earlier match.
-func ExamplePrompt(game rules.Game) string {
+// several turns, and after one earlier match. Ask asks the program of a *rules.Program; the error is its own, or about its
+// answer.
+func ExamplePrompt(game rules.Game, ask Asker) (string, error) {
 	const me, opponent = "P01", "P02"
 	v := strategy.View{GameType: game.Info().Type, MatchID: "R2M1", RoundID: 2, PlayerID: me, OpponentID: opponent,
 		Memory: strategy.NewMemory, Role: protocol.RolePlayerA}
-	start := firstQuestion(game)
+	start, err := ask.settled(firstQuestion(game))
+	if err == nil && start.Over() {
+		err = fmt.Errorf("a match of %s is over before the first move", game.Info().Type)
+	}
+	if err != nil {
+		return "", err
+	}
+	own, ids := start.ToMove()[0], [2]string{me, opponent}
+	if own == rules.SideB {
+		v.Role, ids = protocol.RolePlayerB, [2]string{opponent, me}
+	}
 	course, asked := start, start // asked is the last one in which the player is to move
 	for turn := 0; turn < 4 && turn < rules.MaxTurns(game)-1 && !course.Over(); turn++ {
 		var moves [2]string
 		for _, side := range course.ToMove() {
-			options := course.Ask(side).Options
-			moves[side] = options[(3*turn+1)%len(options)]
+			if options := course.Ask(side).Options; len(options) > 0 {
+				moves[side] = options[(3*turn+1)%len(options)]
+			}
 		}
-		if course = course.Play(moves).Settle(triedMatch, &rules.Chance{}); course.Owes(rules.SideA) {
+		if len(course.ToMove()) > 0 && moves == [2]string{} {
+			break // only the program of the game knows which words are legal
+		}
+		if course, err = ask.settled(course.Play(moves)); err != nil {
+			return "", err
+		}
+		if course.Owes(own) {
 			asked = course
 		}
 	}
 	for _, m := range asked.MovesAfter(len(start.Moves())) {
-		v.Moves = append(v.Moves, protocol.PlayerMove{PlayerID: []string{me, opponent}[m.Side], Move: m.Text})
+		v.Moves = append(v.Moves, protocol.PlayerMove{PlayerID: ids[m.Side], Move: m.Text})
 	}
-	q := asked.Ask(rules.SideA)
-	v.MoveType, v.Options, v.Context = q.MoveType, q.Options, contextOf(asked, &q)
-	choices := start.Ask(start.ToMove()[0]).Options
+	q := asked.Ask(own)
+	v.MoveType, v.Options, v.Text, v.Context = q.MoveType, q.Options, q.Text, contextOf(asked, &q)
+	choices := start.Ask(own).Options
+	if len(choices) == 0 {
+		choices = []string{"yes", "no"} // in free text
+	}
 	v.Recent = func(int) []protocol.PlayedMatch {
 		m := protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P03", Result: "WIN", MyChoice: choices[0],
 			OpponentChoice: choices[len(choices)-1]}
@@ -327,5 +348,26 @@ func ExamplePrompt(game rules.Game) string {
 		}
 		return []protocol.PlayedMatch{m}
 	}
-	return promptFor(rules.NewRegistry(game), &v)
+	return promptFor(rules.NewRegistry(game), &v), nil
+}
+
+// An Asker asks the program of a game what it says of a history. Nil is for games without one.
+type Asker func(history []rules.Entry) (*rules.State, error)
+
+// settled returns a course after all draws that are due, and what the program of its game says.
+func (ask Asker) settled(course rules.Course) (rules.Course, error) {
+	for course.Awaits() || course.Outcomes() > 0 {
+		if course.Outcomes() > 0 {
+			course = course.Settle(triedMatch, &rules.Chance{})
+			continue
+		}
+		state, err := ask(course.History())
+		if err == nil {
+			course, err = course.Told(state)
+		}
+		if err != nil {
+			return course, err
+		}
+	}
+	return course, nil
 }

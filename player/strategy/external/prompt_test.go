@@ -177,8 +177,8 @@ func (short) MaxTurns() int { return 9 }
 
 // A game that a user adds has an example, too: the command must neither hang nor panic.
 func TestExamplePromptOfUnusualGames(t *testing.T) {
-	assert.NotContains(t, ExamplePrompt(lost{}), "the number was")
-	assert.Contains(t, ExamplePrompt(short{evenodd.Game{}}), `Choose "even" or "odd".`)
+	assert.NotContains(t, examplePrompt(t, lost{}, nil), "the number was")
+	assert.Contains(t, examplePrompt(t, short{evenodd.Game{}}, nil), `Choose "even" or "odd".`)
 }
 
 // The question of a game that the player does not know has its rules, and what others may have written is quoted.
@@ -196,9 +196,35 @@ func TestPromptQuotesWhatOthersWrote(t *testing.T) {
 	}
 }
 
+func examplePrompt(t *testing.T, game rules.Game, ask Asker) string {
+	t.Helper()
+	prompt, err := ExamplePrompt(game, ask)
+	require.NoError(t, err)
+	return prompt
+}
+
+// The example of a game that is a program: of words, which no example can know; and one in which B moves first.
+func TestExamplePromptOfAProgram(t *testing.T) {
+	info := rules.Info{Type: "debate", DisplayName: "Debate", Rules: "Convince the judge.", MoveTypes: []string{"say"}, MaxMove: 50, MaxMoves: 4}
+	debate := rules.NewProgram(info, 8)
+	prompt := examplePrompt(t, debate, func([]rules.Entry) (*rules.State, error) {
+		return &rules.State{ToMove: [2]*rules.Question{{MoveType: "say", View: "Begin.", Text: 50}}}, nil
+	})
+	assert.Contains(t, prompt, "Convince the judge.")
+	assert.Contains(t, prompt, "of 1 to 50 bytes")
+	prompt = examplePrompt(t, debate, func(history []rules.Entry) (*rules.State, error) {
+		state := &rules.State{}
+		state.ToMove[1-len(history)%2] = &rules.Question{MoveType: "say", View: "Go on.", Options: []string{"yes", "no"}}
+		return state, nil
+	})
+	assert.Contains(t, prompt, "The last moves: you ")
+	_, err := ExamplePrompt(debate, func([]rules.Entry) (*rules.State, error) { return &rules.State{Over: true, Reason: "no"}, nil })
+	require.ErrorContains(t, err, "a match of debate is over before the first move")
+}
+
 // The examples of games with draws come after the ready turn.
 func TestExamplePromptOfAGameWithDraws(t *testing.T) {
-	prompt := ExamplePrompt(kuhnpoker.Game{})
+	prompt := examplePrompt(t, kuhnpoker.Game{}, nil)
 	assert.Contains(t, prompt, `What you see: {"betting":`)
 	assert.NotContains(t, prompt, rules.Ready)
 }
