@@ -39,6 +39,14 @@ type playedLeague struct {
 // for any other game, the league has version and digest.
 func play(t *testing.T, game rules.Game, program *rulestest.Program) *playedLeague {
 	t.Helper()
+	p, err := playOrStop(t, game, program)
+	require.NoError(t, err)
+	return p
+}
+
+// playOrStop is like play, but the league may stop before its end.
+func playOrStop(t *testing.T, game rules.Game, program *rulestest.Program) (*playedLeague, error) {
+	t.Helper()
 	folder := store.Folder(t.TempDir())
 	files, _, err := manager.OpenFiles(folder, leagueID, false, nil)
 	require.NoError(t, err)
@@ -55,14 +63,13 @@ func play(t *testing.T, game rules.Game, program *rulestest.Program) *playedLeag
 		o.GameID = protocol.GameID{Version: game.Info().Version, Digest: program.Digest()}
 		o.Programs = map[string]referee.Program{gameType: program}
 	}
-	_, err = simulation.Run(t.Context(), o)
-	require.NoError(t, err)
+	_, stopped := simulation.Run(t.Context(), o)
 	require.NoError(t, files.Close())
 	p := &playedLeague{&savedLeague{t: t, dir: folder}, audit.Options{Games: rules.NewRegistry(game), Views: true}}
 	if program != nil {
 		p.options.Programs = map[string]audit.Program{gameType: asked(t, program)}
 	}
-	return p
+	return p, stopped
 }
 
 // asked is a program as the audit asks it.

@@ -419,7 +419,7 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 		t.conduct = nil
 		return nil
 	}
-	t.keepView(s, step.Message)
+	t.keepView(e, step.Message)
 	t.conduct.Asked(s.side, e.Try, deadline)
 	s.phase, s.ignored = e.method.phase, false
 	return step.Message

@@ -37,6 +37,8 @@ type playerSide struct {
 	counted  jsontext.Pointer  // its last answer that counts
 	viewTurn int               // the turn of its last question in a game that hides something; 0 before the first
 	viewHash string            // of what the history lets it see then
+	// in its last question in a game with views: that of the nonce, as the file has it
+	commitment string
 	ignored  bool              // it was asked in vain: its answer does not count
 	unknown  bool              // the file omits a response
 	doubted  bool              // there is a finding about its part of the transcript

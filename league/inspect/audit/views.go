@@ -8,8 +8,12 @@ import (
 )
 
 // keepView keeps the hash of what the history lets a side see, with the question that shows it.
-func (t *transcriptCheck) keepView(s *playerSide, question any) {
+func (t *transcriptCheck) keepView(e *exchange, question any) {
+	s := e.side
 	q, ok := question.(*protocol.GameMoveCall)
+	if got, read := e.read.message.(*protocol.GameMoveCall); ok && read {
+		s.commitment = got.DrawCommitment
+	}
 	if !ok || !t.game.Info().Hidden {
 		return
 	}
@@ -34,6 +38,12 @@ func (t *transcriptCheck) checkSignedView(e *exchange, r *conduct.Reply) {
 		return
 	}
 	statement, key, due := t.conduct.Statement(e.side.side, r)
+	if due && t.doc.Draw == nil { // the nonce of an attempt that was given up is still a secret
+		if rules.Hides(t.game) {
+			return // nobody can tell the commitments to secret moves
+		}
+		statement.DrawCommitment = e.side.commitment
+	}
 	if due && !statement.Verify(key, r.Signature) {
 		t.findAt(RuleView, e.side.id, e.at+"/message/signature",
 			"%s signed its answer in turn %d of %s after %s showed it something else than the history lets it see", e.side.id,
