@@ -99,6 +99,11 @@ func TestAuditNamesEachFinding(t *testing.T) {
 
 func TestReadersOfALeagueExplainWrongArguments(t *testing.T) {
 	dir := mustSimulate(t, "--players", "2", "--faults", "referee-crash=REF01@R1")
+	given := mustSimulate(t, "--players", "4")
+	matches := filepath.Join(given, "data", "matches", "league_2025_even_odd")
+	require.NoError(t, os.Rename(filepath.Join(matches, "R2M1.json"), filepath.Join(matches, "R2M1-a1.json")))
+	require.NoError(t, os.Rename(filepath.Join(matches, "R2M2.json"), filepath.Join(matches, "R2M2-a2.json")))
+	require.NoError(t, os.WriteFile(filepath.Join(matches, "R2M2-a10.json"), nil, 0o600))
 	for _, tt := range []struct {
 		args string
 		code int
@@ -111,6 +116,9 @@ func TestReadersOfALeagueExplainWrongArguments(t *testing.T) {
 		{"audit nowhere", 1, "there is no folder nowhere: name the --data folder of a league"},
 		{"audit --league-id other " + dir, 1, `no league "other"`},
 		{"replay R7M1 --data " + dir, 1, "has no file of match R7M1 in "},
+		{"replay R2M1 --data " + given, 1, "R2M1 in " + filepath.Join(given, "data", "matches", "league_2025_even_odd") +
+			"; attempt 1 was given up, or its result does not count: --attempt 1 shows it"},
+		{"replay R2M2 --data " + given, 1, "; 2 attempts were given up, or their results do not count: --attempt 10 shows the last"},
 		{"replay ../x --data " + dir, 2, "matches are called R1M1"},
 		{"replay R1M1 --attempt 9 --data " + dir, 1, "there is no file of attempt 9 at R1M1"},
 		{"replay R1M1 --league-id x --data " + dir, 1, `no league "x"`},
@@ -194,4 +202,14 @@ func TestPageShowsTheRatingsOfTheReport(t *testing.T) {
 	for _, one := range r.Statistics.Ratings {
 		assert.Contains(t, w.Body.String(), fmt.Sprintf(`aria-label="%d to %d"`, int(math.Round(one.Low)), int(math.Round(one.High))), one.PlayerID)
 	}
+}
+
+// The agents of a new league do not show the tokens that they had in the old one.
+func TestNewLeagueInTheSameFolderLogsNoWarning(t *testing.T) {
+	dir := mustSimulate(t, "--players", "2")
+	code, _, problem := printedBy(t, "simulate", "--players", "2", "--quiet", "--data", dir, "--new-league")
+	require.Zero(t, code, problem)
+	assert.NotContains(t, problem, "WARN")
+	code, _, problem = printedBy(t, "audit", dir)
+	assert.Zero(t, code, problem)
 }

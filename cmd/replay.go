@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"os"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
@@ -114,11 +116,33 @@ func (o *replayOptions) read(s streams) (*store.Match, error) {
 	case errors.Is(err, fs.ErrNotExist) && o.attempt > 0:
 		return nil, fmt.Errorf("there is no file of attempt %d at %s", o.attempt, o.matchID)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("league %s has no file of match %s in %s", o.leagueID, o.matchID, dir.Matches(o.leagueID))
+		return nil, fmt.Errorf("league %s has no file of match %s in %s%s", o.leagueID, o.matchID, dir.Matches(o.leagueID),
+			otherAttempts(dir, o.leagueID, o.matchID))
 	case err != nil && !errors.Is(err, fs.ErrPermission):
 		return nil, errors.New(audit.Reason(err))
 	}
 	return doc, err
+}
+
+// otherAttempts says which attempts at a match without a file have files of their own; "" for none.
+func otherAttempts(dir store.Folder, leagueID, matchID string) string {
+	entries, _ := os.ReadDir(dir.Matches(leagueID)) // a missing folder has none
+	var numbers []int
+	for _, e := range entries {
+		if id, attempt, ok := store.ParseMatchFile(e.Name()); ok && id == matchID && attempt > 0 {
+			numbers = append(numbers, attempt)
+		}
+	}
+	if len(numbers) == 0 {
+		return ""
+	}
+	slices.Sort(numbers)
+	last := numbers[len(numbers)-1]
+	if len(numbers) == 1 {
+		return fmt.Sprintf("; attempt %d was given up, or its result does not count: --attempt %d shows it", last, last)
+	}
+	return fmt.Sprintf("; %s were given up, or their results do not count: --attempt %d shows the last one",
+		words.Counted(len(numbers), "attempt"), last)
 }
 
 // printConversation writes the match as a conversation.

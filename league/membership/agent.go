@@ -30,6 +30,8 @@ type Options struct {
 	// Folder is the data folder for the identity and the files of the agent, for a
 	// restart; with "" the agent writes no file.
 	Folder store.Folder
+	// Anew has the agent register as a new one: an identity in the folder is that of a league before.
+	Anew bool
 
 	// SigningKey returns the key by which the agent signs; nil derives it from the agent's
 	// stored secret. An agent whose function returns nil has no key, and signs nothing.
@@ -71,6 +73,9 @@ func NewAgent(role string, o *Options) (*Agent, error) {
 	}
 	o.Version = cmp.Or(o.Version, "1.0.0")
 	identities, err := newIdentityStore(o.Folder, role, o.Name, o.Manager, o.Leagues)
+	if o.Anew && err == nil {
+		identities.Discard()
+	}
 	if err != nil {
 		return nil, err
 	}

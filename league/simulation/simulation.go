@@ -93,6 +93,7 @@ type runningLeague struct {
 	manager *manager.Manager
 	address string // of the manager
 	stuck   func(reason string)
+	anew    bool // the league begins: identities in the folder are of another one
 	stops   []func()
 
 	referees   []*referee.Referee
@@ -107,6 +108,7 @@ func (s *runningLeague) run(ctx context.Context) (*Result, error) {
 	running, stuck := context.WithCancelCause(ctx)
 	defer stuck(nil)
 	s.stuck = func(reason string) { stuck(errors.New(reason)) }
+	s.anew = o.state().Created == nil
 	if err := s.startManager(ctx); err != nil {
 		return nil, err
 	}
@@ -179,7 +181,7 @@ func (s *runningLeague) connect(ctx context.Context, id, sender string) (members
 	log := s.options.Log.With().Str("agent_id", sender).Logger()
 	o := membership.Options{
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(), Caller: transport.Logged(caller, log),
-		Clock: s.clock, Log: log, SigningKey: s.keyOf(id),
+		Clock: s.clock, Log: log, SigningKey: s.keyOf(id), Anew: s.anew,
 	}
 	if game, err := s.options.Games.Game(s.options.GameType); err == nil {
 		o.Large = game.Info().Large

@@ -39,10 +39,10 @@ type playerSide struct {
 	viewHash string            // of what the history lets it see then
 	// in its last question in a game with views: that of the nonce, as the file has it
 	commitment string
-	ignored  bool              // it was asked in vain: its answer does not count
-	unknown  bool              // the file omits a response
-	doubted  bool              // there is a finding about its part of the transcript
-	overs    int               // how often GAME_OVER was sent to it
+	ignored    bool // it was asked in vain: its answer does not count
+	unknown    bool // the file omits a response
+	doubted    bool // there is a finding about its part of the transcript
+	overs      int  // how often GAME_OVER was sent to it
 }
 
 // A transcriptCheck is one walk over a transcript. It has the conduct of the match do again what the referee did, and
