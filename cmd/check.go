@@ -105,8 +105,8 @@ func newCheckGame(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "game COMMAND",
 		Short: "Test a program that is a game",
-		Long: `Start a program that is a game, and test whether it answers as testdata/games/README.md says. The command plays 20
-matches at random, asks parts of them again, also in a new process, and adds illegal entries. The report says how to
+		Long: `Start a program that is a game, and test whether it answers as testdata/games/README.md says. The command plays
+20 matches at random, asks parts of them again, also in a new process, and adds illegal entries. The report says how to
 correct what fails. COMMAND is one argument: the command line of the program.
 
 Exit codes: 0 the program meets every MUST, 4 it does not, or the test could not be completed.`,
@@ -130,7 +130,7 @@ Exit codes: 0 the program meets every MUST, 4 it does not, or the test could not
 			line := strings.TrimPrefix(args[0], program.GamePrefix)
 			_, stop := s.showProgress("testing the game")
 			report, err := check.Game(c.Context(), line, func(ctx context.Context) (*program.Game, error) {
-				return program.Open(ctx, line, &programs, zerolog.Nop())
+				return startGame(ctx, line, &programs, zerolog.Nop())
 			}, budget)
 			stop()
 			switch {
@@ -177,8 +177,9 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 	}
 	if len(args) > 0 {
 		if o.Role = args[0]; !slices.Contains(roles(), o.Role) {
-			return usage("unknown role %q: must be one of %s%s", o.Role, strings.Join(roles(), ", "),
-				words.DidYouMean(o.Role, roles()))
+			known := append(roles(), check.GameProgram) // a command of its own
+			return usage("unknown role %q: must be one of %s%s", o.Role, strings.Join(known, ", "),
+				words.DidYouMean(o.Role, known))
 		}
 	}
 	switch {

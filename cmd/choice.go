@@ -17,6 +17,7 @@ type choice struct {
 	value *string
 	words []string
 	open  string // the prefix of further values; "" for none
+	none  string // what the error says of the case without the flag
 }
 
 var _ pflag.Value = (*choice)(nil)
@@ -78,7 +79,7 @@ func (c *choice) Set(given string) error {
 		if c.open != "" && strings.ContainsAny(given, " ./") {
 			return fmt.Errorf("must be %s (did you mean %s?)", words.Or(allowed), c.open+given)
 		}
-		return errors.New(mustBe(given, allowed))
+		return errors.New(mustBe(given, allowed) + c.none)
 	}
 	*c.value = c.words[i]
 	return nil

@@ -21,6 +21,7 @@ import (
 	"evenodd/league/store"
 	"evenodd/league/view/page"
 	"evenodd/league/view/record"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/player/strategy/person"
@@ -192,8 +193,12 @@ func (o *playOptions) opponentOf(text string) (e config.Entrant, err error) {
 		}
 		return config.Entrant{Name: at.Host, Kind: config.KindURL, Value: whole}, nil
 	}
-	if text == person.Name {
+	switch built := strategy.Names(); {
+	case text == person.Name:
 		return e, usage("--against %s: --people 2 lets two persons play", text)
+	case !slices.Contains(built, text):
+		return e, usage("--against %.60q: must be one of %s, exec:PROGRAM, or the URL of an agent%s; a model is such an "+
+			"agent: see 'evenodd player --help'", text, strings.Join(built, ", "), words.DidYouMean(text, built))
 	}
 	e = config.Entrant{Name: text, Kind: config.KindStrategy, Value: text}
 	return e, asUsage(external.Check(text, o.tools, o.GameType))

@@ -18,6 +18,7 @@ import (
 
 	"evenodd/cmd/metrics"
 	"evenodd/config"
+	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/view/page"
@@ -127,6 +128,9 @@ func runPlayer(ctx context.Context, s streams, files *config.Loader, o *playerOp
 		return err
 	}
 	defer own.close()
+	if o.game != "" && !program.IsType(o.game) {
+		return usage("--game %.60q: must be the type of a game, such as nim, or exec:PROGRAM", o.game)
+	}
 	if o.game != "" && !slices.Contains(o.games, o.game) {
 		o.games = append(slices.Clone(o.games), o.game)
 	}

@@ -36,7 +36,7 @@ func anyGameFlag(f *pflag.FlagSet, value *string, about string) {
 
 // gameFlag defines a flag that takes a program of a game.
 func gameFlag(f *pflag.FlagSet, value *string, about string) {
-	f.Var(&choice{value: value, open: program.GamePrefix}, "game", about)
+	f.Var(&choice{value: value, open: program.GamePrefix, none: "; leave it out for a game of evenodd"}, "game", about)
 }
 
 // programFlags defines the flags for programs of some kind.
@@ -66,7 +66,7 @@ func openGame(ctx context.Context, h *host, name *string, p *program.Programs, l
 		*name = h.game.Rules().Info().Type
 		return &userGame{h.game.Game, true}, nil
 	}
-	g, err := program.Open(ctx, line, p, log)
+	g, err := startGame(ctx, line, p, log)
 	_, failed := errors.AsType[*program.Error](err)
 	switch {
 	case ctx.Err() != nil:
@@ -76,13 +76,24 @@ func openGame(ctx context.Context, h *host, name *string, p *program.Programs, l
 	case err != nil:
 		return nil, asUsage(err)
 	}
+	*name = g.Rules().Info().Type
+	return &userGame{Game: g}, nil
+}
+
+// startGame starts the program of a game, which must have another type than the games of this program. The caller must
+// close the game.
+func startGame(ctx context.Context, line string, p *program.Programs, log zerolog.Logger) (*program.Game, error) {
+	g, err := program.Open(ctx, line, p, log)
+	if err != nil {
+		return nil, err
+	}
 	gameType := g.Rules().Info().Type
 	if _, err := games().Game(gameType); err == nil {
 		g.Close()
-		return nil, usage("--game %s: its type, %s, is that of a game of this program: give it another type", *name, gameType)
+		return nil, &program.Error{Kind: program.Unreadable, Subject: "the game " + line,
+			Detail: fmt.Sprintf("has the type %s, which is that of a game of evenodd: give it another type", gameType)}
 	}
-	*name = gameType
-	return &userGame{Game: g}, nil
+	return g, nil
 }
 
 // A gameReader has the flags of a command that reads a league, and may need the rules of its game.

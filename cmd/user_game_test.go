@@ -106,7 +106,7 @@ func TestGamesThatAreRefused(t *testing.T) {
 	t.Parallel()
 	folder := gameFolder(t)
 	for game, want := range map[string]string{
-		"exec:python3 evenodd.py": "its type, even_odd, is that of a game of this program: give it another type",
+		"exec:python3 evenodd.py": "the game python3 evenodd.py has the type even_odd, which is that of a game of evenodd: give it another type",
 		"exec:python3 missing.py": "the game python3 missing.py ended before it answered: exit status 2",
 		"exec:./missing":          "game exec:./missing: program ./missing not found",
 		"exec:":                   "game exec: needs a program, such as exec:./game",
@@ -127,6 +127,15 @@ func TestCheckGame(t *testing.T) {
 	out, _, code = inGames(t, folder, "check", "game", "python3 random.py", "--format", "json")
 	assert.Equal(t, 4, code)
 	assert.Regexp(t, `"id": ?"G-SAM-01"[^}]*"verdict": ?"fail"`, out)
+	out, _, code = inGames(t, folder, "check", "game", "python3 evenodd.py")
+	assert.Equal(t, 4, code)
+	assert.Regexp(t, `FAIL +G-DES-01 [^\n]*\n +has the type even_odd, which is that of a game of evenodd: give it another type`, out)
+	_, problem, code = inGames(t, folder, "check", "game", "python3", "nim.py")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, problem, "check game takes a command line as one argument: evenodd check game 'python3 nim.py'")
+	_, problem, code = inGames(t, folder, "check", "gam", "python3 nim.py")
+	assert.Equal(t, 2, code)
+	assert.Contains(t, problem, `unknown role "gam": must be one of player, referee, manager, game (did you mean game?)`)
 	_, problem, code = inGames(t, folder, "check", "game", "./missing")
 	assert.Equal(t, 2, code)
 	assert.Contains(t, problem, "program ./missing not found")

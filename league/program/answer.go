@@ -35,6 +35,9 @@ const (
 
 var typePattern = words.Pattern(`^[a-z][a-z0-9_]{0,39}$`)
 
+// IsType tells whether a text can be the type of a game.
+func IsType(text string) bool { return typePattern().MatchString(text) }
+
 // A description is the answer to {"describe": 1}.
 type description struct {
 	info     rules.Info
@@ -47,7 +50,7 @@ func readDescription(line string) (d description, err error) {
 	m := r.object("", compact(line), "type", "version", "display_name", "rules", "move_types", "valid_choices",
 		"move_word", "max_turns", "max_moves", "max_move", "draws", "hidden", "large", "sides_alike")
 	i := &d.info
-	i.Type = r.named(m, "type")
+	i.Type = r.kind("type", m["type"])
 	i.Version = r.text(m, "version", maxName, true)
 	i.DisplayName = r.text(m, "display_name", maxName, true)
 	i.Rules = r.text(m, "rules", maxRules, true)
@@ -252,16 +255,10 @@ func (r *reader) reason(m map[string]jsontext.Value) (text string) {
 	return words.Clip(words.Escape(text), maxText-len("…"))
 }
 
-// named reads a member that is an identifier.
-func (r *reader) named(m map[string]jsontext.Value, name string) string {
-	return r.kind(name, m[name])
-}
-
 // kind reads an identifier.
 func (r *reader) kind(where string, value jsontext.Value) string {
 	var text string
-	if value.Kind() != '"' || json.Unmarshal(value, &text) != nil || !typePattern().MatchString(text) ||
-		text == rules.Ready {
+	if value.Kind() != '"' || json.Unmarshal(value, &text) != nil || !IsType(text) || text == rules.Ready {
 		r.fail(where, "must be a word of a-z, 0-9 and _ such as liars_dice, of at most 40 characters, and not %s%s",
 			rules.Ready, r.not(value))
 	}
@@ -323,7 +320,7 @@ func (r *reader) question(where string, value jsontext.Value, info *rules.Info, 
 	m := r.object(where, value, "type", "options", "text", "view", "secret")
 	if m["type"] == nil && len(info.MoveTypes) == 1 {
 		q.MoveType = info.MoveTypes[0]
-	} else if q.MoveType = in.named(m, "type"); !slices.Contains(info.MoveTypes, q.MoveType) {
+	} else if q.MoveType = in.kind("type", m["type"]); !slices.Contains(info.MoveTypes, q.MoveType) {
 		in.fail("type", "must be one of move_types of the description: %s", strings.Join(info.MoveTypes, ", "))
 	}
 	switch options, text := m["options"], m["text"]; {
