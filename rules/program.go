@@ -188,6 +188,8 @@ func (c Course) Told(state *State) (Course, error) {
 		return c, errors.New("a draw is due in a game that has announced none")
 	case !p.program.info.Hidden && state.asksSecretly():
 		return c, errors.New("a move is secret in a game that hides nothing")
+	case state.Over && c.turn == 1:
+		return c, errors.New("the match is over before the first move")
 	case !state.Over && state.Draw == 0 && c.Played() >= p.program.maxTurns:
 		return c, fmt.Errorf("the match is not over after %d turns, which the program announced as the most",
 			p.program.maxTurns)

@@ -89,6 +89,8 @@ func TestGamesWithViews(t *testing.T) {
 	assert.True(t, rules.HasViews(plain) && rules.ListsMoves(plain))
 	assert.Equal(t, 1, rules.MaxTurns(plain))
 	assert.True(t, rules.Begin(plain).Awaits())
+	_, err := rules.Begin(plain).Told(&rules.State{Over: true, Reason: "x"})
+	require.ErrorContains(t, err, "over before the first move", "no report could prove that")
 	assert.Equal(t, 3, rules.MaxTurns(diceGame()), "with the ready turn")
 }
 
