@@ -26,6 +26,7 @@ const gamesPage = "testdata/games/README.md"
 // The requirements for a program that is a game.
 const (
 	describes   = "G-DES-01"
+	reportFits  = "G-DES-02"
 	answersForm = "G-ANS-01"
 	answersFast = "G-ANS-02"
 	legal       = "G-OPT-01"
@@ -51,6 +52,9 @@ func gameRequirements() []Requirement {
 	return []Requirement{
 		row(describes, Must, "#describe-1", `It answers {"describe": 1} with its game.`,
 			"Write one line of JSON to standard output, and flush it; the detail names the member that is wrong."),
+		row(reportFits, Should, "#describe-1", "The report of the longest match fits into a message.",
+			`Lower max_moves or max_move, or set "large": true. A match whose messages grow too long is given up, and then the `+
+				"league is paused."),
 		row(answersForm, Must, "#history-", "Each answer has the form that the history asks for.",
 			"The detail names the member that is wrong. A line of Python: print(json.dumps(answer), flush=True)."),
 		row(answersFast, Should, protocol, "It answers within a second.",
@@ -129,6 +133,7 @@ func Game(ctx context.Context, line string, open func(context.Context) (*program
 	} else {
 		x.pass(describes)
 		x.game = game
+		x.checkReport()
 		x.examine(bound, open)
 		game.Close()
 	}
@@ -213,6 +218,23 @@ func (x *gameExam) examine(ctx context.Context, open func(context.Context) (*pro
 	}
 	x.askAgain(ctx, open)
 	x.forge(ctx)
+}
+
+// checkReport says whether the report of a match with the most moves that the game describes has its place in a message:
+// each move with its player and turn, and 4 KB for the rest.
+func (x *gameExam) checkReport() {
+	const eachMove = len(`{"player_id":"P01","move":"","turn":400},`)
+	info, most := x.game.Rules().Info(), 10<<10
+	if info.Large {
+		most = 64 << 10
+	}
+	size := 2*info.MaxMoves*(eachMove+info.MaxMove) + 4<<10
+	if size <= most {
+		x.pass(reportFits)
+		return
+	}
+	x.fail(reportFits, "it can have %d bytes (two sides, max_moves %d, max_move %d); a message has at most %d", size, info.MaxMoves,
+		info.MaxMove, most)
 }
 
 // historyText is a history as JSON.

@@ -98,6 +98,18 @@ func TestBrokenGamesFail(t *testing.T) {
 	}
 }
 
+// A game that plays well at random can have matches that are too long for a message.
+func TestGameWhoseReportsCanBeTooLongIsWarned(t *testing.T) {
+	needPython(t)
+	r := checkedGame(t, "nim", "\"max_turns\": 12,  # of a match\n    \"max_moves\": 6, ", "\"max_turns\": 200,\n    \"max_moves\": 100, ")
+	assert.True(t, r.Conforms(), "%+v", r.Causes)
+	warned := lists.Filter(r.Findings, func(f check.Finding) bool { return f.Verdict == check.Warn })
+	if assert.Len(t, warned, 1) {
+		assert.Equal(t, "G-DES-02", warned[0].ID)
+		assert.Contains(t, warned[0].Detail, "15496 bytes (two sides, max_moves 100, max_move 16); a message has at most 10240")
+	}
+}
+
 // The report on a program that crashes names the place in its source, and has no hint about JSON.
 func TestCrashOfAGameNamesItsPlace(t *testing.T) {
 	needPython(t)
