@@ -146,10 +146,10 @@ func TestNewGamesInOtherLanguages(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		language, command string
-		test              []string
+		test, any         []string // all tests of the game, and those for any game
 	}{
-		{"python", "python3 pick_stones.py", []string{"python3", "-m", "unittest"}},
-		{"javascript", "node pick_stones.mjs", []string{"node", "--test"}},
+		{"python", "python3 pick_stones.py", []string{"python3", "-m", "unittest"}, []string{"-k", "AnyGame"}},
+		{"javascript", "node pick_stones.mjs", []string{"node", "--test"}, []string{"--test-name-pattern", "any game"}},
 	} {
 		t.Run(tt.language, func(t *testing.T) {
 			t.Parallel()
@@ -162,15 +162,27 @@ func TestNewGamesInOtherLanguages(t *testing.T) {
 			assert.Contains(t, out, "created pick_stones/")
 			assert.Contains(t, problem, "evenodd check game '"+tt.command+"'")
 			folder = filepath.Join(folder, "pick_stones")
-			test := exec.CommandContext(t.Context(), tt.test[0], tt.test[1:]...)
-			test.Dir = folder
-			text, err := test.CombinedOutput()
-			require.NoError(t, err, "%s", text)
+			passes := func(command []string) (string, bool) {
+				test := exec.CommandContext(t.Context(), command[0], command[1:]...)
+				test.Dir = folder
+				text, err := test.CombinedOutput()
+				return string(text), err == nil
+			}
+			text, ok := passes(tt.test)
+			require.True(t, ok, text)
 			out, problem, code = inGames(t, folder, "check", "game", tt.command)
 			assert.Zero(t, code, "%s%s", out, problem)
 			out, problem, code = inGames(t, folder, "simulate", "--game", "exec:"+tt.command, "--players", "4", "--seed", "1")
 			assert.Zero(t, code, problem)
 			assert.Contains(t, out, "Champion: ")
+			source := filepath.Join(folder, strings.Fields(tt.command)[1])
+			changed := strings.NewReplacer("stones, side = 12", "stones, side = 9", "[stones, side] = [12", "[stones, side] = [9").
+				Replace(readText(t, source))
+			require.NoError(t, os.WriteFile(source, []byte(changed), 0o600))
+			_, ok = passes(tt.test)
+			assert.False(t, ok, "the game has changed")
+			text, ok = passes(append(tt.test, tt.any...))
+			assert.True(t, ok, text)
 		})
 	}
 }

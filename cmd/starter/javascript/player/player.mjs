@@ -45,9 +45,9 @@ async function chooseParity(request) {
 /** GAME_MOVE_CALL, the question of all other games: a match may have several */
 async function makeMove(request) {
   const move = request.move_request;
-  const { valid_options: options, text: limit, examples } = move;
+  const { valid_options: options, text: limit, context } = move;
   if (!options?.length && !limit) throw new Refused(-32602, 'move_request needs valid_options or text', 'E002');
-  const choice = await answer(request, JSON.stringify(move), options ?? examples ?? [], move.context, limit);
+  const choice = await answer(request, JSON.stringify(move), options ?? context?.examples ?? [], context, limit);
   return { game_type: request.game_type, move_data: { move_type: move.move_type, choice } };
 }
 

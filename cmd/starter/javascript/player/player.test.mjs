@@ -35,9 +35,9 @@ test('a question for words', async () => {
 });
 
 test('refused words are not sent again', async () => {
-  const members = { match_id: 'R5M1', move_request: { move_type: 'say', text: 9, examples: ['one'] } };
+  const members = { match_id: 'R5M1', move_request: { move_type: 'say', text: 9, context: { examples: ['one'] } } };
   await call('GAME_INVITATION', members);
-  await call('GAME_MOVE_CALL', members);
+  assert.equal((await call('GAME_MOVE_CALL', members)).result.move_data.choice, 'one');
   const { choices } = [...matches].find(([id]) => id.startsWith('R5M1'))[1];
   await call('GAME_ERROR', { ...members, error_code: 'E001' });
   assert.equal(choices.size, 1, 'a late line is sent again');

@@ -50,11 +50,11 @@ def choose_parity(request):
 def make_move(request):
     """GAME_MOVE_CALL, the question of all other games: a match may have several"""
     move = request["move_request"]
-    options, limit = move.get("valid_options"), move.get("text")
+    options, limit, context = move.get("valid_options"), move.get("text"), move.get("context") or {}
     if not options and not limit:
         raise Refused(-32602, "move_request needs valid_options or text", "E002")
     question = json.dumps(move, sort_keys=True)
-    choice = answer(request, question, options or move.get("examples") or [], move.get("context"), limit)
+    choice = answer(request, question, options or context.get("examples", []), context, limit)
     return {"game_type": request.get("game_type"), "move_data": {"move_type": move.get("move_type"), "choice": choice}}
 
 

@@ -42,12 +42,13 @@ class PlayerTest(unittest.TestCase):
         call("GAME_INVITATION")
         lines = iter(["one", "two"])
         self.addCleanup(setattr, player, "write", player.write)
+        self.assertEqual(player.write(9, ["one"], {}, []), "one")
         player.write = lambda limit, examples, context, history: next(lines)
         said = []
         for code in None, "E001", "E010":  # a late line is sent again
             if code:
                 call("GAME_ERROR", error_code=code)
-            answer = call("GAME_MOVE_CALL", move_request={"move_type": "say", "text": 9})
+            answer = call("GAME_MOVE_CALL", move_request={"move_type": "say", "text": 9, "context": {"examples": ["one"]}})
             said.append(answer["result"]["move_data"]["choice"])
         self.assertEqual(said, ["one", "one", "two"])
 
