@@ -84,6 +84,8 @@ func gameRequirements() []Requirement {
 		row(partly, Must, holds, "When one of two sides has moved, it answers with the question to the other.",
 			"If the last entry lacks a side, check the move that it has, and answer with the question of the missing side "+
 				"alone."),
+		row(openDraws, Should, "#secrets", "Without hidden, both sides see what is drawn.",
+			"Set hidden if a draw is a secret of one side, such as its cards: else pages and logs show it during the match."),
 	}
 }
 
@@ -218,6 +220,7 @@ func (x *gameExam) examine(ctx context.Context, open func(context.Context) (*pro
 	}
 	x.askAgain(ctx, open)
 	x.forge(ctx)
+	x.compareViews(ctx)
 }
 
 // checkReport says whether the report of a match with the most moves that the game describes has its place in a message:
@@ -379,17 +382,12 @@ func (x *gameExam) askAgain(ctx context.Context, open func(context.Context) (*pr
 		if ctx.Err() != nil {
 			return
 		}
-		if err != nil || !bytes.Equal(encodedState(state), encodedState(a.state)) {
+		if err != nil || !bytes.Equal(encodedValue(state), encodedValue(a.state)) {
 			x.fail(anew, "after %s a new process says something else", clipped(historyText(a.history)))
 			return
 		}
 	}
 	x.pass(anew)
-}
-
-func encodedState(state *rules.State) []byte {
-	text, _ := json.Marshal(state, json.Deterministic(true)) // it was read from JSON
-	return text
 }
 
 // forge adds illegal entries to parts of matches, and to whole ones.
