@@ -27,6 +27,7 @@ var shippedGames = []struct {
 	{"nim", []string{"python3", "nim.py"}, "6"},
 	{"hex", []string{"python3", "hex.py"}, "4"},
 	{"memory", []string{"python3", "memory.py"}, "4"},
+	{"word_chain", []string{"python3", "word_chain.py"}, "4"},
 	{"twenty_one_questions", []string{"python3", "twenty_one_questions.py"}, "4"},
 	{"chess", []string{"node", "chess.mjs"}, "2"},
 	{"tutorial_tic_tac_toe", []string{"node", "boardgame.mjs", "boardgame-tictactoe.mjs"}, "4"},

@@ -82,6 +82,9 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	if err != nil {
 		return nil, err
 	}
+	if view.Text > 0 {
+		p.speak(m, asked, a.choice)
+	}
 	p.keepShown(m, &view, &q.SignatureRequest, a.choice)
 	if own {
 		a.choice = cmp.Or(spelling(q.MoveRequest.ValidOptions, a.choice), a.choice)
@@ -153,6 +156,10 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	p.mu.Lock()
 	v.Table = p.table
 	p.mu.Unlock()
+	if n := len(m.answered); v.Refused != nil && n > 0 && m.answered[n-1].Choice == v.Refused.Choice {
+		m.answered = m.answered[:n-1]
+		v.Earlier = m.answered
+	}
 	m.fallback = false
 	v.Fallback = &m.fallback
 	choice, err := p.options.Strategy.Choose(ctx, v)

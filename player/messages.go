@@ -266,6 +266,7 @@ func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError)
 		Str("match_id", q.MatchID).Str("error_code", q.ErrorCode).Str("error", q.ErrorDescription).
 		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).
 		Str("event_type", "GAME_ERROR").Msg("the referee reports an error")
+	p.refuse(q)
 	return p.ack(q.MatchID, 0), nil
 }
 

@@ -132,6 +132,14 @@ type match struct {
 	answered []strategy.Answered
 	shown    map[int]shown // by turns; the player's mu guards it
 	rules    string        // of the game, as the referee has said them; deciding guards it
+	spoken   *spoken       // the last question for free text, with the answer; the player's mu guards it
+}
+
+// A spoken is a question for a move in free text, and its last answer.
+type spoken struct {
+	question string
+	choice   string              // "" until there is one that was not refused
+	refused  []store.RefusedText // earlier answers
 }
 
 // newMatch returns a match with the player's part in the draw.

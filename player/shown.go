@@ -46,7 +46,12 @@ func (p *Player) keepShown(m *match, v *strategy.View, q *protocol.SignatureRequ
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, known := m.shown[turn]; known || len(m.shown) == maxDecisions {
+	if before, known := m.shown[turn]; known {
+		before.choice = choice // that may replace a refused one
+		m.shown[turn] = before
+		return
+	}
+	if len(m.shown) == maxDecisions {
 		return
 	}
 	if m.shown == nil {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"strconv"
 
 	"evenodd/league"
 	"evenodd/league/lists"
@@ -16,7 +17,8 @@ import (
 
 // A questionKey identifies a question for a move: one turn of one attempt at a match by one
 // referee. The player signs one answer to it, because two signatures would let the referee
-// choose between them.
+// choose between them. It signs another one only after the referee has refused a free text:
+// see refuse.
 type questionKey struct {
 	matchID   string
 	attempt   int
@@ -44,7 +46,12 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 	if question == ownQuestion {
 		key.turn = cmp.Or(key.turn, 1)
 	}
-	d := p.decisionOn(m, key)
+	refused := p.refusedTexts(m, question, &v, key)
+	if n := len(refused); n > 0 {
+		v.Refused = &strategy.Refusal{Choice: refused[n-1].Choice, Reason: refused[n-1].Reason}
+		question += "/" + strconv.Itoa(n) // another question for the strategy
+	}
+	d := p.decisionOn(m, key, len(refused))
 	if !q.Sign || p.SigningKey() == nil {
 		if d != nil {
 			return answer{d.Decision.Choice, protocol.MoveProof{Entropy: m.revealed(), Fallback: d.Decision.Fallback}}, nil
@@ -62,7 +69,7 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 			if err != nil {
 				return answer{}, err
 			}
-			d, fault = p.sign(m, key, q, chosen)
+			d, fault = p.sign(m, key, q, chosen, refused)
 		}
 		if fault != nil {
 			p.options.Log.Error().Str("match_id", m.id).Str("sender", m.auth.sender).Str("detail", fault.Detail).
@@ -74,11 +81,14 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 	return answer{made.Choice, protocol.MoveProof{Entropy: made.Entropy, Signature: made.Signature, Fallback: made.Fallback}}, nil
 }
 
-// decisionOn returns the signed decision on a question; nil for none.
-func (p *Player) decisionOn(m *match, key questionKey) *store.HistoryDecision {
+// decisionOn returns the signed decision on a question after some of its answers were refused; nil for none.
+func (p *Player) decisionOn(m *match, key questionKey, refused int) *store.HistoryDecision {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	d := p.signed[key]
+	if d != nil && len(d.Decision.Refused) < refused {
+		return nil
+	}
 	if d != nil {
 		p.state = stateWaitingForResult
 		if !isReadyMove(d.Decision.Turn, d.Decision.Choice) {
@@ -154,12 +164,13 @@ func movesOf(all []protocol.PlayerMove, id string) []string {
 // decided the question meanwhile, its decision counts, and if the match has ended, the player
 // signs nothing. After an error of the file the player answers all the same, because it would
 // lose the match otherwise.
-func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, chosen decision) (*store.HistoryDecision,
-	*protocol.Error) {
+func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, chosen decision,
+	refused []store.RefusedText) (*store.HistoryDecision, *protocol.Error) {
 	id := p.ID()
 	d := &store.HistoryDecision{MatchID: key.matchID, Attempt: key.attempt, Decision: store.Decision{
 		Turn: key.turn, Choice: chosen.choice, Fallback: chosen.fallback, RefereeID: key.refereeID, Started: q.Started,
 		RoleInMatch: q.RoleInMatch, DrawCommitment: q.DrawCommitment, EntropyCommitments: q.EntropyCommitments,
+		Refused: refused,
 	}}
 	if _, commits := q.EntropyCommitments.Get(id); commits {
 		d.Decision.Entropy = m.entropy
@@ -177,7 +188,7 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 	p.mu.Lock()
 	known := p.signed[key]
 	p.mu.Unlock()
-	if known != nil {
+	if known != nil && len(known.Decision.Refused) >= len(refused) {
 		return known, nil
 	}
 	if fault := p.refusal(m, key, q); fault != nil { // again, because a decision takes time
@@ -211,7 +222,10 @@ func (p *Player) restoreDecisions(decisions []store.HistoryDecision) {
 	for i := range decisions {
 		d := &decisions[i]
 		p.started = d.Decision.Started
-		if key := keyOf(d); p.history.reached(d.MatchID) < d.Attempt && p.signed[key] == nil {
+		key := keyOf(d)
+		known := p.signed[key]
+		later := known == nil || len(known.Decision.Refused) < len(d.Decision.Refused)
+		if later && p.history.reached(d.MatchID) < d.Attempt {
 			p.signed[key] = d
 			p.asked.add(d.MatchID, d.Attempt)
 		}

@@ -95,6 +95,8 @@ type Question struct {
 	View any
 	// Text is the most bytes of a move in free text, which takes the place of Options; 0 for options.
 	Text int
+	// Examples are texts that are legal, if the game names some; none with options.
+	Examples []string
 	// Secret tells that the other side does not learn the move before the end of the match.
 	Secret bool
 }

@@ -76,7 +76,7 @@ func (m *Match) CheckSize(state *rules.State) error {
 		if q == nil {
 			continue
 		}
-		text, err := json.Marshal([]any{q.Options, q.View, m.board(rules.SideA), info.Rules})
+		text, err := json.Marshal([]any{q.Options, q.Examples, q.View, m.board(rules.SideA), info.Rules})
 		if err != nil {
 			return fmt.Errorf("what the program says has no encoding as JSON: %w", err)
 		}

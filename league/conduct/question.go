@@ -174,6 +174,9 @@ func (m *Match) context(s *side, of rules.Side, shown *rules.Question) map[strin
 	if board := m.board(of); len(board) > 0 {
 		context["board"] = board
 	}
+	if len(shown.Examples) > 0 {
+		context["examples"] = shown.Examples
+	}
 	if shown.Secret {
 		context["secret"] = true
 	}

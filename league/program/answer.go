@@ -17,20 +17,21 @@ import (
 
 // The limits of a game. Sizes are in bytes, those of JSON without white space.
 const (
-	maxAnswer  = 256 << 10 // of a line
-	maxTurns   = 400
-	maxMove    = 2000
-	maxMoves   = 32 << 10 // all moves of a match
-	maxOptions = 16 << 10 // as JSON
-	maxView    = 8 << 10  // as JSON
-	maxSmall   = 6 << 10  // options, view and board of a question that is not large
-	maxText    = 500      // of a reason
-	maxRules   = 2000
-	maxName    = 50
-	maxBoard   = 32 // rows, and cells of a row
-	maxCell    = 3  // characters
-	maxKinds   = 20 // of moves
-	maxQuoted  = 200
+	maxAnswer   = 256 << 10 // of a line
+	maxTurns    = 400
+	maxMove     = 2000
+	maxMoves    = 32 << 10 // all moves of a match
+	maxOptions  = 16 << 10 // as JSON
+	maxView     = 8 << 10  // as JSON
+	maxSmall    = 6 << 10  // options, view and board of a question that is not large
+	maxText     = 500      // of a reason
+	maxRules    = 2000
+	maxName     = 50
+	maxBoard    = 32 // rows, and cells of a row
+	maxCell     = 3  // characters
+	maxKinds    = 20 // of moves
+	maxExamples = 20 // of texts
+	maxQuoted   = 200
 )
 
 var typePattern = words.Pattern(`^[a-z][a-z0-9_]{0,39}$`)
@@ -317,7 +318,7 @@ func (r *reader) options(where string, value jsontext.Value, most int) (options 
 // question reads the question to a side, beside a board with a size.
 func (r *reader) question(where string, value jsontext.Value, info *rules.Info, board int) *rules.Question {
 	q, in := &rules.Question{}, r.within(where+".")
-	m := r.object(where, value, "type", "options", "text", "view", "secret")
+	m := r.object(where, value, "type", "options", "text", "examples", "view", "secret")
 	if m["type"] == nil && len(info.MoveTypes) == 1 {
 		q.MoveType = info.MoveTypes[0]
 	} else if q.MoveType = in.kind("type", m["type"]); !slices.Contains(info.MoveTypes, q.MoveType) {
@@ -331,15 +332,31 @@ func (r *reader) question(where string, value jsontext.Value, info *rules.Info, 
 	default:
 		q.Text = in.number(m, "text", 1, info.MaxMove)
 	}
+	q.Examples = in.examples(m["examples"], q.Text)
 	q.View = in.view(m["view"])
 	if q.Secret = in.flag(m, "secret"); q.Secret && !info.Hidden {
 		in.fail("secret", `the description has no "hidden": true`)
 	}
-	if size := len(m["options"]) + len(m["view"]) + board; size > maxSmall && !info.Large {
-		r.fail(where, "options, view and board have %d bytes, more than %d: shorten them, or set \"large\": true in the "+
+	if size := len(m["options"]) + len(m["examples"]) + len(m["view"]) + board; size > maxSmall && !info.Large {
+		r.fail(where, "options, examples, view and board have %d bytes, more than %d: shorten them, or set \"large\": true in the "+
 			"description", size, maxSmall)
 	}
 	return q
+}
+
+// examples reads legal texts of some bytes at most; none is no example.
+func (r *reader) examples(value jsontext.Value, most int) (texts []string) {
+	switch {
+	case value == nil:
+		return nil
+	case most == 0:
+		r.fail("examples", "belong to text: all legal moves are in options")
+		return nil
+	}
+	for n, one := range r.list("examples", value, maxExamples) {
+		texts = append(texts, r.string(at("examples", n), one, most))
+	}
+	return texts
 }
 
 // view reads what a side may see: a text, or an object.

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"evenodd/league/lists"
 	"evenodd/league/words"
 )
 
@@ -119,6 +120,20 @@ func harmless(s string) bool {
 	return !strings.ContainsFunc(s, func(r rune) bool {
 		return r < ' ' || r >= 0x7f && r <= 0x9f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
 	})
+}
+
+// ExamplesIn returns the texts that are legal, as the context of a question for free text names them; nil if it names
+// none.
+func ExamplesIn(context map[string]any) []string {
+	var texts []any
+	switch named := context["examples"].(type) {
+	case []string:
+		return named
+	case []any: // as JSON has them
+		texts = named
+	}
+	return lists.Filter(lists.Map(texts, func(text any) string { s, _ := text.(string); return s }),
+		func(s string) bool { return s != "" })
 }
 
 // HarmlessLine tells whether s can be a move in free text: one line of UTF-8 that cannot control a terminal, nor change

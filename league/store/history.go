@@ -140,6 +140,16 @@ type Decision struct {
 	ViewHash           string                   `json:"view_hash,omitzero"`  // "" unless the game hides something
 	Fallback           bool                     `json:"fallback,omitzero"`   // as in the reply; not signed
 	Signature          string                   `json:"signature,omitzero"`
+
+	// Refused are the earlier answers to the question, all free text, that the referee has refused, oldest first. Each has
+	// a line of its own before this one.
+	Refused []RefusedText `json:"refused,omitzero"`
+}
+
+// A RefusedText is an answer in free text that the referee has refused, and why, as it said in GAME_ERROR.
+type RefusedText struct {
+	Choice string `json:"choice"`
+	Reason string `json:"reason,omitzero"`
 }
 
 // Statement returns what a player signed with the decision.

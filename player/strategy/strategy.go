@@ -40,6 +40,10 @@ type View struct {
 	// start, oldest first. Read only.
 	Earlier []Answered
 
+	// Refused is the last answer to this question, in free text, that the referee has refused; nil for none. The strategy
+	// should write another one.
+	Refused *Refusal
+
 	// Within is the time until the referee's deadline; 0 if unknown.
 	Within time.Duration
 	// Memory returns the counts of all finished matches, which are read only. The player
@@ -62,6 +66,9 @@ type Answered struct {
 	Context map[string]any
 	Choice  string
 }
+
+// A Refusal is an answer that the referee has refused.
+type Refusal struct{ Choice, Reason string }
 
 // Shown returns what the player may see, as the question says it; nil if the game has no views.
 func (v *View) Shown() any { return v.Context["view"] }
@@ -88,6 +95,9 @@ type Watcher interface {
 	Began(matchID, opponentID, gameType, role string)
 	// Ended tells of the result of a match, with the reason of the referee, "" for none.
 	Ended(m *protocol.PlayedMatch, reason string)
+	// Refused tells that the referee has refused the last answer in a match, a free text, and why. If the player may try
+	// again, the question comes again.
+	Refused(matchID string, r Refusal)
 }
 
 // Totals count what a player has asked a program, a model or a server.
@@ -263,10 +273,24 @@ func (s simple) Choose(_ context.Context, v View) (string, error) {
 	case len(v.Options) > 0:
 		return s.choose(v), nil
 	case v.Text > 0:
-		v.Options = greetings(v.Text)
+		v.Options = texts(&v)
 		return s.choose(v), nil
 	}
 	return "", fmt.Errorf("%s: no move to choose from", s.name)
+}
+
+// texts are those of a strategy that understands no words: the examples of the question, or greetings, but not the one
+// that was refused.
+func texts(v *View) []string {
+	all := lists.Filter(protocol.ExamplesIn(v.Context), func(text string) bool { return len(text) <= v.Text })
+	if len(all) == 0 {
+		all = greetings(v.Text)
+	}
+	others := lists.Filter(all, func(text string) bool { return v.Refused == nil || text != v.Refused.Choice })
+	if len(others) == 0 {
+		return all
+	}
+	return others
 }
 
 // greetings are the texts, of at most so many bytes, of a strategy that understands no words. A game may refuse them.

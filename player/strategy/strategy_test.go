@@ -102,6 +102,22 @@ func TestStrategiesSayAWordWhereWordsAreAsked(t *testing.T) {
 	}
 }
 
+// A strategy that understands no words says one of the examples of the question, but not the refused one.
+func TestStrategiesSayAnExample(t *testing.T) {
+	asked := func(refused *strategy.Refusal) func(n uint64) strategy.View {
+		return func(n uint64) strategy.View {
+			v := parities(strategy.NewMemory(), n)
+			v.Options, v.Text, v.Context = nil, 3, map[string]any{"examples": []any{"one", "three", "two"}}
+			v.Refused = refused
+			return v
+		}
+	}
+	said := choices(t, "random", asked(nil))
+	assert.Len(t, said, 2)
+	assert.InDelta(t, 500, said["one"], 100)
+	assert.Equal(t, map[string]int{"two": 1000}, choices(t, "random", asked(&strategy.Refusal{Choice: "one"})))
+}
+
 func TestEveryChoiceIsLegal(t *testing.T) {
 	move := rapid.SampledFrom([]string{"even", "odd", "0", "1", "8", "pass", ""})
 	player := rapid.SampledFrom([]string{"P01", "P02", "P03", "P04", ""})

@@ -63,6 +63,7 @@ func (a *auditor) checkDecisions(h *playerHistory) {
 	player, keys := h.PlayerID, a.state.Agents[h.PlayerID].Keys()
 	first := map[decisionKey]*store.HistoryDecision{}
 	decided := map[league.Attempt]int{} // the number of decisions
+	replaced := replacedIn(h.Decisions)
 	for i := range h.Decisions {
 		x := &h.Decisions[i]
 		at, m := h.at(x.Line).in(x.MatchID), a.named(x.MatchID)
@@ -76,24 +77,55 @@ func (a *auditor) checkDecisions(h *playerHistory) {
 			a.find(RuleSignature, at, "the signature of this decision of %s is not over this decision", player)
 			continue
 		}
-		id := decisionKey{x.MatchID, x.Attempt, x.Decision.RefereeID, x.Decision.Turn}
+		id := keyOf(x)
 		switch before := first[id]; {
 		case before == nil:
 			first[id] = x
 			if m != nil && signed {
 				decided[league.Attempt{MatchID: m.key, Number: x.Attempt}]++
 			}
+		case replaces(x, before):
+			first[id] = x
 		case signed && before.Decision.Signature != "" && before.Decision.Choice != x.Decision.Choice:
 			a.find(RuleSignature, at, "%s signed two moves in answer to one question: %.40q here, %.40q in line %d", player,
 				x.Decision.Choice, before.Decision.Choice, before.Line)
 		}
-		if m != nil {
+		if m != nil && !replaced[x] {
 			a.compareDecision(x, m, player, at)
 		}
 	}
 	for i := range h.Matches {
 		a.noteUndecided(h, i, decided)
 	}
+}
+
+// keyOf identifies the question of a decision.
+func keyOf(x *store.HistoryDecision) decisionKey {
+	return decisionKey{x.MatchID, x.Attempt, x.Decision.RefereeID, x.Decision.Turn}
+}
+
+// replaces tells whether a decision is the one after another on the same question, which the referee has refused: a
+// move in free text.
+func replaces(x, before *store.HistoryDecision) bool {
+	texts, n := x.Decision.Refused, len(before.Decision.Refused)
+	return len(texts) == n+1 && texts[n].Choice == before.Decision.Choice &&
+		slices.Equal(texts[:n], before.Decision.Refused)
+}
+
+// replacedIn returns the decisions of a history that later ones replace. They count for nothing: a result that has one of
+// them differs from the last decision.
+func replacedIn(decisions []store.HistoryDecision) map[*store.HistoryDecision]bool {
+	last, replaced := map[decisionKey]*store.HistoryDecision{}, map[*store.HistoryDecision]bool{}
+	for i := range decisions {
+		x := &decisions[i]
+		switch before := last[keyOf(x)]; {
+		case before == nil:
+			last[keyOf(x)] = x
+		case replaces(x, before):
+			last[keyOf(x)], replaced[before] = x, true
+		}
+	}
+	return replaced
 }
 
 // noteUndecided notes a match of a history without the decisions that the player signed.

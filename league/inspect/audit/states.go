@@ -204,7 +204,8 @@ func (t *transcriptCheck) stateTold(c *conduct.Match) *rules.State {
 		state.Over = false
 		secret, _ := q.MoveRequest.Context["secret"].(bool)
 		state.ToMove[side] = &rules.Question{MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
-			Text: q.MoveRequest.Text, View: q.MoveRequest.Context["view"], Secret: secret}
+			Text: q.MoveRequest.Text, Examples: protocol.ExamplesIn(q.MoveRequest.Context), View: q.MoveRequest.Context["view"],
+			Secret: secret}
 	}
 	return state
 }

@@ -59,7 +59,8 @@ func gameRequirements() []Requirement {
 			"The detail names the member that is wrong. A line of Python: print(json.dumps(answer), flush=True)."),
 		row(answersFast, Should, protocol, "It answers within a second.",
 			"Keep the last match, and apply only the entries that are new (class Matches in testdata/games/nim.py)."),
-		row(legal, Must, holds, "Each option is legal.", "List an option only if a history that ends with it is legal."),
+		row(legal, Must, holds, "Each option and each example is legal.",
+			"List an option or an example only if a history that ends with it is legal."),
 		row(ends, Must, holds, "A match ends within max_turns, and all of its boards have one size.",
 			"Decide a match that is too long, or raise max_turns (at most 400)."),
 		row(again, Must, holds, "Any part of a match, asked again and in any order, gets the same answer.",
@@ -321,13 +322,19 @@ func (x *gameExam) play(ctx context.Context, n int) {
 	}
 }
 
-// move chooses a move. Free text is a guess that the program allows.
+// move chooses a move. Free text is one of the examples of the question, or a guess that the program allows.
 func (x *gameExam) move(ctx context.Context, c rules.Course, side rules.Side) (move string, ok bool) {
 	q := c.Ask(side)
 	if q.Text == 0 {
 		return q.Options[x.random.IntN(len(q.Options))], true
 	}
-	for _, word := range strings.Fields(gameWords) {
+	texts := q.Examples
+	if len(texts) == 0 {
+		texts = strings.Fields(gameWords)
+	} else if n := x.random.IntN(len(texts)); n > 0 {
+		texts = append(slices.Clone(texts[n:]), texts[:n]...)
+	}
+	for _, word := range texts {
 		after, err := c.Move(side, word)
 		if err != nil { // it is too long
 			continue
@@ -340,8 +347,19 @@ func (x *gameExam) move(ctx context.Context, c rules.Course, side rules.Side) (m
 		if state.Illegal == nil {
 			return word, true
 		}
+		if len(q.Examples) > 0 {
+			x.fail(legal, "it refuses its example %.60q (%s), after the history %s", word, state.Illegal.Reason,
+				clipped(historyText(history[:len(history)-1])))
+			return "", false
+		}
 	}
-	x.findings[ends] = &Finding{Verdict: Skipped, Detail: "the game takes none of these texts: " + gameWords}
+	untried := "no text that was tried is legal: " + gameWords
+	if x.findings[legal] == nil {
+		x.findings[legal] = &Finding{Verdict: Skipped, Detail: untried}
+	}
+	if x.findings[ends] == nil {
+		x.findings[ends] = &Finding{Verdict: Warn, Cause: ends, Detail: untried + `; add "examples" to the questions with text`}
+	}
 	return "", false
 }
 

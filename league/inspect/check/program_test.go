@@ -48,7 +48,7 @@ func needPython(t *testing.T) {
 
 func TestGamesOfThisRepositoryPass(t *testing.T) {
 	needPython(t)
-	for name, skipped := range map[string]int{"nim": 4, "memory": 3, "twenty_one_questions": 2} {
+	for name, skipped := range map[string]int{"nim": 4, "memory": 3, "word_chain": 7, "twenty_one_questions": 2} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			r := checkedGame(t, name)
@@ -83,6 +83,8 @@ func TestBrokenGamesFail(t *testing.T) {
 		{"draws out of range", "memory", `not 0 <= number < state["draw"]`, `False`, "G-ILL-05", "it"},
 		{"an answer after half a turn", "twenty_one_questions", `return {**self.state, "to_move": rest}`, `return self.state`, "G-TWO-01",
 			"alone"},
+		{"an illegal example", "word_chain", `[:5] or ["pass"]`, `[:5] + ["unicorn"]`, "G-OPT-01",
+			`it refuses its example "unicorn" (unicorn is no animal of the list), after the history [`},
 		{"half a turn", "twenty_one_questions", `not (last and entry)`, `False`, "G-ILL-06", "it accepts entry"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -149,6 +151,23 @@ func TestDrawThatOneSideSeesNeedsHidden(t *testing.T) {
 				assert.Regexp(t, `the draw in entry [01] of .* changes what side [AB] sees, and not what side [AB] sees`, found.Detail)
 			}
 		})
+	}
+}
+
+// A game for words without examples, of which no text is known that it allows, is not examined: a warning says so.
+func TestGameThatAllowsNoTriedTextIsNotExamined(t *testing.T) {
+	needPython(t)
+	r := checkedGame(t, "word_chain", `"text": 20, "examples": examples,`, `"text": 3,`)
+	assert.Equal(t, 1, r.Count(check.Warn))
+	for _, f := range r.Findings {
+		switch f.ID {
+		case "G-OPT-01":
+			assert.Equal(t, check.Skipped, f.Verdict)
+			assert.Contains(t, f.Detail, "no text that was tried is legal")
+		case "G-END-01":
+			assert.Equal(t, check.Warn, f.Verdict)
+			assert.Contains(t, f.Detail, `add "examples" to the questions`)
+		}
 	}
 }
 

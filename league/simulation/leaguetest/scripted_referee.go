@@ -170,6 +170,17 @@ func (c *ScriptedReferee) SendError() (*protocol.Ack, error) {
 	})
 }
 
+// Refuse sends a GAME_ERROR that refuses a move.
+func (c *ScriptedReferee) Refuse(move, detail string) {
+	c.World.T.Helper()
+	_, err := protocol.NotifyGameError.Call(c.World.Context, c.World.Untrusted, c.peer(), &protocol.GameError{
+		Envelope: c.envelope(protocol.TypeGameError), MatchID: c.MatchID, AffectedPlayer: c.To.ID, ErrorCode: "E010",
+		ErrorDescription: "ILLEGAL_MOVE", ActionRequired: protocol.TypeGameMoveResponse,
+		Context: map[string]any{"detail": detail, "invalid_choice": move},
+	})
+	require.NoError(c.World.T, err)
+}
+
 // AllCalls returns all calls of a referee to a player.
 func (c *ScriptedReferee) AllCalls() map[string]func() error {
 	return map[string]func() error{

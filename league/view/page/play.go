@@ -278,6 +278,8 @@ func (p *Play) view(s *person.State) *playView {
 			return slices.ContainsFunc(row, func(c person.Cell) bool { return c.Move != "" })
 		})
 		switch {
+		case s.Refused != "":
+			v.Detail = s.Refused + ". Write something else."
 		case s.Question.Text > 0:
 			v.Detail = "Write what you say."
 		case choosable:
@@ -296,6 +298,9 @@ func (p *Play) view(s *person.State) *playView {
 			v.Detail = "You did not move in time."
 		default:
 			v.Detail = cmp.Or(r.Reason, "Your player made no valid move in time.")
+			if s.Refused != "" {
+				v.Detail = strings.TrimSuffix(v.Detail, ".") + ". " + s.Refused + "."
+			}
 		}
 	case s.Late:
 		v.Class, v.Headline, v.Detail = "late", "Your time is over", "You have not moved in time, so the match is lost."

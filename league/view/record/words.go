@@ -280,7 +280,7 @@ func positionOf(context map[string]any) string {
 	for _, name := range slices.Sorted(maps.Keys(context)) {
 		switch {
 		case name == "opponent_id" || name == "round_id":
-		case (hasView || hasRules) && (name == "board" || name == "rules" || name == "view"):
+		case (hasView || hasRules) && (name == "board" || name == "rules" || name == "view" || name == "examples"):
 		default:
 			_, _ = fmt.Fprintf(&text, "; %s: %v", name, context[name]) // a builder never fails
 		}

@@ -40,6 +40,8 @@ type request struct {
 	MoveType      string                 `json:"move_type"`
 	ValidOptions  []string               `json:"valid_options"`
 	Text          int                    `json:"text,omitzero"`
+	Examples      []string               `json:"examples,omitzero"`
+	Refused       *refused               `json:"refused,omitzero"`
 	Context       map[string]any         `json:"context"`
 	View          any                    `json:"view,omitzero"`
 	Board         any                    `json:"board,omitzero"`
@@ -50,6 +52,12 @@ type request struct {
 	Opponent      opponent               `json:"opponent"`
 	History       []past                 `json:"history"`
 	Standings     []protocol.StandingRow `json:"standings"`
+}
+
+// A refused is the last answer to the question, if the referee has refused it.
+type refused struct {
+	Choice string `json:"choice"`
+	Reason string `json:"reason"`
 }
 
 // opponent counts the choices of the opponent; for a new opponent, those of all
@@ -81,9 +89,11 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 		Opponent: opponent{Choices: map[string]int{}, Last: protocol.NonZero(v.Memory().Last(v.OpponentID))},
 		Context:  v.Context, History: []past{}, Standings: slices.Clone(v.Table),
 	}
+	q.Refused = (*refused)(v.Refused)
 	if q.View = v.Shown(); q.View != nil {
+		q.Examples = protocol.ExamplesIn(v.Context)
 		q.Board, q.Rules, q.Context = v.Context["board"], v.Rules, maps.Clone(v.Context)
-		for _, known := range []string{"view", "board", "rules"} {
+		for _, known := range []string{"view", "board", "rules", "examples"} {
 			delete(q.Context, known)
 		}
 	}

@@ -55,6 +55,9 @@ func promptFor(games rules.Registry, v *strategy.View) string {
 	p.experience()
 	p.sayRank("You are", v.PlayerID)
 	p.sayRank("Your opponent is", v.OpponentID)
+	if r := v.Refused; r != nil {
+		p.say("Your last answer %q was refused: %s. Write another one.\n", r.Choice, r.Reason)
+	}
 	p.say("\n%s", answerForm(legalOf(v), p.info))
 	return p.String()
 }
@@ -145,6 +148,9 @@ func (p *prompt) sayView() {
 	if len(p.v.Moves) > 0 {
 		list := p.v.Moves[max(0, len(p.v.Moves)-promptMoves):]
 		p.say("The last moves: %s.\n", strings.Join(lists.Map(list, p.moveOf), ", "))
+	}
+	if examples := protocol.ExamplesIn(p.v.Context); len(examples) > 0 {
+		p.say("Examples of legal texts: %s.\n", strings.Join(lists.Map(examples, strconv.Quote), ", "))
 	}
 	if secret, _ := p.v.Context["secret"].(bool); secret {
 		p.say("Your opponent does not learn this move before the end of the match.\n")

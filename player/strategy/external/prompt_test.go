@@ -222,6 +222,15 @@ func TestExamplePromptOfAProgram(t *testing.T) {
 	require.ErrorContains(t, err, "a match of debate is over before the first move")
 }
 
+func TestPromptNamesExamplesAndTheRefusedText(t *testing.T) {
+	v := strategy.View{GameType: "talk", MoveType: "say", Text: 20, PlayerID: "P01", OpponentID: "P02", Memory: strategy.NewMemory,
+		Context: map[string]any{"view": "Say a word.", "examples": []any{"one", "two"}},
+		Refused: &strategy.Refusal{Choice: "xylofone", Reason: "not a word"}}
+	prompt := promptFor(rules.NewRegistry(), &v)
+	assert.Contains(t, prompt, "Examples of legal texts: \"one\", \"two\".\n")
+	assert.Contains(t, prompt, "Your last answer \"xylofone\" was refused: not a word. Write another one.\n")
+}
+
 // The examples of games with draws come after the ready turn.
 func TestExamplePromptOfAGameWithDraws(t *testing.T) {
 	prompt := examplePrompt(t, kuhnpoker.Game{}, nil)

@@ -167,7 +167,7 @@ func (m *match) made(playerID string) []Made {
 		}
 		return Made{Own: one.PlayerID == playerID, Words: m.info.Say(one.Move)}
 	})
-	if q := m.question; done(q.answered) {
+	if q := m.question; done(q.answered) && !q.spent {
 		moves = append(slices.Clip(moves), Made{Own: true, Words: m.info.Say(q.move)})
 	}
 	return moves

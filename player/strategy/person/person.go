@@ -87,6 +87,8 @@ type question struct {
 	answered chan struct{} // closed with the answer in move
 	late     chan struct{} // closed when the time is over without an answer
 	move     string
+	refused  *strategy.Refusal // the last one of this question; nil for none
+	spent    bool              // the referee has refused move
 }
 
 // errLate is the error of an answer after the deadline.
@@ -130,11 +132,14 @@ func (p *Person) ask(v *strategy.View) *question {
 	}
 	within -= min(margin, within/10)
 	key := fmt.Sprint(v.MoveType, v.Options, v.Context) // fmt sorts the keys of maps
+	if v.Refused != nil {
+		key += fmt.Sprint(*v.Refused)
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.playerID = v.PlayerID
 	m := p.matchOf(v.MatchID, v.OpponentID, v.Role)
-	if q := m.question; q != nil && q.key == key {
+	if q := m.question; q != nil && q.key == key && !q.spent {
 		if q.waits() && q.timer.Stop() {
 			q.deadline = later(q.deadline, time.Now().Add(within))
 			q.timer.Reset(time.Until(q.deadline))
@@ -143,7 +148,7 @@ func (p *Person) ask(v *strategy.View) *question {
 		return q
 	}
 	p.asked++
-	q := &question{key: key, number: p.asked, view: *v, deadline: time.Now().Add(within),
+	q := &question{key: key, number: p.asked, view: *v, refused: v.Refused, deadline: time.Now().Add(within),
 		answered: make(chan struct{}), late: make(chan struct{})}
 	q.timer = time.AfterFunc(within, func() { p.expire(q) })
 	m.ask(q, p.options.Games)
@@ -243,6 +248,19 @@ func (p *Person) Began(matchID, opponentID, gameType, role string) {
 	if m.plays(gameType, p.options.Games); m.game != nil && m.side != rules.NoSide && !rules.HasViews(m.game) {
 		m.course, m.known = rules.Begin(m.game), true
 	}
+	p.change()
+}
+
+// Refused tells that the referee has refused the last text of the person, and why.
+func (p *Person) Refused(matchID string, r strategy.Refusal) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	i := slices.IndexFunc(p.open, func(m *match) bool { return m.id == matchID })
+	if i < 0 || p.open[i].question == nil {
+		return
+	}
+	q := p.open[i].question
+	q.refused, q.spent = &r, done(q.answered)
 	p.change()
 }
 

@@ -166,6 +166,35 @@ func TestFreeTextIsOneLineWithinItsSize(t *testing.T) {
 	})
 }
 
+// A person whose text the referee refuses is asked anew, with the reason, also after the same text; a lost match has the
+// last reason.
+func TestRefusedTextIsAskedAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPerson()
+		v := strategy.View{GameType: "talk", MatchID: "R1M1", PlayerID: "P01", OpponentID: "P02", Text: 20,
+			Context: map[string]any{"turn": 1, "view": "Say a word."}}
+		for range 2 {
+			made := choose(t.Context(), p, v)
+			require.NoError(t, p.Answer(now(p).Question.Number, "xylofone"))
+			require.Equal(t, choice{move: "xylofone"}, <-made)
+			assert.Len(t, now(p).Moves, 1)
+			r := strategy.Refusal{Choice: "xylofone", Reason: "not a word"}
+			p.Refused("R1M1", r)
+			assert.Equal(t, `"xylofone" was refused: not a word`, now(p).Refused)
+			assert.Empty(t, now(p).Moves)
+			v.Refused = &r
+		}
+		made := choose(t.Context(), p, v)
+		assert.Equal(t, `"xylofone" was refused: not a word`, now(p).Refused)
+		require.NoError(t, p.Answer(now(p).Question.Number, "xylophone"))
+		assert.Equal(t, choice{move: "xylophone"}, <-made)
+		assert.Empty(t, now(p).Refused)
+		p.Refused("R1M1", strategy.Refusal{Choice: "xylophone", Reason: "said before"})
+		p.Ended(&protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P02", Result: "TECHNICAL_LOSS"}, "no valid move")
+		assert.Equal(t, `"xylophone" was refused: said before`, now(p).Refused)
+	})
+}
+
 // boardOf writes the cells: the text, then = and the move of a cell, and marks of the owner and of the last move.
 func boardOf(s *person.State) string {
 	text := ""

@@ -2,6 +2,7 @@ package person
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -11,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league/lists"
+	"evenodd/league/words"
 	"evenodd/player/strategy"
 	"evenodd/rules"
 )
@@ -31,6 +33,7 @@ type State struct {
 	Question    *Question // nil while no move is due
 	Moved       bool      // the last question was answered
 	Late        bool      // the last question was not answered in time
+	Refused     string    // that the referee has refused the last text, and why; "" if it has not
 	Board       [][]Cell  // nil for none
 	Text        string    // what the player may see, if it is a text
 	Facts       []Fact    // what the player may see, if it is an object; in the order of the names
@@ -103,6 +106,9 @@ func (p *Person) Now() (*State, <-chan struct{}) {
 		return s, p.changed
 	}
 	s.Moved, s.Late = done(q.answered), done(q.late)
+	if r := q.refused; r != nil && (q.spent || q.waits()) {
+		s.Refused = fmt.Sprintf("%q was refused: %s", words.Clip(r.Choice, 60), r.Reason)
+	}
 	s.Text, s.Facts = shownOf(q.view.Context[contextView], s.Board != nil)
 	if q.waits() {
 		s.Question = &Question{Number: q.number, Deadline: q.deadline, Text: q.view.Text,
