@@ -91,15 +91,28 @@ func (t *terminalGame) tell(s *person.State) {
 		}
 		t.note("%s: %s", who, m.Words)
 	}
-	t.moves = max(t.moves, len(s.Moves))
+	if t.moves = max(t.moves, len(s.Moves)); s.Refused != "" { // a text that was told is no move
+		t.moves = len(s.Moves)
+	}
 	switch {
 	case s.Question != nil && s.Question.Number != t.question:
 		if t.game != s.Game {
+			if t.game == "" {
+				mark := ""
+				if len(s.Board) > 0 {
+					mark = " On the board * precedes the last move."
+				}
+				t.note("Ctrl-C leaves the game.%s", mark)
+			}
 			t.game = s.Game
 			t.note("%s: %s", s.Game, s.Rules)
 		}
 		t.question = s.Question.Number
-		t.see(s)
+		if s.Refused != "" { // the position is as before
+			t.note("%s. Write something else.", s.Refused)
+		} else {
+			t.see(s)
+		}
 		t.ask(s.Question)
 	case s.Late && !t.late:
 		t.late = true
@@ -111,6 +124,9 @@ func (t *terminalGame) tell(s *person.State) {
 			t.note("You chose %s, %s chose %s.", r.Own, s.Opponent, r.Other)
 		}
 		t.note("%s", strings.TrimSuffix(s.Result.Title()+". "+s.Result.Reason, " "))
+		if s.Refused != "" {
+			t.note("%s.", s.Refused)
+		}
 		t.note("See it again with: "+t.replay, s.Match)
 	}
 	if s.End != "" && s.Again && !t.end {
@@ -130,7 +146,8 @@ func (t *terminalGame) see(s *person.State) {
 	t.board(s.Board)
 }
 
-// board draws a board. A free cell has the name of the only move that fills it.
+// board draws a board. A free cell has the name of the only move that fills it; * precedes one that the last move has
+// changed.
 func (t *terminalGame) board(cells [][]person.Cell) {
 	count := map[string]int{}
 	for _, row := range cells {
@@ -155,10 +172,16 @@ func (t *terminalGame) board(cells [][]person.Cell) {
 			width = max(width, utf8.RuneCountInString(cell))
 		}
 	}
-	for _, row := range text {
-		t.note("  %s", strings.Join(lists.Map(row, func(cell string) string {
-			return strings.Repeat(" ", width-utf8.RuneCountInString(cell)) + cell
-		}), " "))
+	for i, row := range text {
+		line := ""
+		for k, cell := range row {
+			before := " "
+			if cells[i][k].New {
+				before = "*"
+			}
+			line += strings.Repeat(" ", width-utf8.RuneCountInString(cell)) + before + cell
+		}
+		t.note(" %s", line)
 	}
 }
 
@@ -170,6 +193,10 @@ func (t *terminalGame) ask(q *person.Question) {
 		return
 	}
 	moves := movesOf(q)
+	if len(moves) > mostListed {
+		t.note("Your turn, %s left: %s", left, briefly(q))
+		return
+	}
 	if !slices.ContainsFunc(moves, func(move string) bool { return len(move) > longMove }) {
 		t.note("Your turn, %s left: %s", left, strings.Join(moves, ", "))
 		return
@@ -182,6 +209,18 @@ func (t *terminalGame) ask(q *person.Question) {
 
 // longMove is the length of a move, in bytes, that nobody likes to type.
 const longMove = 8
+
+// mostListed is how many moves are listed unless the person asks for them.
+const mostListed = 40
+
+// briefly names the moves of a question, or a few of many.
+func briefly(q *person.Question) string {
+	moves := movesOf(q)
+	if len(moves) <= mostListed {
+		return strings.Join(moves, ", ")
+	}
+	return fmt.Sprintf("%d moves, such as %s (? lists all)", len(moves), strings.Join(moves[:3], ", "))
+}
 
 func movesOf(q *person.Question) []string {
 	return lists.Map(q.Options, func(o person.Option) string { return o.Move })
@@ -197,14 +236,27 @@ func (t *terminalGame) answer(s *person.State, line string) {
 	if q.Text == 0 {
 		found := optionOf(q, move)
 		if found == "" {
-			t.note("%q is not a move%s. Choose one of: %s", words.Clip(move, 60), words.DidYouMean(move, movesOf(q)),
-				strings.Join(movesOf(q), ", "))
+			t.notAMove(q, move)
 			return
 		}
 		move = found
 	}
 	if err := t.person.Answer(q.Number, move); err != nil {
 		t.note("%v", err)
+	}
+}
+
+// notAMove answers a line that is no move: a question for help, or a mistake.
+func (t *terminalGame) notAMove(q *person.Question, line string) {
+	switch strings.ToLower(line) {
+	case "?":
+		t.note("%s", strings.Join(movesOf(q), ", "))
+	case "h", "help":
+		t.note("Type a move: %s. Ctrl-C leaves the game.", briefly(q))
+	case "q", "quit", "exit":
+		t.note("Ctrl-C leaves the game: the match is lost then, unless you come back in time.")
+	default:
+		t.note("%q is not a move%s. Choose one of: %s", words.Clip(line, 60), words.DidYouMean(line, movesOf(q)), briefly(q))
 	}
 }
 
