@@ -219,7 +219,7 @@ func TestExamplePromptOfAProgram(t *testing.T) {
 	})
 	assert.Contains(t, prompt, "The last moves: you ")
 	_, err := ExamplePrompt(debate, func([]rules.Entry) (*rules.State, error) { return &rules.State{Over: true, Reason: "no"}, nil })
-	require.ErrorContains(t, err, "a match of debate is over before the first move")
+	require.ErrorContains(t, err, "is over before the first move")
 }
 
 func TestPromptNamesExamplesAndTheRefusedText(t *testing.T) {
