@@ -237,8 +237,8 @@ func (x *gameExam) checkReport() {
 		x.pass(reportFits)
 		return
 	}
-	x.fail(reportFits, "it can have %d bytes (two sides, max_moves %d, max_move %d); a message has at most %d", size, info.MaxMoves,
-		info.MaxMove, most)
+	x.fail(reportFits, "it can have %d bytes (two sides, max_moves %d, max_move %d); a message has at most %d", size,
+		info.MaxMoves, info.MaxMove, most)
 }
 
 // historyText is a history as JSON.
