@@ -229,3 +229,28 @@ func TestLegalMovesOfChess(t *testing.T) {
 	require.NotNil(t, refused.Illegal)
 	assert.Equal(t, rules.Illegal{Index: 2, Side: rules.SideA, Reason: `"e1g1" is not legal`}, *refused.Illegal)
 }
+
+// A bot whose first text in each turn is refused writes another one, and wins. It signs both; the audit compares its
+// history, which says so: two signed moves in answer to one question would be a finding.
+func TestRefusedTextsOfABotPassTheAudit(t *testing.T) {
+	t.Parallel()
+	game, dir := gameProgram(t, []string{"python3", "word_chain.py"}), t.TempDir()
+	bot := filepath.Join(dir, "bot.py")
+	require.NoError(t, os.WriteFile(bot, []byte(`import json, sys
+for line in sys.stdin:
+    q = json.loads(line)
+    legal = q.get("refused", {}).get("reason") == "unicorn is no animal of the list"
+    print(json.dumps({"choice": q["examples"][0] if legal else "unicorn"}), flush=True)
+`), 0o600))
+	data := filepath.Join(dir, "cup")
+	mustRun(t, "simulate", "--game", "exec:"+game, "--players", "2", "--strategies", "exec:python3 "+bot+",random", "--seed", "1",
+		"--sign", "--data", data)
+	folder := filepath.Join(data, "data", "players")
+	audit := []string{"audit", data, "--game", "exec:" + game, "--views", "--histories", folder}
+	assert.Contains(t, mustRun(t, append(audit, "--strict")...), "no findings")
+	path := filepath.Join(folder, "P01", "history.jsonl")
+	history, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Contains(t, string(history), `"refused":[{"choice":"unicorn","reason":"unicorn is no animal of the list"}]`)
+	assert.NotContains(t, string(history), "TECHNICAL")
+}
