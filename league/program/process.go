@@ -112,14 +112,18 @@ func (p *process) remember(line string) {
 	if found == nil {
 		found = nodePlace().FindStringSubmatch(line)
 	}
-	library := found != nil && (strings.Contains(found[1], "/lib/python") || strings.HasPrefix(found[1], "<"))
 	switch {
-	case found != nil && (!library || p.place == ""):
+	case len(found) > 0 && (!ofLibrary(found[1]) || p.place == ""):
 		p.place = found[1] + ", line " + found[2]
 	case p.place != "" && nodeEnd().MatchString(line):
 		return
 	}
 	p.last = line
+}
+
+// ofLibrary tells whether a source file belongs to Python.
+func ofLibrary(file string) bool {
+	return strings.Contains(file, "/lib/python") || strings.HasPrefix(file, "<")
 }
 
 // The limits of the log of a program's output: bytes of a line, and lines per second after

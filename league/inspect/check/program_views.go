@@ -2,6 +2,7 @@ package check
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,24 +32,18 @@ func (x *gameExam) compareViews(ctx context.Context) {
 	both, one, first := 0, 0, ""
 	ended := lists.Filter(x.asked, func(a answered) bool { return a.state.Over })
 	for _, a := range ended[:min(len(ended), comparedMatches)] {
-		compared := 0
-		for at := range a.history {
-			if a.history[at].Draw == nil || compared == comparedDraws {
-				continue
-			}
-			compared++
-			switch sees := x.seers(ctx, a.history, at); {
-			case sees[rules.SideA] && sees[rules.SideB]:
+		for _, at := range drawsIn(a.history) {
+			switch sees := x.seers(ctx, a.history, at); sees {
+			case [2]bool{true, true}:
 				both++
-			case sees[rules.SideA] || sees[rules.SideB]:
-				if one++; first == "" {
-					side := rules.SideA
-					if sees[rules.SideB] {
-						side = rules.SideB
-					}
-					first = fmt.Sprintf("the draw in entry %d of %s changes what side %s sees, and not what side %s sees", at,
-						clipped(historyText(a.history)), sideName(side), sideName(side.Other()))
+			case [2]bool{true, false}, [2]bool{false, true}:
+				one++
+				side := rules.SideA
+				if sees[rules.SideB] {
+					side = rules.SideB
 				}
+				first = cmp.Or(first, fmt.Sprintf("the draw in entry %d of %s changes what side %s sees, and not what side %s sees",
+					at, clipped(historyText(a.history)), sideName(side), sideName(side.Other())))
 			}
 		}
 	}
@@ -58,6 +53,16 @@ func (x *gameExam) compareViews(ctx context.Context) {
 	case both > 0:
 		x.pass(openDraws)
 	}
+}
+
+// drawsIn returns the indices of the first draws in a history.
+func drawsIn(history []rules.Entry) (at []int) {
+	for i := range history {
+		if history[i].Draw != nil && len(at) < comparedDraws {
+			at = append(at, i)
+		}
+	}
+	return at
 }
 
 // seers tells which sides see another question after another outcome of the draw in an entry of a history.

@@ -315,23 +315,9 @@ func ExamplePrompt(game rules.Game, ask Asker) (string, error) {
 	if own == rules.SideB {
 		v.Role, ids = protocol.RolePlayerB, [2]string{opponent, me}
 	}
-	course, asked := start, start // asked is the last one in which the player is to move
-	for turn := 0; turn < 4 && turn < rules.MaxTurns(game)-1 && !course.Over(); turn++ {
-		var moves [2]string
-		for _, side := range course.ToMove() {
-			if options := course.Ask(side).Options; len(options) > 0 {
-				moves[side] = options[(3*turn+1)%len(options)]
-			}
-		}
-		if len(course.ToMove()) > 0 && moves == [2]string{} {
-			break // only the program of the game knows which words are legal
-		}
-		if course, err = ask.settled(course.Play(moves)); err != nil {
-			return "", err
-		}
-		if course.Owes(own) {
-			asked = course
-		}
+	asked, err := ask.played(start, own, min(4, rules.MaxTurns(game)-1))
+	if err != nil {
+		return "", err
 	}
 	for _, m := range asked.MovesAfter(len(start.Moves())) {
 		v.Moves = append(v.Moves, protocol.PlayerMove{PlayerID: ids[m.Side], Move: m.Text})
@@ -355,6 +341,28 @@ func ExamplePrompt(game rules.Game, ask Asker) (string, error) {
 		return []protocol.PlayedMatch{m}
 	}
 	return promptFor(rules.NewRegistry(game), &v), nil
+}
+
+// played plays some turns, and returns the last course in which a side is to move.
+func (ask Asker) played(course rules.Course, own rules.Side, turns int) (asked rules.Course, err error) {
+	asked = course
+	for turn := 0; turn < turns && !course.Over(); turn++ {
+		var moves [2]string
+		for _, side := range course.ToMove() {
+			options := course.Ask(side).Options
+			if len(options) == 0 {
+				return asked, nil // only the program of the game knows which words are legal
+			}
+			moves[side] = options[(3*turn+1)%len(options)]
+		}
+		if course, err = ask.settled(course.Play(moves)); err != nil {
+			return asked, err
+		}
+		if course.Owes(own) {
+			asked = course
+		}
+	}
+	return asked, nil
 }
 
 // An Asker asks the program of a game what it says of a history. Nil is for games without one.
