@@ -207,7 +207,7 @@ func TestPageShowsTheRatingsOfTheReport(t *testing.T) {
 // The agents of a new league do not show the tokens that they had in the old one.
 func TestNewLeagueInTheSameFolderLogsNoWarning(t *testing.T) {
 	dir := mustSimulate(t, "--players", "2")
-	code, _, problem := printedBy(t, "simulate", "--players", "2", "--quiet", "--data", dir, "--new-league")
+	code, _, problem := printedBy(t, "simulate", "--players", "2", "--data", dir, "--new-league")
 	require.Zero(t, code, problem)
 	assert.NotContains(t, problem, "WARN")
 	code, _, problem = printedBy(t, "audit", dir)
