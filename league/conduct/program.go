@@ -53,25 +53,13 @@ func (m *Match) Told(state *rules.State) error {
 	return nil
 }
 
-// The most bytes of a question and of a report: those that each agent reads, and those in a league of a large game.
-const (
-	maxUsual = 10 << 10
-	maxLarge = 64 << 10
-)
-
-// drawSize is the size of a draw in a report, in bytes.
-const drawSize = len(`{"turn":400,"of":2147483648,"number":2147483647},`)
-
 // CheckSize returns an error if a question by what the program has just said, or a report with the moves so far, would
 // be larger than agents read: no player loses a match by that. It counts 2 KB for the rest of a question, and 4 KB and
 // two moves for that of a report.
 func (m *Match) CheckSize(state *rules.State) error {
 	m.collectMoves()
-	info, limit := m.game.Info(), maxUsual
-	if info.Large {
-		limit = maxLarge
-	}
-	largest, what := m.listed+4<<10+2*info.MaxMove, "a report"
+	info := m.game.Info()
+	largest, what := m.listed+rules.ReportRest+2*info.MaxMove, "the report"
 	for side, q := range state.ToMove {
 		if q == nil {
 			continue
@@ -80,15 +68,11 @@ func (m *Match) CheckSize(state *rules.State) error {
 		if err != nil {
 			return fmt.Errorf("what the program says has no encoding as JSON: %w", err)
 		}
-		if size := m.listed + m.sides[side].veiled + len(text) + 2<<10; size > largest {
+		if size := m.listed + m.sides[side].veiled + len(text) + rules.QuestionRest; size > largest {
 			largest, what = size, "a question"
 		}
 	}
-	if largest > limit {
-		return fmt.Errorf("%s has %d bytes after %d turns; in this game a message has at most %d", what, largest,
-			m.course.Played(), limit)
-	}
-	return nil
+	return info.CheckSize(fmt.Sprintf("in turn %d %s has", m.course.Turn(), what), largest)
 }
 
 // settle makes all draws that are due, by the entropies that both sides have revealed in the ready turn.
@@ -96,7 +80,7 @@ func (m *Match) settle() {
 	if m.course.Outcomes() > 0 {
 		chance, before := m.chance(), len(m.course.Draws())
 		m.course = m.course.Settle(m.assignment.MatchID, &chance)
-		m.listed += (len(m.course.Draws()) - before) * drawSize
+		m.listed += (len(m.course.Draws()) - before) * rules.DrawSize
 	}
 }
 

@@ -82,6 +82,10 @@ func readDescription(line string) (d description, err error) {
 	case most > maxMoves:
 		r.fail("", "the moves of a match can have %d bytes (two sides, max_moves %d, max_move %d), more than %d: lower one "+
 			"of them", most, i.MaxMoves, i.MaxMove, maxMoves)
+	default:
+		if err := rules.NewProgram(*i, d.maxTurns).CheckReport(); err != nil {
+			r.fail("", "%v", err)
+		}
 	}
 	return d, r.problem
 }

@@ -65,6 +65,10 @@ func TestWrongDescriptions(t *testing.T) {
 		{described(`"max_move": 2001`), "max_move: must be a whole number from 1 to 2000"},
 		{described(`"max_turns": 18`, `"max_moves": 9`, `"max_move": 2000`),
 			"the moves of a match can have 36000 bytes (two sides, max_moves 9, max_move 2000), more than 32768: lower one of them"},
+		{described(`"max_turns": 225`, `"max_moves": 225`, `"max_move": 3`), "the report of a match of 225 turns, with 225 moves of each side, can " +
+			`have 23984 bytes, more than the 10 KB of a message: set "large": true in the description of the game, or lower max_turns`},
+		{described(`"max_turns": 400`, `"max_moves": 400`, `"max_move": 40`, `"large": true`), "can have 69058 bytes, more than the 64 KB of a " +
+			"message: make views and options smaller, or lower max_turns"},
 		{described(`"hidden": 1`), "hidden: must be true or false, not 1"},
 		{described(`"valid_choices": {"take": ["longer"]}`), `valid_choices.take[0]: must be a text of 1 to 5 bytes, not "longer"`},
 		{described(`"valid_choices": {"tale": ["a"]}`), `valid_choices: unknown member "tale" (did you mean take?)`},

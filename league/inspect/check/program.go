@@ -61,7 +61,7 @@ func gameRequirements() []Requirement {
 			"Keep the last match, and apply only the entries that are new (class Matches in testdata/games/nim.py)."),
 		row(legal, Must, holds, "Each option and each example is legal.",
 			"List an option or an example only if a history that ends with it is legal."),
-		row(ends, Must, holds, "A match ends within max_turns, and all of its boards have one size.",
+		row(ends, Must, holds, "A match ends within max_turns, all of its boards have one size, and no message is too large.",
 			"Decide a match that is too long, or raise max_turns (at most 400)."),
 		row(again, Must, holds, "Any part of a match, asked again and in any order, gets the same answer.",
 			"Let the answer depend on the history alone: no random number, clock or counter; begin again if a history does not "+
@@ -109,6 +109,7 @@ type gameExam struct {
 	random   *rand.Rand
 	findings map[string]*Finding
 	asked    []answered // histories of matches and what the program said
+	match    int        // that is played, from 0
 	longest  time.Duration
 	ended    string // why the examination ended early; "" if it did not
 	crashed  string // the requirement that it breaks because it ended; "" for none
@@ -278,6 +279,7 @@ func clipped(text string) string {
 
 // play plays a match at random, as far as the program lets it.
 func (x *gameExam) play(ctx context.Context, n int) {
+	x.match = n
 	chance := rules.Chance{Nonce: [32]byte{byte(n)}} //nolint:gosec // a small number
 	c := rules.Begin(x.game.Rules())
 	if rules.HasDraws(x.game.Rules()) {
@@ -299,6 +301,9 @@ func (x *gameExam) play(ctx context.Context, n int) {
 				return
 			}
 			told, err := c.Told(state)
+			if err == nil {
+				err = x.checkSize(history, state)
+			}
 			if err != nil {
 				x.fail(ends, "%v: %s", err, clipped(historyText(history)))
 				return
@@ -322,11 +327,52 @@ func (x *gameExam) play(ctx context.Context, n int) {
 	}
 }
 
+// option chooses one of some options: the first one in the first match, the last one in the second, else any. So some
+// games take as long as they can.
+func (x *gameExam) option(options int) int {
+	switch x.match {
+	case 0:
+		return 0
+	case 1:
+		return options - 1
+	}
+	return x.random.IntN(options)
+}
+
+// checkSize returns an error if a question to a side, or the report of a match that ends here, is too large for a
+// message.
+func (x *gameExam) checkSize(history []rules.Entry, state *rules.State) error {
+	info, size := x.game.Rules().Info(), rules.ReportRest
+	for _, e := range history {
+		if e.Draw != nil {
+			size += rules.DrawSize
+		}
+		for _, move := range e.Moves {
+			if move != "" {
+				size += rules.MoveSize + len(move)
+			}
+		}
+	}
+	if err := info.CheckSize("the report has", size); err != nil {
+		return err
+	}
+	for _, q := range state.ToMove {
+		if q == nil {
+			continue
+		}
+		text, _ := json.Marshal([]any{q.Options, q.Examples, q.View, state.Board, info.Rules}) // it was read from JSON
+		if err := info.CheckSize("a question has", size-rules.ReportRest+rules.QuestionRest+len(text)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // move chooses a move. Free text is one of the examples of the question, or a guess that the program allows.
 func (x *gameExam) move(ctx context.Context, c rules.Course, side rules.Side) (move string, ok bool) {
 	q := c.Ask(side)
 	if q.Text == 0 {
-		return q.Options[x.random.IntN(len(q.Options))], true
+		return q.Options[x.option(len(q.Options))], true
 	}
 	texts := q.Examples
 	if len(texts) == 0 {
