@@ -169,7 +169,7 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", s.Created.GameType)
 	case r.Large && !a.LargeMessages:
 		return nil, Reject(protocol.ErrUnsupportedGame, "messages of %s can have 64 KB: register with "+
-			"%s_meta.large_messages if the agent takes them", s.Created.GameType, a.Role)
+			`"large_messages": true in %s_meta if the agent takes them`, s.Created.GameType, a.Role)
 	case s.Created.RequiresSignatures() && a.Player() && a.PublicKey == "":
 		return nil, Reject(protocol.ErrInvalidFieldType,
 			"this league requires signatures: register with player_meta.public_key, and sign your moves")

@@ -244,7 +244,7 @@ func TestLeagueOfALargeGameAdmitsOnlyAgentsThatTakeLargeMessages(t *testing.T) {
 		q.PlayerMeta.GameTypes = []string{w.Game.Info().Type}
 		rejected := mustApply(w, q)
 		assert.Equal(t, string(protocol.ErrUnsupportedGame), rejected.ErrorCode)
-		assert.Equal(t, "messages of guests can have 64 KB: register with player_meta.large_messages if the agent takes them",
+		assert.Equal(t, "messages of guests can have 64 KB: register with \"large_messages\": true in player_meta if the agent takes them",
 			*rejected.Reason)
 		q.PlayerMeta.LargeMessages, q.ConversationID = true, "conv-again"
 		assert.Equal(t, protocol.StatusAccepted, mustApply(w, q).Status)
@@ -252,7 +252,7 @@ func TestLeagueOfALargeGameAdmitsOnlyAgentsThatTakeLargeMessages(t *testing.T) {
 		w.PingOnly("little")
 		r := w.RefereeApplication("Little")
 		r.RefereeMeta.GameTypes = []string{w.Game.Info().Type}
-		assert.Contains(t, *mustApplyReferee(w, r).Reason, "referee_meta.large_messages")
+		assert.Contains(t, *mustApplyReferee(w, r).Reason, "in referee_meta")
 		w.Referee("REF01") // one of ours declares it
 		w.Player("P02")
 	})

@@ -220,10 +220,19 @@ func (s *runningLeague) registerItself(ctx context.Context, _ string,
 	return r, nil
 }
 
+// large tells whether messages of the game can have up to 64 KB.
+func (s *runningLeague) large() bool {
+	game, err := s.options.Games.Game(s.options.GameType)
+	return err == nil && game.Info().Large
+}
+
 // registerFor registers a player that does not register by itself. Only the simulation
 // knows its token.
 func (s *runningLeague) registerFor(ctx context.Context, number int) error {
 	endpoint := s.options.External.Players[number]
+	if s.large() {
+		s.options.External.Note("Messages of %s can have 64 KB: %s must take them.", s.options.GameType, endpoint)
+	}
 	stamp := protocol.NewStamp(protocol.PlayerSender(league.PlayerID(number+1)), s.clock)
 	host := endpoint
 	if u, err := url.Parse(endpoint); err == nil {
@@ -243,7 +252,7 @@ func (s *runningLeague) registerFor(ctx context.Context, number int) error {
 				PlayerMeta: protocol.PlayerMeta{
 					AgentMeta: protocol.AgentMeta{
 						DisplayName: name, Version: "1.0.0", ProtocolVersion: protocol.Version,
-						GameTypes: []string{s.options.GameType}, ContactEndpoint: endpoint,
+						GameTypes: []string{s.options.GameType}, ContactEndpoint: endpoint, LargeMessages: s.large(),
 					},
 				},
 			})

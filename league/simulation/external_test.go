@@ -18,6 +18,10 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
+	"evenodd/referee"
+	"evenodd/rules"
+	"evenodd/rules/rulestest"
+	"evenodd/rules/tictactoe"
 	"evenodd/transport"
 	"evenodd/transport/memory"
 )
@@ -430,6 +434,30 @@ func TestSimulationRegistersPassiveExternalPlayers(t *testing.T) {
 	options.External.Serve, options.External.Wait = r.serve, time.Nanosecond
 	result := run(t, options)
 	assert.Equal(t, map[string]string{"P01": "localhost:8101/external", "P02": "Player 02/random"}, namesOf(result))
+}
+
+// The league of a large game admits only players that take large messages: the user is told that an external player
+// must.
+func TestSimulationRegistersExternalPlayersForLargeMessages(t *testing.T) {
+	o := externalAgents{alpha: {}}
+	options := o.with(2, alpha)
+	program := largeProgram{rulestest.NewProgram("large_nim", tictactoe.Game{})}
+	options.GameType, options.Games = "large_nim", rules.NewRegistry(program.Rules())
+	options.Programs = map[string]referee.Program{"large_nim": program}
+	notes := noted(options)
+	result := run(t, options)
+	assert.Equal(t, map[string]string{"P01": "localhost:8101/external", "P02": "Player 02/random"}, namesOf(result))
+	assert.Contains(t, *notes, "Messages of large_nim can have 64 KB: "+alpha+" must take them.")
+}
+
+// A largeProgram is the program of a large game.
+type largeProgram struct{ *rulestest.Program }
+
+func (p largeProgram) Rules() *rules.Program {
+	game := p.Program.Rules()
+	info := game.Info()
+	info.Large = true
+	return rules.NewProgram(info, game.MaxTurns())
 }
 
 // A league with external players has files and can be audited. It cannot be resumed,

@@ -183,9 +183,7 @@ func (s *runningLeague) connect(ctx context.Context, id, sender string) (members
 		ID: id, Endpoint: endpoint, Manager: s.address, Folder: s.options.folder(), Caller: transport.Logged(caller, log),
 		Clock: s.clock, Log: log, SigningKey: s.keyOf(id), Anew: s.anew,
 	}
-	if game, err := s.options.Games.Game(s.options.GameType); err == nil {
-		o.Large = game.Info().Large
-	}
+	o.Large = s.large()
 	return o, func(a agent) {
 		mux := transport.NewMux(log)
 		a.Mount(mux)

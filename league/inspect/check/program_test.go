@@ -71,7 +71,12 @@ func TestBrokenGamesFail(t *testing.T) {
 			"the match is not over after 3 turns"},
 		{"too many turns if each takes the first option", "nim", `"max_turns": 12`, `"max_turns": 11`, "G-END-01",
 			"the match is not over after 11 turns"},
-		{"a question that is too large", "nim", `{"heaps": heaps[:]}`, `"x" * 8000`, "G-END-01",
+		{"a question that is too large", "nim", "def play():", `DESCRIPTION["rules"] *= 12
+dumps = json.dumps
+json.dumps = lambda a: dumps({**a, "to_move": {s: {**q, "view": "x" * 5800} for s, q in a["to_move"].items()}} if "to_move" in a else a)
+
+
+def play():`, "G-END-01",
 			`more than the 10 KB of a message: set "large": true`},
 		{"an option that it refuses", "nim", `if move not in asked[side]["options"]:`,
 			`if move not in asked[side]["options"] or move == "1 from heap 1":`, "G-OPT-01", "it refuses the options and draws of its own answers: entry"},

@@ -56,16 +56,41 @@ func (m *MadeMove) Said() string {
 type MadeDraw struct {
 	Of     int    `json:"of"`     // equally likely outcomes
 	Number int    `json:"number"` // the outcome, from 0
-	Words  string `json:"words"`  // "draw: 3 of 0 to 5"
+	Words  string `json:"words"`  // "draw (0 to 5): 3"
 }
 
 // drawnIn is a draw of a game, which may be nil, in words.
 func drawnIn(game rules.Game, of, number int) MadeDraw {
-	d := MadeDraw{of, number, fmt.Sprintf("draw: %d of 0 to %d", number, of-1)}
+	d := MadeDraw{of, number, numbersInWords("draw", of, []int{number})}
 	if says, ok := game.(rules.DrawSayer); ok {
 		d.Words = says.SayDraw(number)
 	}
 	return d
+}
+
+// numbersInWords are the numbers of draws with so many outcomes: "draws (0 to 5): 4, 2, 1".
+func numbersInWords(draws string, of int, numbers []int) string {
+	return fmt.Sprintf("%s (0 to %d): %s", draws, of-1, strings.Join(lists.Map(numbers, strconv.Itoa), ", "))
+}
+
+// drawsInWords are draws in words, those in a row that have numbers alone together.
+func drawsInWords(draws []MadeDraw) (all []string) {
+	for len(draws) > 0 {
+		first, n := draws[0], 0
+		var numbers []int
+		for n < len(draws) && draws[n].Of == first.Of && draws[n].Words == numbersInWords("draw", first.Of, []int{draws[n].Number}) {
+			numbers = append(numbers, draws[n].Number)
+			n++
+		}
+		if n > 1 {
+			all = append(all, numbersInWords("draws", first.Of, numbers))
+		} else {
+			n = 1
+			all = append(all, first.Words)
+		}
+		draws = draws[n:]
+	}
+	return all
 }
 
 // Mistake says what a move gave away; "" for nothing.
@@ -114,7 +139,7 @@ func (s *Step) Words() string {
 	if len(words) == 0 {
 		words = append(words, "before the first move")
 	}
-	words = append(words, lists.Map(s.Draws, func(d MadeDraw) string { return d.Words })...)
+	words = append(words, drawsInWords(s.Draws)...)
 	if s.Drawn != nil {
 		words = append(words, "number "+strconv.Itoa(*s.Drawn))
 	}

@@ -1,6 +1,7 @@
 package record_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -107,7 +108,7 @@ func TestMatchOfAProgramIsShownFromItsFile(t *testing.T) {
 	doc.Draws = []protocol.Drawn{{Turn: 2, Of: 6, Number: 3}, {Turn: 3, Of: 2, Number: 1}}
 	doc.Boards = []store.Board{{Turn: 2, Cells: three(".")}, {Turn: 3, Cells: three("X")}, {Turn: 5, Cells: [][]string{{"of another size"}}}}
 	c := record.ConversationOf(doc, rules.Registry{})
-	require.Equal(t, []string{"before the first move, draw: 3 of 0 to 5", "P01 b1, draw: 1 of 0 to 1", "P02 says “Good morning.”", "P01 c2, P02 c1"}, wordsOf(c))
+	require.Equal(t, []string{"before the first move, draw (0 to 5): 3", "P01 b1, draw (0 to 1): 1", "P02 says “Good morning.”", "P01 c2, P02 c1"}, wordsOf(c))
 	assert.Equal(t, three("."), c.Steps[0].Board)
 	for _, step := range c.Steps[1:] {
 		assert.Equal(t, three("X"), step.Board, "a missing board is that of the turn before")
@@ -141,4 +142,15 @@ func TestDrawsAreComputedAgain(t *testing.T) {
 	found := record.ConversationOf(doc, rules.Registry{}).Draw.Draws
 	require.Len(t, found, 3)
 	assert.Equal(t, []bool{true, false, false}, []bool{found[0].Holds, found[1].Holds, found[2].Holds})
+}
+
+// A hand of dice is one list, not a sentence for each.
+func TestDrawsInARowAreOneList(t *testing.T) {
+	draw := func(of, number int) record.MadeDraw {
+		return record.MadeDraw{Of: of, Number: number, Words: fmt.Sprintf("draw (0 to %d): %d", of-1, number)}
+	}
+	ace := record.MadeDraw{Of: 6, Number: 0, Words: "an ace"}
+	step := record.Step{Draws: []record.MadeDraw{draw(6, 4), draw(6, 2), draw(6, 1), draw(2, 1), ace, ace, draw(6, 5)}}
+	assert.Equal(t, "before the first move, draws (0 to 5): 4, 2, 1, draw (0 to 1): 1, an ace, an ace, draw (0 to 5): 5",
+		step.Words())
 }
