@@ -28,7 +28,8 @@ func choiceFlag(f *pflag.FlagSet, value *string, name, usual, about string, allo
 	f.Var(&choice{value: value, words: allowed}, name, strings.TrimPrefix(about+": "+words.Or(allowed), ": "))
 }
 
-// unquoted adds to the errors of check that a program in a flag must be quoted, if the shell has split its command line.
+// unquoted adds to the errors of check that a program in a flag must be quoted, if the shell has split its command
+// line.
 func unquoted(check cobra.PositionalArgs) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		err := check(c, args)

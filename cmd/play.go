@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -220,16 +219,11 @@ type playing struct {
 func runPlay(ctx context.Context, s streams, data *dataFolder, o *playOptions) error {
 	o.tools.Hosted, o.newLeague = true, true // programs are tried
 	given := o.GameType
-	own, err := openGame(ctx, nil, &o.GameType, &o.tools.Programs, zerolog.Nop()) // each league opens it again
+	own, err := o.openGame(ctx, data.loader)
 	if err != nil {
 		return err
 	}
 	defer own.close()
-	if o.userGame = own; own != nil {
-		o.program = given
-	}
-	own.addTo(data.loader)
-	o.tools.Games = own.games()
 	players, err := o.prepareAll()
 	if err != nil {
 		return err

@@ -80,7 +80,8 @@ the system. GAME is a game of this program, or exec: with the command line of an
 		ValidArgs: games().Types(),
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
-				return usage("schema prompt takes one game: %s or %sPROGRAM", strings.Join(games().Types(), ", "), program.GamePrefix)
+				return usage("schema prompt takes one game: %s or %sPROGRAM", strings.Join(games().Types(), ", "),
+					program.GamePrefix)
 			}
 			if strings.HasPrefix(args[0], program.GamePrefix) {
 				return nil

@@ -184,18 +184,28 @@ func upPolicy() supervise.Policy {
 	return supervise.Policy{First: 500 * time.Millisecond, Longest: 10 * time.Second, Most: 5, Window: time.Minute}
 }
 
-func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error {
+// openGame starts the program of the game, if one is named, to check it and the players. The caller must close the game
+// before the agents open it again.
+func (o *upOptions) openGame(ctx context.Context, files *config.Loader) (*userGame, error) {
 	given := o.GameType
-	own, err := openGame(ctx, nil, &o.GameType, &o.tools.Programs, zerolog.Nop()) // the child opens it again
+	own, err := openGame(ctx, nil, &o.GameType, &o.tools.Programs, zerolog.Nop())
+	if err != nil {
+		return nil, err
+	}
+	if o.userGame = own; own != nil {
+		o.program = given
+	}
+	own.addTo(files)
+	o.tools.Games = own.games()
+	return own, nil
+}
+
+func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error {
+	own, err := o.openGame(ctx, data.loader)
 	if err != nil {
 		return err
 	}
 	defer own.close()
-	if o.userGame = own; own != nil {
-		o.program = given
-	}
-	own.addTo(data.loader)
-	o.tools.Games = own.games()
 	entrants, err := o.prepare()
 	if err != nil {
 		return err

@@ -37,7 +37,7 @@ func (s *shown) viewHash() string {
 // keepShown keeps what the player was shown before a decision, for the check at the end of the match. A game that is
 // known and hides nothing needs none.
 func (p *Player) keepShown(m *match, v *strategy.View, q *protocol.SignatureRequest, choice string) {
-	view, turn := v.Shown(), turnOf(v.Context)
+	view, turn := v.Shown(), protocol.TurnIn(v.Context)
 	if view == nil || turn == 0 {
 		return
 	}
@@ -58,17 +58,6 @@ func (p *Player) keepShown(m *match, v *strategy.View, q *protocol.SignatureRequ
 		m.shown = map[int]shown{}
 	}
 	m.shown[turn] = shown{view, q.ViewHash, choice}
-}
-
-// turnOf returns the turn in the context of a question; 0 for none. It is a float64 if it has crossed a network.
-func turnOf(context map[string]any) int {
-	switch turn := context["turn"].(type) {
-	case int:
-		return turn
-	case float64:
-		return int(turn)
-	}
-	return 0
 }
 
 // allShown returns what the player was shown in an attempt, by turns, also before a restart. p.mu is held.

@@ -1,6 +1,7 @@
 package referee
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -46,20 +47,14 @@ func otherProgram(gameType string, own, assigned protocol.GameID) string {
 		return ""
 	}
 	return fmt.Sprintf("game %s is not the same program here: version %q with digest %.12s, in the assignment version %q "+
-		"with digest %.12s", gameType, own.Version, orNone(own.Digest), assigned.Version, orNone(assigned.Digest))
+		"with digest %.12s", gameType, own.Version, cmp.Or(own.Digest, "none"), assigned.Version,
+		cmp.Or(assigned.Digest, "none"))
 }
 
 // large tells whether messages of a game can have up to 64 KB.
 func (o *Options) large(gameType string) bool {
 	game, err := o.Games.Game(gameType)
 	return err == nil && rules.HasViews(game) && game.Info().Large
-}
-
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
 }
 
 // hides tells whether a side does not see all that happens in a game.

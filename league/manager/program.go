@@ -1,6 +1,7 @@
 package manager
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -57,22 +58,15 @@ func (m *Manager) checkProgram(h *handover, ack *protocol.MatchAssignmentAck) (o
 	}
 	ack.Status = protocol.StatusRejected
 	ack.Reason = fmt.Sprintf("it has another program of the game %s: digest %.64s, not %s", m.options.GameType,
-		orNone(ack.GameDigest), own)
+		cmp.Or(ack.GameDigest, "none"), own)
 	m.log.Warn().Func(h.about).Str("reason", ack.Reason).Str("event_type", "OTHER_PROGRAM").
 		Msg("the referee is not used until it registers again")
 	return true
 }
 
-func orNone(text string) string {
-	if text == "" {
-		return "none"
-	}
-	return text
-}
-
 // awaitProgram waits while the league is paused after a failure of the game's program at a match, until the organiser
-// resumes it: until then the same would happen again. It returns false if the program has failed and starting has ended:
-// the match waits for the next manager.
+// resumes it: until then the same would happen again. It returns false if the program has failed and starting has
+// ended: the match waits for the next manager.
 func (m *Manager) awaitProgram(starting context.Context, h *handover) (goesOn bool) {
 	if locked(m, func() bool { return h.stuckAt.IsZero() }) {
 		return true

@@ -250,8 +250,8 @@ func (r *reader) text(m map[string]jsontext.Value, name string, most int, requir
 	return r.string(name, m[name], most)
 }
 
-// reason reads a text for people. It may quote the words of a player, who could stop the league by invisible or too many
-// characters: so they are escaped and clipped, and no problem of the program.
+// reason reads a text for people. It may quote the words of a player, who could stop the league by invisible or too
+// many characters: so they are escaped and clipped, and no problem of the program.
 func (r *reader) reason(m map[string]jsontext.Value) (text string) {
 	value := m["reason"]
 	if value.Kind() != '"' || json.Unmarshal(value, &text) != nil || text == "" {

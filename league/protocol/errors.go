@@ -382,8 +382,8 @@ func Local(err error) bool {
 	return e != nil && !e.Remote && transport.KindOf(err) == transport.Local
 }
 
-// CauseOf returns what other agents may learn of an error: its cause, if it has one. Its text may have more, as the last
-// line of a program on standard error, in which there may be secrets.
+// CauseOf returns what other agents may learn of an error: its cause, if it has one. Its text may have more, as the
+// last line of a program on standard error, in which there may be secrets.
 func CauseOf(err error) string {
 	if e, ok := errors.AsType[interface {
 		error

@@ -92,3 +92,15 @@ func ViewHash(view any) string {
 	}
 	return Secret(sha256.Sum256(text)).Hex()
 }
+
+// TurnIn returns the turn in the context of a question of a game with views; 0 for none. It is a float64 if it has
+// crossed a network.
+func TurnIn(context map[string]any) int {
+	switch turn := context["turn"].(type) {
+	case int:
+		return turn
+	case float64:
+		return int(turn)
+	}
+	return 0
+}

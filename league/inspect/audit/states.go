@@ -68,13 +68,7 @@ func (t *transcriptCheck) questionsOf() map[int]turnQuestions {
 
 // turnOf is the turn of a question in a game with views, read from a file or made by the conduct; 0 if it names none.
 func turnOf(q *protocol.GameMoveCall) int {
-	switch turn := q.MoveRequest.Context["turn"].(type) {
-	case int:
-		return turn
-	case float64:
-		return int(turn)
-	}
-	return 0
+	return protocol.TurnIn(q.MoveRequest.Context)
 }
 
 // goOn gives the conduct what the program of the game says where it awaits that. It returns false if the match cannot

@@ -298,8 +298,8 @@ func (p *prompt) sayRank(who, playerID string) {
 }
 
 // ExamplePrompt returns an example of the question to a model in a game: after a few moves, if the game has
-// several turns, and after one earlier match. Ask asks the program of a *rules.Program; the error is its own, or about its
-// answer.
+// several turns, and after one earlier match. Ask asks the program of a *rules.Program; the error is its own, or about
+// its answer.
 func ExamplePrompt(game rules.Game, ask Asker) (string, error) {
 	const me, opponent = "P01", "P02"
 	v := strategy.View{GameType: game.Info().Type, MatchID: "R2M1", RoundID: 2, PlayerID: me, OpponentID: opponent,
