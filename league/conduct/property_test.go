@@ -45,8 +45,8 @@ func (m *anyMatch) tell() {
 		switch {
 		case m.draws && !drawn && rapid.Bool().Draw(m.t, "draws now"):
 			state.Draw, drawn = rapid.IntRange(2, 6).Draw(m.t, "outcomes"), true
-		case played == m.turns || rapid.IntRange(0, 4).Draw(m.t, "ends") == 0:
-			state.Over = true
+		case played == m.turns || len(history) > 0 && rapid.IntRange(0, 4).Draw(m.t, "ends") == 0:
+			state.Over = true // not before anything has happened
 		default:
 			asks := rapid.IntRange(1, 3).Draw(m.t, "sides")
 			for side := range state.ToMove {
