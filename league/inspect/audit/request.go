@@ -299,7 +299,8 @@ func (t *transcriptCheck) checkRequest(e *exchange) {
 		switch q, ok := want.(*protocol.GameMoveCall); {
 		case ok && rules.HasViews(t.game) && isView(diff.member):
 			t.findAt(RuleView, s.id, e.at+"/message"+diff.member,
-				"%s showed %s in turn %d that %s is %s; by the history of %s it is %s", clip(t.doc.RefereeID), s.id, turnOf(q), name(diff.member), diff.got, t.match.id, diff.want)
+				"%s showed %s in turn %d that %s is %s; by the history of %s it is %s", clip(t.doc.RefereeID), s.id, turnOf(q),
+				name(diff.member), diff.got, t.match.id, diff.want)
 			continue
 		case diff.member == "/draw_commitment", ok && isSecretMove(diff.member, q.Moves):
 			rule = RuleCommitment

@@ -58,7 +58,8 @@ func (t *transcriptCheck) checkLastViews() {
 		signed, ok := t.doc.Signatures.Get(s.id)
 		if ok && signed.Turn == s.viewTurn && signed.ViewHash != s.viewHash {
 			t.findAt(RuleView, s.id, "/signatures",
-				"%s signed in turn %d of %s that %s showed it the view %s; by the history it is %s", s.id, signed.Turn, t.match.id, clip(t.doc.RefereeID), orNone(signed.ViewHash), orNone(s.viewHash))
+				"%s signed in turn %d of %s that %s showed it the view %s; by the history it is %s", s.id, signed.Turn, t.match.id,
+				clip(t.doc.RefereeID), orNone(signed.ViewHash), orNone(s.viewHash))
 		}
 	}
 }
