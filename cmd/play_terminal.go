@@ -96,17 +96,7 @@ func (t *terminalGame) tell(s *person.State) {
 	}
 	switch {
 	case s.Question != nil && s.Question.Number != t.question:
-		if t.game != s.Game {
-			if t.game == "" {
-				mark := ""
-				if len(s.Board) > 0 {
-					mark = " On the board * precedes the last move."
-				}
-				t.note("Ctrl-C leaves the game.%s", mark)
-			}
-			t.game = s.Game
-			t.note("%s: %s", s.Game, s.Rules)
-		}
+		t.introduce(s)
 		t.question = s.Question.Number
 		if s.Refused != "" { // the position is as before
 			t.note("%s. Write something else.", s.Refused)
@@ -119,15 +109,7 @@ func (t *terminalGame) tell(s *person.State) {
 		t.note("Your time is over, and the match is lost.")
 	case s.Result != nil && !t.result:
 		t.result = true
-		t.board(s.Board)
-		if r := s.Result; r.Own != "" && r.Other != "" && len(s.Moves) == 0 {
-			t.note("You chose %s, %s chose %s.", r.Own, s.Opponent, r.Other)
-		}
-		t.note("%s", strings.TrimSuffix(s.Result.Title()+". "+s.Result.Reason, " "))
-		if s.Refused != "" {
-			t.note("%s.", s.Refused)
-		}
-		t.note("See it again with: "+t.replay, s.Match)
+		t.tellResult(s)
 	}
 	if s.End != "" && s.Again && !t.end {
 		t.end = true
@@ -172,17 +154,46 @@ func (t *terminalGame) board(cells [][]person.Cell) {
 			width = max(width, utf8.RuneCountInString(cell))
 		}
 	}
-	for i, row := range text {
-		line := ""
+	for i, row := range cells {
+		var line strings.Builder
 		for k, cell := range row {
 			before := " "
-			if cells[i][k].New {
+			if cell.New {
 				before = "*"
 			}
-			line += strings.Repeat(" ", width-utf8.RuneCountInString(cell)) + before + cell
+			line.WriteString(strings.Repeat(" ", width-utf8.RuneCountInString(text[i][k])) + before + text[i][k])
 		}
-		t.note(" %s", line)
+		t.note(" %s", &line)
 	}
+}
+
+// introduce tells the rules of a game before its first question.
+func (t *terminalGame) introduce(s *person.State) {
+	if t.game == s.Game {
+		return
+	}
+	if t.game == "" {
+		mark := ""
+		if len(s.Board) > 0 {
+			mark = " On the board * precedes the last move."
+		}
+		t.note("Ctrl-C leaves the game.%s", mark)
+	}
+	t.game = s.Game
+	t.note("%s: %s", s.Game, s.Rules)
+}
+
+// tellResult tells the result of a match.
+func (t *terminalGame) tellResult(s *person.State) {
+	t.board(s.Board)
+	if r := s.Result; r.Own != "" && r.Other != "" && len(s.Moves) == 0 {
+		t.note("You chose %s, %s chose %s.", r.Own, s.Opponent, r.Other)
+	}
+	t.note("%s", strings.TrimSuffix(s.Result.Title()+". "+s.Result.Reason, " "))
+	if s.Refused != "" {
+		t.note("%s.", s.Refused)
+	}
+	t.note("See it again with: "+t.replay, s.Match)
 }
 
 // ask asks for a move.

@@ -19,19 +19,7 @@ func (m *Manager) handOver(starting, running context.Context, h *handover) {
 	for m.chooseReferee(starting, running, h) {
 		h.latest = time.Now().Add(m.longestMatch())
 		m.giveTime(h, 0)
-		result := m.offerMatch(running, h)
-		for result == offerAccepted || h.mayHold && (result == offerUnanswered || result == offerNotSent) {
-			result = m.awaitReport(running, h, result == offerAccepted)
-			if result == refereeBack { // it may have forgotten the match, or has a result
-				if !m.awaitProgram(starting, h) {
-					result = matchOver
-					break
-				}
-				m.giveTime(h, 0) // it may begin the attempt again
-				h.fresh = false
-				result = m.offerMatch(running, h)
-			}
-		}
+		result := m.conductedBy(starting, running, h)
 		<-h.referee.slots
 		if result == matchOver {
 			break
@@ -47,6 +35,24 @@ func (m *Manager) handOver(starting, running context.Context, h *handover) {
 		}
 	}
 	m.askPlayers(running, h.match)
+}
+
+// conductedBy offers the match to its referee until that has conducted it, or does not.
+func (m *Manager) conductedBy(starting, running context.Context, h *handover) outcome {
+	result := m.offerMatch(running, h)
+	for result == offerAccepted || h.mayHold && (result == offerUnanswered || result == offerNotSent) {
+		result = m.awaitReport(running, h, result == offerAccepted)
+		if result != refereeBack {
+			continue
+		}
+		if !m.awaitProgram(starting, h) {
+			return matchOver
+		}
+		m.giveTime(h, 0) // it may begin the attempt again: it may have forgotten the match, or has a result
+		h.fresh = false
+		result = m.offerMatch(running, h)
+	}
+	return result
 }
 
 // A handover is a match that is handed to referees.

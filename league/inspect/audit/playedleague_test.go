@@ -455,7 +455,7 @@ func (p oneMovePosition) Judge(rules.Chance) rules.Verdict {
 func TestMatchThatEndsBeforeASideMovesHasNoFindings(t *testing.T) {
 	program := rulestest.NewProgram("one_move_program", oneMove{})
 	for _, p := range []*playedLeague{play(t, oneMove{}, nil), play(t, program.Rules(), program)} {
-		require.True(t, strings.Contains(p.read(journalFile), `"status":"WIN"`))
+		require.Contains(t, p.read(journalFile), `"status":"WIN"`)
 		l := p.audit()
 		assert.Empty(t, l.Findings, listed(l.Findings))
 	}

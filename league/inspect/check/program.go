@@ -26,7 +26,6 @@ const gamesPage = "testdata/games/README.md"
 // The requirements for a program that is a game.
 const (
 	describes   = "G-DES-01"
-	reportFits  = "G-DES-02"
 	answersForm = "G-ANS-01"
 	answersFast = "G-ANS-02"
 	legal       = "G-OPT-01"
@@ -52,9 +51,6 @@ func gameRequirements() []Requirement {
 	return []Requirement{
 		row(describes, Must, "#describe-1", `It answers {"describe": 1} with its game.`,
 			"Write one line of JSON to standard output, and flush it; the detail names the member that is wrong."),
-		row(reportFits, Should, "#describe-1", "The report of the longest match fits into a message.",
-			`Lower max_moves or max_move, or set "large": true. A match whose messages grow too long is given up, and then the `+
-				"league is paused."),
 		row(answersForm, Must, "#history-", "Each answer has the form that the history asks for.",
 			"The detail names the member that is wrong. A line of Python: print(json.dumps(answer), flush=True)."),
 		row(answersFast, Should, protocol, "It answers within a second.",
@@ -137,7 +133,6 @@ func Game(ctx context.Context, line string, open func(context.Context) (*program
 	} else {
 		x.pass(describes)
 		x.game = game
-		x.checkReport()
 		x.examine(bound, open)
 		game.Close()
 	}
@@ -225,23 +220,6 @@ func (x *gameExam) examine(ctx context.Context, open func(context.Context) (*pro
 	x.compareViews(ctx)
 }
 
-// checkReport says whether the report of a match with the most moves that the game describes has its place in a message:
-// each move with its player and turn, and 4 KB for the rest.
-func (x *gameExam) checkReport() {
-	const eachMove = len(`{"player_id":"P01","move":"","turn":400},`)
-	info, most := x.game.Rules().Info(), 10<<10
-	if info.Large {
-		most = 64 << 10
-	}
-	size := 2*info.MaxMoves*(eachMove+info.MaxMove) + 4<<10
-	if size <= most {
-		x.pass(reportFits)
-		return
-	}
-	x.fail(reportFits, "it can have %d bytes (two sides, max_moves %d, max_move %d); a message has at most %d", size,
-		info.MaxMoves, info.MaxMove, most)
-}
-
 // historyText is a history as JSON.
 func historyText(history []rules.Entry) string {
 	type entry struct {
@@ -290,25 +268,10 @@ func (x *gameExam) play(ctx context.Context, n int) {
 		case c.Outcomes() > 0:
 			c = c.Settle("R1M1", &chance)
 		case c.Awaits():
-			history := c.History()
-			state, ok := x.ask(ctx, history)
+			told, ok := x.tell(ctx, c)
 			if !ok {
 				return
 			}
-			if state.Illegal != nil {
-				x.fail(legal, "it refuses the options and draws of its own answers: entry %d of %s, because %s",
-					state.Illegal.Index, clipped(historyText(history)), state.Illegal.Reason)
-				return
-			}
-			told, err := c.Told(state)
-			if err == nil {
-				err = x.checkSize(history, state)
-			}
-			if err != nil {
-				x.fail(ends, "%v: %s", err, clipped(historyText(history)))
-				return
-			}
-			x.asked = append(x.asked, answered{history, state})
 			c = told
 		default:
 			side := c.ToMove()[x.random.IntN(len(c.ToMove()))] // two sides answer in any order
@@ -325,6 +288,30 @@ func (x *gameExam) play(ctx context.Context, n int) {
 	for _, id := range []string{answersForm, legal, ends} {
 		x.pass(id)
 	}
+}
+
+// tell returns the course after what the program says of its history; false if that is wrong.
+func (x *gameExam) tell(ctx context.Context, c rules.Course) (told rules.Course, ok bool) {
+	history := c.History()
+	state, ok := x.ask(ctx, history)
+	if !ok {
+		return c, false
+	}
+	if state.Illegal != nil {
+		x.fail(legal, "it refuses the options and draws of its own answers: entry %d of %s, because %s",
+			state.Illegal.Index, clipped(historyText(history)), state.Illegal.Reason)
+		return c, false
+	}
+	told, err := c.Told(state)
+	if err == nil {
+		err = x.checkSize(history, state)
+	}
+	if err != nil {
+		x.fail(ends, "%v: %s", err, clipped(historyText(history)))
+		return c, false
+	}
+	x.asked = append(x.asked, answered{history, state})
+	return told, true
 }
 
 // option chooses one of some options: the first one in the first match, the last one in the second, else any. So some
