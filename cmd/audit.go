@@ -51,7 +51,7 @@ the start. Name what you know from elsewhere:
 
 With --views it also compares what each player was shown with what the history of its match lets it see: the cards in
 its questions, the views that it signed, and those of which its history keeps a hash. That finds a referee that showed
-somebody a wrong card.
+a player a wrong card.
 
 A league of a game that is a program needs the program as --game exec:'COMMAND', of the version and the digest in the
 journal. Without it everything but the rules is checked, and a note says which is needed. The program is asked once

@@ -22,7 +22,7 @@ func gameFolder(t *testing.T) string {
 	folder, nim := t.TempDir(), string(text)
 	for name, change := range map[string][2]string{
 		"nim":     {},
-		"other":   {"Whoever takes", "The player who takes"},
+		"other":   {"takes the last stick wins", "who has the last stick wins"},
 		"evenodd": {`"type": "nim"`, `"type": "even_odd"`},
 		"dies":    {"            self.history.append", "            if len(self.history) == 1: sys.exit(\"no more\")\n            self.history.append"},
 		"illegal": {"            problem = wrong(", "            problem = (\"A\", \"no\") if index == 1 else wrong("},

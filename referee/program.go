@@ -89,8 +89,8 @@ func (m *match) consult() {
 // errProgram ends an attempt at a question whose answer the program of the game has not judged.
 var errProgram = errors.New("the program of the game has failed")
 
-// consider asks the program of the game whether an answer is legal, if nobody else can tell. The player's window lasts
-// so much longer. The error is errProgram.
+// consider asks the program of the game whether a move in free text is legal. The time of the program does not count
+// in the player's window. The error is errProgram.
 func (m *match) consider(side rules.Side, a *conduct.Attempt, w *window) error {
 	m.mu.Lock()
 	history, due := m.conduct.Legal(side, a.Reply)

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Program is a game whose rules are those of a program outside this one. The program is asked what it says of a
-// history; its answers are positions. So whoever follows a match asks the program where the course awaits it, and this
-// package stays pure.
+// A Program is a game whose rules are those of an external program. The program answers histories, and its answers are
+// positions. This package stays pure: where a Course awaits an answer, its caller asks the program.
 type Program struct {
 	info     Info
 	maxTurns int

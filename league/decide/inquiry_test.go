@@ -18,8 +18,8 @@ import (
 	"evenodd/rules/pig"
 )
 
-// bids is the game of a program: in two rounds a card is drawn, and both sides bid for it at the same time. Whoever bids
-// more in all wins. In the hidden form the bids of the first round are secret.
+// bids is the game of a program: in two rounds a card is drawn, and both sides bid for it at the same time. The side
+// with more in all wins. In the hidden form the bids of the first round are secret.
 func bids(hidden bool) rules.Game {
 	return rules.NewProgram(rules.Info{Type: "bids", MoveTypes: []string{"bid"}, MaxMove: 1, Draws: true, Hidden: hidden}, 2)
 }

@@ -253,7 +253,7 @@ func TestLeagueOfALargeGameAdmitsOnlyAgentsThatTakeLargeMessages(t *testing.T) {
 		r := w.RefereeApplication("Little")
 		r.RefereeMeta.GameTypes = []string{w.Game.Info().Type}
 		assert.Contains(t, *mustApplyReferee(w, r).Reason, "in referee_meta")
-		w.Referee("REF01") // one of ours declares it
+		w.Referee("REF01") // declares large_messages
 		w.Player("P02")
 	})
 }

@@ -263,9 +263,10 @@ func (r *reader) reason(m map[string]jsontext.Value) (text string) {
 // kind reads an identifier.
 func (r *reader) kind(where string, value jsontext.Value) string {
 	var text string
-	if value.Kind() != '"' || json.Unmarshal(value, &text) != nil || !IsType(text) || text == rules.Ready {
-		r.fail(where, "must be a word of a-z, 0-9 and _ such as liars_dice, of at most 40 characters, and not %s%s",
-			rules.Ready, r.not(value))
+	if value.Kind() != '"' || json.Unmarshal(value, &text) != nil || !IsType(text) {
+		r.fail(where, "must be 1 to 40 characters a-z, 0-9 and _, a letter first, such as liars_dice%s", r.not(value))
+	} else if text == rules.Ready {
+		r.fail(where, "is reserved: %s is the move of the first turn of each game with draws", text)
 	}
 	return text
 }

@@ -114,7 +114,7 @@ func TestBrokenGames(t *testing.T) {
 func TestWrongGamesAreNotOpened(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, script, want string }{
-		{"no description", `read -r q; echo '{}'; read -r q`, "the game sh script.sh . answered wrongly: type: must be a word"},
+		{"no description", `read -r q; echo '{}'; read -r q`, "the game sh script.sh . answered wrongly: type: must be 1 to 40 characters"},
 		{"it ends", `echo "no module named chess" >&2; exit 1`,
 			`the game sh script.sh . ended before it answered: exit status 1; the last line on standard error was "no module named chess"`},
 	} {

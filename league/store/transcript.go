@@ -100,7 +100,7 @@ func (t *Transcript) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
 		var short shortList
 		before, list := shown[x.PlayerID], message.Raw(movesMember)
 		if list.Kind() != '{' || json.Unmarshal(list, &short) != nil || short.After < 1 || short.After > len(before) {
-			continue // whoever reads the message finds no moves
+			continue // the message keeps a list that readers cannot parse
 		}
 		moves := slices.Concat(before[:short.After], short.More)
 		text, err := json.Marshal(moves)

@@ -27,7 +27,7 @@ export const Blackjack = {
   evenodd: {
     display_name: 'Blackjack for two',
     rules: 'Each player has two cards from 1 to 10 that the other does not see. Player A takes cards (hit) until it '
-      + 'stands, then player B. Whoever has more than 21 has lost at once; otherwise the higher sum wins.',
+      + 'stands, then player B. A player with more than 21 loses at once; otherwise the higher sum wins.',
     max_turns: 42,
     max_moves: 21,
     draws: true,

@@ -11,7 +11,7 @@ DESCRIPTION = {
     "rules": "Twelve cards lie face down: two of each letter from a to f. In turn, player A first, a player turns up "
              "one card and then another. Two cards with the same letter are a pair, which the player takes and moves "
              "again. Other cards are turned down again, and the other player is next. The view shows each letter that "
-             "has been turned up so far. After 60 moves or the last pair, whoever has more pairs wins.",
+             "has been turned up so far. After 60 moves or the last pair, the player with more pairs wins.",
     "move_types": ["turn_up"],
     "move_word": "card",
     "max_turns": 60,

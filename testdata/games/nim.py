@@ -10,7 +10,7 @@ DESCRIPTION = {
     "version": "1",  # name the libraries here, too, if the rules depend on them
     "display_name": "Nim",
     "rules": "Three heaps have 3, 4 and 5 sticks. The players take turns, player A first. "
-             "A player takes one or more sticks from one heap. Whoever takes the last stick wins.",
+             "A player takes one or more sticks from one heap. The player who takes the last stick wins.",
     "move_types": ["take"],
     "max_turns": 12,  # of a match
     "max_moves": 6,   # of one side

@@ -25,7 +25,7 @@ DESCRIPTION = {
     "display_name": "21 Questions",
     "rules": "Each player has to find a thing of a table of 64 things, each player its own. In each turn both "
              "players ask at the same time, either about one of twelve properties or whether it is a certain thing. "
-             "Whoever names the thing first wins; in the same turn, or if nobody does in 21 turns, it is a draw.",
+             "The first player to name the thing wins; if both do in one turn, or neither in 21, it is a draw.",
     "move_types": ["ask"],
     "max_turns": TURNS,
     "max_moves": TURNS,

@@ -63,7 +63,7 @@ func OpenAccess(folder store.Folder, player string) (*Access, error) {
 	return a, nil
 }
 
-// save stores the state. a.mu is held, or nobody else has the Access yet.
+// save stores the state. The caller holds a.mu, or has just made the Access.
 func (a *Access) save() error {
 	if a.path == "" {
 		return nil
