@@ -93,7 +93,8 @@ func importRules() []importRule {
 			func(p, i string) bool { return i == "unsafe" && p != "league/program" }}, // its sandbox, and job objects of Windows
 		{"few packages start programs", "cmd imports os/exec", "the package that starts a program must end it, with all processes that it started",
 			func(p, i string) bool { return i == "os/exec" && !in(p, "league/program", "cmd/supervise") }},
-		{"programs know no league", "league/program imports league/protocol", "league/program runs programs that choose moves and programs that are games; it asks them for their callers",
+		{"programs know no league", "league/program imports league/protocol",
+			"league/program runs programs that choose moves and programs that are games; it asks them for their callers",
 			func(p, i string) bool {
 				return p == "league/program" && ours(i) && !ground(i) && i != "rules" && i != "league/store/openfile"
 			}},
@@ -103,7 +104,8 @@ func importRules() []importRule {
 			}},
 		{"supervision knows no league", "cmd/supervise imports player", "cmd/supervise restarts and stops processes; cmd says which",
 			func(p, i string) bool { return in(p, "cmd/supervise") && ours(i) }},
-		{"roles do not import each other", "referee imports player/strategy", "manager, referee and player are separate programs that exchange messages; they share league, league/protocol, league/membership, league/store and the ground floor; the referee alone conducts matches, and strategies alone run programs",
+		{"roles do not import each other", "referee imports player/strategy",
+			"manager, referee and player are separate programs that exchange messages; they share league, league/protocol, league/membership, league/store and the ground floor; the referee alone conducts matches, and strategies alone run programs",
 			func(p, i string) bool {
 				if !role(p) {
 					return false

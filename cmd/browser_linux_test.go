@@ -21,7 +21,8 @@ import (
 // used.
 func TestBrowserIsOpenedByAPrivateFile(t *testing.T) {
 	dir := t.TempDir()
-	require.NoError(t, os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\ncp \"$1\" "+dir+"/copy\nls -l \"$1\" >"+dir+"/listed\necho \"$@\" >"+dir+"/given\n"), 0o700))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "xdg-open"),
+		[]byte("#!/bin/sh\ncp \"$1\" "+dir+"/copy\nls -l \"$1\" >"+dir+"/listed\necho \"$@\" >"+dir+"/given\n"), 0o700))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
 	folder := store.Folder(t.TempDir())
 	access, err := page.OpenAccess(folder, "Ada")
@@ -48,14 +49,16 @@ func TestBrowserIsOpenedByAPrivateFile(t *testing.T) {
 	require.NoError(t, err)
 	assert.Regexp(t, `^-rw------- `, string(listed))
 
-	r := httptest.NewRequestWithContext(context.Background(), "POST", "http://localhost:8500/play/open", strings.NewReader(`{"code":"`+code+`"}`))
+	r := httptest.NewRequestWithContext(context.Background(), "POST", "http://localhost:8500/play/open",
+		strings.NewReader(`{"code":"`+code+`"}`))
 	r.Header.Set("Origin", "http://localhost:8500")
 	for _, route := range play.Routes() {
 		if route.Pattern == "POST /play/open" {
 			route.Handler.ServeHTTP(httptest.NewRecorder(), r)
 		}
 	}
-	assert.Eventually(t, func() bool { _, err := os.Stat(given); return os.IsNotExist(err) }, 20*time.Second, 10*time.Millisecond)
+	assert.Eventually(t, func() bool { _, err := os.Stat(given); return os.IsNotExist(err) }, 20*time.Second,
+		10*time.Millisecond)
 	wait()
 	assert.NotPanics(t, d.openBrowser(t.Context(), streams{err: os.Stderr}, folder), "a link that was used opens nothing")
 }

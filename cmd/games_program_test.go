@@ -147,7 +147,8 @@ func TestChessEnginesPlayALeague(t *testing.T) {
 			Points, Played int
 		}
 	}
-	require.NoError(t, json.Unmarshal([]byte(mustRun(t, "simulate", "--game", game, "--legs", "10", "--seed", "7", "--data", data,
+	require.NoError(t, json.Unmarshal([]byte(mustRun(t, "simulate", "--game", game, "--legs", "10", "--seed", "7",
+		"--data", data,
 		"--format", "json", "--players", "4", "--strategies", strings.Join([]string{
 			bot + " stockfish --level 20 --nodes 300", bot + " stockfish --level 0 --nodes 300",
 			bot + " gnuchess --uci --movetime 2", "random"}, ","))), &league))
@@ -243,7 +244,8 @@ for line in sys.stdin:
     print(json.dumps({"choice": q["examples"][0] if legal else "unicorn"}), flush=True)
 `), 0o600))
 	data := filepath.Join(dir, "cup")
-	mustRun(t, "simulate", "--game", "exec:"+game, "--players", "2", "--strategies", "exec:python3 "+bot+",random", "--seed", "1",
+	mustRun(t, "simulate", "--game", "exec:"+game, "--players", "2", "--strategies", "exec:python3 "+bot+",random",
+		"--seed", "1",
 		"--sign", "--data", data)
 	folder := filepath.Join(data, "data", "players")
 	audit := []string{"audit", data, "--game", "exec:" + game, "--views", "--histories", folder}

@@ -69,7 +69,8 @@ func TestPythonModulePlaysFunctions(t *testing.T) {
 	const failed = `[('Broken', 'R2M1', 'ValueError: no idea')]` + "\n"
 	assert.Equal(t, "even_odd"+players+failed+"rock_paper_scissors"+players+failed+"tic_tac_toe"+players+failed+
 		"connect_four"+players+failed+
-		"view: 1 [] True\nview: 1 [] True\nsame: True\nmatch: True <pre>\nreport: <iframe True\nwrong: True\n", p.stdout.String())
+		"view: 1 [] True\nview: 1 [] True\nsame: True\nmatch: True <pre>\nreport: <iframe True\nwrong: True\n",
+		p.stdout.String())
 }
 
 // slowScript plays functions that fail in one round each. Asleep goes on when Fine is asked in the next round. The

@@ -96,7 +96,8 @@ func assertParses(t *testing.T, at string, words []string) {
 		if i < len(usage) && regexp.MustCompile(`^[a-z]+$`).MatchString(usage[i]) {
 			assert.Equal(t, usage[i], word, at)
 		} else {
-			assert.NotRegexp(t, `Usage:\n[^\n]* \[command\]\n`, help, "%s: there is no such command", at) // check runs, and has one
+			assert.NotRegexp(t, `Usage:\n[^\n]* \[command\]\n`, help, "%s: there is no such command",
+				at) // check runs, and has one
 			return
 		}
 	}

@@ -18,7 +18,8 @@ import (
 func openLink(t *testing.T, link string) (status int) {
 	t.Helper()
 	page, code, _ := strings.Cut(link, "#")
-	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, page+"/open", strings.NewReader(`{"code":"`+code+`"}`))
+	r, err := http.NewRequestWithContext(context.Background(), http.MethodPost, page+"/open",
+		strings.NewReader(`{"code":"`+code+`"}`))
 	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Origin", strings.TrimSuffix(page, "/play"))
@@ -53,7 +54,9 @@ func TestCodeOfALinkIsNowhereElse(t *testing.T) {
 	assert.Greater(t, files, 5)
 	again := launch(t, dir, nil, "evenodd", "play", "--port", "0", "--no-open", "--against", "random")
 	again.await(t, `Person plays at http://localhost:\d+/play, in the browser that has opened it before\.`)
-	require.Equal(t, http.StatusForbidden, openLink(t, strings.Replace(link, link[:strings.Index(link, "/play")], again.find(`(http://localhost:\d+)/play`)[1], 1)), "a used code stays used")
+	require.Equal(t, http.StatusForbidden,
+		openLink(t, strings.Replace(link, link[:strings.Index(link, "/play")], again.find(`(http://localhost:\d+)/play`)[1],
+			1)), "a used code stays used")
 	again.endByInterrupt(t)
 }
 

@@ -35,13 +35,15 @@ func manyOptions(n int) (options []person.Option) {
 // Many moves are listed only for a person that asks for them, also after a mistake.
 func TestManyMovesAreListedOnlyOnRequest(t *testing.T) {
 	game, printed := onPaper()
-	s := &person.State{Question: &person.Question{Number: 1, Deadline: time.Now().Add(time.Minute), Options: manyOptions(225)}}
+	s := &person.State{Question: &person.Question{Number: 1, Deadline: time.Now().Add(time.Minute),
+		Options: manyOptions(225)}}
 	game.ask(s.Question)
 	assert.Regexp(t, `^Your turn, 1m0s left: 225 moves, such as a1, b1, c1 \(\? lists all\)\n$`, printed())
 	game.answer(s, "z99")
 	assert.Contains(t, printed(), `"z99" is not a move`)
 	game.answer(s, "?")
-	assert.Contains(t, printed(), strings.Join(lists.Map(s.Question.Options, func(o person.Option) string { return o.Move }), ", "))
+	assert.Contains(t, printed(),
+		strings.Join(lists.Map(s.Question.Options, func(o person.Option) string { return o.Move }), ", "))
 	for _, line := range []string{"q", "help"} {
 		game.answer(s, line)
 		said := printed()

@@ -118,7 +118,8 @@ func TestReadersOfALeagueExplainWrongArguments(t *testing.T) {
 		{"replay R7M1 --data " + dir, 1, "has no file of match R7M1 in "},
 		{"replay R2M1 --data " + given, 1, "R2M1 in " + filepath.Join(given, "data", "matches", "league_2025_even_odd") +
 			"; attempt 1 was given up, or its result does not count: --attempt 1 shows it"},
-		{"replay R2M2 --data " + given, 1, "; 2 attempts were given up, or their results do not count: --attempt 10 shows the last"},
+		{"replay R2M2 --data " + given, 1,
+			"; 2 attempts were given up, or their results do not count: --attempt 10 shows the last"},
 		{"replay ../x --data " + dir, 2, "matches are called R1M1"},
 		{"replay R1M1 --attempt 9 --data " + dir, 1, "there is no file of attempt 9 at R1M1"},
 		{"replay R1M1 --league-id x --data " + dir, 1, `no league "x"`},

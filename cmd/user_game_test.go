@@ -24,11 +24,13 @@ func gameFolder(t *testing.T) string {
 		"nim":     {},
 		"other":   {"takes the last stick wins", "who has the last stick wins"},
 		"evenodd": {`"type": "nim"`, `"type": "even_odd"`},
-		"dies":    {"            self.history.append", "            if len(self.history) == 1: sys.exit(\"no more\")\n            self.history.append"},
+		"dies": {"            self.history.append",
+			"            if len(self.history) == 1: sys.exit(\"no more\")\n            self.history.append"},
 		"illegal": {"            problem = wrong(", "            problem = (\"A\", \"no\") if index == 1 else wrong("},
 		"random":  {`"options": options,`, `"options": __import__("random").sample(options, len(options)),`},
-		"late":    {`"max_turns": 12,  # of a match` + "\n" + `    "max_moves": 6, `, `"max_turns": 2,` + "\n" + `    "max_moves": 2, `},
-		"two":     {`entry = yield {`, `entry = yield {"draw": 6, `},
+		"late": {`"max_turns": 12,  # of a match` + "\n" + `    "max_moves": 6, `,
+			`"max_turns": 2,` + "\n" + `    "max_moves": 2, `},
+		"two": {`entry = yield {`, `entry = yield {"draw": 6, `},
 	} {
 		changed := strings.Replace(nim, change[0], change[1], 1)
 		require.True(t, name == "nim" || changed != nim, name)
@@ -40,7 +42,8 @@ func gameFolder(t *testing.T) string {
 // inGames runs a command line in a folder, and returns its output, that on standard error, and its exit code.
 func inGames(t *testing.T, folder string, args ...string) (out, problem string, code int) {
 	t.Helper()
-	result, err := runInWorker(commandLine{folder, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, args})
+	result, err := runInWorker(commandLine{folder, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")},
+		args})
 	require.NoError(t, err)
 	return string(result.Stdout), string(result.Stderr), result.Code
 }
@@ -92,7 +95,8 @@ func TestBrokenGamesCostNoPlayerAMatch(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			out, problem, code := inGames(t, folder, "simulate", "--game", "exec:python3 "+name+".py", "--players", "2", "--seed", "1",
+			out, problem, code := inGames(t, folder, "simulate", "--game", "exec:python3 "+name+".py", "--players", "2",
+				"--seed", "1",
 				"--log-level", "disabled")
 			assert.Equal(t, 1, code)
 			assert.Contains(t, problem, "the program of the game nim failed 3 times, the last time at ")
@@ -176,7 +180,8 @@ func TestNewGamesInOtherLanguages(t *testing.T) {
 			assert.Zero(t, code, problem)
 			assert.Contains(t, out, "Champion: ")
 			source := filepath.Join(folder, strings.Fields(tt.command)[1])
-			changed := strings.NewReplacer("stones, side = 12", "stones, side = 9", "[stones, side] = [12", "[stones, side] = [9").
+			changed := strings.NewReplacer("stones, side = 12", "stones, side = 9", "[stones, side] = [12",
+				"[stones, side] = [9").
 				Replace(readText(t, source))
 			require.NoError(t, os.WriteFile(source, []byte(changed), 0o600))
 			_, ok = passes(tt.test)

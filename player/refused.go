@@ -49,9 +49,9 @@ func (p *Player) refusedTexts(m *match, question string, v *strategy.View, key q
 //
 // In a league that signs, a dishonest referee can get several signatures in answer to one question by this, and choose
 // between texts that are all the player's own. So the player accepts a refusal only from the referee that conducts the
-// attempt, only of the text that it sent last, and only a few times. Its history keeps each signed text with the refusal
-// (store.Decision.Refused), later questions must have the last one, and an audit finds a result with an earlier one.
-// A repeated or late GAME_ERROR names another text, and changes nothing.
+// attempt, only of the text that it sent last, and only a few times. Its history keeps each signed text with the
+// refusal (store.Decision.Refused), later questions must have the last one, and an audit finds a result with an earlier
+// one. A repeated or late GAME_ERROR names another text, and changes nothing.
 func (p *Player) refuse(q *protocol.GameError) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -35,7 +35,8 @@ type dealer struct {
 
 // deal starts a match.
 func deal(w *leaguetest.World, p *leaguetest.Agent, signs bool) *dealer {
-	d := &dealer{ScriptedReferee: w.ScriptedReferee(p, "R1M1", 1), game: kuhnpoker.Type, course: rules.Begin(kuhnpoker.Game{}), signs: signs}
+	d := &dealer{ScriptedReferee: w.ScriptedReferee(p, "R1M1", 1), game: kuhnpoker.Type,
+		course: rules.Begin(kuhnpoker.Game{}), signs: signs}
 	d.chance.Nonce = leaguetest.SecretOf("nonce", d.MatchID)
 	if !signs {
 		_, err := d.Invite()
@@ -127,7 +128,8 @@ func (s *seen) gambler(w *leaguetest.World, folder store.Folder, hasGame bool) *
 	}))
 }
 
-// The ready turn asks for the entropy only. Strategies, moves and the history are without it, but the decision is signed.
+// The ready turn asks for the entropy only. Strategies, moves and the history are without it, but the decision is
+// signed.
 func TestReadyTurnIsNoneOfTheStrategy(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		folder := store.Folder(t.TempDir())
@@ -214,7 +216,8 @@ func TestPlayerThatHasTheGameFindsWhatTheRefereeShowedWrongly(t *testing.T) {
 			},
 			member: "view",
 		},
-		"another draw":   {over: func(q *protocol.GameOver) { q.Draws[3].Number = (q.Draws[3].Number + 1) % 6 }, member: "draws"},
+		"another draw": {over: func(q *protocol.GameOver) { q.Draws[3].Number = (q.Draws[3].Number + 1) % 6 },
+			member: "draws"},
 		"a draw too few": {over: func(q *protocol.GameOver) { q.Draws = q.Draws[:5] }, member: "draws"},
 		"no nonce":       {over: func(q *protocol.GameOver) { q.Draw = nil }, member: "draw"},
 		"another nonce":  {over: func(q *protocol.GameOver) { q.Draw.Nonce = strings.Repeat("1", 64) }, member: "draws"},
@@ -229,8 +232,9 @@ func TestPlayerThatHasTheGameFindsWhatTheRefereeShowedWrongly(t *testing.T) {
 			},
 			member: "moves",
 		},
-		"a move that is not legal": {over: func(q *protocol.GameOver) { q.Moves[len(q.Moves)-1].Move = "raise" }, member: "moves"},
-		"no moves after turn 1":    {over: func(q *protocol.GameOver) { q.Moves = q.Moves[:2] }, member: "moves"},
+		"a move that is not legal": {over: func(q *protocol.GameOver) { q.Moves[len(q.Moves)-1].Move = "raise" },
+			member: "moves"},
+		"no moves after turn 1": {over: func(q *protocol.GameOver) { q.Moves = q.Moves[:2] }, member: "moves"},
 		"a move after the end": {
 			over: func(q *protocol.GameOver) {
 				q.Moves = append(q.Moves, protocol.PlayerMove{PlayerID: "P01", Move: "bet", Turn: 70})

@@ -113,7 +113,8 @@ func TestProgramOfAGameIsAskedOnceATurn(t *testing.T) {
 		require.Len(t, doc.Boards, turns+1)
 		assert.Equal(t, [][]string{{"", "", ""}, {"", "", ""}, {"", "", ""}}, doc.Boards[0].Cells)
 		assert.Equal(t, turns+1, doc.Boards[turns].Turn)
-		first := leaguetest.Decode[protocol.GameMoveCall](w.Calls(protocol.MakeMove.Name, "p01")[0].Message).MoveRequest.Context
+		first := leaguetest.Decode[protocol.GameMoveCall](w.Calls(protocol.MakeMove.Name,
+			"p01")[0].Message).MoveRequest.Context
 		assert.Contains(t, first["rules"], "Program of Tic-Tac-Toe. ")
 		assert.EqualValues(t, 1, first["turn"])
 		assert.Contains(t, first["view"], tictactoe.ContextBoard)
@@ -144,7 +145,8 @@ func TestHiddenGameIsSecretUntilItIsRecorded(t *testing.T) {
 			leaguetest.ManagerHost).Message)
 		assert.Len(t, report.Draws, kuhnpoker.Hands)
 		chance := rules.Chance{}
-		for text, secret := range map[string]*[32]byte{report.Draw.Nonce: &chance.Nonce, entropyOf(report.Draw, "P01"): &chance.EntropyA,
+		for text, secret := range map[string]*[32]byte{report.Draw.Nonce: &chance.Nonce,
+			entropyOf(report.Draw, "P01"): &chance.EntropyA,
 			entropyOf(report.Draw, "P02"): &chance.EntropyB} {
 			parsed, ok := protocol.ParseSecret(text)
 			require.True(t, ok)
@@ -173,9 +175,11 @@ func entropyOf(d *protocol.Draw, id string) string {
 	return entropy
 }
 
-// A program that fails, or contradicts itself, costs no player the match: the attempt begins again, with the same draws.
+// A program that fails, or contradicts itself, costs no player the match: the attempt begins again, with the same
+// draws.
 func TestFailureOfAProgramCostsNoPlayer(t *testing.T) {
-	broken := &program.Error{Kind: program.TimedOut, Detail: "did not answer within 10s", Last: "a card", Printed: "a card"}
+	broken := &program.Error{Kind: program.TimedOut, Detail: "did not answer within 10s", Last: "a card",
+		Printed: "a card"}
 	for _, test := range []struct {
 		name   string
 		change func(asked int, state *rules.State) (*rules.State, error)

@@ -53,7 +53,8 @@ func TestCourseOfAProgram(t *testing.T) {
 	assert.Equal(t, []rules.Draw{{Turn: 2, Of: 6, Number: drawn}}, c.Draws())
 	assert.Equal(t, []rules.Entry{{Draw: &drawn}}, c.History())
 
-	c = tell(t, c, rules.State{ToMove: [2]*rules.Question{option("1", "2"), {MoveType: "say", Text: 3}}, Board: [][]string{{"x"}}})
+	c = tell(t, c, rules.State{ToMove: [2]*rules.Question{option("1", "2"), {MoveType: "say", Text: 3}},
+		Board: [][]string{{"x"}}})
 	require.ErrorContains(t, c.Check(rules.SideA, "3"), "must be one of the options")
 	for _, text := range []string{"", "four", "\xff"} {
 		require.Error(t, c.Check(rules.SideB, text), "%q", text)

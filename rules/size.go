@@ -40,10 +40,12 @@ func (i *Info) CheckSize(what string, size int) error {
 		what, size, most>>10, remedy)
 }
 
-// CheckReport returns an error if the report of the longest match can be too large. It does not know the number of draws.
+// CheckReport returns an error if the report of the longest match can be too large. It does not know the number of
+// draws.
 func (p *Program) CheckReport() error {
 	moves := min(p.info.MaxMoves, p.maxTurns)
 	size := ReportRest + 2*(moves+1)*(MoveSize+p.info.MaxMove)
-	return p.info.CheckSize(fmt.Sprintf("the report of a match of %d turns, with %d moves of each side, can have", p.maxTurns,
+	return p.info.CheckSize(fmt.Sprintf("the report of a match of %d turns, with %d moves of each side, can have",
+		p.maxTurns,
 		moves), size)
 }

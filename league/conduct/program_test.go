@@ -24,8 +24,9 @@ func TestProgramMayNotExceedTheLimitOfAMessage(t *testing.T) {
 		bytes []int // of the options, turn by turn; the last one is too long
 		says  string
 	}{
-		"a question":       {rules.Info{}, []int{7000, 9000}, "in turn 2 a question has 25147 bytes, more than the 10 KB"},
-		"a large one":      {rules.Info{Large: true}, []int{9000, 15_000, 61_000}, "more than the 64 KB of a message: make views and options smaller"},
+		"a question": {rules.Info{}, []int{7000, 9000}, "in turn 2 a question has 25147 bytes, more than the 10 KB"},
+		"a large one": {rules.Info{Large: true}, []int{9000, 15_000, 61_000},
+			"more than the 64 KB of a message: make views and options smaller"},
 		"all moves so far": {rules.Info{}, []int{1500, 1500, 1500}, "in turn 3 the report has 10"},
 		"no JSON":          {rules.Info{}, []int{-1}, "what the program says has no encoding as JSON"},
 	} {

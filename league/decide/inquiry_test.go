@@ -21,7 +21,8 @@ import (
 // bids is the game of a program: in two rounds a card is drawn, and both sides bid for it at the same time. The side
 // with more in all wins. In the hidden form the bids of the first round are secret.
 func bids(hidden bool) rules.Game {
-	return rules.NewProgram(rules.Info{Type: "bids", MoveTypes: []string{"bid"}, MaxMove: 1, Draws: true, Hidden: hidden}, 2)
+	return rules.NewProgram(rules.Info{Type: "bids", MoveTypes: []string{"bid"}, MaxMove: 1, Draws: true, Hidden: hidden},
+		2)
 }
 
 // bidsAfter is what the program says of a history.
@@ -151,9 +152,11 @@ func TestReportIsJudgedByWhatTheProgramSays(t *testing.T) {
 		asked  int
 		reason string // "" for an accepted report
 	}{
-		"a true report":  {func(*protocol.MatchResultReport) {}, 3, ""},
-		"another winner": {func(q *protocol.MatchResultReport) { q.Result.WinnerPlayerID = new("P02") }, 3, "result.winner: by the rules of bids it is P01"},
-		"another number": {func(q *protocol.MatchResultReport) { q.Draws[1].Number = (q.Draws[1].Number + 1) % 6 }, 3, "draws: draw 2 is"},
+		"a true report": {func(*protocol.MatchResultReport) {}, 3, ""},
+		"another winner": {func(q *protocol.MatchResultReport) { q.Result.WinnerPlayerID = new("P02") }, 3,
+			"result.winner: by the rules of bids it is P01"},
+		"another number": {func(q *protocol.MatchResultReport) { q.Draws[1].Number = (q.Draws[1].Number + 1) % 6 }, 3,
+			"draws: draw 2 is"},
 		"of other outcomes": {func(q *protocol.MatchResultReport) {
 			chance := rules.Chance{Nonce: drawNonce, EntropyA: entropies[0], EntropyB: entropies[1]}
 			q.Draws[1].Of, q.Draws[1].Number = 5, chance.Draw("R1M1", 2, 5)
@@ -162,13 +165,19 @@ func TestReportIsJudgedByWhatTheProgramSays(t *testing.T) {
 		"a draw more": {func(q *protocol.MatchResultReport) {
 			q.Draws = append(q.Draws, protocol.Drawn{Turn: 4, Of: 6, Number: 1})
 		}, 3, "draws: draw 3, before turn 4"},
-		"a draw too late":     {func(q *protocol.MatchResultReport) { q.Draws[1].Turn = 9 }, 0, "draws: draw 2 is before turn 9"},
-		"draws in disorder":   {func(q *protocol.MatchResultReport) { slices.Reverse(q.Draws) }, 0, "draws: they are not in the order"},
-		"an illegal move":     {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 2, "0") }, 2, `moves: that of P01 in turn 2, "0"`},
-		"not ready":           {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "no") }, 0, "moves: move 2"},
-		"no ready turn":       {func(q *protocol.MatchResultReport) { q.Moves = q.Moves[2:] }, 0, "moves: move 1"},
-		"a turn left out":     {func(q *protocol.MatchResultReport) { q.Moves = append(q.Moves[:2:2], q.Moves[4:]...) }, 0, "moves: move 3"},
-		"B before A":          {func(q *protocol.MatchResultReport) { q.Moves[2], q.Moves[3] = q.Moves[3], q.Moves[2] }, 0, "moves: move 4"},
+		"a draw too late": {func(q *protocol.MatchResultReport) { q.Draws[1].Turn = 9 }, 0,
+			"draws: draw 2 is before turn 9"},
+		"draws in disorder": {func(q *protocol.MatchResultReport) { slices.Reverse(q.Draws) }, 0,
+			"draws: they are not in the order"},
+		"an illegal move": {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 2, "0") }, 2,
+			`moves: that of P01 in turn 2, "0"`},
+		"not ready": {func(q *protocol.MatchResultReport) { q.Moves = changed(q.Moves, 1, "no") }, 0,
+			"moves: move 2"},
+		"no ready turn": {func(q *protocol.MatchResultReport) { q.Moves = q.Moves[2:] }, 0, "moves: move 1"},
+		"a turn left out": {func(q *protocol.MatchResultReport) { q.Moves = append(q.Moves[:2:2], q.Moves[4:]...) }, 0,
+			"moves: move 3"},
+		"B before A": {func(q *protocol.MatchResultReport) { q.Moves[2], q.Moves[3] = q.Moves[3], q.Moves[2] }, 0,
+			"moves: move 4"},
 		"a move of no player": {func(q *protocol.MatchResultReport) { q.Moves[3].PlayerID = "P07" }, 0, "moves: move 4"},
 		"not the end": {func(q *protocol.MatchResultReport) {
 			q.Moves, q.Draws = q.Moves[:4], q.Draws[:1]
@@ -178,7 +187,8 @@ func TestReportIsJudgedByWhatTheProgramSays(t *testing.T) {
 		"a technical loss":              {loses("P02", "4", "5", 5, 2), 3, ""},
 		"of a player that is not ready": {loses("P02", "", "", 1, 0), 0, ""},
 		"after the ready turn":          {loses("P02", "", "", 2, 1), 2, ""},
-		"ready is no choice":            {loses("P02", rules.Ready, "", 1, 0), 0, "moves: the last one of P01 is \"\", not \"ready\""},
+		"ready is no choice": {loses("P02", rules.Ready, "", 1, 0), 0,
+			"moves: the last one of P01 is \"\", not \"ready\""},
 		"before the first answer":       {loses("P01", "", "", 0, 0), 0, ""},
 		"of a player that owes nothing": {loses("P01", "4", "5", 5, 2), 3, "that is no technical loss of P01"},
 		"of a player that is ready":     {loses("P01", "", "", 1, 0), 0, "that is no technical loss of P01"},
@@ -188,7 +198,8 @@ func TestReportIsJudgedByWhatTheProgramSays(t *testing.T) {
 		}, 3, "draws: draw 1 is"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			v, asked := inquired(t, false, bidsReport(false, tt.change), func(h []rules.Entry) (*rules.State, error) { return bidsAfter(h), nil })
+			v, asked := inquired(t, false, bidsReport(false, tt.change),
+				func(h []rules.Entry) (*rules.State, error) { return bidsAfter(h), nil })
 			assert.Equal(t, tt.reason == "", v.Accepted, "%v", v.Err)
 			assert.Contains(t, v.Rejected, tt.reason)
 			assert.Equal(t, tt.asked, asked)
@@ -199,7 +210,8 @@ func TestReportIsJudgedByWhatTheProgramSays(t *testing.T) {
 	}
 }
 
-// A match can end before a side has moved. What this side has signed is its answer to the ready turn, which is no choice.
+// A match can end before a side has moved. What this side has signed is its answer to the ready turn, which is no
+// choice.
 func TestSignatureOfASideThatWasOnlyReady(t *testing.T) {
 	for _, hidden := range []bool{false, true} {
 		q := bidsReport(hidden, func(q *protocol.MatchResultReport) {
@@ -208,7 +220,8 @@ func TestSignatureOfASideThatWasOnlyReady(t *testing.T) {
 		})
 		v, _ := inquired(t, hidden, q, func(history []rules.Entry) (*rules.State, error) {
 			return []*rules.State{
-				{Draw: 6}, {ToMove: [2]*rules.Question{{MoveType: "bid", Options: []string{"3"}}}}, {Over: true, Winner: rules.SideA},
+				{Draw: 6}, {ToMove: [2]*rules.Question{{MoveType: "bid", Options: []string{"3"}}}},
+				{Over: true, Winner: rules.SideA},
 			}[len(history)], nil
 		})
 		require.True(t, v.Accepted, "%v", v.Err)
@@ -306,7 +319,8 @@ func TestRejectedReportOfAHiddenGameTellsNoCard(t *testing.T) {
 	v, _ := inquired(t, true, bidsReport(true, func(q *protocol.MatchResultReport) {
 		q.Draws[0].Number = (q.Draws[0].Number + 1) % 6
 	}), func(h []rules.Entry) (*rules.State, error) { return bidsAfter(h), nil })
-	assert.Equal(t, "draws: it contradicts the rest of the report, the rules or the draw; bids hides the details", v.Rejected)
+	assert.Equal(t, "draws: it contradicts the rest of the report, the rules or the draw; bids hides the details",
+		v.Rejected)
 	assert.Contains(t, v.Err.Error(), v.Rejected)
 }
 

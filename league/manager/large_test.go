@@ -37,7 +37,8 @@ func (g longGame) ToMove() []rules.Side {
 }
 
 func (g longGame) Ask(rules.Side) rules.Question {
-	return rules.Question{MoveType: "say", Options: []string{strings.Repeat("x", protocol.MaxMove)}, View: strconv.Itoa(g.turn)}
+	return rules.Question{MoveType: "say", Options: []string{strings.Repeat("x", protocol.MaxMove)},
+		View: strconv.Itoa(g.turn)}
 }
 func (longGame) Check(rules.Side, string) error   { return nil }
 func (g longGame) Play([2]string) rules.Position  { return longGame{g.turn + 1} }
@@ -111,7 +112,8 @@ func TestLimitsOfAMessage(t *testing.T) {
 				w.StartManager(0, 1)
 				w.Referee("REF01")
 				body := `{"jsonrpc":"2.0","method":"ping","params":{},"id":1}`
-				q, err := nethttp.NewRequestWithContext(w.Context, nethttp.MethodPost, leaguetest.EndpointOf(leaguetest.ManagerHost),
+				q, err := nethttp.NewRequestWithContext(w.Context, nethttp.MethodPost,
+					leaguetest.EndpointOf(leaguetest.ManagerHost),
 					strings.NewReader(body+strings.Repeat(" ", tt.bytes-len(body))))
 				require.NoError(t, err)
 				q.Header.Set("Content-Type", "application/json")

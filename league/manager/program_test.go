@@ -75,7 +75,8 @@ func TestLeagueOfAProgram(t *testing.T) {
 			r := state.Match(league.MatchID{Round: 1, Number: 1}).Report
 			require.NotNil(t, r)
 			assert.Equal(t, journal.GradeProven, r.Grade)
-			reports := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name, "manager").Message)
+			reports := leaguetest.Decode[protocol.MatchResultReport](w.OnlyCall(protocol.ReportMatchResult.Name,
+				"manager").Message)
 			assert.EqualValues(t, len(reports.Draws)+1, mine.asked.Load(), "once a draw, and once about the whole match")
 			assert.Equal(t, rules.HasDraws(game), len(reports.Draws) > 0)
 			assigned := leaguetest.Decode[protocol.MatchAssignment](w.OnlyCall(protocol.StartMatch.Name, "ref01").Message)
@@ -92,7 +93,8 @@ func TestReportThatTheProgramContradictsIsRejected(t *testing.T) {
 		liar := &brokenProgram{Program: p, says: func(s *rules.State) *rules.State {
 			other := *s
 			if other.Over {
-				other.Winner = map[rules.Side]rules.Side{rules.NoSide: rules.SideA, rules.SideA: rules.SideB, rules.SideB: rules.SideA}[s.Winner]
+				other.Winner = map[rules.Side]rules.Side{rules.NoSide: rules.SideA, rules.SideA: rules.SideB,
+					rules.SideB: rules.SideA}[s.Winner]
 			}
 			return &other
 		}}
@@ -115,8 +117,8 @@ func TestReportThatTheProgramContradictsIsRejected(t *testing.T) {
 	})
 }
 
-// The program fails where the manager or a referee asks it: no agent pays, the third failure pauses the league, and when
-// the program is mended and the league resumed, the match goes on.
+// The program fails where the manager or a referee asks it: no agent pays, the third failure pauses the league, and
+// when the program is mended and the league resumed, the match goes on.
 func TestFailingProgramPausesTheLeague(t *testing.T) {
 	for _, at := range []string{"the manager", "REF01"} {
 		leaguetest.RunInMemory(t, at, func(t *testing.T, w *leaguetest.World) {
@@ -161,7 +163,8 @@ func TestFailingProgramPausesTheLeague(t *testing.T) {
 				if d, ok := e.Data.(*journal.Decided); ok && d.Command == protocol.CommandPause {
 					pauses++
 					assert.Equal(t, journal.ByManager, d.By)
-					assert.Contains(t, d.Reason, "the program of the game guests failed 3 times, the last time at "+at+", match R1M1: ")
+					assert.Contains(t, d.Reason,
+						"the program of the game guests failed 3 times, the last time at "+at+", match R1M1: ")
 					assert.Contains(t, d.Reason, "it ended")
 					assert.NotContains(t, d.Reason, "ace of spades", "agents and pages learn no line of a program")
 				}
@@ -177,7 +180,8 @@ func TestRefereeWithAnotherProgramIsNotUsed(t *testing.T) {
 		log := w.CaptureLog()
 		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 2)
 		other := &brokenProgram{Program: p, digest: strings.Repeat("cd", 32)}
-		r := w.RefereeWith("REF01", nil, func(o *referee.Options) { o.Programs = map[string]referee.Program{"guests": other} })
+		r := w.RefereeWith("REF01", nil,
+			func(o *referee.Options) { o.Programs = map[string]referee.Program{"guests": other} })
 		require.NoError(t, r.Referee.Register(w.Context))
 		w.Referee("REF02")
 		w.Players(2)
@@ -196,7 +200,8 @@ func TestLeagueResumesOnlyWithItsProgram(t *testing.T) {
 		p := playsProgram(w, tictactoe.Game{})
 		x := w.StartManagerIn(leaguetest.TempFolder(t), 0, 1)
 		x.Kill()
-		needs := `league ` + leaguetest.LeagueID + ` plays guests, version 1, which is a program with the digest ` + p.Digest() +
+		needs := `league ` + leaguetest.LeagueID + ` plays guests, version 1, which is a program with the digest ` +
+			p.Digest() +
 			`: name that program with --game`
 		usual := rules.NewRegistry(tictactoe.Game{})
 		for name, tt := range map[string]struct {
@@ -204,7 +209,9 @@ func TestLeagueResumesOnlyWithItsProgram(t *testing.T) {
 			want   string
 		}{
 			"no program": {func(o *manager.Options) { o.Program, o.Games, o.GameType = nil, usual, tictactoe.Type }, needs},
-			"another one": {func(o *manager.Options) { o.Program = &brokenProgram{Program: p, digest: strings.Repeat("cd", 32)} },
+			"another one": {func(o *manager.Options) {
+				o.Program = &brokenProgram{Program: p, digest: strings.Repeat("cd", 32)}
+			},
 				needs + "; the one named has the digest cdcdcdcd"},
 		} {
 			y, o := w.OpenManager(leaguetest.CrashPoint{}, x.Folder, 0, 1, tt.change)
@@ -224,8 +231,10 @@ func TestGamesThatALeagueCannotHave(t *testing.T) {
 			change func(*manager.Options)
 			want   string
 		}{
-			"a program that nobody runs": {func(o *manager.Options) { o.Program = nil }, "game guests is a program, which the manager needs to run"},
-			"draws in plain messages":    {func(o *manager.Options) { o.Members = protocol.MembersPlain }, "members: plain and the game guests exclude each other"},
+			"a program that nobody runs": {func(o *manager.Options) { o.Program = nil },
+				"game guests is a program, which the manager needs to run"},
+			"draws in plain messages": {func(o *manager.Options) { o.Members = protocol.MembersPlain },
+				"members: plain and the game guests exclude each other"},
 		} {
 			playsProgram(w, kuhnpoker.Game{})
 			_, o := w.OpenManager(leaguetest.CrashPoint{}, leaguetest.TempFolder(t), 0, 1, tt.change)
@@ -262,13 +271,15 @@ func TestLeagueOfALargeGameAdmitsOnlyAgentsThatTakeLargeMessages(t *testing.T) {
 // whose turns advance has more, also when it begins the attempt again.
 func TestMatchIsTakenFromARefereeWhoseTurnDoesNotAdvance(t *testing.T) {
 	for name, tt := range map[string]struct{ advances, restarts, taken bool }{
-		"it does not": {false, false, true}, "it does": {true, false, false}, "it does, and begins again": {true, true, false},
+		"it does not": {false, false, true}, "it does": {true, false, false},
+		"it does, and begins again": {true, true, false},
 	} {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
 			playsProgram(w, kuhnpoker.Game{})
 			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
 			var began atomic.Int64
-			r := w.Referee("REF01", leaguetest.On(protocol.StartMatch.Name, leaguetest.ThenEdit(w.AcceptMatch, "game_digest", w.Program.Digest())),
+			r := w.Referee("REF01",
+				leaguetest.On(protocol.StartMatch.Name, leaguetest.ThenEdit(w.AcceptMatch, "game_digest", w.Program.Digest())),
 				leaguetest.On(protocol.GetMatchState.Name, func(*leaguetest.Call) (jsontext.Value, error) {
 					turn := 1
 					if tt.advances {

@@ -82,16 +82,21 @@ func TestBrokenGames(t *testing.T) {
 		kind       Kind
 		want       string
 	}{
-		{"it dies", `echo "Error: line 7" >&2; exit 3`, Ended, "the game nim ended before it answered: exit status 3; the last line on standard error was"},
-		{"endless chatter", `exec yes "line 7 $(head -c 60000 /dev/zero | tr '\0' x)"`, TooLarge, `the game nim printed 16 MB and no answer; it printed "line 7 xxx`},
+		{"it dies", `echo "Error: line 7" >&2; exit 3`, Ended,
+			"the game nim ended before it answered: exit status 3; the last line on standard error was"},
+		{"endless chatter", `exec yes "line 7 $(head -c 60000 /dev/zero | tr '\0' x)"`, TooLarge,
+			`the game nim printed 16 MB and no answer; it printed "line 7 xxx`},
 		{"100 MB", `head -c 100000000 /dev/zero`, TooLarge, "the game nim printed a line of more than 256 KB"},
-		{"300 KB of JSON", `printf '{"x":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}'`, TooLarge, "printed a line of more than 256 KB"},
+		{"300 KB of JSON", `printf '{"x":"'; head -c 300000 /dev/zero | tr '\0' x; echo '"}'`, TooLarge,
+			"printed a line of more than 256 KB"},
 		{"bad JSON", `echo '{"to_move": '`, Unreadable, `the game nim answered wrongly: is not valid JSON`},
-		{"two members at once", `echo '{"winner":"A","reason":"x","illegal":{"index":0,"side":"A","reason":"x"}}'`, Unreadable,
+		{"two members at once", `echo '{"winner":"A","reason":"x","illegal":{"index":0,"side":"A","reason":"x"}}'`,
+			Unreadable,
 			"the game nim answered wrongly: must have exactly one of to_move, draw, winner and illegal, has winner and illegal"},
 		{"options that are too long", `echo '{"to_move":{"A":{"options":["12345678901234567"],"view":""}}}'`, Unreadable,
 			`to_move.A.options[0]: must be a text of 1 to 16 bytes, not "12345678901234567"`},
-		{"another answer when asked again", `[ -e again ] && x=2; : > again; echo '{"to_move":{"A":{"options":["1'$x'"],"view":""}}}'`, Contradict,
+		{"another answer when asked again",
+			`[ -e again ] && x=2; : > again; echo '{"to_move":{"A":{"options":["1'$x'"],"view":""}}}'`, Contradict,
 			"the game nim answered a history of length 1 differently than before: its answer must depend on nothing but the history"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -114,7 +119,8 @@ func TestBrokenGames(t *testing.T) {
 func TestWrongGamesAreNotOpened(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, script, want string }{
-		{"no description", `read -r q; echo '{}'; read -r q`, "the game sh script.sh . answered wrongly: type: must be 1 to 40 characters"},
+		{"no description", `read -r q; echo '{}'; read -r q`,
+			"the game sh script.sh . answered wrongly: type: must be 1 to 40 characters"},
 		{"it ends", `echo "no module named chess" >&2; exit 1`,
 			`the game sh script.sh . ended before it answered: exit status 1; the last line on standard error was "no module named chess"`},
 	} {
@@ -125,7 +131,8 @@ func TestWrongGamesAreNotOpened(t *testing.T) {
 	require.ErrorContains(t, err, "game exec:./nothing: program ./nothing not found")
 }
 
-// A hang ends with the caller here, because a test does not wait for ten seconds. The next question goes to a new process.
+// A hang ends with the caller here, because a test does not wait for ten seconds. The next question goes to a new
+// process.
 func TestGameThatHangs(t *testing.T) {
 	t.Parallel()
 	g, _, err := gameScript(t, `[ -e later ] && { echo '`+asksA+`'; continue; }; : > later; : > alive; sleep 1000`)
@@ -197,7 +204,8 @@ func TestDigestCoversEachFile(t *testing.T) {
 	write("a.py", "a")
 	write("b.py", "b")
 	digests := map[string]string{}
-	for _, line := range []string{"python3 a.py", "python3 b.py", "python3 a.py b.py", "python3 b.py a.py", "python3 -m a"} {
+	for _, line := range []string{"python3 a.py", "python3 b.py", "python3 a.py b.py", "python3 b.py a.py",
+		"python3 -m a"} {
 		digest, err := programs.digest(line)
 		require.NoError(t, err)
 		assert.Empty(t, digests[digest], line)

@@ -135,7 +135,8 @@ func TestCloseEndsAllProcessesOfAProgram(t *testing.T) {
 			if runtime.GOOS != "linux" {
 				t.Skip("NOT TESTED: only Linux lets a supervisor adopt orphans")
 			}
-			r := runScript(t, stubborn+`read -r q; echo even; exec 0<&-; while :; do sleep 1; done`, func(o *Programs) { o.withoutNamespaces = plain })
+			r := runScript(t, stubborn+`read -r q; echo even; exec 0<&-; while :; do sleep 1; done`,
+				func(o *Programs) { o.withoutNamespaces = plain })
 			held := alive(t, r)
 			r.answers(t, "even")
 			r.Close()

@@ -288,7 +288,8 @@ func TestSandbox(t *testing.T) {
 func TestSandboxedProgramReadsItsFiles(t *testing.T) {
 	t.Parallel()
 	needSandbox(t)
-	b := runScript(t, `echo hidden > /dev/null; while read -r q; do . "$1/program.lib"; answer; done`, func(o *Programs) { o.Sandbox = true })
+	b := runScript(t, `echo hidden > /dev/null; while read -r q; do . "$1/program.lib"; answer; done`,
+		func(o *Programs) { o.Sandbox = true })
 	library := filepath.Join(b.folder, "program.lib")
 	require.NoError(t, os.WriteFile(library, []byte("answer() { echo odd; }"), 0o600))
 	if os.Geteuid() == 0 { // root may read the files of all users

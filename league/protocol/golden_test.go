@@ -185,7 +185,8 @@ func samples() map[string]any {
 		&protocol.RefereeRegisterRequest{
 			Envelope: envelope(protocol.TypeRefereeRegisterRequest, referee),
 			RefereeMeta: protocol.RefereeMeta{
-				AgentMeta:            protocol.AgentMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0", GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, LargeMessages: true},
+				AgentMeta: protocol.AgentMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0",
+					GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, LargeMessages: true},
 				MaxConcurrentMatches: 2, PublicKey: aDigest, RelaysSignatures: true,
 			},
 			RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: "code-of-referee"},
@@ -195,7 +196,8 @@ func samples() map[string]any {
 		&protocol.LeagueRegisterRequest{
 			Envelope: envelope(protocol.TypeLeagueRegisterRequest, player),
 			PlayerMeta: protocol.PlayerMeta{
-				AgentMeta: protocol.AgentMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1", GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL, LargeMessages: true},
+				AgentMeta: protocol.AgentMeta{DisplayName: "Agent", Version: "1.0.0", ProtocolVersion: "2.0.3-rc.1",
+					GameTypes: []string{"even_odd", "tic_tac_toe"}, ContactEndpoint: aURL, LargeMessages: true},
 				PublicKey: aDigest,
 			}, RegistrationCode: "code-of-player"},
 		&protocol.LeagueRegisterResponse{
@@ -259,7 +261,8 @@ func samples() map[string]any {
 					Status: league.StatusWin, Reason: "P01 was right",
 					Faults: league.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: league.PerPlayer[int]{{Name: "P01", Value: 1}}}},
 			Draw: draw, Evidence: protocol.Evidence{Moves: moves, Draws: draws, TranscriptDigest: aDigest,
-				Signatures: league.PerPlayer[protocol.MoveSignature]{{Name: "P01", Value: protocol.MoveSignature{Turn: 2, Signature: aSignature, ViewHash: aDigest}}}}},
+				Signatures: league.PerPlayer[protocol.MoveSignature]{{Name: "P01",
+					Value: protocol.MoveSignature{Turn: 2, Signature: aSignature, ViewHash: aDigest}}}}},
 		&protocol.StandingsUpdate{
 			Envelope: envelope(protocol.TypeStandingsUpdate, manager), LeagueID: "L", RoundID: 1, Standings: rows, TotalPlayers: 2},
 		&protocol.LeagueQuery{

@@ -480,7 +480,9 @@ func mentionable() map[string]bool {
 	}
 	add(StatusAcknowledged)
 	// Members of data and of context, settings, names of games and of the specification.
-	add("next_match undecided known_rounds technical_losses state_reason retry_after_sec", "even_odd tic_tac_toe rock_paper_scissors connect_four kuhn_poker place_mark show_hand drop_mark roll_or_hold", // cmd checks the games
+	add("next_match undecided known_rounds technical_losses state_reason retry_after_sec",
+		"even_odd tic_tac_toe rock_paper_scissors connect_four kuhn_poker place_mark show_hand drop_mark roll_or_hold",
+		// cmd checks the games
 		"unique_display_names registration_grace_sec announce_lead_sec by_meaning provided_token expected_format agents_config agents json event_type", "params mcp_message league_manager "+LeagueErrorMethod)
 	return known
 }

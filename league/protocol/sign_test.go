@@ -214,7 +214,8 @@ func TestHiddenVectors(t *testing.T) {
 	shown := protocol.ShownMoves(moves, "P02", nonce)
 	assert.Equal(t, protocol.PlayerMove{Turn: 2, PlayerID: "P01", Move: v["secret_move"], Secret: true}, shown[2])
 	assert.Equal(t, "raise", moves[2].Move, "the moves of the caller stay")
-	assert.Equal(t, protocol.PlayerMove{Turn: 2, PlayerID: "P01", Move: "raise"}, protocol.ShownMoves(moves, "P01", nonce)[2],
+	assert.Equal(t, protocol.PlayerMove{Turn: 2, PlayerID: "P01", Move: "raise"},
+		protocol.ShownMoves(moves, "P01", nonce)[2],
 		"a player sees its own move")
 	assert.Equal(t, v["moves_hash_0"], protocol.HiddenMovesHash(nil))
 	assert.Equal(t, v["moves_hash"], protocol.HiddenMovesHash(shown))
@@ -235,7 +236,8 @@ func TestMoveInFreeTextIsOneHarmlessLine(t *testing.T) {
 	for _, text := range []string{"is it alive?", "מה זה", "a\u200db", "<script>alert(1)</script>", ""} {
 		assert.True(t, protocol.HarmlessLine(text), "%q", text)
 	}
-	for _, text := range []string{"a\nb", "a\tb", "\x1b[2J", "\u0085", "\u2028", "\u202e", "\u2066", "\u061c", "\u200e", "\u200f", "\xff"} {
+	for _, text := range []string{"a\nb", "a\tb", "\x1b[2J", "\u0085", "\u2028", "\u202e", "\u2066", "\u061c", "\u200e",
+		"\u200f", "\xff"} {
 		assert.False(t, protocol.HarmlessLine(text), "%q", text)
 	}
 }

@@ -256,9 +256,10 @@ func (l *mutationLeague) audit(t *testing.T) (findings, notes []audit.Finding) {
 	t.Helper()
 	program := mutationProgram()
 	report, err := audit.Run(store.Folder(l.dir), audit.Options{Games: mutationGames(), Views: true,
-		Programs: map[string]audit.Program{"hidden": {Digest: program.Digest(), Ask: func(history []rules.Entry) (*rules.State, error) {
-			return program.Ask(t.Context(), history)
-		}}}})
+		Programs: map[string]audit.Program{"hidden": {Digest: program.Digest(),
+			Ask: func(history []rules.Entry) (*rules.State, error) {
+				return program.Ask(t.Context(), history)
+			}}}})
 	if err != nil {
 		return []audit.Finding{{Detail: err.Error()}}, nil
 	}

@@ -103,9 +103,10 @@ func TestAuditOfGamesWithViewsIsClean(t *testing.T) {
 	} {
 		by := audit.Options{Games: o.Games, Views: true, Programs: map[string]audit.Program{}}
 		if program := o.Programs[o.GameType]; program != nil {
-			by.Programs[o.GameType] = audit.Program{Digest: program.Digest(), Ask: func(history []rules.Entry) (*rules.State, error) {
-				return program.Ask(t.Context(), history)
-			}}
+			by.Programs[o.GameType] = audit.Program{Digest: program.Digest(),
+				Ask: func(history []rules.Entry) (*rules.State, error) {
+					return program.Ask(t.Context(), history)
+				}}
 		}
 		report, err := audit.Run(stored(t, o), by)
 		require.NoError(t, err)

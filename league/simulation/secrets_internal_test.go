@@ -28,8 +28,8 @@ import (
 	"evenodd/transport"
 )
 
-// markedCards is Kuhn poker with the sign § before each card of PLAYER_A, and ¶ before those of PLAYER_B, so that a card
-// is found in any text.
+// markedCards is Kuhn poker with the sign § before each card of PLAYER_A, and ¶ before those of PLAYER_B, so that a
+// card is found in any text.
 type markedCards struct{ kuhnpoker.Game }
 
 var cardSigns = [2]string{"§", "¶"}
@@ -84,8 +84,8 @@ func (p markedPosition) Ask(side rules.Side) rules.Question {
 	return q
 }
 
-// A tap is a network, and a log, that keeps what the manager and the referees send, in order. After answers of players it
-// asks the referee and the manager for the match.
+// A tap is a network, and a log, that keeps what the manager and the referees send, in order. After answers of players
+// it asks the referee and the manager for the match.
 type tap struct {
 	network
 
@@ -282,7 +282,8 @@ func (n *tap) isTranscript(i int) bool {
 func (n *tap) checkCards(t *testing.T) {
 	t.Helper()
 	own, shown, after, cards := 0, 0, 0, regexp.MustCompile("[§¶]")
-	bySign := lists.Map(cardSigns[:], func(sign string) *regexp.Regexp { return regexp.MustCompile(`"shown":"` + sign + `[JQK]"`) })
+	bySign := lists.Map(cardSigns[:],
+		func(sign string) *regexp.Regexp { return regexp.MustCompile(`"shown":"` + sign + `[JQK]"`) })
 	for i := range n.sent {
 		s := &n.sent[i]
 		text := string(s.text)
@@ -332,7 +333,8 @@ func (n *tap) checkJournal(t *testing.T, folder store.Folder) {
 
 func TestNoSecretOfKuhnPokerLeavesBeforeItsMatchIsRecorded(t *testing.T) {
 	t.Parallel()
-	for name, faults := range map[string]string{"": "", "with faults": "drop=0.03,garbage=0.03,duplicate=0.03,delay=0.03"} {
+	for name, faults := range map[string]string{"": "",
+		"with faults": "drop=0.03,garbage=0.03,duplicate=0.03,delay=0.03"} {
 		t.Run(name, func(t *testing.T) {
 			n, folder, r := playTapped(t, markedCards{}, nil, faults)
 			assert.Len(t, matchesOf(r), 6)
@@ -355,7 +357,8 @@ func TestNoSecretOfAProgramLeavesBeforeItsMatchIsRecorded(t *testing.T) {
 	for _, file := range []string{"memory.py", "twenty_one_questions.py"} {
 		t.Run(file, func(t *testing.T) {
 			t.Parallel()
-			game, err := program.Open(t.Context(), "python3 ../../testdata/games/"+file, &program.Programs{Environ: os.Environ()}, zerolog.Nop())
+			game, err := program.Open(t.Context(), "python3 ../../testdata/games/"+file,
+				&program.Programs{Environ: os.Environ()}, zerolog.Nop())
 			require.NoError(t, err)
 			t.Cleanup(game.Close)
 			n, folder, r := playTapped(t, game.Rules(), game, "")

@@ -97,7 +97,8 @@ func TestShortListsOfOthersAreRestoredWithinLimits(t *testing.T) {
 	}
 	long := question(`[{"player_id":"P01","move":"` + strings.Repeat("x", 60_000) + `","turn":1}]`)
 	for name, list := range map[string]string{
-		"more than there are": `{"after":2,"more":[]}`, "less than none": `{"after":-1,"more":[]}`, "no list": `{"after":1,"more":7}`,
+		"more than there are": `{"after":2,"more":[]}`, "less than none": `{"after":-1,"more":[]}`,
+		"no list":  `{"after":1,"more":7}`,
 		"too long": `{"after":1,"more":[{"move":"` + strings.Repeat("y", 10_000) + `"}]}`,
 	} {
 		var read store.Transcript

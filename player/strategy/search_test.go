@@ -134,7 +134,8 @@ func TestLookaheadBeatsRandomPlayers(t *testing.T) {
 }
 
 func TestSpecialtiesListTheGamesOfSpecialists(t *testing.T) {
-	assert.Equal(t, "perfect plays only tic_tac_toe; lookahead plays only connect_four; nash plays only kuhn_poker", strategy.Specialties())
+	assert.Equal(t, "perfect plays only tic_tac_toe; lookahead plays only connect_four; nash plays only kuhn_poker",
+		strategy.Specialties())
 }
 
 // hand returns the view of a player of Kuhn poker, as it comes over a network.

@@ -221,13 +221,14 @@ func TestBrokenGamesWithDrawsAreFound(t *testing.T) {
 		game guess
 		want string
 	}{
-		"none":                         {guess{broken: game, outcomes: 3}, ""},
-		"one outcome":                  {guess{broken: game, outcomes: 1}, "a draw has 2 to 2147483648 outcomes, not 1"},
-		"a side that moves too early":  {guess{broken: game, outcomes: 3, early: true}, "no side is to move before a draw"},
-		"a draw without a consequence": {guess{broken: game, outcomes: 3, alike: true}, "another outcome leads to another position"},
-		"a secret that a side sees":    {guess{broken: game, outcomes: 3, shown: true}, "a side sees all draws"},
-		"no view":                      {guess{broken: game, outcomes: 3, blind: true}, "says what a side may see"},
-		"a long view":                  {guess{broken: game, outcomes: 3, long: true}, "a view has at most 8192 bytes"},
+		"none":                        {guess{broken: game, outcomes: 3}, ""},
+		"one outcome":                 {guess{broken: game, outcomes: 1}, "a draw has 2 to 2147483648 outcomes, not 1"},
+		"a side that moves too early": {guess{broken: game, outcomes: 3, early: true}, "no side is to move before a draw"},
+		"a draw without a consequence": {guess{broken: game, outcomes: 3, alike: true},
+			"another outcome leads to another position"},
+		"a secret that a side sees": {guess{broken: game, outcomes: 3, shown: true}, "a side sees all draws"},
+		"no view":                   {guess{broken: game, outcomes: 3, blind: true}, "says what a side may see"},
+		"a long view":               {guess{broken: game, outcomes: 3, long: true}, "a view has at most 8192 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) { testFailure(t, test.game, test.want) })
 	}

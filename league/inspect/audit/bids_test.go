@@ -9,8 +9,8 @@ import (
 	"evenodd/rules"
 )
 
-// bids is a game with a draw, a hidden prize, secret moves and a word. PLAYER_A alone sees the prize, both bid in secret
-// so many times, and PLAYER_A says a word that does not begin with x. The higher sum of bids wins.
+// bids is a game with a draw, a hidden prize, secret moves and a word. PLAYER_A alone sees the prize, both bid in
+// secret so many times, and PLAYER_A says a word that does not begin with x. The higher sum of bids wins.
 type bids int
 
 func (bids) Info() rules.Info {
@@ -88,7 +88,8 @@ func (p bidsPosition) Judge(rules.Chance) rules.Verdict {
 			sums[side] += n
 		}
 	}
-	v := rules.Verdict{Winner: rules.NoSide, Explain: func(rules.Verdict, [2]string) string { return "the bids are compared" }}
+	v := rules.Verdict{Winner: rules.NoSide,
+		Explain: func(rules.Verdict, [2]string) string { return "the bids are compared" }}
 	if sums[rules.SideA] != sums[rules.SideB] {
 		v.Winner = rules.SideA
 		if sums[rules.SideA] < sums[rules.SideB] {

@@ -112,8 +112,8 @@ func replaces(x, before *store.HistoryDecision) bool {
 		slices.Equal(texts[:n], before.Decision.Refused)
 }
 
-// replacedIn returns the decisions of a history that later ones replace. They count for nothing: a result that has one of
-// them differs from the last decision.
+// replacedIn returns the decisions of a history that later ones replace. They count for nothing: a result that has one
+// of them differs from the last decision.
 func replacedIn(decisions []store.HistoryDecision) map[*store.HistoryDecision]bool {
 	last, replaced := map[decisionKey]*store.HistoryDecision{}, map[*store.HistoryDecision]bool{}
 	for i := range decisions {

@@ -31,7 +31,8 @@ func failsAt(program *rulestest.Program, length, times int) {
 // Attempts that a referee gave up because the program of the game had failed say nothing against the referee: neither
 // one that stays so, nor one that it began again under the same number.
 func TestAttemptsGivenUpByAFailureOfTheProgramHaveNoFindings(t *testing.T) {
-	for name, game := range map[string]rules.Game{"open": connectfour.Game{}, "with draws": pig.Game{}, "hidden": bids(2)} {
+	for name, game := range map[string]rules.Game{"open": connectfour.Game{}, "with draws": pig.Game{},
+		"hidden": bids(2)} {
 		for kind, times := range map[string]int{"begun again": 2, "given up": 1000} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				program := rulestest.NewProgram("broken", game)

@@ -26,11 +26,14 @@ func TestMutantsOfTheConductAreFound(t *testing.T) {
 	}{
 		{"it accepts late answers", "judge.go", "after, late := q.deadline.Late(a.At)", "after, late := time.Duration(0), false",
 			"an_answer_after_its_deadline"},
-		{"it accepts illegal moves", "reply.go", "switch err := m.course.Check(of, r.Choice); {", "switch err := error(nil); {",
+		{"it accepts illegal moves", "reply.go", "switch err := m.course.Check(of, r.Choice); {",
+			"switch err := error(nil); {",
 			"an_illegal_choice_in_the_transcript"},
-		{"it accepts answers about other matches", "reply.go", `r.MatchID != "" && r.MatchID != id`, `r.MatchID != "" && id == ""`,
+		{"it accepts answers about other matches", "reply.go", `r.MatchID != "" && r.MatchID != id`,
+			`r.MatchID != "" && id == ""`,
 			"an_answer_about_another_match"},
-		{"it accepts entropy that was not promised", "reply.go", `protocol.OpensEntropy(s.entropyCommitment, m.assignment.MatchID, s.committer, r.Entropy); !ok`,
+		{"it accepts entropy that was not promised", "reply.go",
+			`protocol.OpensEntropy(s.entropyCommitment, m.assignment.MatchID, s.committer, r.Entropy); !ok`,
 			`protocol.OpensEntropy(s.entropyCommitment, m.assignment.MatchID, s.committer, r.Entropy); !ok && m.givenUp`, "forged_entropy"},
 		{"it forgets a loss", "judge.go", "s.owes, s.lost = false, w.Loss", "s.owes = false", "a_failure_of_a_player_that_did_not_lose"},
 		{"it invents a loss", "match.go", `func (m *Match) Decided() bool { return `, `func (m *Match) Decided() bool { return m.turn > 0 || `,
@@ -58,8 +61,8 @@ func mutated(t *testing.T, overlay, pkg, run string) (string, error) {
 	return string(out), err
 }
 
-// TestMutantsOfTheDealerAreFound changes how referees deal and show cards. What they write agrees with that, but not with
-// the rules: a league of theirs is not the clean one that it would be.
+// TestMutantsOfTheDealerAreFound changes how referees deal and show cards. What they write agrees with that, but not
+// with the rules: a league of theirs is not the clean one that it would be.
 func TestMutantsOfTheDealerAreFound(t *testing.T) {
 	if os.Getenv("EVENODD_TEST_ALL") == "" {
 		t.Skip("it compiles the audit once for each mutant: set EVENODD_TEST_ALL")
@@ -67,9 +70,12 @@ func TestMutantsOfTheDealerAreFound(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, was, is string
 	}{
-		{"it deals the same cards in each match", "program.go", "m.course.Settle(m.assignment.MatchID, &chance)", `m.course.Settle("", &chance)`},
-		{"it shows a side what the other may see", "question.go", `context["view"] = shown.View`, `context["view"] = m.course.Ask(of.Other()).View`},
-		{"it shows secret moves", "question.go", "return protocol.ShownMoves(m.moves, s.player.PlayerID, m.nonce)", "return m.moves"},
+		{"it deals the same cards in each match", "program.go", "m.course.Settle(m.assignment.MatchID, &chance)",
+			`m.course.Settle("", &chance)`},
+		{"it shows a side what the other may see", "question.go", `context["view"] = shown.View`,
+			`context["view"] = m.course.Ask(of.Other()).View`},
+		{"it shows secret moves", "question.go", "return protocol.ShownMoves(m.moves, s.player.PlayerID, m.nonce)",
+			"return m.moves"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			overlay := overlaid(t, tt.file, tt.was, tt.is)

@@ -35,8 +35,8 @@ type playedLeague struct {
 	options audit.Options
 }
 
-// play plays a league of two players that sign, with a match in each of two legs. Of the game of a program, which is nil
-// for any other game, the league has version and digest.
+// play plays a league of two players that sign, with a match in each of two legs. Of the game of a program, which is
+// nil for any other game, the league has version and digest.
 func play(t *testing.T, game rules.Game, program *rulestest.Program) *playedLeague {
 	t.Helper()
 	p, err := playOrStop(t, game, program)
@@ -142,7 +142,8 @@ func (p *playedLeague) questions(player string, change func(turn int, q *protoco
 func (p *playedLeague) exchanges(direction, player, method string, change func(raw []byte) any) {
 	p.transcript(func(d *store.Match) {
 		for i := range d.Transcript {
-			if e := &d.Transcript[i]; e.Direction == direction && e.PlayerID == player && e.Method == method && len(e.Message) > 0 {
+			if e := &d.Transcript[i]; e.Direction == direction && e.PlayerID == player && e.Method == method &&
+				len(e.Message) > 0 {
 				e.Message = leaguetest.Encode(change(e.Message))
 			}
 		}
@@ -181,7 +182,8 @@ func TestForgeriesOfHiddenCards(t *testing.T) {
 	}{
 		{"another number of a draw", func(p *playedLeague) {
 			p.evidence(func(e *protocol.Evidence) { e.Draws[1].Number = (e.Draws[1].Number + 1) % 6 })
-		}, []shown{{audit.RuleDraw, journalFile, []string{"R1M1", "draw 2"}}, {audit.RuleDraw, r1m1, []string{"draw 2 of R1M1", "by the nonce"}}}},
+		}, []shown{{audit.RuleDraw, journalFile, []string{"R1M1", "draw 2"}},
+			{audit.RuleDraw, r1m1, []string{"draw 2 of R1M1", "by the nonce"}}}},
 		{"another number of outcomes", func(p *playedLeague) {
 			p.evidence(func(e *protocol.Evidence) { e.Draws[0].Of = 2 })
 		}, []shown{{audit.RuleDraw, journalFile, []string{"R1M1"}}, {audit.RuleDraw, r1m1, []string{"draw 1 of R1M1"}}}},
@@ -218,13 +220,15 @@ func TestForgeriesOfHiddenCards(t *testing.T) {
 		}, []shown{{audit.RuleTranscript, r1m1, []string{"context.turn"}}}},
 		{"no hash of the last view", func(p *playedLeague) {
 			p.evidence(func(e *protocol.Evidence) { e.Signatures[0].Value.ViewHash = "" })
-		}, []shown{{audit.RuleSignature, journalFile, []string{"view_hash"}}, {audit.RuleView, r1m1, []string{"P01 signed"}}}},
+		}, []shown{{audit.RuleSignature, journalFile, []string{"view_hash"}},
+			{audit.RuleView, r1m1, []string{"P01 signed"}}}},
 		{"the hash of another last view", func(p *playedLeague) {
 			p.evidence(func(e *protocol.Evidence) { e.Signatures[1].Value.ViewHash = protocol.ViewHash("another") })
 		}, []shown{{audit.RuleSignature, journalFile, []string{"P02"}}, {audit.RuleView, r1m1, []string{"P02 signed"}}}},
 		{"a move of another turn", func(p *playedLeague) {
 			p.evidence(func(e *protocol.Evidence) { e.Moves[3].Turn++ })
-		}, []shown{{audit.RuleVerdict, journalFile, []string{"move 4"}}, {audit.RuleTranscript, r1m1, []string{"moves.3.turn in the GAME_OVER to P01"}}}},
+		}, []shown{{audit.RuleVerdict, journalFile, []string{"move 4"}},
+			{audit.RuleTranscript, r1m1, []string{"moves.3.turn in the GAME_OVER to P01"}}}},
 		{"a move without its turn", func(p *playedLeague) {
 			p.evidence(func(e *protocol.Evidence) { e.Moves[3].Turn = 0 })
 		}, []shown{{audit.RuleTranscript, journalFile, []string{"the moves of R1M1"}}}},
@@ -306,7 +310,8 @@ func TestWrongCardIsFound(t *testing.T) {
 	p.options.Views = false
 	l = p.audit()
 	player := map[bool]string{true: "P02", false: "P01"}[strings.Contains(p.read(r1m1), `"player_B":{"player_id":"P02"`)]
-	assert.True(t, finds(l.Findings, audit.RuleView, r1m1, "REF01 showed "+player+" in turn", `context.view.card is "J"`), listed(l.Findings))
+	assert.True(t, finds(l.Findings, audit.RuleView, r1m1, "REF01 showed "+player+" in turn", `context.view.card is "J"`),
+		listed(l.Findings))
 
 	// It writes into the match file what it should have shown.
 	doc, err := store.Read[store.Match](p.dir.Match(leagueID, "R1M1"))
@@ -319,13 +324,16 @@ func TestWrongCardIsFound(t *testing.T) {
 		}
 	})
 	l = p.audit()
-	assert.True(t, finds(l.Findings, audit.RuleView, r1m1, player+" signed in turn", "REF01 showed it the view"), listed(l.Findings))
+	assert.True(t, finds(l.Findings, audit.RuleView, r1m1, player+" signed in turn", "REF01 showed it the view"),
+		listed(l.Findings))
 	assert.False(t, finds(l.Findings, audit.RuleView, r1m1, "signed its answer"), "this takes longer")
 	p.options.Views = true
 	l = p.audit()
-	assert.True(t, finds(l.Findings, audit.RuleView, r1m1, player+" signed its answer in turn", "REF01 showed"), listed(l.Findings))
+	assert.True(t, finds(l.Findings, audit.RuleView, r1m1, player+" signed its answer in turn", "REF01 showed"),
+		listed(l.Findings))
 	p.options.Histories = p.path("data/players")
-	assert.True(t, finds(p.audit().Findings, audit.RuleView, "data/players/"+player+"/history.jsonl", "REF01 showed "+player+" in turn"))
+	assert.True(t, finds(p.audit().Findings, audit.RuleView, "data/players/"+player+"/history.jsonl",
+		"REF01 showed "+player+" in turn"))
 }
 
 // A player without signatures keeps decisions too, and one that has the game keeps what differs.
@@ -344,7 +352,8 @@ func TestWhatAPlayerSawIsCompared(t *testing.T) {
 	var size int64
 	require.NoError(t, store.AppendHistory(path, &h.HistoryHeader, []any{&kept, difference}, &size))
 	l := p.audit()
-	assert.True(t, finds(l.Findings, audit.RuleView, "data/players/P01/history.jsonl", "REF01 showed P01 in turn"), listed(l.Findings))
+	assert.True(t, finds(l.Findings, audit.RuleView, "data/players/P01/history.jsonl", "REF01 showed P01 in turn"),
+		listed(l.Findings))
 	assert.Len(t, l.Findings, 1, listed(l.Findings))
 	assert.True(t, finds(l.Notes, audit.RuleHistory, "data/players/P01/history.jsonl",
 		"P01 computed after attempt 1 that view in turn 7 is", "3333", "2222"), listed(l.Notes))
@@ -362,7 +371,8 @@ func viewsOf(t *testing.T, game rules.Game, doc *store.Match, side rules.Side) m
 			views[course.Turn()] = course.Ask(side).View
 		}
 		var err error
-		course, err = course.Move(rules.Side(slices.Index([]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}, m.PlayerID)), m.Move)
+		course, err = course.Move(rules.Side(slices.Index([]string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID}, m.PlayerID)),
+			m.Move)
 		require.NoError(t, err)
 	}
 	return views
@@ -470,13 +480,15 @@ func TestAuditWithoutTheProgram(t *testing.T) {
 		assert.Empty(t, l.Findings, listed(l.Findings))
 		require.Len(t, l.Notes, 1, listed(l.Notes))
 		assert.Equal(t, `data/leagues/cup/journal.jsonl:1: note: game: the rules of bids are those of a program, which is not `+
-			`given: all but the rules is checked. It is version "1", with the digest `+strings.Repeat("ab", 32), l.Notes[0].String())
+			`given: all but the rules is checked. It is version "1", with the digest `+strings.Repeat("ab", 32),
+			l.Notes[0].String())
 		assert.Equal(t, 2, l.Unjudged)
 	}
 }
 
 // saying is a program that changes what another says.
-func saying(program audit.Program, change func(history []rules.Entry, state *rules.State) (*rules.State, error)) audit.Program {
+func saying(program audit.Program,
+	change func(history []rules.Entry, state *rules.State) (*rules.State, error)) audit.Program {
 	return audit.Program{Digest: program.Digest, Ask: func(history []rules.Entry) (*rules.State, error) {
 		state, err := program.Ask(history)
 		if err != nil {
@@ -599,7 +611,8 @@ func TestForgeriesOfTheGameOfAProgram(t *testing.T) {
 		{"a question of both sides to one alone", func(p *playedLeague) {
 			p.transcript(func(d *store.Match) {
 				d.Transcript = slices.DeleteFunc(d.Transcript, func(e store.Exchange) bool {
-					return e.PlayerID == "P02" && e.Method == protocol.MakeMove.Name && strings.Contains(string(e.Message), `"round":2`)
+					return e.PlayerID == "P02" && e.Method == protocol.MakeMove.Name &&
+						strings.Contains(string(e.Message), `"round":2`)
 				})
 			})
 		}, without, shown{audit.RuleTranscript, r1m1, nil}},
@@ -625,7 +638,8 @@ func TestForgeriesOfTheGameOfAProgram(t *testing.T) {
 				*score = league.Both("P01", map[bool]int{true: 3}[winner == "P01"], "P02", map[bool]int{true: 3}[winner == "P02"])
 			})
 		}, whole, shown{audit.RuleVerdict, journalFile, []string{"result.winner: by the rules of bids it is"}}},
-		{"a program with another verdict", asks(anotherWinner), whole, shown{audit.RuleVerdict, journalFile, []string{"result.winner"}}},
+		{"a program with another verdict", asks(anotherWinner), whole,
+			shown{audit.RuleVerdict, journalFile, []string{"result.winner"}}},
 		{"an illegal word that counts", asks(refusesWords), whole,
 			shown{audit.RuleVerdict, journalFile, []string{"moves: that of P01 in turn 4", "no such word"}}},
 		{"an illegal word in the transcript", asks(refusesWords), view,
@@ -663,7 +677,8 @@ func TestManyDrawsInAMatchFileAreAFinding(t *testing.T) {
 		}
 	})
 	l := p.audit()
-	assert.True(t, finds(l.Findings, audit.RuleDraw, r1m1, "R1M1 has 10000 draws; no match has more than 4000"), listed(l.Findings))
+	assert.True(t, finds(l.Findings, audit.RuleDraw, r1m1, "R1M1 has 10000 draws; no match has more than 4000"),
+		listed(l.Findings))
 }
 
 // A program that fails ends the audit: it says nothing about the league.
@@ -693,8 +708,10 @@ func TestRefusedWordsHaveNoFindings(t *testing.T) {
 	assert.Empty(t, l.Findings, listed(l.Findings))
 
 	program.Change = nil // it is no reason to refuse them
-	p.options.Games, p.options.Programs = rules.NewRegistry(program.Rules()), map[string]audit.Program{"bids": asked(t, program)}
+	p.options.Games, p.options.Programs = rules.NewRegistry(program.Rules()),
+		map[string]audit.Program{"bids": asked(t, program)}
 	p.options.Views = true
 	l = p.audit()
-	assert.True(t, finds(l.Findings, audit.RuleTranscript, r1m1, "was refused with", "but is a legal move"), listed(l.Findings))
+	assert.True(t, finds(l.Findings, audit.RuleTranscript, r1m1, "was refused with", "but is a legal move"),
+		listed(l.Findings))
 }

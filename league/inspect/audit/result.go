@@ -82,8 +82,10 @@ func (a *auditor) openGame() {
 			"checked. It is version %s, with the digest %s", clip(created.GameType), quoted(&created.Version), created.Digest)
 	case given && (program.Digest != created.Digest || game.Info().Version != created.Version):
 		version := game.Info().Version
-		a.find(RuleGame, a.inJournal(1), "the league was played by version %s of %s, with the digest %s; the program that is "+
-			"given has version %s and the digest %s: the rules are not checked", quoted(&created.Version), clip(created.GameType),
+		a.find(RuleGame, a.inJournal(1),
+			"the league was played by version %s of %s, with the digest %s; the program that is "+
+				"given has version %s and the digest %s: the rules are not checked", quoted(&created.Version),
+			clip(created.GameType),
 			orNone(created.Digest), quoted(&version), program.Digest)
 	default:
 		a.game, a.reports = game, &decide.ReportJudge{LeagueID: a.id, GameType: created.GameType, Game: game}

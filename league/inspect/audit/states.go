@@ -246,7 +246,8 @@ func (t *transcriptCheck) checkShown() {
 			t.findAt(RuleView, t.doc.RefereeID, at, "%s has %s; by its history it has %d", t.match.id,
 				words.Counted(len(t.doc.Boards), "board"), len(boards))
 			return
-		case boards[i].Turn != t.doc.Boards[i].Turn || !slices.EqualFunc(boards[i].Cells, t.doc.Boards[i].Cells, slices.Equal):
+		case boards[i].Turn != t.doc.Boards[i].Turn ||
+			!slices.EqualFunc(boards[i].Cells, t.doc.Boards[i].Cells, slices.Equal):
 			t.findAt(RuleView, t.doc.RefereeID, at, "the board of %s before turn %d is not the one that its history leads to",
 				t.match.id, boards[i].Turn)
 			return

@@ -70,7 +70,8 @@ func ownManager(n *network, players, referees int, bad *tamper, game ...rules.Ga
 	game = append(game, evenodd.Game{})
 	l := n.open()
 	secret := [32]byte{1}
-	o := manager.Options{Created: leaguetest.Rules("league_check", game[0].Info().Type, players, referees), Games: rules.NewRegistry(game[0]),
+	o := manager.Options{Created: leaguetest.Rules("league_check", game[0].Info().Type, players, referees),
+		Games:  rules.NewRegistry(game[0]),
 		Secret: &secret, Caller: n.caller(bad, http.ClientConfig{MaxReply: 64 << 10}), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
 	}
 	if n.program != nil {

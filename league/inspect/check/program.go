@@ -391,7 +391,8 @@ func (x *gameExam) move(ctx context.Context, c rules.Course, side rules.Side) (m
 		x.findings[legal] = &Finding{Verdict: Skipped, Detail: untried}
 	}
 	if x.findings[ends] == nil {
-		x.findings[ends] = &Finding{Verdict: Warn, Cause: ends, Detail: untried + `; add "examples" to the questions with text`}
+		x.findings[ends] = &Finding{Verdict: Warn, Cause: ends,
+			Detail: untried + `; add "examples" to the questions with text`}
 	}
 	return "", false
 }

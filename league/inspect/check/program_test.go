@@ -65,9 +65,11 @@ func TestBrokenGamesFail(t *testing.T) {
 		{"a description beyond the limits", "nim", `"max_turns": 12`, `"max_turns": 500`, "G-DES-01",
 			"answered wrongly: max_turns: must be a whole number from 1 to 400, not 500"},
 		{"no end", "nim", `if not any(heaps):`, `if False:`, "G-ANS-01", "to_move.A.options: must be a list of 1 to"},
-		{"a crash", "nim", `number, _, _, heap`, `number, _, heap`, "G-ANS-01", "ended before it answered: exit status 1; the last line on " +
-			"standard error was \"ValueError: too many values to unpack"},
-		{"too many turns", "nim", "\"max_turns\": 12,  # of a match\n    \"max_moves\": 6, ", "\"max_turns\": 3,\n    \"max_moves\": 3, ", "G-END-01",
+		{"a crash", "nim", `number, _, _, heap`, `number, _, heap`, "G-ANS-01",
+			"ended before it answered: exit status 1; the last line on " +
+				"standard error was \"ValueError: too many values to unpack"},
+		{"too many turns", "nim", "\"max_turns\": 12,  # of a match\n    \"max_moves\": 6, ",
+			"\"max_turns\": 3,\n    \"max_moves\": 3, ", "G-END-01",
 			"the match is not over after 3 turns"},
 		{"too many turns if each takes the first option", "nim", `"max_turns": 12`, `"max_turns": 11`, "G-END-01",
 			"the match is not over after 11 turns"},
@@ -79,18 +81,24 @@ setattr(json, "dumps", lambda a: dumps({**a, "to_move": {s: {**q, "view": "x" * 
 def play():`, "G-END-01",
 			`more than the 10 KB of a message: set "large": true`},
 		{"an option that it refuses", "nim", `if move not in asked[side]["options"]:`,
-			`if move not in asked[side]["options"] or move == "1 from heap 1":`, "G-OPT-01", "it refuses the options and draws of its own answers: entry"},
-		{"options in a random order", "nim", `"options": options,`, `"options": __import__("random").sample(options, len(options)),`,
+			`if move not in asked[side]["options"] or move == "1 from heap 1":`, "G-OPT-01",
+			"it refuses the options and draws of its own answers: entry"},
+		{"options in a random order", "nim", `"options": options,`,
+			`"options": __import__("random").sample(options, len(options)),`,
 			"G-SAM-01", "differently than before: its answer must depend on nothing but the history"},
-		{"options in the order of a set", "nim", `"options": options,`, `"options": list(set(options)),`, "G-SAM-02", "a new process says something else"},
-		{"any move", "nim", `if move not in asked[side]["options"]:`, `if False:`, "G-ILL-01", "it gives no answer to the history"},
+		{"options in the order of a set", "nim", `"options": options,`, `"options": list(set(options)),`, "G-SAM-02",
+			"a new process says something else"},
+		{"any move", "nim", `if move not in asked[side]["options"]:`, `if False:`, "G-ILL-01",
+			"it gives no answer to the history"},
 		{"any side", "nim", `if side not in asked:`, `if False:`, "G-ILL-02", "it gives no answer to the history"},
-		{"entries after the end", "nim", `return next(iter(entry), None), "the match is over"`, `return None`, "G-ILL-03", "entry"},
+		{"entries after the end", "nim", `return next(iter(entry), None), "the match is over"`, `return None`, "G-ILL-03",
+			"entry"},
 		{"draws that are not due", "nim", `if "draw" in entry or "draw" in state:`, `if "draw" in entry: return None
     if "draw" in state:`, "G-ILL-04", "it"},
 		{"an index from 1", "nim", `"index": index,`, `"index": max(index - 1, 0),`, "G-ILL-07", "the index counts from 0"},
 		{"draws out of range", "memory", `not 0 <= number < state["draw"]`, `False`, "G-ILL-05", "it"},
-		{"an answer after half a turn", "twenty_one_questions", `return {**self.state, "to_move": rest}`, `return self.state`, "G-TWO-01",
+		{"an answer after half a turn", "twenty_one_questions", `return {**self.state, "to_move": rest}`, `return self.state`,
+			"G-TWO-01",
 			"alone"},
 		{"an illegal example", "word_chain", `[:5] or ["pass"]`, `[:5] + ["unicorn"]`, "G-OPT-01",
 			`it refuses its example "unicorn" (unicorn is no animal of the list), after the history [`},
@@ -116,7 +124,8 @@ func TestCrashOfAGameNamesItsPlace(t *testing.T) {
 	needPython(t)
 	for _, tt := range []struct{ name, from, to, id, place string }{
 		{"in a match", "number, _, _, heap", "number, _, heap", "G-ANS-01", `game.py, line \d+, after the history \[`},
-		{"in a library", `print(json.dumps(answer)`, `print(json.dumps({"a": {1}} if "history" in question else answer)`, "G-ANS-01", `game.py, line \d+, after`},
+		{"in a library", `print(json.dumps(answer)`, `print(json.dumps({"a": {1}} if "history" in question else answer)`,
+			"G-ANS-01", `game.py, line \d+, after`},
 		{"at the start", "import json", "import jsno", "G-DES-01", `game.py, line \d+$`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -124,7 +133,8 @@ func TestCrashOfAGameNamesItsPlace(t *testing.T) {
 			r := checkedGame(t, "nim", tt.from, tt.to)
 			failed := lists.Filter(r.Findings, func(f check.Finding) bool { return f.ID == tt.id })[0]
 			assert.Equal(t, check.Fail, failed.Verdict)
-			assert.Regexp(t, "the last line on standard error was .*, the last place in a source file /.*"+tt.place, failed.Detail)
+			assert.Regexp(t, "the last line on standard error was .*, the last place in a source file /.*"+tt.place,
+				failed.Detail)
 			assert.Contains(t, failed.Hint, "The program crashed: ")
 		})
 	}
@@ -145,7 +155,8 @@ func TestDrawThatOneSideSeesNeedsHidden(t *testing.T) {
 			found := lists.Filter(r.Findings, func(f check.Finding) bool { return f.ID == "G-VIE-01" })[0]
 			assert.Equal(t, want, found.Verdict, found.Detail)
 			if want == check.Warn {
-				assert.Regexp(t, `the draw in entry [01] of .* changes what side [AB] sees, and not what side [AB] sees`, found.Detail)
+				assert.Regexp(t, `the draw in entry [01] of .* changes what side [AB] sees, and not what side [AB] sees`,
+					found.Detail)
 			}
 		})
 	}

@@ -23,8 +23,8 @@ const (
 	comparedEntries = 40 // after each draw
 )
 
-// compareViews looks for draws that one side sees and the other does not: then the game must be hidden. A few such draws
-// are no sign, because a throw of dice can lose its meaning before the other side moves.
+// compareViews looks for draws that one side sees and the other does not: then the game must be hidden. A few such
+// draws are no sign, because a throw of dice can lose its meaning before the other side moves.
 func (x *gameExam) compareViews(ctx context.Context) {
 	if info := x.game.Rules().Info(); !info.Draws || info.Hidden {
 		return

@@ -76,7 +76,8 @@ var reportKinds = []struct {
 	relaying, drawn, drawless string
 	dealt                     string // that in a game with draws during a match; "" for drawless
 }{
-	{"everything", func(*protocol.MatchResultReport) {}, journal.GradeProven, journal.GradeRecomputed, journal.GradeRecomputed, ""},
+	{"everything", func(*protocol.MatchResultReport) {}, journal.GradeProven, journal.GradeRecomputed,
+		journal.GradeRecomputed, ""},
 	{"the winner only", func(q *protocol.MatchResultReport) {
 		q.Result.Result = stated(q.Result.WinnerPlayerID, q.Result.Status)
 		q.Draw, q.Evidence = nil, protocol.Evidence{}
@@ -128,7 +129,8 @@ var reportKinds = []struct {
 // For each kind of report of each referee in each game, the manager records the grade of what the
 // report shows, or refuses it, and the audit agrees.
 func TestGradeOfEachReport(t *testing.T) {
-	for _, game := range []rules.Game{evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}, connectfour.Game{}, kuhnpoker.Game{}, pig.Game{}} {
+	for _, game := range []rules.Game{evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}, connectfour.Game{},
+		kuhnpoker.Game{}, pig.Game{}} {
 		for _, thirdParty := range []bool{false, true} {
 			for _, required := range []bool{false, true} {
 				for _, kind := range reportKinds {

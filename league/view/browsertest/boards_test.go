@@ -87,9 +87,13 @@ func TestMatchWithDrawsShowsThem(t *testing.T) {
 		t.Run(game, func(t *testing.T) {
 			t.Parallel()
 			p := open(t, serve(t, played(t, "--game", game))+"/matches/R1M1?move=1", desktop)
-			assert.Contains(t, get[string](p, `document.querySelector('.position').textContent`)+get[string](p, `document.querySelector('#board .moves').textContent`), words)
-			assert.NotContains(t, get[string](p, `document.getElementById('board').textContent`), "ready", "the ready turn is no move")
-			assert.Contains(t, get[string](p, `[...document.querySelectorAll('#draw .verdict.holds')].at(-1).textContent`), "follow from them")
+			assert.Contains(t,
+				get[string](p, `document.querySelector('.position').textContent`)+
+					get[string](p, `document.querySelector('#board .moves').textContent`), words)
+			assert.NotContains(t, get[string](p, `document.getElementById('board').textContent`), "ready",
+				"the ready turn is no move")
+			assert.Contains(t, get[string](p, `[...document.querySelectorAll('#draw .verdict.holds')].at(-1).textContent`),
+				"follow from them")
 			assert.Zero(t, get[int](p, `document.querySelectorAll('#draw .draws .error').length`))
 			p.do(phone.action())
 			assert.LessOrEqual(t, get[int64](p, `document.documentElement.scrollWidth`), phone.width, "it scrolls sideways")

@@ -43,8 +43,8 @@ func sit(t *testing.T, link string, l look) *tab {
 	return p
 }
 
-// move waits for the next question, and answers it by a click on the nth option, modulo their number, until the match is
-// over. It returns false then.
+// move waits for the next question, and answers it by a click on the nth option, modulo their number, until the match
+// is over. It returns false then.
 func (p *tab) move(n int) bool {
 	p.t.Helper()
 	p.await(due + ` && !document.querySelector('[aria-busy]') || ` + resulted)
@@ -169,8 +169,9 @@ func TestMoveAfterTheDeadline(t *testing.T) {
 	question := get[int](p, `Number(document.querySelector('#options').dataset.question)`)
 	p.await(`document.querySelector('#play[data-state="lost"]') !== null`)
 	p.screenshot("late")
-	text := get[string](p, `fetch('/play/move', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({question: `+
-		strconv.Itoa(question)+`, move: '4'})}).then(async r => r.status + ' ' + await r.text())`)
+	text := get[string](p,
+		`fetch('/play/move', {method: 'POST', headers: {'Content-Type': 'application/json'}, body: JSON.stringify({question: `+
+			strconv.Itoa(question)+`, move: '4'})}).then(async r => r.status + ' ' + await r.text())`)
 	require.Regexp(t, `^409 `, text)
 }
 
@@ -192,11 +193,13 @@ func TestPersonPlaysKuhnPoker(t *testing.T) {
 func TestKilledPlayerOfAPersonPlaysOn(t *testing.T) {
 	t.Parallel()
 	needsChromium(t)
-	endpoint := start(t, "manager", "--port", "0", "--players", "2", "--game", "connect_four").await(`at (http://\S+/mcp) waits`)[1]
+	endpoint := start(t, "manager", "--port", "0", "--players", "2", "--game",
+		"connect_four").await(`at (http://\S+/mcp) waits`)[1]
 	start(t, "referee", "--port", "0", "--manager", endpoint)
 	start(t, "player", "--port", "0", "--manager", endpoint, "--strategy", "random")
 	_, port, _ := net.SplitHostPort(lastingAddress(t))
-	again := []string{"player", "--strategy", "person", "--name", "Ada", "--port", port, "--manager", endpoint, "--data", t.TempDir()}
+	again := []string{"player", "--strategy", "person", "--name", "Ada", "--port", port, "--manager", endpoint, "--data",
+		t.TempDir()}
 	first := start(t, again...)
 	p := sit(t, first.await(`Ada plays at (http://\S+/play#\S+)`)[1], desktop)
 	p.allow(`/play/events|ERR_CONNECTION|409`)

@@ -204,8 +204,9 @@ func lastingAddress(t *testing.T) string {
 func serveAt(t *testing.T, folder, at string, show func(*http.Request)) (address string, stop func()) {
 	t.Helper()
 	board := page.NewBoard(page.NewFolder(store.Folder(folder), leagueOf(t, folder)))
-	pages, err := page.New(board, page.Options{Games: rules.NewRegistry(evenodd.Game{}, connectfour.Game{}, kuhnpoker.Game{},
-		pig.Game{})})
+	pages, err := page.New(board,
+		page.Options{Games: rules.NewRegistry(evenodd.Game{}, connectfour.Game{}, kuhnpoker.Game{},
+			pig.Game{})})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	for _, r := range pages.Routes() {
@@ -238,7 +239,8 @@ var screenshots = os.Getenv("EVENODD_SCREENSHOTS")
 var chromium context.Context
 
 // TestMain starts the browser once. It is also the evenodd of the tests: a process that it
-// starts with the variable of program runs the command line, and the supervisor of a program that such a process starts.
+// starts with the variable of program runs the command line, and the supervisor of a program that such a process
+// starts.
 func TestMain(m *testing.M) {
 	if code, asked := supervisor.Supervise(os.Args[1:], os.Environ()); asked {
 		os.Exit(code)

@@ -41,9 +41,11 @@ func openDesk(t *testing.T, folder store.Folder, secure bool) *desk {
 	t.Helper()
 	access, err := page.OpenAccess(folder, "Ada")
 	require.NoError(t, err)
-	d := &desk{t: t, access: access, person: person.New(person.Options{Player: "Ada", Games: rules.NewRegistry(tictactoe.Game{})})}
-	play, err := page.NewPlay(page.PlayOptions{Log: zerolog.New(&d.log), Person: d.person, Access: access, Port: 8101, Secure: secure,
-		Pages: "/", Again: func() { d.again++ }})
+	d := &desk{t: t, access: access,
+		person: person.New(person.Options{Player: "Ada", Games: rules.NewRegistry(tictactoe.Game{})})}
+	play, err := page.NewPlay(page.PlayOptions{Log: zerolog.New(&d.log), Person: d.person, Access: access, Port: 8101,
+		Secure: secure,
+		Pages:  "/", Again: func() { d.again++ }})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	for _, r := range play.Routes() {
@@ -114,7 +116,8 @@ func TestCodeWorksOnceAndBecomesACookie(t *testing.T) {
 		assert.Empty(t, other.Result().Cookies())
 		assert.Contains(t, d.open("WRONG").Body.String(), "this link is not valid any more")
 		assert.Contains(t, d.open("").Body.String(), "open the link that the program has printed")
-		assert.Equal(t, http.StatusNoContent, d.ask("POST", "/play/open", `{"code":""}`, d.browser(w)...).Code, "the browser that has it")
+		assert.Equal(t, http.StatusNoContent, d.ask("POST", "/play/open", `{"code":""}`, d.browser(w)...).Code,
+			"the browser that has it")
 	}
 }
 
@@ -149,8 +152,9 @@ func waiting(t *testing.T, p *person.Person) (made chan string) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if move, err := p.Choose(ctx, strategy.View{GameType: tictactoe.Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,
-			MatchID: "R1M1", PlayerID: "P01", OpponentID: "<b>&", Role: protocol.RolePlayerA, Within: time.Minute}); err == nil {
+		if move, err := p.Choose(ctx,
+			strategy.View{GameType: tictactoe.Type, MoveType: q.MoveType, Options: q.Options, Context: q.Context,
+				MatchID: "R1M1", PlayerID: "P01", OpponentID: "<b>&", Role: protocol.RolePlayerA, Within: time.Minute}); err == nil {
 			made <- move
 		}
 	}()
@@ -184,8 +188,10 @@ func TestMoveNeedsTheOriginAndTheCookie(t *testing.T) {
 		}
 		require.NotNil(t, question(d.person))
 		assert.Equal(t, http.StatusBadRequest, d.ask("POST", "/play/move", `{"question":"a"}`, browser...).Code)
-		assert.Equal(t, http.StatusBadRequest, d.ask("POST", "/play/move", strings.Repeat(" ", 17<<10)+body, browser...).Code, "too large")
-		assert.Equal(t, http.StatusConflict, d.ask("POST", "/play/move", strings.Replace(body, "4", "9", 1), browser...).Code, "not legal")
+		assert.Equal(t, http.StatusBadRequest, d.ask("POST", "/play/move", strings.Repeat(" ", 17<<10)+body, browser...).Code,
+			"too large")
+		assert.Equal(t, http.StatusConflict, d.ask("POST", "/play/move", strings.Replace(body, "4", "9", 1), browser...).Code,
+			"not legal")
 
 		require.Equal(t, http.StatusNoContent, d.ask("POST", "/play/move", body, browser...).Code)
 		assert.Equal(t, "4", <-made)
@@ -279,7 +285,8 @@ func TestStreamShowsEachStateAndEnds(t *testing.T) {
 		assert.Equal(t, http.StatusConflict, d.ask("POST", "/play/again", "{}", browser...).Code, "the next league runs")
 		d.person.End("The league is over.", false)
 		events := <-answered
-		for _, text := range []string{"Waiting for the first match", "Your turn", "&lt;b&gt;&amp; made no valid move in time.", `href="/matches/R1M1"`,
+		for _, text := range []string{"Waiting for the first match", "Your turn",
+			"&lt;b&gt;&amp; made no valid move in time.", `href="/matches/R1M1"`,
 			"data-again", "The league is over."} {
 			_, rest, found := strings.Cut(events, text)
 			assert.True(t, found, "%s, in this order, in %s", text, events)
@@ -292,7 +299,8 @@ func TestStreamShowsEachStateAndEnds(t *testing.T) {
 
 func TestEveryAnswerOfThePlayPageHasTheSecurityHeaders(t *testing.T) {
 	d := openDesk(t, "", false)
-	for _, request := range []string{"GET /play", "GET /play/assets/play.js", "GET /play/events", "POST /play/open", "POST /play/move"} {
+	for _, request := range []string{"GET /play", "GET /play/assets/play.js", "GET /play/events", "POST /play/open",
+		"POST /play/move"} {
 		method, path, _ := strings.Cut(request, " ")
 		h := d.ask(method, path, "{}").Header()
 		assert.Contains(t, h.Get("Content-Security-Policy"), "default-src 'none'; script-src 'self'", request)

@@ -322,7 +322,8 @@ func TestMovesOfAGameOfSeveralTurns(t *testing.T) {
 	pages := serve(t, source)
 	body := pages.get("/matches/R1M1?move=2").Body.String()
 	assert.Equal(t, 4, strings.Count(body, `<figure class="position"`))
-	assert.Contains(t, body, `data-title="Move 2 of 3"><div class="scroll"><table`, "the position of the address is shown, and no other")
+	assert.Contains(t, body, `data-title="Move 2 of 3"><div class="scroll"><table`,
+		"the position of the address is shown, and no other")
 	assert.Equal(t, 3, strings.Count(body, ` hidden><div class="scroll"><table`))
 	assert.Contains(t, body, `<a href="?move=3">`)
 	assert.Contains(t, body, `P02 gave away a draw; better: cell 2`)

@@ -78,7 +78,8 @@ func drawsInWords(draws []MadeDraw) (all []string) {
 	for len(draws) > 0 {
 		first, n := draws[0], 0
 		var numbers []int
-		for n < len(draws) && draws[n].Of == first.Of && draws[n].Words == numbersInWords("draw", first.Of, []int{draws[n].Number}) {
+		for n < len(draws) && draws[n].Of == first.Of &&
+			draws[n].Words == numbersInWords("draw", first.Of, []int{draws[n].Number}) {
 			numbers = append(numbers, draws[n].Number)
 			n++
 		}

@@ -88,7 +88,8 @@ func TestPositionsHaveTheDraws(t *testing.T) {
 	assert.Equal(t, []int{0, 1, 2, 3}, []int{c.Steps[0].Number, c.Steps[1].Number, c.Steps[2].Number, c.Steps[3].Number})
 
 	c = record.ConversationOf(withDraws("kuhn_poker", "P01 bet", "P02 call", "P02 bet"), games)
-	require.Equal(t, []string{"before the first move, deal: Q to A, J to B", "P01 bet", "P02 call, deal: J to A, Q to B", "P02 bet"}, wordsOf(c))
+	require.Equal(t, []string{"before the first move, deal: Q to A, J to B", "P01 bet", "P02 call, deal: J to A, Q to B",
+		"P02 bet"}, wordsOf(c))
 	assert.Equal(t, [][]string{{"A", "J", "1", "+2"}, {"B", "Q", "1", "-2"}}, c.Steps[2].Board)
 	assert.True(t, c.Steps[2].Cells[0][0].Label)
 
@@ -106,9 +107,11 @@ func TestMatchOfAProgramIsShownFromItsFile(t *testing.T) {
 	doc.Moves = append(doc.Moves, protocol.PlayerMove{PlayerID: "P01", Move: "c2", Turn: 4, Secret: true},
 		protocol.PlayerMove{PlayerID: "P02", Move: "c1", Turn: 4, Secret: true})
 	doc.Draws = []protocol.Drawn{{Turn: 2, Of: 6, Number: 3}, {Turn: 3, Of: 2, Number: 1}}
-	doc.Boards = []store.Board{{Turn: 2, Cells: three(".")}, {Turn: 3, Cells: three("X")}, {Turn: 5, Cells: [][]string{{"of another size"}}}}
+	doc.Boards = []store.Board{{Turn: 2, Cells: three(".")}, {Turn: 3, Cells: three("X")},
+		{Turn: 5, Cells: [][]string{{"of another size"}}}}
 	c := record.ConversationOf(doc, rules.Registry{})
-	require.Equal(t, []string{"before the first move, draw (0 to 5): 3", "P01 b1, draw (0 to 1): 1", "P02 says “Good morning.”", "P01 c2, P02 c1"}, wordsOf(c))
+	require.Equal(t, []string{"before the first move, draw (0 to 5): 3", "P01 b1, draw (0 to 1): 1",
+		"P02 says “Good morning.”", "P01 c2, P02 c1"}, wordsOf(c))
 	assert.Equal(t, three("."), c.Steps[0].Board)
 	for _, step := range c.Steps[1:] {
 		assert.Equal(t, three("X"), step.Board, "a missing board is that of the turn before")
@@ -121,7 +124,8 @@ func TestMatchOfAProgramIsShownFromItsFile(t *testing.T) {
 	require.Len(t, c.Draw.Draws, 2)
 
 	doc.Boards = []store.Board{{Turn: 2, Cells: [][]string{{"a", "b"}, {"c"}}}}
-	assert.Nil(t, record.ConversationOf(doc, rules.Registry{}).Steps[0].Board, "a board that is not rectangular is not shown")
+	assert.Nil(t, record.ConversationOf(doc, rules.Registry{}).Steps[0].Board,
+		"a board that is not rectangular is not shown")
 	for i := range doc.Moves {
 		doc.Moves[i].Turn = 0
 	}
@@ -138,7 +142,8 @@ func TestDrawsAreComputedAgain(t *testing.T) {
 	chance.EntropyA, _ = protocol.ParseSecret(a)
 	chance.EntropyB, _ = protocol.ParseSecret(b)
 	first, second := chance.Draw("R1M1", 1, 6), chance.Draw("R1M1", 2, 52)
-	doc.Draws = []protocol.Drawn{{Turn: 2, Of: 6, Number: first}, {Turn: 2, Of: 52, Number: (second + 1) % 52}, {Turn: 3, Of: 1, Number: 0}}
+	doc.Draws = []protocol.Drawn{{Turn: 2, Of: 6, Number: first}, {Turn: 2, Of: 52, Number: (second + 1) % 52},
+		{Turn: 3, Of: 1, Number: 0}}
 	found := record.ConversationOf(doc, rules.Registry{}).Draw.Draws
 	require.Len(t, found, 3)
 	assert.Equal(t, []bool{true, false, false}, []bool{found[0].Holds, found[1].Holds, found[2].Holds})

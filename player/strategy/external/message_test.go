@@ -158,11 +158,15 @@ func TestTextAnswers(t *testing.T) {
 // A question of a game with views has them beside its options, and not a second time in its context.
 func TestQuestionHasTheView(t *testing.T) {
 	view := map[string]any{"card": "Q"}
-	v := strategy.View{GameType: "kuhn_poker", MoveType: "act", Options: []string{"check", "bet"}, Rules: "Kuhn Poker. …", Memory: strategy.NewMemory,
-		Random: rand.New(rand.NewPCG(1, 2)), Context: map[string]any{"opponent_id": "P02", "turn": 2, "view": view, "board": [][]string{{"A"}}, "rules": "Kuhn Poker. …"}}
+	v := strategy.View{GameType: "kuhn_poker", MoveType: "act", Options: []string{"check", "bet"}, Rules: "Kuhn Poker. …",
+		Memory: strategy.NewMemory,
+		Random: rand.New(rand.NewPCG(1, 2)),
+		Context: map[string]any{"opponent_id": "P02", "turn": 2, "view": view, "board": [][]string{{"A"}},
+			"rules": "Kuhn Poker. …"}}
 	line, err := encodeRequest(requestOf(&v, time.Second))
 	require.NoError(t, err)
-	assert.Contains(t, string(line), `"context":{"opponent_id":"P02","turn":2},"view":{"card":"Q"},"board":[["A"]],"rules":"Kuhn Poker. …"`)
+	assert.Contains(t, string(line),
+		`"context":{"opponent_id":"P02","turn":2},"view":{"card":"Q"},"board":[["A"]],"rules":"Kuhn Poker. …"`)
 	assert.Contains(t, v.Context, "view", "the context of the player is unchanged")
 
 	v.Text, v.Options, v.Context = 40, nil, map[string]any{"view": "What is it?"}

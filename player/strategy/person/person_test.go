@@ -21,7 +21,8 @@ import (
 
 // newPerson returns a person who knows the built-in games.
 func newPerson() *person.Person {
-	return person.New(person.Options{Player: "Ada", Games: rules.NewRegistry(connectfour.Game{}, tictactoe.Game{}, evenodd.Game{})})
+	return person.New(person.Options{Player: "Ada",
+		Games: rules.NewRegistry(connectfour.Game{}, tictactoe.Game{}, evenodd.Game{})})
 }
 
 // viewOf is the view of player A, P01, before the next move of a game after the moves of both, each a move of a turn.
@@ -158,7 +159,8 @@ func TestFreeTextIsOneLineWithinItsSize(t *testing.T) {
 		assert.Equal(t, "Say a word.", s.Text)
 		assert.Equal(t, "Talk.", s.Rules)
 		assert.Equal(t, 5, s.Question.Text)
-		for text, problem := range map[string]string{" ": "write something", "a\nb": "one line", "longer": "6 bytes, 5 are allowed", "\xff": "one line"} {
+		for text, problem := range map[string]string{" ": "write something", "a\nb": "one line",
+			"longer": "6 bytes, 5 are allowed", "\xff": "one line"} {
 			require.ErrorContains(t, p.Answer(s.Question.Number, text), problem)
 		}
 		require.NoError(t, p.Answer(s.Question.Number, "hello"))
@@ -166,8 +168,8 @@ func TestFreeTextIsOneLineWithinItsSize(t *testing.T) {
 	})
 }
 
-// A person whose text the referee refuses is asked anew, with the reason, also after the same text; a lost match has the
-// last reason.
+// A person whose text the referee refuses is asked anew, with the reason, also after the same text; a lost match has
+// the last reason.
 func TestRefusedTextIsAskedAnew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson()
@@ -251,8 +253,10 @@ func TestBoardHasTheMoves(t *testing.T) {
 func TestBoardOfAnUnknownGameComesFromTheQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := newPerson()
-		v := strategy.View{GameType: "hex", MatchID: "R1M1", PlayerID: "P01", OpponentID: "P02", Options: []string{"a1", "b2"},
-			Context: map[string]any{"turn": 1., "view": map[string]any{"mark": "X", "board": []any{"..", ".."}, "seen": []any{1., "a"}},
+		v := strategy.View{GameType: "hex", MatchID: "R1M1", PlayerID: "P01", OpponentID: "P02",
+			Options: []string{"a1", "b2"},
+			Context: map[string]any{"turn": 1.,
+				"view":  map[string]any{"mark": "X", "board": []any{"..", ".."}, "seen": []any{1., "a"}},
 				"board": []any{[]any{".", "."}, []any{".", "."}}}}
 		made := choose(t.Context(), p, v)
 		assert.Equal(t, "..=a1 .. \n.. ..=b2 \n", boardOf(now(p)))
@@ -261,7 +265,8 @@ func TestBoardOfAnUnknownGameComesFromTheQuestion(t *testing.T) {
 		<-made
 		v.Options = []string{"b2"}
 		v.Context = map[string]any{"turn": 3., "view": "", "board": []any{[]any{"X", "O"}, []any{".", "."}}}
-		v.Moves = []protocol.PlayerMove{{PlayerID: "P01", Move: "a1", Turn: 1}, {PlayerID: "P02", Move: "ab12", Turn: 2, Secret: true}}
+		v.Moves = []protocol.PlayerMove{{PlayerID: "P01", Move: "a1", Turn: 1},
+			{PlayerID: "P02", Move: "ab12", Turn: 2, Secret: true}}
 		made = choose(t.Context(), p, v)
 		assert.Equal(t, ".X! .O! \n.. ..=b2 \n", boardOf(now(p)))
 		assert.Equal(t, []person.Made{{Own: true, Words: "a1"}, {Words: "a secret move"}}, now(p).Moves)
@@ -277,7 +282,8 @@ func TestResultCompletesTheBoard(t *testing.T) {
 		made := choose(t.Context(), p, viewOf(t, tictactoe.Game{}, "0", "2", "1", "4")) // the opponent threatens 6
 		require.NoError(t, p.Answer(now(p).Question.Number, "8"))
 		<-made
-		p.Ended(&protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P02", Result: "LOSS", MyChoice: "8", OpponentChoice: "6"}, "P02 has three in a row")
+		p.Ended(&protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P02", Result: "LOSS", MyChoice: "8", OpponentChoice: "6"},
+			"P02 has three in a row")
 		s := now(p)
 		assert.Equal(t, "You lost", s.Result.Title())
 		assert.Equal(t, "P02 has three in a row", s.Result.Reason)
@@ -299,8 +305,10 @@ func TestMarksAndCardsOfABoard(t *testing.T) {
 		options []string
 		want    string
 	}{
-		"marks":              {map[string]any{"mark": "X"}, [][]string{{"X", "O"}, {".", "12"}}, []string{"a2"}, "+X -O \n..=a2 .12 \n"},
-		"cards face down":    {map[string]any{}, [][]string{{"a", "?"}, {"?", ""}}, []string{"2", "3"}, ".a .?=2 \n.?=3 . \n"},
+		"marks": {map[string]any{"mark": "X"}, [][]string{{"X", "O"}, {".", "12"}}, []string{"a2"},
+			"+X -O \n..=a2 .12 \n"},
+		"cards face down": {map[string]any{}, [][]string{{"a", "?"}, {"?", ""}}, []string{"2", "3"},
+			".a .?=2 \n.?=3 . \n"},
 		"no cell for a move": {map[string]any{}, [][]string{{"a", "?"}}, []string{"2", "3"}, ".a .? \n"},
 	} {
 		t.Run(name, func(t *testing.T) {
