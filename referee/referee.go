@@ -167,6 +167,7 @@ func (r *Referee) meta() protocol.RefereeMeta {
 	return protocol.RefereeMeta{
 		AgentMeta:            o.Meta(o.Games.Types()),
 		MaxConcurrentMatches: o.MaxConcurrent, PublicKey: r.PublicKey(), RelaysSignatures: true,
+		Features: []string{protocol.FeatureOpenings},
 	}
 }
 

@@ -23,6 +23,7 @@ type Applicant struct {
 	Code  string // for a league with a roster
 	// LargeMessages tells that the agent takes messages of up to 64 KB.
 	LargeMessages bool
+	Features      []string // of a referee, as it declares them
 }
 
 // Player tells whether the applicant is a player, not a referee.
@@ -111,6 +112,18 @@ func (r *Registrations) GraceLeft(id string, now time.Time) time.Duration {
 
 func (r *Registrations) left(s silence, now time.Time) time.Duration {
 	return max(0, r.Grace-now.Sub(s.since))
+}
+
+// Lacks returns the rejection of a referee, also of one that returns, that does not declare a feature which the matches
+// of the league need; nil for any other agent.
+func Lacks(s *journal.State, a *Applicant) error {
+	for _, feature := range s.Created.Features() {
+		if !a.Player() && !slices.Contains(a.Features, feature) {
+			return Reject(protocol.ErrUnsupportedGame, "matches of this league have the feature %q: register with "+
+				`"features": [%[1]q] in referee_meta if the referee conducts them so`, feature)
+		}
+	}
+	return nil
 }
 
 // Repeated is the id of the agent whose registration this request repeats; "" for

@@ -331,3 +331,15 @@ func TestStartIsDue(t *testing.T) {
 		})
 	}
 }
+
+func TestRefereeThatLacksAFeatureOfTheLeagueIsRejected(t *testing.T) {
+	_, s := registrations(t)
+	a := applicant("Arbiter", "http://localhost:8001/mcp")
+	a.Role = protocol.RoleReferee
+	assert.NoError(t, decide.Lacks(s, a))
+	s.Created.Openings = 4
+	assert.ErrorContains(t, decide.Lacks(s, a), `register with "features": ["openings"] in referee_meta`)
+	a.Features = []string{"others", protocol.FeatureOpenings}
+	assert.NoError(t, decide.Lacks(s, a))
+	assert.NoError(t, decide.Lacks(s, applicant("Alpha", "http://localhost:8101/mcp")), "a player plays by its questions")
+}

@@ -36,6 +36,9 @@ type Created struct {
 	Auth          string      `json:"auth,omitzero"`       // AuthLenient or ""
 	Tournament    *Tournament `json:"tournament,omitzero"` // nil for a round-robin
 
+	// Openings is the number of plies with which both matches of a pair of legs begin; 0 for none.
+	Openings int `json:"openings,omitzero"`
+
 	// RegistrationGrace is the time in seconds that a registered agent has to answer
 	// before its registration may be dropped; 0 for agents that listen before they register:
 	// they count as answered, and the manager does not ping them.
@@ -60,6 +63,14 @@ func (d *Created) Signs() bool { return d.ManagerKey != "" }
 
 // Lenient tells whether third-party agents need no token.
 func (d *Created) Lenient() bool { return d.Auth == AuthLenient }
+
+// Features are what a referee of the league must know of matches, beyond the usual: see protocol.RefereeMeta.
+func (d *Created) Features() (needed []string) {
+	if d.Openings > 0 {
+		needed = append(needed, protocol.FeatureOpenings)
+	}
+	return needed
+}
 
 // RequiresSignatures tells whether the league admits only players with keys, and referees
 // that relay signatures.

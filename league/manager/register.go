@@ -27,6 +27,7 @@ func (m *Manager) registerReferee(ctx context.Context, _ string,
 	if q.RefereeAuth != protocol.RefereeAuthAccessToken { // the usual one, which the journal leaves out
 		a.RefereeAuth = protocol.RefereeAuthNone
 	}
+	a.Features = meta.Features
 	a.Capacity, a.PublicKey, a.RelaysSignatures = meta.MaxConcurrentMatches, meta.PublicKey, meta.RelaysSignatures
 	registration, id, token, err := m.answerApplicant(ctx, protocol.RegisterReferee.Name, q.Sender, a)
 	return &protocol.RefereeRegisterResponse{
@@ -95,6 +96,9 @@ func (m *Manager) admit(ctx context.Context, a *decide.Applicant) (*agent, error
 	if !protocol.SupportedVersion(a.ProtocolVersion) {
 		return nil, decide.Reject(protocol.ErrProtocolVersion, "protocol version %s is not supported: 2.0.0 to %s",
 			a.ProtocolVersion, protocol.Version)
+	}
+	if err := decide.Lacks(m.state, a); err != nil {
+		return nil, err
 	}
 	known, generation, err := m.returning(ctx, a)
 	switch {

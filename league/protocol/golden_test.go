@@ -188,6 +188,7 @@ func samples() map[string]any {
 				AgentMeta: protocol.AgentMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0",
 					GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, LargeMessages: true},
 				MaxConcurrentMatches: 2, PublicKey: aDigest, RelaysSignatures: true,
+				Features: []string{protocol.FeatureOpenings},
 			},
 			RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: "code-of-referee"},
 		&protocol.RefereeRegisterResponse{

@@ -120,7 +120,14 @@ type RefereeMeta struct {
 	PublicKey            string `json:"public_key,omitzero" rule:"key"`
 	// whether the referee verifies the signatures of players and reports them
 	RelaysSignatures bool `json:"relays_signatures,omitzero"`
+	// what the referee knows of matches that some leagues need: `openings`, `time_bank`
+	Features []string `json:"features,omitzero"`
 }
+
+// The features of referees. A league that needs one admits no referee that does not declare it.
+const (
+	FeatureOpenings = "openings"
+)
 
 // PlayerMeta describes a player in its registration (002 §3.3.2).
 type PlayerMeta struct {
