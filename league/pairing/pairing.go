@@ -70,6 +70,7 @@ const (
 	Sequential     = "sequential-v1" // a Circle until one player is shown to be the best
 	// a Berger until one player is shown to be the best
 	SequentialBerger = "sequential-v2"
+	SPRT             = "sprt-v1" // double legs of two players until they decide between Bounds
 )
 
 // RoundRobinFor is the algorithm of a round-robin. Unless the sides of the game are alike, the lot decides which
@@ -97,7 +98,8 @@ func SequentialFor(sidesAlike bool) string {
 type Format struct {
 	Name    string // the algorithm; "" for Circle
 	Players int    // 2 or more
-	Legs    int    // of a round robin, 1 or more, the largest number for Sequential; other formats ignore it
+	Legs    int    // of a round robin, 1 or more, the largest number for Sequential and SPRT; other formats ignore it
+	Bounds  Bounds // of an SPRT; other formats ignore them
 	Rounds  int    // of a Swiss tournament; 0 for the default
 	Seeds   []int  // of other formats than a round robin: player indexes, best first; nil for ascending indexes
 
@@ -118,8 +120,8 @@ func New(f Format) (Pairer, error) {
 		return r.with(name), err
 	case Swiss:
 		return newSwiss(f)
-	case Sequential, SequentialBerger:
-		return newSequential(name, f.Players, f.Legs)
+	case Sequential, SequentialBerger, SPRT:
+		return newSequential(name, &f)
 	case Knockout:
 		return newKnockout(f.Players, f.Seeds)
 	default:

@@ -11,16 +11,38 @@ import (
 // perRival is the evidence for each rival of the best player at the level of 5%: 1 / 0.05.
 const perRival = 20
 
-// A sequential is a round robin that ends when one player is shown to be better than every other,
-// at the latest after all legs. It decides after each double leg, from the results alone.
-type sequential struct{ RoundRobin }
+// A sequential is a round robin that ends when one player is shown to be better than every other, or, with bounds, when
+// the results of its two players decide between them; at the latest after all legs. It decides after each double leg,
+// from the results alone.
+type sequential struct {
+	RoundRobin
 
-func newSequential(algorithm string, players, legs int) (sequential, error) {
-	if legs%2 != 0 {
-		return sequential{}, fmt.Errorf("a round robin until a significant result has an even number of legs, got %d", legs)
+	bounds *Bounds // nil for none
+}
+
+func newSequential(algorithm string, f *Format) (sequential, error) {
+	if f.Legs%2 != 0 {
+		return sequential{}, fmt.Errorf("a round robin until a significant result has an even number of legs, got %d", f.Legs)
 	}
-	r, err := NewRoundRobin(players, legs)
-	return sequential{r.with(algorithm)}, err
+	r, err := NewRoundRobin(f.Players, f.Legs)
+	s := sequential{RoundRobin: r.with(algorithm)}
+	if algorithm != SPRT || err != nil {
+		return s, err
+	}
+	if f.Players != 2 {
+		return s, fmt.Errorf("a league with bounds has two players, got %d", f.Players)
+	}
+	s.bounds = &f.Bounds
+	return s, f.Bounds.Check()
+}
+
+// decided tells whether the results of complete double legs end the league.
+func (s sequential) decided(played [][]league.Played) bool {
+	if s.bounds != nil {
+		_, decided := s.bounds.Decision(CountDoubleLegs(played))
+		return decided
+	}
+	return Compare(s.players, played).Best() != none
 }
 
 // Round returns the pairings of the round robin, of absent players too, who forfeit their matches. It returns
@@ -35,7 +57,7 @@ func (s sequential) Round(round int, played [][]league.Played, absent Absences) 
 	if round < 1 || len(played) < round-1 || left < 2 {
 		return nil
 	}
-	if done := round - 1; done%(2*s.ring()) == 0 && Compare(s.players, played[:done]).Best() != none {
+	if done := round - 1; done%(2*s.ring()) == 0 && s.decided(played[:done]) {
 		return nil
 	}
 	return s.RoundRobin.Round(round, nil, nil)
