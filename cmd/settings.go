@@ -305,7 +305,8 @@ type leagueSettings struct {
 
 	userGame *userGame // that --game names; nil for none
 
-	untilSignificant bool // a round-robin ends when one player is shown to be the best
+	untilSignificant bool            // a round-robin ends by its results
+	bounds           *pairing.Bounds // between which they decide; nil for none
 }
 
 // membersAll lets messages have members that the specification lacks.
@@ -350,6 +351,15 @@ func (l *leagueSettings) tournament(players, legs int, listed []string) (*journa
 	case l.untilSignificant && legs%2 != 0:
 		return nil, usage("--legs %d: with --until-significant the number is even, so that each pair meets once on each side",
 			legs)
+	case l.bounds != nil && !l.untilSignificant:
+		return nil, usage("--elo0 and --elo1: only --until-significant takes them")
+	case l.bounds != nil && players != 2:
+		return nil, usage("--elo0 and --elo1 compare two players, not %d: set --players 2", players)
+	case l.bounds != nil:
+		if err := l.bounds.Check(); err != nil {
+			return nil, usage("--elo0, --elo1: %w", err)
+		}
+		return &journal.Tournament{Algorithm: pairing.SPRT, Bounds: l.bounds}, nil
 	case l.untilSignificant:
 		return &journal.Tournament{Algorithm: pairing.Sequential}, nil
 	case roundRobin:

@@ -15,6 +15,7 @@ import (
 
 	"evenodd/config"
 	"evenodd/league/manager"
+	"evenodd/league/pairing"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/league/words"
@@ -33,6 +34,8 @@ type simulateOptions struct {
 	list   string
 	quiet  bool
 	rated  bool // --ratings
+
+	elo pairing.Bounds // --elo0 and --elo1
 
 	entrants   string // path of --entrants
 	force      bool
@@ -116,6 +119,9 @@ technical loss (docs/agents.md).
 	f.BoolVar(&o.rated, "ratings", false, "print a second table: ratings with intervals, and the results of each pair")
 	f.BoolVar(&o.untilSignificant, "until-significant", false, "play two legs at a time, until one player is shown to "+
 		"be better than every other; --legs is the largest number, even (default 200)")
+	f.Float64Var(&o.elo.Elo0, "elo0", 0, "with --until-significant and two players: play until the results decide whether "+
+		"the first one is --elo0 or --elo1 `Elo` stronger; --legs is 20,000 by default")
+	f.Float64Var(&o.elo.Elo1, "elo1", 0, "see --elo0, which is less: `Elo` of the other bound")
 	f.BoolVar(&o.quiet, "quiet", false, "write nothing but errors to standard error")
 	return c
 }
@@ -207,15 +213,23 @@ func newSeed() uint64 {
 	return rand.Uint64N(1 << 53) //nolint:gosec // a seed is not secret; every JSON reader keeps 53 bits
 }
 
-// usualMostLegs is the largest number of legs of a league until a significant result.
-const usualMostLegs = 200
+// usualMostLegs is the largest number of legs of a league until a significant result, and usualMostLegsOfBounds that of
+// one with bounds.
+const usualMostLegs, usualMostLegsOfBounds = 200, 20_000
 
 // complete checks the options, and adds those of the league's files.
 func (o *simulateOptions) complete(files *config.Loader) error {
+	if o.given("elo0") || o.given("elo1") {
+		o.bounds = &o.elo
+	}
 	if o.untilSignificant && !o.given("legs") {
-		o.Legs = usualMostLegs
+		if o.Legs = usualMostLegs; o.bounds != nil {
+			o.Legs = usualMostLegsOfBounds
+		}
 	}
 	switch {
+	case o.given("elo0") != o.given("elo1"):
+		return usage("--elo0 and --elo1 belong together: give both")
 	case o.rated && o.output != formatTable:
 		return usage("--ratings prints a table: --format json has statistics and head_to_head")
 	case o.list == "standings" && o.output != formatCSV:

@@ -32,12 +32,18 @@ func (o *simulateOptions) settled(created *journal.Created) []settledSetting {
 		{"faults", o.Faults, from.Faults},
 		{"members", o.members, cmp.Or(created.Members, membersAll)},
 	}
+	if begun != nil && begun.Bounds != nil {
+		settings = append(settings, settledSetting{"elo0", elo(o.elo.Elo0), elo(begun.Bounds.Elo0)},
+			settledSetting{"elo1", elo(o.elo.Elo1), elo(begun.Bounds.Elo1)})
+	}
 	if begun != nil && given != nil {
 		settings = append(settings, settledSetting{"rounds", strconv.Itoa(given.Rounds), strconv.Itoa(begun.Rounds)},
 			settledSetting{"seeding", strings.Join(given.Seeding, ","), strings.Join(begun.Seeding, ",")})
 	}
 	return settings
 }
+
+func elo(difference float64) string { return strconv.FormatFloat(difference, 'g', -1, 64) }
 
 // contradictions returns an error for each setting that the user has given and that differs from that of the
 // league that is resumed.

@@ -17,6 +17,8 @@ type Tournament struct {
 	Algorithm string `json:"algorithm"` // as package pairing names it; not that of the plain round-robin
 	// of a Swiss system: as many as this, or as its players admit; 0 for the usual number
 	Rounds int `json:"rounds,omitzero"`
+	// of a league of two players that decides between two differences in strength; nil for any other
+	Bounds *pairing.Bounds `json:"bounds,omitzero"`
 	// display names of players, best first; the other players follow in order of ids
 	Seeding []string `json:"seeding,omitempty"`
 }
@@ -39,14 +41,16 @@ func (t *Tournament) IsSwiss() bool { return t != nil && t.Algorithm == pairing.
 func (t *Tournament) IsKnockout() bool { return t != nil && t.Algorithm == pairing.Knockout }
 
 // IsSequential tells whether the format is a round-robin that ends when one player is shown to be
-// better than every other.
+// better than every other, or when the results decide between two bounds.
 func (t *Tournament) IsSequential() bool {
-	return t != nil && (t.Algorithm == pairing.Sequential || t.Algorithm == pairing.SequentialBerger)
+	return t != nil && (t.Algorithm == pairing.Sequential || t.Algorithm == pairing.SequentialBerger || t.hasBounds())
 }
+
+func (t *Tournament) hasBounds() bool { return t.Algorithm == pairing.SPRT }
 
 // ForGame is the tournament with the algorithm that goes with the sides of its game.
 func (t *Tournament) ForGame(sidesAlike bool) *Tournament {
-	if !t.IsSequential() {
+	if !t.IsSequential() || t.hasBounds() {
 		return t
 	}
 	return &Tournament{Algorithm: pairing.SequentialFor(sidesAlike)}
@@ -86,6 +90,9 @@ func (t *Tournament) check(legs int) error {
 	case t.Rounds < 0 || t.Rounds > 0 && !t.IsSwiss() || legs != 1 && !t.IsSequential():
 		return fmt.Errorf("tournament: %s does not go with %d rounds and %d legs", t.Algorithm, t.Rounds, legs)
 	}
+	if err := t.checkBounds(); err != nil {
+		return err
+	}
 	seen := map[string]bool{"": true}
 	for _, name := range t.Seeding {
 		if seen[name] {
@@ -94,6 +101,16 @@ func (t *Tournament) check(legs int) error {
 		seen[name] = true
 	}
 	return nil
+}
+
+func (t *Tournament) checkBounds() error {
+	switch {
+	case t.hasBounds() != (t.Bounds != nil):
+		return fmt.Errorf("tournament: %s has bounds without the algorithm %s, or lacks them", t.Algorithm, pairing.SPRT)
+	case t.Bounds == nil:
+		return nil
+	}
+	return t.Bounds.Check()
 }
 
 // newPairer returns the pairer of a start. Exactly one event names its algorithm: the
@@ -120,7 +137,11 @@ func (t *Tournament) For(players, legs int) pairing.Format {
 		return pairing.Format{Players: players, Legs: legs}
 	}
 	rounds := min(t.Rounds, pairing.MaxSwissRounds(players))
-	return pairing.Format{Name: t.Algorithm, Players: players, Legs: legs, Rounds: rounds}
+	f := pairing.Format{Name: t.Algorithm, Players: players, Legs: legs, Rounds: rounds}
+	if t.Bounds != nil {
+		f.Bounds = *t.Bounds
+	}
+	return f
 }
 
 // seeds are the indexes of players, best first; nil in a round-robin.

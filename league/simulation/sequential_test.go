@@ -69,15 +69,28 @@ func TestLeaguesUntilASignificantResult(t *testing.T) {
 
 // An interrupted league stops where the whole one does, and the audit repeats the decision.
 func TestLeagueUntilASignificantResultResumes(t *testing.T) {
-	o := untilSignificant(7, tictactoe.Type, 2, "perfect", "random")
-	folder := interrupted(t, o, 5)
-	o.Files = openFiles(t, folder, o.LeagueID)
-	o.Tournament, o.Legs = nil, 1 // the journal has them
-	again := run(t, o)
-	require.NoError(t, o.Files.Close())
-	assert.Equal(t, run(t, untilSignificant(7, tictactoe.Type, 2, "perfect", "random")).Comparison(), again.Comparison())
-	assert.Equal(t, "Stopped after 14 of at most 200 legs: P01 is shown to be better than every other player.",
-		again.Comparison().Sentence())
-	findings, _ := audited(t, folder, o.Games)
-	assert.Empty(t, findings)
+	plain := untilSignificant(7, tictactoe.Type, 2, "perfect", "random")
+	bounded := plain
+	bounded.Tournament = &journal.Tournament{Algorithm: pairing.SPRT, Bounds: &pairing.Bounds{Elo0: 0, Elo1: 200}}
+	for name, tt := range map[string]struct {
+		o    simulation.Options
+		want string
+	}{
+		"the best player": {plain, "Stopped after 14 of at most 200 legs: P01 is shown to be better than every other player."},
+		"bounds": {bounded, "Stopped after 16 of at most 200 legs: P01 is rather 200 than 0 Elo stronger than P02 " +
+			"(log-likelihood ratio 3.35, limits ±2.94)."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := tt.o
+			folder := interrupted(t, o, 5)
+			o.Files = openFiles(t, folder, o.LeagueID)
+			o.Tournament, o.Legs = nil, 1 // the journal has them
+			again := run(t, o)
+			require.NoError(t, o.Files.Close())
+			assert.Equal(t, run(t, tt.o).Comparison(), again.Comparison())
+			assert.Equal(t, tt.want, again.Comparison().Sentence())
+			findings, _ := audited(t, folder, o.Games)
+			assert.Empty(t, findings)
+		})
+	}
 }

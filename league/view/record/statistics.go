@@ -22,7 +22,8 @@ type Results struct {
 	LeagueID   string
 	SidesAlike bool              // as rules.Info has it; false for an unknown game
 	Format     string            // as journal.Tournament.Format: "" for a round-robin
-	Until      int               // the largest number of legs, if the league ends when one player is shown to be the best
+	Until      int               // the largest number of legs, if the league ends by its results; 0 if it does not
+	Bounds     *pairing.Bounds   // between which the results decide; nil for none
 	Players    []league.Standing // in any order; the strategy is "" if it is not known
 	Meetings   []Meeting         // in schedule order
 }
@@ -48,7 +49,7 @@ func (l *League) Results(games rules.Registry) *Results {
 		r.SidesAlike = game.Info().SidesAlike
 	}
 	if l.Created.Tournament.IsSequential() {
-		r.Until = l.Created.Legs
+		r.Until, r.Bounds = l.Created.Legs, l.Created.Tournament.Bounds
 	}
 	strategies, index := l.strategies(), map[string]int{}
 	r.Players = l.Standings()
@@ -325,6 +326,7 @@ type Comparison struct {
 	Best      string         `json:"best_player_id,omitzero"` // better than every other; "" for none
 	Threshold float64        `json:"threshold"`               // the evidence from which on a player is better
 	Pairs     []ComparedPair `json:"pairs"`
+	Test      *BoundsTest    `json:"test,omitzero"` // with --elo0 and --elo1; nil without
 
 	copied []string // the pairs whose matches are copies
 	ahead  string   // of StoppedByCopies
@@ -369,12 +371,20 @@ func (r *Results) Comparison() *Comparison {
 		rounds[last] = append(rounds[last], m)
 	}
 	of := pairing.Compare(len(players), rounds)
+	test, asPlayedTest := r.test(rounds), r.test(asPlayed)
 	c := &Comparison{Legs: of.Legs(), MostLegs: r.Until, Threshold: of.Threshold(), Pairs: []ComparedPair{}, copied: copied}
+	c.Test = test
 	switch best := of.Best(); {
-	case best != league.None:
+	case test == nil && best != league.None:
 		c.StoppedBy, c.Best = StoppedBySignificance, players[best].PlayerID
+	case test != nil && test.Accepted != "":
+		c.StoppedBy = StoppedBySignificance
 	case c.Legs >= c.MostLegs:
 		c.StoppedBy = StoppedByLegs
+	case test != nil:
+		if asPlayedTest.Accepted != "" {
+			c.StoppedBy = StoppedByCopies
+		}
 	default:
 		if ahead := pairing.Compare(len(players), asPlayed).Best(); ahead != league.None {
 			c.StoppedBy, c.ahead = StoppedByCopies, players[ahead].PlayerID
@@ -395,8 +405,60 @@ func (r *Results) Comparison() *Comparison {
 	return c
 }
 
+// A BoundsTest is the sequential test of a league with bounds. Difference is how much stronger the first player is.
+type BoundsTest struct {
+	pairing.Bounds
+	PlayerID   string             `json:"player_id"`
+	OpponentID string             `json:"opponent_id"`
+	DoubleLegs pairing.DoubleLegs `json:"double_legs"`          // by the points of the first player: 0, ½, 1, 1½, 2
+	LogRatio   float64            `json:"log_likelihood_ratio"` // of elo1 against elo0
+	Limit      float64            `json:"limit"`                // at which the test accepts elo1; at its negative elo0
+	Accepted   string             `json:"accepted,omitzero"`    // elo0 or elo1; "" for neither
+}
+
+// test is the test of a league with bounds by the results of its rounds; nil for another league.
+func (r *Results) test(rounds [][]league.Played) *BoundsTest {
+	if r.Bounds == nil || len(r.Players) != 2 {
+		return nil
+	}
+	ids := []string{r.Players[0].PlayerID, r.Players[1].PlayerID}
+	slices.SortFunc(ids, league.CompareIDs)
+	counts := pairing.CountDoubleLegs(rounds)
+	t := &BoundsTest{Bounds: *r.Bounds, PlayerID: ids[0], OpponentID: ids[1], DoubleLegs: counts,
+		LogRatio: r.Bounds.LogRatio(counts), Limit: stats.Significant(pairing.Limit())}
+	if bound, decided := r.Bounds.Decision(counts); decided {
+		t.Accepted = []string{"elo0", "elo1"}[bound]
+	}
+	return t
+}
+
+// sentence says what stopped a league with bounds.
+func (t *BoundsTest) sentence(c *Comparison) string {
+	ratio := fmt.Sprintf("log-likelihood ratio %.2f, limits ±%.2f", t.LogRatio, t.Limit)
+	switch c.StoppedBy {
+	case StoppedBySignificance:
+		accepted, rejected := t.Elo1, t.Elo0
+		if t.Accepted == "elo0" {
+			accepted, rejected = rejected, accepted
+		}
+		return fmt.Sprintf("Stopped after %d of at most %d legs: %s is rather %g than %g Elo stronger than %s (%s).", c.Legs,
+			c.MostLegs, t.PlayerID, accepted, rejected, t.OpponentID, ratio)
+	case StoppedByCopies:
+		return fmt.Sprintf("Stopped after %d of at most %d legs by copies of earlier matches, which show nothing.", c.Legs,
+			c.MostLegs)
+	case StoppedByLegs:
+		return fmt.Sprintf("Stopped after all %d legs: the results do not decide between %g and %g Elo (%s).", c.Legs, t.Elo0,
+			t.Elo1, ratio)
+	}
+	return fmt.Sprintf("After %d of at most %d legs the results do not decide between %g and %g Elo (%s).", c.Legs, c.MostLegs,
+		t.Elo0, t.Elo1, ratio)
+}
+
 // Sentence says what stopped the league, and which players could not be told apart.
 func (c *Comparison) Sentence() string {
+	if c.Test != nil {
+		return c.Test.sentence(c) + c.copies()
+	}
 	text := fmt.Sprintf("After %d of at most %d legs no player is shown to be better than every other.", c.Legs, c.MostLegs)
 	switch c.StoppedBy {
 	case StoppedBySignificance:
@@ -414,9 +476,14 @@ func (c *Comparison) Sentence() string {
 	if len(pairs) > 0 {
 		text += " Not told apart: " + strings.Join(upTo(pairs, most), "; ") + "."
 	}
-	if len(c.copied) > 0 {
-		text += " The matches of " + strings.Join(upTo(c.copied, most), "; ") +
-			" are copies of each other, with the same sides and moves, and count once."
+	return text + c.copies()
+}
+
+// copies says which matches count once; "" for none.
+func (c *Comparison) copies() string {
+	if len(c.copied) == 0 {
+		return ""
 	}
-	return text
+	return " The matches of " + strings.Join(upTo(c.copied, 6), "; ") +
+		" are copies of each other, with the same sides and moves, and count once."
 }
