@@ -17,6 +17,7 @@ import (
 	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/view/page"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
@@ -250,7 +251,7 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	misdirected := func(ctx context.Context, method, path string) { m.Misdirected(ctx, method, path, endpoint) }
 	server := mcp.NewServer(managerMCP(mux, m, p.LeagueID, game.Info(), p.mcpAdmin, p.version))
 	defer server.Wait() // when its streams have ended
-	shown, err := p.leaguePage(&managerSource{manager: m})
+	shown, err := p.leaguePage(&managerSource{manager: m}, page.Options{Joining: p.joining(urls), Obstacles: m.Obstacles})
 	if err != nil {
 		return err
 	}

@@ -69,12 +69,22 @@ func pageMounts(routes []page.Route, quota *http.Quota) []http.Mount {
 }
 
 // leaguePage makes the page of the league, which shows nothing with --page=false.
-func (p *managerProcess) leaguePage(source page.Source) (*leaguePage, error) {
+func (p *managerProcess) leaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 	if !p.page {
 		return &leaguePage{finish: func(context.Context) {}, end: func() {}}, nil
 	}
-	return newLeaguePage(source, page.Options{Log: p.log, Base: string(p.basePath), Games: p.userGame.games(),
-		Listed: p.Roster.Names(true)})
+	o.Log, o.Base, o.Games, o.Listed = p.log, string(p.basePath), p.userGame.games(), p.Roster.Names(true)
+	return newLeaguePage(source, o)
+}
+
+// joining tells how others join the league of a manager with these URLs for other computers; nil without a page.
+func (p *managerProcess) joining(urls []string) *page.Joining {
+	if !p.page {
+		return nil
+	}
+	at := p.address.shownURL(p.listener, urls)
+	return &page.Joining{Manager: at, Page: pageOf(at, p.basePath), Local: loopback(p.address.host),
+		Proxies: p.address.allowed, Base: string(p.basePath), Coded: p.Roster != nil}
 }
 
 // measure adds the metrics of the page.

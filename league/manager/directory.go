@@ -199,7 +199,8 @@ type agent struct {
 	asked     int                           // the last round whose transcripts the referee was asked for
 	// it has said that a referee takes it for another player; guarded by Manager.mu
 	complained bool
-	obstacle   string // what the pings to the agent met before it answered, for people
+	obstacle   string // what the pings to the agent met before it answered, for people; "" for nothing
+	pings      int    // that have met it
 }
 
 // A proof is an agent's token and the values that derive from it.

@@ -331,7 +331,7 @@ func (m *Manager) view() *decide.View {
 	return &decide.View{
 		State: m.state, Games: append([]string{own}, others...),
 		Phase: decide.Phase(m.state, silent.Closed), Silent: silent.SilentIDs(silent.Silent()), Recorded: m.recordedReport,
-		Obstacle: func(id string) string { return m.agents[id].obstacle },
+		Obstacle: m.obstacleAt,
 	}
 }
 

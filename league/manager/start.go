@@ -106,7 +106,7 @@ func (m *Manager) pinged(a *agent, pong *protocol.Pong, err error, warned *bool,
 		m.startIfComplete()
 		return true
 	}
-	a.obstacle = fmt.Sprintf("%s at %s, %d tries", obstacleOf(err), a.address(), pings)
+	a.obstacle, a.pings = obstacleOf(err), pings
 	if m.applicants.GraceLeft(a.id, m.clock.Now()) == 0 && !*warned {
 		*warned = true
 		m.log.Warn().Err(err).Str("id", a.id).Str("name", a.name).Str("endpoint", a.address()).
@@ -114,6 +114,29 @@ func (m *Manager) pinged(a *agent, pong *protocol.Pong, err error, warned *bool,
 			"no answer from the agent's endpoint within the grace period; another applicant may replace it")
 	}
 	return false
+}
+
+// obstacleAt says what the pings to an agent met, where, and how often; "" for nothing. M.mu is held.
+func (m *Manager) obstacleAt(id string) string {
+	a := m.agents[id]
+	if a.obstacle == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s at %s, %d tries", a.obstacle, a.address(), a.pings)
+}
+
+// Obstacles are what the pings to agents that have not answered met, by their ids, without the addresses of agents. It
+// is safe for concurrent use.
+func (m *Manager) Obstacles() map[string]string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	met := map[string]string{}
+	for _, id := range m.applicants.SilentIDs(m.applicants.Silent()) {
+		if a := m.agents[id]; a.obstacle != "" {
+			met[id] = a.obstacle
+		}
+	}
+	return met
 }
 
 // obstacleOf says in a few words why a ping got no answer.

@@ -38,6 +38,9 @@ type Board struct {
 	changed chan struct{} // closed with the next change: then there is another one
 	failed  error         // the source has no more events
 
+	joining   *Joining                 // nil for no manager
+	obstacles func() map[string]string // see Options
+
 	reading chan struct{} // has an element for each transcript that is being read
 
 	computing sync.Mutex

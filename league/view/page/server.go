@@ -29,6 +29,11 @@ type Options struct {
 	Games  rules.Registry // for boards, the words of moves, and whether the rules treat both sides alike
 	Base   string         // path of the pages, such as /league; "" for /
 	Listed []string       // names of the players of the roster; nil if they are not known
+
+	Joining *Joining // how others join the league before its start; nil without a manager
+	// Obstacles are what the pings of the manager to agents that have not answered met, by their ids. Nil if that is
+	// not known.
+	Obstacles func() map[string]string
 }
 
 // Pages serve a board. They are safe for concurrent use.
@@ -53,7 +58,7 @@ type Route struct {
 
 // New makes the pages of a board.
 func New(b *Board, o Options) (*Pages, error) {
-	b.league.Games, b.league.Listed = o.Games, o.Listed
+	b.league.Games, b.league.Listed, b.joining, b.obstacles = o.Games, o.Listed, o.Joining, o.Obstacles
 	p := &Pages{board: b, options: o, assets: readAssets(), templates: map[string]*template.Template{}, routes: routes()}
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
 	p.updates = &updates{pages: p}
@@ -66,7 +71,7 @@ func New(b *Board, o Options) (*Pages, error) {
 			"toMatches": func(player, opponent, _ string) string {
 				return o.Base + "/players/" + player + "?against=" + opponent
 			},
-		}, "templates/layout.html", "templates/parts.html", "templates/board.html", "templates/"+name+".html")
+		}, "templates/layout.html", "templates/parts.html", "templates/board.html", "templates/lobby.html", "templates/"+name+".html")
 		if err == nil { // the layout has a place for the content of any page
 			_, err = t.AddParseTree("content", t.Lookup("content of "+name).Tree.Copy())
 		}

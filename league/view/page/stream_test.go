@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -300,6 +301,35 @@ func TestPageThatDoesNotReadDelaysNoOther(t *testing.T) {
 		assert.Equal(t, http.StatusOK, s.get("/").Code)
 		close(block)
 		<-slow.done // a failed write ends its stream
+	})
+}
+
+// What pings to an agent meet is no event, and no page waits for the next one.
+func TestStreamTellsWhyAgentsCannotBeReached(t *testing.T) {
+	tape := newTape(t, "finished")
+	tape.change = func(e *journal.Event) {
+		if registered, ok := e.Data.(*journal.AgentRegistered); ok {
+			registered.AwaitsAnswer = true
+		}
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var met atomic.Value
+		met.Store("")
+		s := serveWith(t, tape, page.Options{Obstacles: func() map[string]string {
+			return map[string]string{"P01": met.Load().(string), "REF01": met.Load().(string)}
+		}})
+		tape.play(tape.find(t, "registered", 2))
+		r := s.stream("")
+		defer r.close()
+		synctest.Wait()
+		assert.Contains(t, r.take(), "nothing has answered at its address yet")
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		assert.Empty(t, r.take(), "nothing has changed")
+		met.Store("connection refused at 192.0.2.9:8101")
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Contains(t, r.take(), "connection refused at (an address)</bdi>. Nothing listens there")
 	})
 }
 

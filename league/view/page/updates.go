@@ -23,45 +23,52 @@ type updates struct {
 	rendered time.Time
 }
 
-// updatePause is the pause after an update.
-const updatePause = 500 * time.Millisecond
+const (
+	updatePause = 500 * time.Millisecond // after an update
+	silentPause = 2 * time.Second        // between two looks at what pings to silent agents meet, which is no event
+)
 
 // An update is what a stream sends of one version of the league: all fragments of the overview.
 // Streams share its bytes.
 type update struct {
-	at   int
-	over bool
-	text []byte
+	at     int
+	over   bool
+	silent bool // there are agents that have not answered
+	text   []byte
 }
 
 // latest returns the update of the present version; changed is closed when there is another
 // version. During the pause after an update it returns that update, with the rest of the pause.
+// So it does while agents have not answered.
 func (u *updates) latest() (now *update, changed <-chan struct{}, pause time.Duration) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if u.current != nil {
 		at, changed := u.pages.board.View(func(*record.League) {})
-		if at == u.current.at {
+		switch age := time.Since(u.rendered); {
+		case at == u.current.at && !u.current.silent:
 			return u.current, changed, 0
-		}
-		if rest := updatePause - time.Since(u.rendered); rest > 0 {
-			return u.current, nil, rest
+		case at == u.current.at && age < silentPause:
+			return u.current, changed, silentPause - age
+		case age < updatePause:
+			return u.current, nil, updatePause - age
 		}
 	}
-	changed = u.render()
-	return u.current, changed, 0
+	if changed = u.render(); u.current.silent {
+		pause = silentPause
+	}
+	return u.current, changed, pause
 }
 
 // render makes the update of the present version. The caller holds mu.
 func (u *updates) render() (changed <-chan struct{}) {
 	var html bytes.Buffer
-	var failed error
 	next := &update{}
-	next.at, changed = u.pages.board.View(func(l *record.League) {
-		next.over = l.Completed != nil
-		failed = safely(func() error {
-			return u.pages.templates["overview"].ExecuteTemplate(&html, "live", overviewOf(l, live))
-		})
+	next.at, changed = u.pages.board.View(func(l *record.League) { next.over = l.Completed != nil })
+	failed := safely(func() error {
+		v := u.pages.board.overview(nil, live) // perhaps of a later version, whose update follows
+		next.silent = v.Standings.Crowd != nil && len(v.Standings.Crowd.Silent) > 0
+		return u.pages.templates["overview"].ExecuteTemplate(&html, "live", v)
 	})
 	if failed != nil { // pages keep what they have
 		u.pages.failed("overview", failed)
@@ -72,7 +79,9 @@ func (u *updates) render() (changed <-chan struct{}) {
 		next.text = append(next.text, eventOver...)
 	}
 	next.text = fmt.Appendf(next.text, "id: %d\n\n", next.at)
-	u.current, u.rendered = next, time.Now()
+	if u.rendered = time.Now(); u.current == nil || !bytes.Equal(next.text, u.current.text) {
+		u.current = next
+	}
 	return changed
 }
 
@@ -142,9 +151,12 @@ func (p *Pages) stream(w http.ResponseWriter, r *http.Request) {
 func (p *Pages) follow(ctx context.Context, w http.ResponseWriter, has int) {
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
+	var sent *update
 	for {
 		u, changed, pause := p.updates.latest()
-		if u.at > has { // else the page is newer than the last update
+		// Else the page is newer than the last update. What pings have met has no version.
+		if u.at > has || u.at == has && u.silent && u != sent {
+			sent = u
 			if !send(w, u.text) {
 				return
 			}

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/journal"
 )
 
 func TestEndNamesTheChampionTheFirstThreeAndTheBestClimb(t *testing.T) {
@@ -51,17 +50,6 @@ func TestPlayerHasAColourOfItsOwn(t *testing.T) {
 	}
 	assert.Equal(t, colour{"c2", ""}, at(s.l, live).colour("P03"))
 	assert.Equal(t, colour{"c2", "8 3 0 4"}, at(s.l, live).colour("P13"))
-}
-
-func TestPageBeforeTheStartTellsWhoOfTheRosterIsMissing(t *testing.T) {
-	s := newScript(t, nil, "Ann", "Bob")
-	s.l.Listed = []string{"Ann", "Cem", "bob"}
-	s.l.Configuration = &journal.Configuration{Roster: &journal.Roster{Players: 3}, RegistrationUntil: "2026-11-27T08:30:00Z"}
-	assert.Equal(t, []string{"Cem"}, overviewOf(s.l, live).Standings.Missing)
-	body := render(t, s.l)["/"]
-	assert.Contains(t, body, `datetime="2026-11-27T08:30:00Z">Friday, 27 November 2026, 08:30 UTC</time>`)
-	assert.Contains(t, body, "of 3 players")
-	assert.Regexp(t, `<form id="timeline"[^>]* hidden`, body)
 }
 
 // A manager that ends with its league waits for its open pages only.

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 
 	"evenodd/league"
@@ -22,6 +23,7 @@ type overview struct {
 	Results   *results
 	Chart     *chart
 	Decisions []decision
+	Join      *join // before the start of a league with a manager; else nil
 }
 
 // overviewOf is the overview of a league, now or after a completed round.
@@ -35,6 +37,29 @@ func overviewOf(l *record.League, round int) *overview {
 		v.Progress.End = m.ending(v.Standings.Rows)
 	}
 	return v
+}
+
+// overview is the view of the first page, for a request or, if that is nil, for all readers.
+func (b *Board) overview(r *http.Request, round int) (v *overview) {
+	var obstacles map[string]string // read before, because a page takes no lock of the manager while it has one
+	if b.obstacles != nil && !b.begun() {
+		obstacles = b.obstacles()
+	}
+	b.View(func(l *record.League) {
+		if v = overviewOf(l, round); v.Standings.Crowd != nil {
+			v.Standings.Crowd.explain(obstacles)
+		}
+		if r != nil {
+			v.Join = b.join(l, r)
+		}
+	})
+	return v
+}
+
+// begun tells whether the league has begun.
+func (b *Board) begun() (begun bool) {
+	b.View(func(l *record.League) { begun = l.Started != nil })
+	return begun
 }
 
 // title names the champion of a league that is over, as page.js does when the end arrives.
@@ -102,7 +127,6 @@ type progress struct {
 // conditions are what the league waits for before its start.
 type conditions struct {
 	WantedPlayers, WantedReferees int // 0: any number
-	Silent                        []ref
 	Start                         *record.PlannedStart
 	Until                         string // the end of the registration; "" for none, and at the planned start
 }
@@ -180,13 +204,14 @@ func (m *moment) awaited() *conditions {
 	if c.Roster != nil && a.WantedPlayers == 0 {
 		a.WantedPlayers = c.Roster.Players
 	}
-	silent := lists.Filter(m.SortedAgents(), func(one *journal.Agent) bool { return !one.Answered })
-	a.Silent = lists.Map(silent, func(one *journal.Agent) ref { return m.agent(one.AgentID) })
 	return a
 }
 
 // Facts are the facts about the league in one line.
 func (p *progress) Facts() string {
+	if p.Awaited != nil {
+		return p.Game + " · " + p.Format
+	}
 	facts := []string{p.Game, p.Format, words.Counted(p.Players, "player"), words.Counted(p.Referees, "referee")}
 	if p.End != nil {
 		facts = append(facts, words.Counted(p.Recorded, "match"))

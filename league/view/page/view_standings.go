@@ -24,7 +24,9 @@ type standings struct {
 	Columns  []league.Column // without those of rank, player, points and tie-breaks
 
 	Evidence []string // see decide.Evidence
-	Missing  []string // before the start: names of the roster that have not registered
+	Crowd    *crowd   // before the start; then nil
+	Missing  []string // names of the roster that were not there at the start
+	More     int      // names that Missing lacks
 }
 
 // A standingsRow is a row of the standings.
@@ -58,8 +60,11 @@ func (m *moment) standings() *standings {
 	if m.round == live {
 		s.Evidence = decide.Evidence(m.State)
 	}
-	if m.Started == nil {
-		s.Missing = lists.Map(lists.Filter(m.Listed, func(name string) bool { return len(m.Named(true, name)) == 0 }), shown)
+	switch {
+	case m.Started == nil:
+		s.Crowd = m.crowd()
+	case m.round == live:
+		s.Missing, s.More = atMost(m.missing(), mostShown)
 	}
 	before := m.ranksBefore()
 	s.Moves, s.Form = before != nil, m.Started != nil && m.last() > 0 && len(rows) <= formPlayers

@@ -186,9 +186,8 @@ func roundOf(r *http.Request) int {
 	return parseRound(r.FormValue("round"))
 }
 
-func buildOverview(b *Board, r *http.Request) (view any, err error) {
-	b.View(func(l *record.League) { view = overviewOf(l, roundOf(r)) })
-	return view, nil
+func buildOverview(b *Board, r *http.Request) (any, error) {
+	return b.overview(r, roundOf(r)), nil
 }
 
 func buildCross(b *Board, r *http.Request) (view any, err error) {

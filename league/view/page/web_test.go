@@ -39,10 +39,14 @@ type server struct {
 }
 
 // serve makes the pages of a source, until the test ends.
-func serve(t testing.TB, source page.Source) *server {
+func serve(t testing.TB, source page.Source) *server { return serveWith(t, source, page.Options{}) }
+
+// serveWith makes the pages of a source with options.
+func serveWith(t testing.TB, source page.Source, o page.Options) *server {
 	board := page.NewBoard(source)
 	t.Cleanup(board.Close)
-	pages, err := page.New(board, page.Options{Games: rules.NewRegistry(evenodd.Game{}, tictactoe.Game{})})
+	o.Games = rules.NewRegistry(evenodd.Game{}, tictactoe.Game{})
+	pages, err := page.New(board, o)
 	require.NoError(t, err)
 	return &server{pages.Mux(), t}
 }

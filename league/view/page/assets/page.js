@@ -14,7 +14,7 @@
 
   function localTimes() {
     const today = new Date().toDateString();
-    for (const t of all('time[datetime]:not(.clock, .left)')) {
+    for (const t of all('time[datetime]:not(.clock, .left, .until)')) {
       const at = new Date(t.dateTime);
       if (isNaN(at)) continue;
       const text = (t.classList.contains('date') ? wholeDate : at.toDateString() === today ? sameDay : anyDay).format(at);
@@ -30,6 +30,11 @@
     for (const t of all('time.clock')) {
       const s = Math.max(0, Math.round((Date.now() - new Date(t.dateTime)) / 1000));
       const text = s < 60 ? s + ' s' : s < 3600 ? Math.floor(s / 60) + ' min ' + (s % 60) + ' s' : Math.floor(s / 3600) + ' h ' + Math.floor(s / 60) % 60 + ' min';
+      if (t.textContent !== text) t.textContent = text;
+    }
+    for (const t of all('time.until')) {
+      const s = Math.max(0, Math.round((new Date(t.dateTime) - Date.now()) / 1000)), two = (n) => String(n).padStart(2, '0');
+      const text = s >= 172800 ? Math.floor(s / 86400) + ' days' : (s >= 3600 ? Math.floor(s / 3600) + ':' + two(Math.floor(s / 60) % 60) : Math.floor(s / 60)) + ':' + two(s % 60);
       if (t.textContent !== text) t.textContent = text;
     }
     for (const t of all('time.left')) {
