@@ -36,6 +36,7 @@ type CallError struct {
 	Status   int           // of HTTP; 0 without a response, and on other carriers
 	After    time.Duration // for which the other side asks to wait; 0 for none
 	Vacant   bool          // Refused: the server has no agent at this path
+	Foreign  bool          // the answer is that of another program than an agent, and stays so; Unreadable ones are, too
 	Err      error         // the cause; an *Error if Failed
 }
 

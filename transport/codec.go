@@ -339,10 +339,13 @@ func DecodeResponse(body []byte, decode func(result []byte) (any, error)) (any, 
 		return nil, decodeError(answer.Fail)
 	}
 	if answer.Result == nil {
-		return nil, &Error{Message: "the answer is not a JSON-RPC response"}
+		return nil, ErrNoResponse
 	}
 	return decode(answer.Result)
 }
+
+// ErrNoResponse is the error of a body that is JSON, but has neither a result nor an error of JSON-RPC.
+var ErrNoResponse error = &Error{Message: "the answer is not a JSON-RPC response"}
 
 func decodeError(raw jsontext.Value) error {
 	var e errorObject

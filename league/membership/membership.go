@@ -169,7 +169,7 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 
 // Retry makes a call to the manager until it succeeds. It retries after a timeout, a
 // broken connection, a rate limit, an internal error of the manager and a temporary
-// refusal: after 2, 4, 8 and then always 8 seconds, or after the time that the manager
+// refusal, but not after an answer of another program than a manager: after 2, 4, 8 and then always 8 seconds, or after the time that the manager
 // asks for if that is longer, plus up to a tenth of jitter. It returns the first other
 // error, or that of ctx. A sleep that returns early makes the next call early.
 func Retry(ctx context.Context, sleep func(context.Context, time.Duration) error, call func(context.Context) error,
@@ -208,7 +208,7 @@ func temporary(err error) bool {
 	}
 	e := protocol.AsError(err)
 	switch {
-	case e == nil:
+	case e == nil, protocol.Foreign(err):
 		return false
 	case e.Remote && e.Code == "":
 		return e.RPC == -32603 // an internal error of JSON-RPC: its disk may be full

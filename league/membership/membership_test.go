@@ -86,6 +86,7 @@ func TestRetryBacksOff(t *testing.T) {
 		{"immediate response", nil, nil},
 		{"a timeout, then a broken connection", []error{errNever, errors.New("connection reset")}, []time.Duration{2 * s, 4 * s}},
 		{"rate limited with a delay", []error{remoteFor(90 * s), remoteFor(3 * s), remoteFor(3 * s)}, []time.Duration{90 * s, 4 * s, 8 * s}},
+		{"a gateway whose manager is down", []error{&transport.CallError{Kind: transport.Refused, Status: 502, Err: errors.New("HTTP 502")}}, []time.Duration{2 * s}},
 		{"internal error of the manager", []error{errInternal, errInternal, errInternal, errInternal}, []time.Duration{2 * s, 4 * s, 8 * s, 8 * s}},
 		{"eight seconds after the third attempt", []error{
 			unreachable{}, errNever, unreachable{}, remote(protocol.ErrRateLimited), unreachable{}, errNever,
@@ -127,6 +128,8 @@ func TestRetryReturnsPermanentErrors(t *testing.T) {
 		{"the manager timed out itself", remote(protocol.ErrTimeout)},
 		{"the manager answered with an error that has no code", &protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true}},
 		{"a local internal error", &protocol.Error{RPC: -32603, Detail: "Internal error"}},
+		{"a page of another server", &transport.CallError{Kind: transport.Unreadable, Status: 200, Err: errors.New("no JSON")}},
+		{"a status of another server", &transport.CallError{Kind: transport.Refused, Status: 404, Foreign: true, Err: errors.New("HTTP 404")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {

@@ -346,6 +346,13 @@ func Vacant(err error) bool {
 	return ok && e.Vacant
 }
 
+// Foreign tells whether something answered a call that is no agent, such as another server, so that the same call fails
+// again until somebody corrects the address.
+func Foreign(err error) bool {
+	e, ok := errors.AsType[*transport.CallError](err)
+	return ok && (e.Foreign || e.Kind == transport.Unreadable)
+}
+
 // RateLimited returns E022, with the time to wait in whole seconds in
 // context.retry_after_sec.
 func RateLimited(wait time.Duration) *Error {

@@ -128,6 +128,7 @@ type reply struct {
 
 	header http.Header
 	https  bool
+	path   string // of the request
 }
 
 // translated makes a call in the form that its endpoint understands. The reply is the
@@ -174,7 +175,7 @@ func (c *Client) post(ctx context.Context, q *transport.Request, to string, head
 	posted := transport.Posted{
 		Status: response.StatusCode, Session: response.Header.Get("Mcp-Session-Id"), Body: answer, Arrived: answer,
 	}
-	return reply{posted, response.Header, request.URL.Scheme == "https"}, nil
+	return reply{posted, response.Header, request.URL.Scheme == "https", request.URL.Path}, nil
 }
 
 // smallBody is the largest body, in bytes, whose memory is allocated by its declared

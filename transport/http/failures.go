@@ -27,7 +27,7 @@ func (r reply) statusText(after time.Duration, reason string) string {
 	case r.Status == http.StatusBadRequest && !r.https && bytes.Contains(r.Body, []byte("HTTP request")) &&
 		bytes.Contains(r.Body, []byte("HTTPS")): // the bodies of net/http ("an HTTPS server") and nginx ("HTTPS port")
 		return text + ": the server needs HTTPS: call it by https://"
-	case r.Status == http.StatusNotFound:
+	case r.Status == http.StatusNotFound && !isPath(r.path):
 		return text + ": agents are called at " + Path
 	case r.Status >= 300 && r.Status < 400:
 		return text + ": a redirect, which is not followed; call the agent at its own URL"
@@ -61,7 +61,19 @@ func (r reply) refused() error {
 		}
 	}
 	return &transport.CallError{Kind: transport.Refused, Status: r.Status, After: after, Vacant: vacant,
-		Err: errors.New(r.statusText(after, text))}
+		Foreign: foreign(r.Status), Err: errors.New(r.statusText(after, text))}
+}
+
+// foreign tells whether a status without a JSON-RPC response is that of another program than an agent, or of another
+// address. 5xx comes from a gateway whose agent is down, except for methods that a server does not know, such as POST.
+func foreign(status int) bool {
+	switch status {
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
+		return false
+	case http.StatusNotImplemented:
+		return true
+	}
+	return status >= 300 && status < 500
 }
 
 // longestReason is how many bytes of a reason an error shows.
@@ -116,7 +128,7 @@ func (r reply) failed(err error) error {
 	}
 	failed := &transport.CallError{Kind: transport.Unreadable, Status: r.Status, Err: err}
 	if _, ok := errors.AsType[transport.RPCError](err); ok {
-		failed.Kind = transport.Failed
+		failed.Kind, failed.Foreign = transport.Failed, errors.Is(err, transport.ErrNoResponse)
 		return failed
 	}
 	if json.Unmarshal(r.Body, new(any)) == nil {
@@ -129,6 +141,13 @@ func (r reply) failed(err error) error {
 	}
 	failed.Err = fmt.Errorf("the answer is not JSON: %w", err)
 	return failed
+}
+
+// isNotHTTP tells whether a server speaks another protocol. net/http has no type for it. The beginning of a status line
+// may be that of an agent that was killed.
+func isNotHTTP(err error) bool {
+	_, line, found := strings.Cut(err.Error(), `malformed HTTP response "`)
+	return found && !strings.HasPrefix(line, "HTTP/")
 }
 
 // classify distinguishes the end of ctx, an endpoint where nobody listens, and a local
@@ -146,15 +165,18 @@ func classify(p *progress, endpoint string, err error) error {
 	case ok && failed.Kind == transport.Unreadable:
 		return err
 	}
-	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok && string(record.RecordHeader[:]) == "HTTP/" {
-		return http.ErrSchemeMismatch
+	if record, ok := errors.AsType[tls.RecordHeaderError](err); ok {
+		if string(record.RecordHeader[:]) == "HTTP/" {
+			err = http.ErrSchemeMismatch
+		}
+		return &transport.CallError{Foreign: true, Err: err}
 	}
 	dns, ok := errors.AsType[*net.DNSError](err)
 	if ok && dns.IsNotFound || errors.Is(err, transport.ErrConnectionRefused) {
 		return &transport.CallError{Kind: transport.Unreachable, Endpoint: endpoint, Err: err}
 	}
 	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return fmt.Errorf("%w; --tls-ca names one to trust", err)
+		return &transport.CallError{Foreign: true, Err: fmt.Errorf("%w; --tls-ca names one to trust", err)}
 	}
 	switch connected, answered := p.reached(); {
 	case transport.Exhausted(err):
@@ -162,7 +184,8 @@ func classify(p *progress, endpoint string, err error) error {
 	// By the bytes that came, because net/http names a closed connection by one of many errors: EOF, reset, broken pipe,
 	// closed idle connection.
 	case connected && answered:
-		return &transport.CallError{Kind: transport.Broken, Err: err}
+		_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+		return &transport.CallError{Kind: transport.Broken, Foreign: untrusted || isNotHTTP(err), Err: err}
 	case connected:
 		return &transport.CallError{Kind: transport.Closed, Err: err}
 	}

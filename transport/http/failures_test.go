@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/protocol"
 	"evenodd/transport"
 	carrier "evenodd/transport/http"
 	"evenodd/transport/pipenet"
@@ -81,6 +82,40 @@ func TestServerWithoutTLSCalledByHTTPS(t *testing.T) {
 	endpoint := serveHandler(t, func(http.ResponseWriter, *http.Request) {})
 	_, err := say(context.Background(), newClient(t, nil), strings.Replace(endpoint, "http:", "https:", 1), "join", "")
 	require.ErrorIs(t, err, http.ErrSchemeMismatch)
+	require.True(t, protocol.Foreign(err))
+}
+
+// The answer of another program stays what it is. An agent that is down, busy or killed may answer later.
+func TestAnswersOfOtherProgramsAreForeign(t *testing.T) {
+	for _, tt := range []struct {
+		name, answer string
+		foreign      bool
+	}{
+		{"no such path", "HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", true},
+		{"no such method", "HTTP/1.1 405 Method Not Allowed\r\nContent-Length: 0\r\n\r\n", true},
+		{"files alone, as python -m http.server", "HTTP/1.0 501 Unsupported method ('POST')\r\nContent-Type: text/html\r\n\r\n", true},
+		{"a redirect", "HTTP/1.1 307 Temporary Redirect\r\nLocation: /\r\nContent-Length: 0\r\n\r\n", true},
+		{"a password", `HTTP/1.1 401 Unauthorized` + "\r\nContent-Length: 16\r\n\r\n" + `{"error":"token"}`, true},
+		{"a page", "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 6\r\n\r\n<html>", true},
+		{"other JSON", "HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\n" + `{"ok":true}`, true},
+		{"SSH", "SSH-2.0-OpenSSH_9.2\r\n", true},
+		{"a file of a megabyte", "HTTP/1.1 200 OK\r\nContent-Length: 10000000\r\n\r\n", true},
+
+		{"nothing", "", false},
+		{"half an answer", "HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{", false},
+		{"half a status", "HTTP/1.", false},
+		{"a busy server", "HTTP/1.1 429 Too Many Requests\r\nContent-Length: 0\r\n\r\n", false},
+		{"an error inside", "HTTP/1.1 500 Internal Server Error\r\nContent-Length: 0\r\n\r\n", false},
+		{"a gateway whose agent is down", "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 6\r\n\r\n<html>", false},
+		{"a manager that stands by", "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n", false},
+		{"an error of an agent", "HTTP/1.1 400 Bad Request\r\n\r\n" + `{"error":{"code":7,"message":"no"},"id":1}`, false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			_, err := say(t.Context(), newClient(t, nil), truncatedServer(t, tt.answer), "join", "")
+			require.Error(t, err)
+			require.Equal(t, tt.foreign, protocol.Foreign(err), "%v", err)
+		})
+	}
 }
 
 func TestEndlessHeaderIsNotRead(t *testing.T) {

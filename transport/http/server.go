@@ -29,7 +29,7 @@ import (
 const Path = "/mcp"
 
 // isPath tells whether a path is Path, in any spelling that a dialect takes for it.
-func isPath(path string) bool { return strings.EqualFold(path, Path) }
+func isPath(path string) bool { return strings.EqualFold(strings.TrimSuffix(path, "/"), Path) }
 
 // Config configures a server.
 type Config struct {

@@ -99,7 +99,7 @@ func (b *Bridge) Serve(ctx context.Context, from netip.Addr, path string, body [
 	status int, answer transport.Answer,
 ) {
 	s := server{b, next}
-	switch strings.ToLower(path) {
+	switch strings.ToLower(strings.TrimSuffix(path, "/")) {
 	case "/mcp":
 		return dialect.StatusOK, s.serve(ctx, from, body)
 	case dialect.RegisterPath:

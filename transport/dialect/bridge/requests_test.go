@@ -201,7 +201,7 @@ func TestRejectionHasTheFormOfTheRequest(t *testing.T) {
 	assert.Equal(t, "E006", inTool["error_code"])
 	assert.Equal(t, "GAME_ERROR", inTool["message_type"])
 
-	bare := ask(t, a, "/mcp", other)
+	bare := ask(t, a, "/MCP/", other)
 	assert.Equal(t, "MATCH_NOT_FOUND", bare["error"])
 	assert.Equal(t, "E006", bare["error_code"])
 
@@ -213,7 +213,7 @@ func TestRejectionHasTheFormOfTheRequest(t *testing.T) {
 		{"/run_match", `[]`, 400},
 		{"/run_match", ``, 400},
 		{"/", choiceCall, 404},
-		{"/mcp/", choiceCall, 404},
+		{"/mcp//", choiceCall, 404},
 		{"/anything", choiceCall, 404},
 		{"/run_match", `{"match_id":"R1M1"}`, 400},
 	} {
