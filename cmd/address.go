@@ -218,35 +218,6 @@ func (a *address) firstFree(ctx context.Context) (net.Listener, error) {
 	return nil, fmt.Errorf("port %s is %w: stop that program, or %s", &a.ports, errTaken, remedy)
 }
 
-// agentURL completes the URL of an agent that a user has typed: the default scheme is
-// http, the default path is that of agents.
-func agentURL(text string) (string, error) {
-	whole := text
-	if !strings.Contains(whole, "://") {
-		whole = "http://" + whole
-	}
-	u, err := url.Parse(whole)
-	port, numeric := strconv.ParseUint(text, 10, 16)
-	switch {
-	case numeric == nil && port > 0:
-		return "", usage("%q is not the URL of an agent (did you mean localhost:%[1]s?)", text)
-	case err != nil || !protocol.ValidHTTP(whole) || badPort(u.Port()):
-		return "", usage("%q is not the URL of an agent: it must be one such as http://localhost:8101/mcp", text)
-	case u.User != nil:
-		return "", usage("%s: the URL of an agent must not contain a user name or a password", u.Redacted())
-	}
-	if u.Path == "" {
-		u.Path = http.Path
-	}
-	u.Fragment = ""
-	return u.String(), nil
-}
-
-func badPort(port string) bool {
-	n, err := strconv.ParseUint(port, 10, 16)
-	return port != "" && (err != nil || n == 0)
-}
-
 // A rendezvous is the address where external agents find the manager of a command.
 type rendezvous struct {
 	address

@@ -190,7 +190,11 @@ func (o *checkOptions) checkArguments(args []string) (err error) {
 	case len(args) != 2:
 		return usage("check takes a role and a URL, for example: evenodd check player http://localhost:8101/mcp")
 	}
-	o.URL, err = agentURL(args[1])
+	if o.Role == check.Manager {
+		o.URL, err = managerURL("", args[1])
+	} else {
+		o.URL, err = agentURL(args[1])
+	}
 	return err
 }
 

@@ -248,18 +248,3 @@ func TestCheckReportsWrongArguments(t *testing.T) {
 		})
 	}
 }
-
-func TestAgentURL(t *testing.T) {
-	for text, want := range map[string]string{
-		"localhost:8101":              "http://localhost:8101/mcp",
-		"127.0.0.1:8101/play":         "http://127.0.0.1:8101/play",
-		"http://localhost:8101":       "http://localhost:8101/mcp",
-		"http://localhost:8101/":      "http://localhost:8101/",
-		"https://agents.example/mcp#": "https://agents.example/mcp",
-		"[::1]:8101":                  "http://[::1]:8101/mcp",
-	} {
-		got, err := agentURL(text)
-		require.NoError(t, err, text)
-		assert.Equal(t, want, got)
-	}
-}

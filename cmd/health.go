@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,7 +14,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
-	"evenodd/league/protocol"
 	"evenodd/league/words"
 )
 
@@ -38,12 +38,13 @@ disk of its data folder is almost full.`,
   evenodd health http://localhost:8101/mcp`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			url := "http://localhost:8000"
+			url := usualManager
 			if len(args) > 0 {
-				url = args[0]
-			}
-			if !protocol.ValidHTTP(url) {
-				return usage("URL %q: must be that of an agent, such as http://localhost:8101/mcp", url)
+				var err error
+				t := typedURL{"", "an agent", "http://localhost:8101/mcp", strconv.Itoa(managerPort), pageNames()}
+				if url, err = t.complete(args[0]); err != nil {
+					return err
+				}
 			}
 			health, err := askHealth(c.Context(), strings.TrimSuffix(strings.TrimRight(url, "/"), "/mcp")+"/healthz", ca)
 			if health != nil {
@@ -87,9 +88,11 @@ func askHealth(ctx context.Context, url, ca string) (jsontext.Value, error) {
 	}
 	switch err := json.Unmarshal(body, &health); {
 	case r.StatusCode != http.StatusOK:
-		return nil, fmt.Errorf("%s answers with the HTTP status %d", url, r.StatusCode)
+		return nil, fmt.Errorf("%s answers with the HTTP status %d: name the URL of an agent, such as "+
+			"http://localhost:8101/mcp", url, r.StatusCode)
 	case err != nil:
-		return nil, fmt.Errorf("%s does not answer with the health of an agent: %s", url, words.Escape(err.Error()))
+		return nil, fmt.Errorf("%s does not answer with the health of an agent (%s): name the URL of another", url,
+			words.Escape(err.Error()))
 	case health.Status != "ok" && health.Status != "warning":
 		return body, fmt.Errorf("%s is not healthy: its status is %q", url, health.Status)
 	}

@@ -37,7 +37,7 @@ type agentAccess struct {
 
 // client finds the token of the agent. caller calls the manager.
 func (a *agentAccess) client(caller protocol.Caller, files *config.Loader) (*leagueClient, error) {
-	if err := checkManager(a.manager); err != nil {
+	if err := completeManager(&a.manager); err != nil {
 		return nil, err
 	}
 	// the manager knows the agent by its token

@@ -67,7 +67,7 @@ func (o *leagueCommand) connect(ctx context.Context) (*leagueClient, error) {
 		}
 	}
 	address = cmp.Or(address, usualManager)
-	if err := checkManager(address); err != nil {
+	if err := completeManager(&address); err != nil {
 		return nil, err
 	}
 	if !onThisMachine(address) && !strings.HasPrefix(strings.ToLower(address), "https://") {
@@ -114,6 +114,8 @@ func (c *leagueClient) meet(ctx context.Context) error {
 	switch {
 	case ctx.Err() != nil:
 		return interrupted("Nothing was changed.")
+	case protocol.Foreign(err):
+		return misdirected(c.url, err)
 	case err != nil:
 		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL (%w)", c.url, err)
 	case pong.Role != protocol.RoleManager || !protocol.ValidLeagueID(pong.LeagueID):
@@ -259,7 +261,7 @@ func (c *leagueClient) explain(ctx context.Context, err error) error {
 	case organises && protocol.Unreachable(err):
 		return fmt.Errorf("no manager answers at %s: start it, or set --manager to its URL", c.url)
 	}
-	text := err.Error()
+	text := misdirected(c.url, err).Error()
 	switch {
 	case e != nil && e.Code == protocol.ErrTokenInvalid:
 		text += "; the agent is no longer registered there: register it again, or use the token of another with --id or " +

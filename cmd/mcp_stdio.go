@@ -76,7 +76,7 @@ manager at --manager.`,
 
 // run serves the host until it closes standard input.
 func (d *desktop) run(ctx context.Context, in io.Reader, version string) error {
-	if err := checkManager(d.query.manager); err != nil {
+	if err := completeManager(&d.query.manager); err != nil {
 		return err
 	}
 	system, _ := d.files.System() // the flags needed it already

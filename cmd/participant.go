@@ -73,14 +73,26 @@ func (o *agentOptions) agentFlags(f *pflag.FlagSet, alias, example, ports string
 const usualManager = "http://localhost:8000" + http.Path
 
 func managerFlag(f *pflag.FlagSet, manager *string) {
-	f.StringVar(manager, "manager", usualManager, "`URL` of the league manager")
+	f.StringVar(manager, "manager", usualManager, "`address` of the league manager, or of a page of its league: HOST, "+
+		"HOST:PORT or a URL")
 }
 
-func checkManager(manager string) error {
-	if !protocol.ValidHTTP(manager) {
-		return usage("--manager %q: must be a URL such as http://localhost:8000/mcp", manager)
+// completeManager makes the value of --manager the URL for calls.
+func completeManager(manager *string) (err error) {
+	*manager, err = managerURL("--manager", *manager)
+	return err
+}
+
+// misdirected says what to do about an answer that is not that of a manager; it returns any other error unchanged.
+func misdirected(manager string, err error) error {
+	failed, answered := errors.AsType[*transport.CallError](err)
+	e := protocol.AsError(err)
+	player := e != nil && e.Remote && e.RPC == transport.CodeMethodNotFound // or another agent
+	if !answered || !protocol.Foreign(err) && !player {
+		return err
 	}
-	return nil
+	return fmt.Errorf("no league manager answers at %s (%w): set --manager to the address of the league's page, such as "+
+		"http://192.0.2.7:8000/", manager, failed)
 }
 
 // dataFlag defines the flag of the commands that have a data folder.
@@ -146,7 +158,7 @@ type participant struct {
 
 // prepare checks the manager's URL, the flags of NATS and the registration code, and finds the address to listen on.
 func (o *agentOptions) prepare(ctx context.Context, s streams) error {
-	if err := cmp.Or(checkManager(o.Manager), o.prepareNATS()); err != nil {
+	if err := cmp.Or(completeManager(&o.Manager), o.prepareNATS()); err != nil {
 		return err
 	}
 	if o.RegistrationCode != "" {
@@ -302,8 +314,11 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 	switch {
 	case ctx.Err() == nil && isRefused && refused.Code == "":
 		return fmt.Errorf("%w: this manager listens at %s; name another with --manager", err, p.Manager)
+	case ctx.Err() == nil && isRefused && refused.Code == string(protocol.ErrInvalidEndpoint) && !p.nats.on():
+		return fmt.Errorf("%w: this agent registers %s; set another URL by --endpoint, or another address of this computer "+
+			"by --host", err, p.Endpoint)
 	case ctx.Err() == nil:
-		return err
+		return misdirected(p.Manager, err)
 	case a.ID() == "":
 		return interrupted("This agent has not registered with a manager yet. Run the same command again to continue.")
 	case p.data == "":
