@@ -7,13 +7,16 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -47,11 +50,7 @@ func newStarter(t *testing.T, dir string, language starter.Language, role string
 	require.Contains(t, stderr, "  "+language.Test+"\n  "+a.Start()+"\n")
 	assert.Contains(t, readText(t, filepath.Join(a.dir, "README.md")), "`"+a.Start()+"`")
 	a.runTool(t, strings.Fields(language.Test)...)
-	a.program = strings.Fields(a.Start())
-	if a.program[0] == "go" { // go run does not end its program when it is killed
-		a.runTool(t, "go", "build", "-o", "agent.exe", ".")
-		a.program = []string{filepath.Join(a.dir, "agent.exe")}
-	}
+	a.build(t)
 	return a
 }
 
@@ -107,6 +106,131 @@ func TestStarterAgentsHaveTheFlagsOfThisProgram(t *testing.T) {
 				assert.Regexp(t, `(?m)^ +`+flag+` `, known, sources[0])
 			}
 		}
+	}
+}
+
+// goAddresses prints what managerURL of a project in Go returns for the addresses of its input.
+const goAddresses = `package main
+
+import ("encoding/json"; "os"; "testing")
+
+func TestAddresses(*testing.T) {
+	var typed, urls []string
+	_ = json.NewDecoder(os.Stdin).Decode(&typed)
+	for _, t := range typed { urls = append(urls, managerURL(t)) }
+	_ = json.NewEncoder(os.Stderr).Encode(urls)
+}
+`
+
+// An agent of each language takes the addresses of managers that this program takes.
+func TestStarterAgentsReadTheAddressesOfManagers(t *testing.T) {
+	t.Parallel()
+	typed := slices.Sorted(maps.Keys(cmd.ManagerAddresses()))
+	input, err := json.Marshal(typed)
+	require.NoError(t, err)
+	for _, language := range starter.Languages() {
+		t.Run(language.Name, func(t *testing.T) {
+			t.Parallel()
+			dir := t.TempDir()
+			p := starter.Project{Language: language, Role: protocol.RolePlayer}
+			_, err := p.Write(dir)
+			require.NoError(t, err)
+			command := map[string][]string{
+				"python": {"python3", "-c", "import agent, json, sys; " +
+					"json.dump([agent.manager_url(t) for t in json.load(sys.stdin)], sys.stderr)"},
+				"javascript": {"node", "--input-type=module", "--eval", "import { managerURL } from './agent.mjs'; import fs from 'fs'; " +
+					"console.error(JSON.stringify(JSON.parse(fs.readFileSync(0)).map((t) => managerURL(t) ?? null)))"},
+				"go": {filepath.Join(dir, "addresses.exe"), "-test.run", "TestAddresses"},
+			}[language.Name]
+			if language.Name == "go" {
+				longTest(t)
+				require.NoError(t, os.WriteFile(filepath.Join(dir, "address_test.go"), []byte(goAddresses), 0o600))
+				agent := &starterAgent{p, dir, nil}
+				agent.runTool(t, "go", "test", "-c", "-o", "addresses.exe", ".")
+			}
+			needTool(t, command[0])
+			run := exec.CommandContext(t.Context(), command[0], command[1:]...)
+			var output bytes.Buffer
+			run.Dir, run.Stdin, run.Stderr = dir, bytes.NewReader(input), &output
+			require.NoError(t, run.Run(), output.String())
+			var urls []string
+			require.NoError(t, json.Unmarshal(output.Bytes(), &urls), output.String())
+			require.Len(t, urls, len(typed))
+			for i, address := range typed {
+				assert.Equal(t, cmd.ManagerAddresses()[address], urls[i], "%q", address)
+			}
+		})
+	}
+}
+
+// An agent of each language waits for a manager behind a gateway, and ends with a sentence if another program answers.
+func TestStarterAgentsTellAWrongAddress(t *testing.T) {
+	t.Parallel()
+	down := func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "down", http.StatusBadGateway) }
+	others := map[string]http.HandlerFunc{"no path": http.NotFound}
+	if testAll() {
+		maps.Copy(others, map[string]http.HandlerFunc{
+			"files": func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "POST", http.StatusNotImplemented) },
+			"moved": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, "/", http.StatusTemporaryRedirect) },
+			"page":  func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "<html>") },
+			"JSON":  func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, `{"ok":true}`) },
+			"SSH": func(w http.ResponseWriter, _ *http.Request) {
+				if c, _, err := w.(http.Hijacker).Hijack(); err == nil {
+					_, _ = c.Write([]byte("SSH-2.0-OpenSSH_9.2\r\n"))
+					_ = c.Close()
+				}
+			},
+		})
+	}
+	for _, language := range starter.Languages() {
+		t.Run(language.Name, func(t *testing.T) {
+			t.Parallel()
+			if language.Name == "go" {
+				longTest(t)
+			}
+			a := writeStarter(t, language)
+			for name, other := range others {
+				t.Run(name, func(t *testing.T) {
+					t.Parallel()
+					var calls atomic.Int64
+					server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+						if calls.Add(1) == 1 {
+							down(w, r)
+						} else {
+							other(w, r)
+						}
+					}))
+					defer server.Close()
+					p := a.join(t, server.URL+"/matches/R1M1")
+					assert.Equal(t, 1, p.awaitExit(t))
+					at := regexp.QuoteMeta(server.URL + "/mcp")
+					assert.Regexp(t, `no manager at `+at+` yet \(HTTP status 502\): trying again\n`+
+						`no league manager answers at `+at+` \(.+\): set --manager to the address of the league's page, such as `+
+						`http://192\.0\.2\.7:8000/\n$`, p.stderr.String())
+				})
+			}
+		})
+	}
+}
+
+// writeStarter writes a player, and makes its program if it is in Go.
+func writeStarter(t *testing.T, language starter.Language) *starterAgent {
+	t.Helper()
+	a := &starterAgent{starter.Project{Language: language, Role: protocol.RolePlayer, Name: language.Name}, t.TempDir(), nil}
+	_, err := a.Write(a.dir)
+	require.NoError(t, err)
+	a.build(t)
+	return a
+}
+
+// build makes the command that starts the agent.
+func (a *starterAgent) build(t *testing.T) {
+	t.Helper()
+	a.program = strings.Fields(a.Start())
+	needTool(t, a.program[0])
+	if a.program[0] == "go" { // go run does not end its program when it is killed
+		a.runTool(t, "go", "build", "-o", "agent.exe", ".")
+		a.program = []string{filepath.Join(a.dir, "agent.exe")}
 	}
 }
 

@@ -10,6 +10,8 @@ if (!globalThis.fetch || !util.parseArgs) throw new Error(`this agent needs Node
 
 const MAX_REQUEST = 1 << 18, MAX_REPLY = 1 << 16; // bytes: refuse what is larger
 const REJECTED = 1; // code of a registration that is rejected; JSON-RPC does not use it
+const ADDRESS = /^(?:(https?):\/\/)?(\[[0-9a-f:.]+\]|[^\s/?#@:\\%[\]]+)(?::([0-9]{0,5}))?(\/[^?#]*)?([?#].*)?$/i;
+const PAGE = /^(.*?)\/((agents|assets|cross|events|healthz|leagues|livez|matches|metrics|play|players|readyz|statistics)(\/.*)?)?$/;
 const UTC = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
 
 /**
@@ -22,6 +24,23 @@ export class Refused extends Error {
     const waits = ['E020', 'E022'].includes(errorCode) && after > 0;
     Object.assign(this, { code, errorCode, after: waits ? Math.min(after, 3600) : 0 });
   }
+}
+
+/** An answer of another program than an agent: to ask again does not help. */
+export class Foreign extends Error {}
+
+/**
+ * The URL for calls of a manager, by what a person types or copies from a browser; undefined if it is no address. HOST,
+ * HOST:8000, http://HOST:8000/ and http://HOST:8000/matches/R1M1 are http://HOST:8000/mcp.
+ */
+export function managerURL(typed) {
+  let [, scheme, host, port, path = '', query = ''] = ADDRESS.exec(typed.trim()) ?? [];
+  if (!host || port && (port < 1 || port > 65535)) return undefined;
+  if (!scheme && (/^(\d+|https?)$/i.test(host) || path.startsWith('//'))) return undefined;
+  const page = PAGE.exec(path || '/');
+  if (page && !/\/mcp\/?$/i.test(path)) [path, query] = [page[1].replace(/\/+$/, '') + '/mcp', ''];
+  port ||= scheme ? '' : '8000';
+  return `${(scheme ?? 'http').toLowerCase()}://${host.toLowerCase()}${port && ':' + port}${path}${query.replace(/#.*/, '')}`;
 }
 
 /** The time some seconds from now. All times of the protocol are in UTC. */
@@ -63,6 +82,16 @@ async function wayTo(url) {
     return own === address || own.startsWith('127.') ? '127.0.0.1' : own;
   } finally {
     probe.close();
+  }
+}
+
+/** Calls fetch. Its error is Foreign if the server speaks another protocol, or has a certificate that is not trusted. */
+async function reach(url, options) {
+  try {
+    return await fetch(url, options);
+  } catch (e) {
+    const reason = `${e.cause?.code ?? ''} ${e.cause?.message ?? e.message}`;
+    throw /^(HPE_(?!INVALID_EOF)|ERR_SSL|ERR_TLS|UNABLE_TO|\S*CERT)|bad port/.test(reason) ? new Foreign(reason) : e;
   }
 }
 
@@ -132,22 +161,30 @@ export class Agent {
   /** Calls another agent. Throws Refused for an error, and other errors without a readable response. */
   async call(url, method, message, seconds = 10) {
     const body = JSON.stringify({ jsonrpc: '2.0', method, params: message, id: 1 });
-    const answer = await fetch(url, {
+    const answer = await reach(url, {
       method: 'POST', headers: { 'Content-Type': 'application/json' }, body, signal: AbortSignal.timeout(seconds * 1000),
       redirect: 'manual', // the URL of an agent must not lead elsewhere
     });
     if (answer.status === 429) throw new Refused(22, 'too many requests', 'E022', Number(answer.headers.get('retry-after')));
-    if (!answer.ok) throw new Error(`HTTP status ${answer.status}`);
+    if (!answer.ok) { // other errors than these come from a gateway whose agent is down
+      const foreign = answer.status < 500 && ![408, 425].includes(answer.status) || answer.status === 501;
+      throw new (foreign ? Foreign : Error)(`HTTP status ${answer.status}`);
+    }
     let size = 0;
     const chunks = [];
     for await (const chunk of answer.body) {
-      if ((size += chunk.length) > MAX_REPLY) throw new Error('the response is too large');
+      if ((size += chunk.length) > MAX_REPLY) throw new Foreign('the response is too large');
       chunks.push(chunk);
     }
-    const response = JSON.parse(Buffer.concat(chunks).toString());
+    let response;
+    try {
+      response = JSON.parse(Buffer.concat(chunks).toString());
+    } catch (e) {
+      throw new Foreign(`no JSON-RPC response: ${e.message}`);
+    }
     if (isObject(response?.error)) throw new Refused(response.error.code, String(response.error.message), response.error.data?.error_code,
       response.error.data?.context?.retry_after_sec);
-    if (!isObject(response?.result)) throw new Error('no JSON-RPC response');
+    if (!isObject(response?.result)) throw new Foreign('no JSON-RPC response');
     return response.result;
   }
 
@@ -165,6 +202,10 @@ export class Agent {
         }
       } catch (e) {
         wait = e.after || 0;
+        if (e instanceof Foreign && !this.token) {
+          this.fail(1, `no league manager answers at ${this.manager} (${e.message}): set --manager to the address of the league's page, `
+            + 'such as http://192.0.2.7:8000/');
+        }
         const waiting = wait || e.errorCode === 'E022' || e.code === -32603; // else waiting does not help
         if (!this.token && e instanceof Refused && !waiting) this.fail(1, e.code === REJECTED ? e.message : `the manager answers: ${e.message}`);
         if (e.errorCode === 'E012') { // the manager has started a new league, with the same match_ids
@@ -207,7 +248,9 @@ export class Agent {
     const answer = await this.call(this.manager, `register_${this.role}`, this.message(kind, conversation, members));
     if (answer.status !== 'ACCEPTED') {
       const code = answer.error_code ? ` (${answer.error_code})` : '';
-      throw new Refused(REJECTED, `registration refused: ${answer.reason}${code}`, answer.error_code, answer.retry_after_sec);
+      const remedy = answer.error_code === 'E025'
+        ? `: it is ${endpoint}; set another URL by --endpoint, or another address of this computer by --host` : '';
+      throw new Refused(REJECTED, `registration refused: ${answer.reason}${code}${remedy}`, answer.error_code, answer.retry_after_sec);
     }
     // Some managers send no token, or no credential with their later calls.
     [this.id, this.token, this.league] = [answer[`${this.role}_id`] ?? this.id, answer.auth_token ?? 'none', answer.league_id];
@@ -248,7 +291,7 @@ export class Agent {
       // computer, the address of this one on the way to it
       host: { type: 'string' },
       endpoint: { type: 'string' }, // URL at which the others reach this agent; without it from the address and the port
-      manager: { type: 'string', default: 'http://127.0.0.1:8000/mcp' }, // URL of the league manager
+      manager: { type: 'string', default: '127.0.0.1:8000' }, // address of the league manager, or of a page of its league
     };
     try {
       return util.parseArgs({ options }).values;
@@ -259,10 +302,9 @@ export class Agent {
 
   async run() {
     const values = this.flags();
-    [this.name, this.manager] = [values.name, values.manager];
-    if (![values.manager, values.endpoint ?? values.manager].every((url) => /^https?:\/\/[^/]+\//.test(url))) {
-      this.fail(2, '--manager and --endpoint must be URLs such as http://127.0.0.1:8000/mcp');
-    }
+    [this.name, this.manager] = [values.name, managerURL(values.manager)];
+    if (!this.manager) this.fail(2, '--manager must be the address of a league manager, such as http://127.0.0.1:8000/');
+    if (values.endpoint && !/^https?:\/\/[^/]+\//.test(values.endpoint)) this.fail(2, '--endpoint must be a URL such as http://127.0.0.1:8101/mcp');
     for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => this.stop(130));
     const server = http.createServer((request, response) => this.serve(request, response).catch(() => response.destroy()));
     if (!/^\d+$/.test(values.port) || values.port > 65535) this.fail(2, '--port must be a number from 0 to 65535');

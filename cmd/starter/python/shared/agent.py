@@ -14,17 +14,20 @@ import os
 import re
 import signal
 import socket
+import ssl
 import threading
 import time
 import traceback
 import uuid
 from datetime import datetime, timedelta, timezone
-from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from http.client import BadStatusLine, HTTPConnection, HTTPException, HTTPSConnection
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import urlsplit
 
 MAX_REQUEST, MAX_REPLY = 1 << 18, 1 << 16  # bytes: refuse what is larger
 REJECTED = 1  # code of a registration that is rejected; JSON-RPC does not use it
+ADDRESS = re.compile(r"(?:(https?)://)?(\[[0-9a-f:.]+\]|[^\s/?#@:\\%\[\]]+)(?::([0-9]{0,5}))?(/[^?#]*)?([?#].*)?", re.I)
+PAGE = re.compile(r"(.*?)/((agents|assets|cross|events|healthz|leagues|livez|matches|metrics|play|players|readyz|statistics)(/.*)?)?")
 UTC = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)")
 
 
@@ -37,6 +40,27 @@ class Refused(Exception):
         super().__init__(message)
         self.code, self.error_code = code, error_code
         self.after = min(after, 3600) if error_code in ("E020", "E022") and isinstance(after, int) and after > 0 else 0
+
+
+class Foreign(ValueError):
+    """An answer of another program than an agent: to ask again does not help."""
+
+
+def manager_url(typed):
+    """The URL for calls of a manager, by what a person types or copies from a browser; None if it is no address.
+
+    HOST, HOST:8000, http://HOST:8000/ and http://HOST:8000/matches/R1M1 are http://HOST:8000/mcp."""
+    found = ADDRESS.fullmatch(typed.strip())
+    scheme, host, port, path, query = found.groups("") if found else [""] * 5
+    if not host or port and not 0 < int(port) < 65536:
+        return None
+    if not scheme and (host.isdecimal() or host.lower() in ("http", "https") or path.startswith("//")):
+        return None
+    page = PAGE.fullmatch(path or "/")
+    if page and not re.search("/mcp/?$", path, re.I):
+        path, query = page[1].rstrip("/") + "/mcp", ""
+    port = port or ("" if scheme else "8000")
+    return f"{scheme.lower() or 'http'}://{host.lower()}{':' * bool(port)}{port}{path}{query.partition('#')[0]}"
 
 
 def now(after=0):
@@ -89,8 +113,11 @@ def post(url, body, timeout):
     if response.status == 429:
         after = response.getheader("Retry-After", "")
         raise Refused(22, "too many requests", "E022", int(after[:5]) if after.isdecimal() else None)
-    if response.status != 200 or len(answer) > MAX_REPLY:
-        raise ValueError(f"HTTP status {response.status}" if response.status != 200 else "the response is too large")
+    if response.status != 200:  # other errors than these come from a gateway whose agent is down
+        foreign = 300 <= response.status < 500 and response.status not in (408, 425) or response.status == 501
+        raise (Foreign if foreign else ValueError)(f"HTTP status {response.status}")
+    if len(answer) > MAX_REPLY:
+        raise Foreign("the response is too large")
     return answer
 
 
@@ -174,9 +201,15 @@ class Agent:
         """Calls another agent. Raises Refused for an error, OSError or ValueError without a readable response."""
         body = json.dumps({"jsonrpc": "2.0", "method": method, "params": message, "id": 1})
         try:
-            response = json.loads(post(url, body.encode(), timeout))
-        except (HTTPException, RecursionError) as e:
-            raise ValueError(f"no JSON-RPC response: {e!r:.99}") from e
+            answer = post(url, body.encode(), timeout)
+        except HTTPException as e:
+            raise (Foreign if type(e) is BadStatusLine else ValueError)(f"no HTTP response: {e!r:.99}") from e
+        except ssl.SSLError as e:
+            raise (OSError if isinstance(e, ssl.SSLEOFError) else Foreign)(f"{e}") from e
+        try:
+            response = json.loads(answer)
+        except (ValueError, RecursionError) as e:
+            raise Foreign(f"no JSON-RPC response: {e!r:.99}") from e
         members = response if isinstance(response, dict) else {}
         error = members.get("error")
         if isinstance(error, dict):
@@ -186,7 +219,7 @@ class Agent:
             after = context.get("retry_after_sec") if isinstance(context, dict) else None
             raise Refused(error.get("code"), str(error.get("message")), code if isinstance(code, str) else None, after)
         if not isinstance(members.get("result"), dict):
-            raise ValueError("no JSON-RPC response")
+            raise Foreign("no JSON-RPC response")
         return members["result"]
 
     def attend(self, endpoint):
@@ -211,6 +244,10 @@ class Agent:
                     self.token = self.credential = None
                     self.forget()
             except (OSError, ValueError) as e:  # it may come back, and then continue its league
+                if isinstance(e, Foreign) and not self.token:
+                    say(f"no league manager answers at {self.manager} ({e}): set --manager to the address of the league's page, "
+                        "such as http://192.0.2.7:8000/", sys.stderr)
+                    sys.exit(1)
                 problem = f"no manager at {self.manager} yet ({e}): trying again"
             if problem and problem != before:
                 say(problem, sys.stderr)
@@ -235,6 +272,8 @@ class Agent:
         if answer.get("status") != "ACCEPTED":
             code = f" ({answer['error_code']})" if answer.get("error_code") else ""
             words = f"registration refused: {answer.get('reason')}{code}"
+            if answer.get("error_code") == "E025":
+                words += f": it is {endpoint}; set another URL by --endpoint, or another address of this computer by --host"
             raise Refused(REJECTED, words, answer.get("error_code"), answer.get("retry_after_sec"))
         # Some managers send no token, or no credential with their later calls.
         self.id, self.league = answer.get(self.role + "_id") or self.id, answer.get("league_id")
@@ -263,11 +302,13 @@ class Agent:
         flags.add_argument("--host", help="address to listen at, 0.0.0.0 for all of this computer (default: 127.0.0.1; "
                            "if the manager is on another computer, the address of this one on the way to it)")
         flags.add_argument("--endpoint", help="URL at which the others reach this agent (default: from the address and the port)")
-        flags.add_argument("--manager", default="http://127.0.0.1:8000/mcp", help="URL of the league manager")
+        flags.add_argument("--manager", default="127.0.0.1:8000", help="address of the league manager, or of a page of its league")
         given = flags.parse_args()
-        self.name, self.manager = given.name, given.manager
-        if not all(re.match("https?://[^/]+/", url) for url in (given.manager, given.endpoint or given.manager)):
-            flags.error("--manager and --endpoint must be URLs such as http://127.0.0.1:8000/mcp")
+        self.name, self.manager = given.name, manager_url(given.manager)
+        if not self.manager:
+            flags.error("--manager must be the address of a league manager, such as http://127.0.0.1:8000/")
+        if given.endpoint and not re.match("https?://[^/]+/", given.endpoint):
+            flags.error("--endpoint must be a URL such as http://127.0.0.1:8101/mcp")
         signal.signal(signal.SIGTERM, signal.default_int_handler)  # stop as by Ctrl-C
         try:
             own = "127.0.0.1"
