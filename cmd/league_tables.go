@@ -29,32 +29,24 @@ func recordedStandings(ctx context.Context, o *leagueCommand, r *leagueRecord, f
 	})
 }
 
-// causes says of each player with technical losses what went wrong in the last one: "Maybe: 2 technical losses
-// (bot.py: file not found)". A match without a transcript has no cause.
+// causes says of each player with technical losses what went wrong: "Maybe: 2 technical losses, failed with an internal
+// error (bot.py: file not found)". A program's own words are those of its last loss with a transcript.
 func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []league.Standing) (lines []string) {
-	matches, _ := r.Schedule(0)
-	last := map[string]league.Attempt{} // by player
-	for i := range matches {
-		m := &matches[i]
-		for _, f := range m.Faults {
-			id, _ := league.ParseMatchID(m.MatchID)
-			last[f.Name] = league.Attempt{MatchID: id, Number: m.Attempt}
-		}
-	}
+	lost := r.CausesOfLosses()
 	const most = 20 // transcripts, which may come from the manager
 	for _, row := range rows {
-		at, faulty := last[row.PlayerID]
-		if !faulty || len(lines) == most {
+		losses := lost[row.PlayerID]
+		if losses == nil || len(lines) == most {
 			continue
 		}
-		doc, err := from.Transcript(ctx, at)
-		if err != nil {
-			continue
+		line := fmt.Sprintf("%s: %s, %s", row.DisplayName, words.Counted(row.TechnicalLosses, "technical loss"),
+			record.CountedInWords(losses.Causes))
+		if doc, err := from.Transcript(ctx, losses.Last); err == nil {
+			if said := record.OwnWords(doc, row.PlayerID); said != "" {
+				line += " (" + words.Clip(said, 200) + ")"
+			}
 		}
-		if cause := record.Cause(doc, row.PlayerID); cause != "" {
-			lines = append(lines, fmt.Sprintf("%s: %s (%s)", row.DisplayName,
-				words.Counted(row.TechnicalLosses, "technical loss"), words.Clip(cause, 200)))
-		}
+		lines = append(lines, line)
 	}
 	return lines
 }

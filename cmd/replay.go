@@ -31,6 +31,7 @@ type replayOptions struct {
 	attempt  int
 	format   string
 	board    bool
+	full     bool
 	pace     time.Duration
 	rules    gameReader
 }
@@ -62,6 +63,8 @@ result.`,
 	f.IntVar(&o.attempt, "attempt", 0, "an attempt at the match that was given up, from 1 (default: the attempt that "+
 		"counts)")
 	f.BoolVar(&o.board, "board", false, "show the moves and the positions in place of the messages")
+	f.BoolVar(&o.full, "full", false, "show tries that failed for the same cause as the one before, and the nonces, "+
+		"entropies and commitments of the draw")
 	f.DurationVar(&o.pace, "pace", 0, "pause before each position of --board, such as 500ms")
 	o.rules.flags(f, "for the words of its moves")
 	formatFlag(f, &o.format)
@@ -90,7 +93,7 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	if o.board {
 		return printBoards(ctx, s.out, r, o.pace)
 	}
-	return show(s.out, o.format, r, func(w io.Writer) error { return printConversation(w, r) })
+	return show(s.out, o.format, r, func(w io.Writer) error { return printConversation(w, r, o.full) })
 }
 
 // read reads the match or the attempt.
@@ -145,8 +148,8 @@ func otherAttempts(dir store.Folder, leagueID, matchID string) string {
 		words.Counted(len(numbers), "attempt"), last)
 }
 
-// printConversation writes the match as a conversation.
-func printConversation(w io.Writer, r *record.Conversation) error {
+// printConversation writes the match as a conversation: in full with repeated tries, nonces and commitments.
+func printConversation(w io.Writer, r *record.Conversation, full bool) error {
 	conducted := fmt.Sprintf("attempt %d, conducted by %s", r.Attempt, r.RefereeID)
 	if r.RefereeID == "" {
 		conducted = "forfeited before it began"
@@ -156,9 +159,9 @@ func printConversation(w io.Writer, r *record.Conversation) error {
 	text.line("%s (%s) against %s (%s)", r.PlayerA.PlayerID, r.PlayerA.DisplayName, r.PlayerB.PlayerID,
 		r.PlayerB.DisplayName)
 	text.line("")
-	addLines(&text, r)
+	addLines(&text, r, full)
 	text.line("")
-	addDraw(&text, r)
+	addDraw(&text, r, full)
 	if r.Result == nil {
 		text.line("Result: none; the attempt was given up.")
 	} else {
@@ -226,16 +229,23 @@ func addRemarks(text *printout, u *record.Line, indent string) {
 	}
 }
 
-func addLines(text *printout, r *record.Conversation) {
+func addLines(text *printout, r *record.Conversation, full bool) {
 	switch {
 	case len(r.Lines) == 0 && r.RefereeID == "":
 		text.line("There was no conversation: the match was forfeited without a referee.")
 	case len(r.Lines) == 0:
 		text.line("The referee kept or delivered no transcript: the manager wrote this file from its report.")
 	}
-	explained := map[string]bool{}
-	for i := range r.Lines {
+	explained := map[record.Cause]bool{{}: true}
+	for i := 0; i < len(r.Lines); i++ {
 		u := &r.Lines[i]
+		if again := r.Repeated(i); !full && again > 0 {
+			if tries := r.Repeats(i, again); tries != "" {
+				text.line("%s(%s: %s)", strings.Repeat(" ", len(u.Clock())+15), words.Counted(again, "message"), tries)
+				i += again - 1
+				continue
+			}
+		}
 		waited, try := "", ""
 		if u.Waited != nil {
 			waited = fmt.Sprintf("%+.3fs", *u.Waited)
@@ -243,14 +253,18 @@ func addLines(text *printout, r *record.Conversation) {
 		if u.Tries > 1 {
 			try = fmt.Sprintf(" [try %d of %d]", u.Try, u.Tries)
 		}
-		text.line("%s %10s  %s → %s  %s%s", u.Clock(), waited, u.From, u.To, u.Says, try)
+		says := u.Says
+		if !full {
+			says = u.Brief()
+		}
+		text.line("%s %10s  %s → %s  %s%s", u.Clock(), waited, u.From, u.To, says, try)
 		below := strings.Repeat(" ", len(u.Clock())+15)
-		if e := u.Error; e != nil {
-			text.line("%s%s %s: %s", below, e.ErrorCode, e.ErrorName, e.Detail)
-			if meaning := record.ErrorInWords(e.ErrorCode); meaning != "" && !explained[e.ErrorCode] && u.Void == "" {
-				text.line("%s%s", below, meaning)
-				explained[e.ErrorCode] = true
-			}
+		if u.Error != nil {
+			text.line("%s%s", below, u.Failure())
+		}
+		if cause := u.Cause(); !explained[cause] {
+			explained[cause] = true
+			text.line("%s%s %s. %s", below, u.From, cause.Words, cause.Remedy)
 		}
 		addRemarks(text, u, below)
 	}
@@ -259,21 +273,28 @@ func addLines(text *printout, r *record.Conversation) {
 	}
 }
 
-func addDraw(text *printout, r *record.Conversation) {
+// addDraw adds the draw, in full if its values do not fit.
+func addDraw(text *printout, r *record.Conversation, full bool) {
 	d := r.Draw
 	if d == nil {
 		return
 	}
-	holds := "does not match"
-	if d.CommitmentHolds {
-		holds = "matches"
-	}
-	text.line("Draw: the referee reveals nonce %s,", d.Nonce)
-	text.line("      which %s the commitment %s.", holds, d.Commitment)
-	for _, e := range d.Entropies {
-		text.line("      %s gave entropy %s.", e.Name, e.Value)
-	}
 	differ := lists.Filter(d.Draws, func(o record.RecomputedOutcome) bool { return !o.Holds })
+	switch {
+	case !d.CommitmentHolds:
+		text.line("Draw: the referee reveals nonce %s,", d.Nonce)
+		text.line("      which does not match the commitment %s.", d.Commitment)
+	case full:
+		text.line("Draw: the referee reveals nonce %s,", d.Nonce)
+		text.line("      which matches the commitment %s.", d.Commitment)
+	default:
+		text.line("Draw: the referee reveals a nonce, which matches its commitment, and the players their entropies (--full).")
+	}
+	if full || !d.CommitmentHolds || len(differ) > 0 {
+		for _, e := range d.Entropies {
+			text.line("      %s gave entropy %s.", e.Name, e.Value)
+		}
+	}
 	switch {
 	case len(differ) > 0:
 		text.line("      Together they do not make %d of the %s during the match.", len(differ),

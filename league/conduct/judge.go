@@ -291,6 +291,8 @@ func (m *Match) lossReason(fault *protocol.Error) string {
 		return "did not send " + m.method().Result + " in time"
 	case fault.Code == protocol.ErrConnection && protocol.Accepted(fault):
 		return "accepted the connection, but sent no readable " + m.method().Result
+	case protocol.ConnectionRefused(fault):
+		return "could not be reached for " + m.method().Result + " (connection refused)"
 	case fault.Code == protocol.ErrConnection:
 		return "could not be reached for " + m.method().Result
 	default:

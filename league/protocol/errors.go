@@ -316,6 +316,9 @@ func HTTPStatus(err error) int { return transport.StatusOf(err) }
 // is unknown.
 func Unreachable(err error) bool { return transport.KindOf(err) == transport.Unreachable }
 
+// ConnectionRefused tells whether a call failed because nothing listens at the address.
+func ConnectionRefused(err error) bool { return errors.Is(err, transport.ErrConnectionRefused) }
+
 // Accepted tells whether the other side accepted the connection of a call that failed without a
 // readable response.
 func Accepted(err error) bool {

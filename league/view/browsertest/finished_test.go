@@ -100,7 +100,7 @@ func TestCrossTableOpensAMatchWithItsConversation(t *testing.T) {
 	}
 	p.await(`document.querySelector('#draw-commitment.holds') !== null`)
 	p.await(`document.querySelector('#draw-number.holds') !== null`)
-	p.do(chromedp.Click(chromedp.CSS(`.lanes summary`)))
+	p.do(chromedp.Click(chromedp.CSS(`#messages > summary`)), chromedp.Click(chromedp.CSS(`.lanes summary`)))
 	p.await(`document.querySelector('.lanes details').open && document.querySelector('.lanes details pre').textContent.includes('"')`)
 }
 

@@ -149,8 +149,10 @@ func (v *Views) Seen(m *record.Match, playerID string) *playerResult {
 // conversations would be too large.
 func (v *Views) Course(c *record.Conversation) *matchCourse {
 	course := courseOf(c)
-	for i := range course.Lines {
-		course.Lines[i].Raw, course.Lines[i].Words = "", ""
+	for _, group := range course.Groups {
+		for i := range group.Lines {
+			group.Lines[i].Raw, group.Lines[i].Cause = "", record.Cause{}
+		}
 	}
 	return course
 }

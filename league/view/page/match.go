@@ -54,8 +54,7 @@ type matchPlayer struct {
 	Mark      mark // "" without a result
 	Points    string
 	Choice    string
-	Fault     string
-	FaultText string
+	Causes    []record.CountedCause // of the failed answers in the shown attempt, or of the technical loss
 	Fallbacks int
 }
 
@@ -154,6 +153,9 @@ func (v *matchView) describeResult(now *moment, m *journal.Match) {
 	}
 	result := now.result(r.MatchID)
 	v.Result = result.Sentence() + "."
+	if len(r.Faults) > 0 {
+		v.Reason = "" // the causes of both sides say the same
+	}
 	for _, id := range m.Forfeited {
 		v.Notes = append(v.Notes, now.agent(id).Name+" ("+shown(id)+") forfeits the match.")
 	}
@@ -193,8 +195,8 @@ func (p *matchPlayer) describe(now *moment, r *journal.MatchReported) {
 		p.Choice = shown(now.Say(*choice))
 	}
 	p.Fallbacks, _ = r.Fallbacks.Get(p.ID)
-	if code, ok := r.Faults.Get(p.ID); ok {
-		p.Fault, p.FaultText = shown(code), record.ErrorInWords(code)
+	if cause := record.CauseIn(&r.Result, p.ID); cause.Words != "" {
+		p.Causes = record.CountCauses([]record.Cause{cause})
 	}
 }
 
@@ -202,20 +204,28 @@ func (p *matchPlayer) describe(now *moment, r *journal.MatchReported) {
 type matchCourse struct {
 	Missing string // why there is no transcript; "" if there is one
 	Outcome string // of this attempt, if it is not the result that counts
-	Lines   []matchLine
+	Groups  []lineGroup
+	Count   int         // of the messages
+	Failed  int         // answers of players that failed
 	Board   *matchBoard // nil without moves
 	Omitted int
 	Signed  []string // players whose moves are signed
 	Draw    *matchDraw
 }
 
+// A lineGroup are messages that follow each other.
+type lineGroup struct {
+	Repeats string // what they tell together, if they are tries that failed as those before; "" for others
+	Lines   []matchLine
+}
+
 // A matchLine is a message of the conversation.
 type matchLine struct {
 	*record.Line
 
-	Lanes string // class: the initials of both lanes
-	Words string // what its error means
-	Raw   string // the message as JSON
+	Lanes string       // class: the initials of both lanes
+	Cause record.Cause // why the answer failed, at the first failure for this cause
+	Raw   string       // the message as JSON
 }
 
 // Later is the time since the message before; "" for none.
@@ -267,11 +277,16 @@ func (v *matchView) course(b *Board, r *http.Request, id league.MatchID) *matchC
 			course.Signed = append(course.Signed, shown(p))
 		}
 	}
-	if len(course.Lines) == 0 { // of a file that the manager wrote
+	if course.Count == 0 { // of a file that the manager wrote
 		course.Missing = missing
 	}
 	if v.Counts {
 		course.Outcome = ""
+		for _, p := range []*matchPlayer{&v.A, &v.B} {
+			if causes := record.CausesOf(doc, p.ID); len(causes) > 0 {
+				p.Causes = causes
+			}
+		}
 	}
 	return course
 }
@@ -284,14 +299,30 @@ func courseOf(c *record.Conversation) *matchCourse {
 	} else {
 		course.Outcome = "This attempt: " + shown(c.Result.Reason)
 	}
-	for i := range c.Lines {
-		u := &c.Lines[i]
-		line := matchLine{Line: u, Lanes: laneOf(c, u.From) + "-" + laneOf(c, u.To), Raw: rawOf(u.Message)}
-		if u.Error != nil && u.Void == "" {
-			line.Words = record.ErrorInWords(u.Error.ErrorCode)
+	told := map[record.Cause]bool{{}: true}
+	for i := 0; i < len(c.Lines); {
+		repeated := c.Repeated(i)
+		group := lineGroup{Repeats: shown(c.Repeats(i, repeated))}
+		for range max(repeated, 1) {
+			u := &c.Lines[i]
+			line := matchLine{Line: u, Lanes: laneOf(c, u.From) + "-" + laneOf(c, u.To), Raw: rawOf(u.Message)}
+			if cause := u.Cause(); !told[cause] {
+				told[cause], line.Cause = true, cause
+			}
+			if u.Error != nil {
+				course.Failed++
+			}
+			group.Lines = append(group.Lines, line)
+			i++
 		}
-		course.Lines = append(course.Lines, line)
+		last := len(course.Groups) - 1
+		if repeated == 0 && last >= 0 && course.Groups[last].Repeats == "" {
+			course.Groups[last].Lines = append(course.Groups[last].Lines, group.Lines...)
+		} else {
+			course.Groups = append(course.Groups, group)
+		}
 	}
+	course.Count = len(c.Lines)
 	return course
 }
 

@@ -140,6 +140,12 @@ type matchDraw struct {
 	CommitmentInput, NumberInput string
 }
 
+// Holds tells whether nonce and entropies give what the commitment and the result say.
+func (d *matchDraw) Holds() bool {
+	made := d.Draw.Number
+	return d.Draw.CommitmentHolds && d.Differ() == 0 && (d.Number == "" || made != nil && strconv.Itoa(*made) == d.Number)
+}
+
 // Differ is the number of draws during the match that do not follow from nonce and entropies.
 func (d *matchDraw) Differ() int {
 	return len(lists.Filter(d.Draw.Draws, func(o record.RecomputedOutcome) bool { return !o.Holds }))

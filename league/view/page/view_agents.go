@@ -107,11 +107,11 @@ func (h *agentHealth) measure(p *record.PlayerHealth, limits protocol.Timeouts) 
 		h.P50, h.P90, h.P99 = took.Words(took.P50), took.Words(took.P90), took.Words(took.P99)
 		h.Slow = took.Deadline > 0 && took.P99 > 1000*took.Deadline/2
 	}
-	for code, n := range p.Failures {
-		h.Warnings = append(h.Warnings, warning{fault(code), n})
+	for cause, n := range p.Failures {
+		h.Warnings = append(h.Warnings, warning{fault(cause), n})
 	}
 	h.Deviations = p.Deviations()
-	slices.SortFunc(h.Warnings, func(a, b warning) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Code, b.Code)) })
+	slices.SortFunc(h.Warnings, func(a, b warning) int { return cmp.Or(b.Count-a.Count, cmp.Compare(a.Short, b.Short)) })
 }
 
 // The limits of what the page of agents reads: the transcripts of the last recorded matches, and
@@ -199,10 +199,9 @@ type faultText struct {
 	Long  string // what it means, and what helps
 }
 
-// fault explains an error code.
-func fault(code string) faultText {
-	return faultText{code, record.FailureInWords(code), cmp.Or(record.ErrorInWords(code),
-		"The transcript of the match has the details.")}
+// fault explains a cause.
+func fault(c record.Cause) faultText {
+	return faultText{c.Code, c.Words, cmp.Or(c.Remedy, "The transcript of the match has the details.")}
 }
 
 // A faultCount is how often the player lost technically for one reason.
@@ -287,15 +286,15 @@ func (v *player) explain(r *playerResult, match *journal.Match) {
 	if r.Mark != technical {
 		return
 	}
-	code, _ := match.Report.Faults.Get(v.ID)
-	why := fault(code)
+	cause := record.CauseIn(&match.Report.Result, v.ID)
+	why := fault(cause)
 	switch {
 	case slices.Contains(match.Forfeited, v.ID):
 		why = faultText{"", "forfeited",
 			"The player was suspended, shut down or withdrawn when the round began, so the match was not played."}
 	case match.Ruled != nil:
 		why = faultText{"", "lost by a ruling", "The organiser ruled that the player lost."}
-	case code == "":
+	case cause.Code == "":
 		why = faultText{"", "lost without an error code",
 			"The referee named no error. The match page has the reason in words."}
 	}

@@ -127,7 +127,7 @@ func (m *moment) note(match *record.Match) string {
 		return shown(match.Reason)
 	case match.Status == league.StatusTechnicalLoss:
 		return strings.Join(lists.Map(match.Faults, func(f league.Member[string]) string {
-			return f.Name + " " + record.FailureInWords(f.Value)
+			return f.Name + " " + record.CauseIn(&match.Result, f.Name).Words
 		}), "; ")
 	}
 	moves := match.Moves([2]string{match.PlayerAID, match.PlayerBID})

@@ -423,7 +423,7 @@ func TestPlayerPageExplainsTechnicalLosses(t *testing.T) {
 	s.announce()
 	v := playerOf(s.l, loser, "")
 	require.Len(t, v.Faults, 1)
-	assert.Equal(t, "sent no readable answer", v.Faults[0].Short)
+	assert.Equal(t, "could not be reached", v.Faults[0].Short)
 	assert.Equal(t, []string{"R1M1"}, v.Faults[0].Matches)
 	assert.Len(t, v.Next, 1)
 	assert.Len(t, v.Results, 1)

@@ -270,6 +270,7 @@ func TestMatchWithoutResultShowsNoTranscript(t *testing.T) {
 
 func TestMatchPageHidesAddressesAndTokensAndEscapesText(t *testing.T) {
 	source := &changedSource{Source: folderOf(t, "finished"), change: func(doc *store.Match) {
+		doc.Transcript[0].Direction = store.Received
 		doc.Transcript[0].Error = &store.ExchangeError{ErrorCode: "E009", ErrorName: "CONNECTION_ERROR",
 			Detail: "http://10.1.2.3:8101/mcp: dial tcp 10.1.2.3:8101: connect: connection refused; ada.example.org:8101; [fe80::1]:8101"}
 		doc.Transcript[0].Answer = `<img src=x onerror=alert(1)> tok-p01-abcdefghijklmnopqrstuvwxyz https://ada.example.org/x`
@@ -278,7 +279,7 @@ func TestMatchPageHidesAddressesAndTokensAndEscapesText(t *testing.T) {
 	body := serve(t, source).get("/matches/R1M1").Body.String()
 	assert.Contains(t, body, "(an address)")
 	assert.Contains(t, body, "CONNECTION_ERROR")
-	assert.Contains(t, body, "The referee could not reach the player")
+	assert.Contains(t, body, "Nothing listens at the address of the player")
 	for _, hidden := range []string{"10.1.2.3", "ada.example", "fe80", ":8101", "<img", "<script>alert", "tok-p01-abc", "\u202e"} {
 		assert.NotContains(t, body, hidden)
 	}

@@ -54,6 +54,10 @@ type Line struct {
 	Answer      string               `json:"answer,omitzero"`  // the beginning of a wrong response as it arrived
 	Message     jsontext.Value       `json:"message,omitzero"`
 
+	Again bool `json:"-"` // of a try that failed for the same cause as the one before
+
+	reply bool      // of a player
+	bound string    // the end of Says that is about the draw
 	time  time.Time // of At; zero if it is not valid
 	order int       // among lines of one time: the try; the assignment is first, the report last
 }
@@ -64,6 +68,27 @@ func (u *Line) Clock() string {
 		return strings.TrimSuffix(clock, "Z")
 	}
 	return u.At
+}
+
+// Brief is Says without the commitments of the draw.
+func (u *Line) Brief() string { return strings.TrimSuffix(u.Says, u.bound) }
+
+// Cause is why the answer failed; none for a line that is no failed answer of a player, and for a void try.
+func (u *Line) Cause() Cause {
+	if u.Error == nil || u.Void != "" || !u.reply {
+		return Cause{}
+	}
+	return CauseOf(u.Error.ErrorCode, u.Error.Detail, u.Answer)
+}
+
+// Failure is the error with its code. It has the name of the code only if that says more than the detail: an error of
+// JSON-RPC has the code of a wrong answer.
+func (u *Line) Failure() string {
+	name := " " + u.Error.ErrorName
+	if u.Error.ErrorCode == string(protocol.ErrInvalidFieldType) && rpcCodes().MatchString(u.Error.Detail) {
+		name = ""
+	}
+	return u.Error.ErrorCode + name + ": " + u.Error.Detail
 }
 
 // ManagerLane stands for the manager in Line.From and Line.To.
@@ -103,19 +128,21 @@ func ConversationOf(doc *store.Match, games rules.Registry) *Conversation {
 	}
 	sortByTime(c.Lines)
 	countTries(c.Lines, doc.RefereeID)
+	markAgain(c.Lines, doc.RefereeID)
 	c.follow(doc, games)
 	return c
 }
 
 // lineOf makes the line of an exchange.
 func lineOf(doc *store.Match, e *store.Exchange) Line {
+	says, bound := sentence(e)
 	u := Line{
 		At: e.At, From: doc.RefereeID, To: e.PlayerID, Method: e.Method, MessageType: e.MessageType, Try: e.Try,
-		Says: sentence(e), Error: e.Error, Trouble: troubleOf(e), Void: e.Void, WrongToken: e.WrongToken, Answer: e.Answer,
+		Says: says + bound, bound: bound, Error: e.Error, Trouble: troubleOf(e), Void: e.Void, WrongToken: e.WrongToken, Answer: e.Answer,
 		Message: e.Message, order: e.Try,
 	}
 	if e.Direction == store.Received {
-		u.From, u.To = u.To, u.From
+		u.From, u.To, u.reply = u.To, u.From, true
 	}
 	return u
 }

@@ -246,18 +246,6 @@ func TestLateAnswerHasATime(t *testing.T) {
 	assert.InDelta(t, 12, *c.Lines[1].Took, 0, "as the carrier measured it")
 }
 
-// A player may refuse GAME_OVER as well, after the answer that cost it the match.
-func TestCauseOfALossIsNoNotice(t *testing.T) {
-	failing := func(detail string) func(*store.Exchange) {
-		return func(x *store.Exchange) { x.Error = &store.ExchangeError{ErrorCode: "E002", Detail: detail} }
-	}
-	doc := asked(protocol.ChooseParity.Name, "", failing("no choice"))
-	over := asked(protocol.NotifyMatchResult.Name, "", failing("GAME_OVER is unknown"))
-	doc.Transcript = append(doc.Transcript, over.Transcript...)
-	assert.Equal(t, "no choice", record.Cause(doc, "P01"))
-	assert.Empty(t, record.Cause(doc, "P02"))
-}
-
 // The time that a question waited at the referee is not the player's.
 func TestLatencyLeavesOutTheQueueOfTheReferee(t *testing.T) {
 	h := record.NewHealth()

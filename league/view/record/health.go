@@ -23,7 +23,7 @@ type Health struct {
 
 // A PlayerHealth is how a player answered.
 type PlayerHealth struct {
-	Failures map[string]int // tries without an answer that counts, by error code
+	Failures map[Cause]int // tries without an answer that counts
 
 	deviations map[string]int          // number by problem
 	took       map[string][]answerTime // by method
@@ -79,7 +79,7 @@ func (h *Health) Player(id string) *PlayerHealth {
 func (h *Health) player(id string) *PlayerHealth {
 	p := h.players[id]
 	if p == nil {
-		p = &PlayerHealth{Failures: map[string]int{}, deviations: map[string]int{}, took: map[string][]answerTime{}}
+		p = &PlayerHealth{Failures: map[Cause]int{}, deviations: map[string]int{}, took: map[string][]answerTime{}}
 		h.players[id] = p
 	}
 	return p
@@ -105,7 +105,7 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 		if f, failed := faultOf(doc, x); failed {
 			faults = append(faults, f)
 			if !f.Local && f.Code != "" {
-				p.Failures[f.Code]++
+				p.Failures[f.Cause()]++
 			}
 		} else {
 			for _, problem := range deviations(doc, x) {
@@ -123,15 +123,24 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 // OfNotice tells whether the failed answer is one to a notice, not to a question.
 func (f *Fault) OfNotice() bool { return strings.HasPrefix(f.Method, "notify_") }
 
-// Cause is what was wrong with the last failed answer of a player in an attempt; "" if no answer failed. Notices do
-// not count, because they decide no match.
-func Cause(doc *store.Match, playerID string) (cause string) {
+// Cause is why the answer failed; none for a void try.
+func (f *Fault) Cause() Cause {
+	if f.Local {
+		return Cause{}
+	}
+	return CauseOf(f.Code, f.Problem, f.Answer)
+}
+
+// CausesOf are the causes of the failed answers of a player in an attempt, in the order in which they occurred. Notices
+// and void tries do not count, because they decide no match.
+func CausesOf(doc *store.Match, playerID string) []CountedCause {
+	var causes []Cause
 	for _, f := range NewHealth().Add(doc) {
-		if f.AgentID == playerID && !f.OfNotice() {
-			cause = f.Problem
+		if f.AgentID == playerID && !f.OfNotice() && !f.Local {
+			causes = append(causes, f.Cause())
 		}
 	}
-	return cause
+	return CountCauses(causes)
 }
 
 // faultOf returns the fault of an exchange; false if its answer counts.

@@ -108,12 +108,6 @@ func TestFormatsInWords(t *testing.T) {
 	assert.Equal(t, "knockout", record.FormatInWords(&journal.Tournament{Algorithm: pairing.Knockout}, 1))
 }
 
-func TestEveryErrorHasAPhrase(t *testing.T) {
-	assert.Equal(t, "did not answer in time", record.FailureInWords(string(protocol.ErrTimeout)))
-	assert.Equal(t, "failed (E005 PLAYER_NOT_REGISTERED)", record.FailureInWords("E005"))
-	assert.Equal(t, "failed", record.FailureInWords("no code"))
-}
-
 func rated(id, strategy string, points int) league.Standing {
 	return league.Standing{PlayerID: id, DisplayName: "Name of " + id, Strategy: strategy, Points: points}
 }

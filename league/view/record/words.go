@@ -82,12 +82,9 @@ func Because(c league.Champion) string {
 // and what the code means and what to look at.
 var explained = map[protocol.Code]struct{ failure, meaning string }{
 	protocol.ErrTimeout: {"did not answer in time",
-		"The player did not answer in time. Look at what its program does so long, or whether it hangs."},
-	protocol.ErrConnection: {"sent no readable answer",
-		"The referee could not reach the player, or its answer was no JSON-RPC message. " +
-			"Look at the log of the player's program: it may have crashed."},
+		"Look at what its program does so long, or whether it hangs."},
 	protocol.ErrInvalidFieldType: {"sent an answer with a wrong type",
-		"A member of the answer has the wrong type or value, or the player answered with an error."},
+		"A member of the answer has the wrong type or value."},
 	protocol.ErrMissingField: {"sent an incomplete answer",
 		"A member of the answer is missing. Compare its name with the protocol."},
 	protocol.ErrInvalidParityChoice: {"chose neither even nor odd",
@@ -98,22 +95,17 @@ var explained = map[protocol.Code]struct{ failure, meaning string }{
 		"The answer is about another match. It must have the match_id of the question."},
 	protocol.ErrProtocolVersion: {"answered in another protocol version",
 		"The answer must have the protocol version of the question."},
-	protocol.ErrRateLimited:     {"asked to wait", "The player asked the referee to wait."},
-	protocol.ErrMessageTooLarge: {"sent too large an answer", "The answer is too large."},
+	protocol.ErrRateLimited:     {"asked to wait", "Its server limits the calls, or is overloaded."},
+	protocol.ErrMessageTooLarge: {"sent too large an answer", "Send a shorter answer: the protocol limits its bytes."},
 }
 
-// ErrorInWords says what an error code of a match means, and what to look at; "" for an unknown
-// one.
-func ErrorInWords(code string) string { return explained[protocol.Code(code)].meaning }
-
-// FailureInWords says what a player did that failed with an error code. It follows the name of
-// the player: "did not answer in time".
-func FailureInWords(code string) string {
-	if e, ok := explained[protocol.Code(code)]; ok {
+// failureInWords says what a player did that failed with an error code. It follows the name of the player.
+func failureInWords(code protocol.Code) string {
+	if e, ok := explained[code]; ok {
 		return e.failure
 	}
-	if name := protocol.Code(code).Name(); name != "" {
-		return "failed (" + code + " " + name + ")"
+	if name := code.Name(); name != "" {
+		return fmt.Sprintf("failed (%s %s)", code, name)
 	}
 	return "failed"
 }
@@ -177,10 +169,10 @@ type messageSummary struct {
 	Fallback          bool                 `json:"fallback"`
 }
 
-// sentence is a message as a sentence.
-func sentence(e *store.Exchange) string {
+// sentence is a message as a sentence, and what the message says beside it about the draw.
+func sentence(e *store.Exchange) (says, bound string) {
 	if len(e.Message) == 0 && e.Error != nil {
-		return withoutMessage(e)
+		return withoutMessage(e), ""
 	}
 	var w messageSummary
 	readable := json.Unmarshal(e.Message, &w) == nil
@@ -188,13 +180,24 @@ func sentence(e *store.Exchange) string {
 	w.MessageType = cmp.Or(e.MessageType, w.MessageType)
 	switch {
 	case e.Error != nil && e.Answer != "" && !hasAnswer:
-		return "answered " + answered(e.Answer)
+		return "answered " + answered(e.Answer), ""
 	case !readable:
-		return cmp.Or(e.MessageType, "a message") + " (the message cannot be read)"
+		return cmp.Or(e.MessageType, "a message") + " (the message cannot be read)", ""
 	case e.Error != nil && w.MessageType == "":
-		return "an empty message, or one that the referee cannot read"
+		return "an empty message, or one that the referee cannot read", ""
 	}
-	return excerpt(w.MessageType) + w.details(e.Error != nil)
+	return excerpt(w.MessageType) + w.details(e.Error != nil), w.bound()
+}
+
+// bound is the commitment of a message to a part of the draw; "" for none.
+func (w *messageSummary) bound() string {
+	switch {
+	case w.MessageType == protocol.TypeGameInvitation && w.DrawCommitment != "":
+		return fmt.Sprintf("; I am bound to a nonce (%.12s…)", w.DrawCommitment)
+	case w.MessageType == protocol.TypeGameJoinAck && w.EntropyCommitment != "":
+		return fmt.Sprintf(", and am bound to my part of the draw (%.12s…)", w.EntropyCommitment)
+	}
+	return ""
 }
 
 // withoutMessage is the sentence of an exchange that has an error in place of a message.
@@ -234,11 +237,7 @@ func (w *messageSummary) details(wrong bool) string {
 	}
 	switch w.MessageType {
 	case protocol.TypeGameInvitation:
-		text := fmt.Sprintf(": you are %s against %s", w.RoleInMatch, w.OpponentID)
-		if w.DrawCommitment != "" {
-			text += fmt.Sprintf("; I am bound to a nonce (%.12s…)", w.DrawCommitment)
-		}
-		return text
+		return fmt.Sprintf(": you are %s against %s", w.RoleInMatch, w.OpponentID)
 	case protocol.TypeGameJoinAck:
 		return w.joins()
 	case protocol.TypeChooseParityCall:
@@ -261,14 +260,10 @@ func (w *messageSummary) details(wrong bool) string {
 }
 
 func (w *messageSummary) joins() string {
-	text := ": no clear answer"
-	if w.Accept != nil {
-		text = map[bool]string{true: ": I accept", false: ": I refuse"}[*w.Accept]
+	if w.Accept == nil {
+		return ": no clear answer"
 	}
-	if w.EntropyCommitment != "" {
-		text += fmt.Sprintf(", and am bound to my part of the draw (%.12s…)", w.EntropyCommitment)
-	}
-	return text
+	return map[bool]string{true: ": I accept", false: ": I refuse"}[*w.Accept]
 }
 
 // positionOf formats the members of a GAME_MOVE_CALL's context that describe the

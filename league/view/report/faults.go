@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strings"
 
 	"evenodd/league"
 	"evenodd/league/inspect/check"
@@ -26,12 +25,6 @@ const (
 	kindDispute  = "dispute"         // a referee reported another result later
 )
 
-// unreadable tells whether there was an answer that could not be read. Records of simulations in
-// memory have no answer: there only the words tell.
-func unreadable(f *record.Fault) bool {
-	return f.Code == string(protocol.ErrConnection) && (f.Answer != "" || strings.Contains(f.Problem, "cannot be read"))
-}
-
 // A FaultGroup is a fault of an agent with all its occurrences.
 type FaultGroup struct {
 	AgentID     string         `json:"agent_id"`
@@ -40,7 +33,8 @@ type FaultGroup struct {
 	Name        string         `json:"error_name,omitzero"`
 	Method      string         `json:"method,omitzero"`
 	Problem     string         `json:"problem"`              // of the first occurrence, in words
-	Meaning     string         `json:"meaning,omitzero"`     // of the code, in words
+	Cause       string         `json:"cause,omitzero"`       // in words that follow the name of the agent
+	Meaning     string         `json:"meaning,omitzero"`     // of the cause, in words
 	Requirement string         `json:"requirement,omitzero"` // of 'evenodd check'
 	Expected    string         `json:"expected,omitzero"`    // its text
 	Remedy      string         `json:"remedy,omitzero"`      // how to mend it
@@ -69,13 +63,16 @@ func kindOf(f *record.Fault) string {
 // groups sorts faults into groups by agent and cause: agents in order, each with the most frequent first.
 func groups(faults []record.Fault, most int, agents map[string]int) []FaultGroup {
 	type key struct {
-		agent, kind, method, code string
-		unreadable                bool
+		agent, kind, method string
+		cause               record.Cause
 	}
 	index, list := map[key]int{}, []FaultGroup{}
 	for i := range faults {
 		f := &faults[i]
-		k := key{f.AgentID, f.Kind, f.Method, f.Code, unreadable(f)}
+		k := key{f.AgentID, f.Kind, f.Method, f.Cause()}
+		if k.cause.Dead {
+			k.kind, k.method = "", "" // one cause, whatever the agent was sent
+		}
 		at, known := index[k]
 		if !known {
 			at = len(list)
@@ -84,6 +81,9 @@ func groups(faults []record.Fault, most int, agents map[string]int) []FaultGroup
 		}
 		g := &list[at]
 		g.Count++
+		if g.Method != f.Method {
+			g.Method = ""
+		}
 		if f.Lost {
 			g.Lost++
 		}
@@ -102,11 +102,19 @@ func newGroup(f *record.Fault) FaultGroup {
 		AgentID: f.AgentID, Kind: f.Kind, Code: f.Code, Name: protocol.Code(f.Code).Name(), Method: f.Method,
 		Problem: f.Problem,
 	}
-	if f.Kind != kindLocal && f.Kind != kindForfeit {
-		r := check.Remedy(f.Method, protocol.Code(f.Code), unreadable(f))
-		g.Meaning = record.ErrorInWords(f.Code)
-		g.Requirement, g.Expected, g.Remedy, g.Page = r.ID, r.Text, r.Hint, r.Page
+	if f.Kind == kindLocal || f.Kind == kindForfeit {
+		return g
 	}
+	cause := f.Cause()
+	if g.Kind == kindAnswer || g.Kind == kindNotice || g.Kind == kindRefusal {
+		g.Cause, g.Meaning = cause.Words, cause.Remedy
+	}
+	if cause.Dead { // no answer can break a requirement
+		g.Meaning, g.Remedy = "", cause.Remedy
+		return g
+	}
+	r := check.Remedy(f.Method, protocol.Code(f.Code), cause.Unreadable)
+	g.Requirement, g.Expected, g.Remedy, g.Page = r.ID, r.Text, r.Hint, r.Page
 	return g
 }
 

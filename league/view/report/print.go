@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"evenodd/league"
 	"evenodd/league/decide"
@@ -75,15 +76,18 @@ func (g *FaultGroup) Sentence() string {
 		kindRejected: "The manager rejected a report",
 		kindDispute:  "Reported another result of a match",
 	}[g.Kind]
-	switch {
-	case g.Method == "":
-	case g.Kind == kindAnswer:
-		text += " to " + g.Method
-	case g.Kind == kindNotice || g.Kind == kindLocal:
-		text += " (" + g.Method + ")"
+	if g.Cause != "" {
+		text = strings.ToUpper(g.Cause[:1]) + g.Cause[1:]
+	}
+	var about []string
+	if g.Method != "" {
+		about = append(about, g.Method)
 	}
 	if g.Code != "" {
-		text += fmt.Sprintf(", %s %s", g.Code, g.Name)
+		about = append(about, g.Code)
+	}
+	if len(about) > 0 {
+		text += ", " + strings.Join(about, ", ")
 	}
 	text += ": " + words.Times(g.Count)
 	if g.Lost > 0 {
