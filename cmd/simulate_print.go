@@ -93,7 +93,30 @@ func printRated(s streams, r *simulation.Result) error {
 	if n := len(all.Ratings) - len(opponents); n > 0 {
 		note += fmt.Sprintf(" Those of %d further opponents are in --format json.", n)
 	}
-	return cmp.Or(printSimulation(s, r), printTable(s.out, header, rows), printLine(s.out, "%s", note))
+	return cmp.Or(printSimulation(s, r), printTable(s.out, header, rows), printLine(s.out, "%s", note),
+		printSuperiority(s, all, opponents))
+}
+
+// printSuperiority prints how likely each player is stronger than the first ones by rating.
+func printSuperiority(s streams, all *stats.Analysis, opponents []stats.Player) error {
+	if all.Used == 0 {
+		return nil
+	}
+	index := map[string]int{}
+	for i := range all.Players {
+		index[all.Players[i].PlayerID] = i
+	}
+	header := append([]string{"Player", "Name"}, lists.Map(opponents, func(o stats.Player) string { return o.PlayerID })...)
+	rows := lists.Map(all.Ratings, func(p stats.Player) []any {
+		return append([]any{p.PlayerID, p.DisplayName}, lists.Map(opponents, func(o stats.Player) any {
+			if o.PlayerID == p.PlayerID || o.Matches == 0 || p.Matches == 0 {
+				return ""
+			}
+			return stats.Percent(all.Superiority(index[p.PlayerID], index[o.PlayerID]))
+		})...)
+	})
+	return cmp.Or(printTable(s.out, header, rows),
+		printLine(s.out, "Likelihood that the player of the row is stronger than that of the column."))
 }
 
 func winsDrawsLosses(t league.Tally) string {

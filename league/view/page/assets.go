@@ -99,6 +99,7 @@ func NewViews(l *record.League, agents *record.Health, s *stats.Analysis, standi
 	}
 	if s != nil {
 		v.Statistics.fill(s)
+		v.Cross.addSuperiority(v.Statistics)
 		v.Statistics.Rows = v.Statistics.Rows[:min(len(v.Statistics.Rows), mostExported)]
 	}
 	for i := range standings {

@@ -8,6 +8,7 @@ import (
 	"evenodd/league/decide"
 	"evenodd/league/lists"
 	"evenodd/league/view/record"
+	"evenodd/league/view/stats"
 	"evenodd/league/words"
 )
 
@@ -165,6 +166,37 @@ type cross struct {
 	Windows []crossWindow // to choose the rows and the columns from; nil if all players fit
 	From    int           // the first rank of the rows, from 1
 	Against int           // the first rank of the columns
+
+	Superior []superiorRow // nil for an earlier round, and without a rated match
+}
+
+// A superiorRow has the likelihoods that one player is stronger than those of the columns.
+type superiorRow struct {
+	ref
+	Likelihoods []string // "" against itself, and against a player without a rated match
+}
+
+// addSuperiority adds the likelihoods of superiority by what the results of the completed rounds show.
+func (c *cross) addSuperiority(s *statistics) {
+	if s.Analysis == nil || s.Used == 0 || len(c.Rows) < 2 {
+		return
+	}
+	index := map[string]int{}
+	for i := range s.Players {
+		if s.Players[i].Matches > 0 {
+			index[s.Players[i].PlayerID] = i
+		}
+	}
+	for _, row := range c.Rows {
+		one, rated := index[row.ID]
+		c.Superior = append(c.Superior, superiorRow{row.ref, lists.Map(c.Columns, func(column standingsRow) string {
+			other, ratedToo := index[column.ID]
+			if !rated || !ratedToo || one == other {
+				return ""
+			}
+			return stats.Percent(s.Superiority(one, other))
+		})})
+	}
 }
 
 // A crossRow is the row of one player.
@@ -176,7 +208,7 @@ type crossRow struct {
 // A crossCell is what one player did against another.
 type crossCell struct {
 	Self    bool
-	Text    string // W, D, L or T; of several matches the wins of both: "5–2"; "" for no result
+	Text    string // W, D, L or T; of several matches the wins, draws and losses: "5–1–2"; "" for no result
 	Class   mark   // of the colour
 	Title   string // "P01 won against P02 in R3M1"
 	Match   string // the id of the first match
@@ -269,7 +301,7 @@ func (m *moment) crossCell(player, opponent string, h *record.HeadToHead) crossC
 		cell.Class = lost
 	}
 	if cell.Several {
-		cell.Text = fmt.Sprintf("%d–%d", h.Wins, h.Losses)
+		cell.Text = fmt.Sprintf("%d–%d–%d", h.Wins, h.Draws, h.Losses)
 		cell.Title = fmt.Sprintf("%s against %s: %s, %s, %s", player, opponent, words.Counted(h.Wins, "win"),
 			words.Counted(h.Draws, "draw"), words.Counted(h.Losses, "loss"))
 		return cell

@@ -47,10 +47,16 @@ type statistics struct {
 	decisions int
 	league    *record.League // only to tell it from another one
 
-	Rows      []ratingRow
-	Unrated   []ref  // players without a rated match
-	Low, High int    // the ends of the scale
-	Average   string // where the picture has the average player
+	Rows    []ratingRow
+	Unrated []ref  // players without a rated match
+	Average string // where the picture has the average player, in percent
+	Scale   []scaleMark
+}
+
+// A scaleMark names a rating above the intervals.
+type scaleMark struct {
+	Rating    int
+	X, Anchor string // in percent, and which end of the text is there
 }
 
 // A ratingRow is the rating of one player.
@@ -58,14 +64,11 @@ type ratingRow struct {
 	ref
 	*stats.Player
 
-	X, Width, Middle string // of the picture of the interval
+	X, Width, Middle string // of the picture of the interval, in percent
 }
 
-// barWidth is the width of the picture of an interval, and barUnit what its ends are multiples of.
-const (
-	barWidth = 240
-	barUnit  = 100
-)
+// scaleUnit is what the ends of the scale are multiples of.
+const scaleUnit = 100
 
 // fill adds the numbers.
 func (v *statistics) fill(s *stats.Analysis) {
@@ -76,9 +79,8 @@ func (v *statistics) fill(s *stats.Analysis) {
 			least, largest = min(least, r.Low), max(largest, r.High)
 		}
 	}
-	v.Low, v.High = int(math.Floor(least/barUnit))*barUnit, int(math.Ceil(largest/barUnit))*barUnit
-	scale := barWidth / max(float64(v.High-v.Low), 1)
-	x := func(rating float64) float64 { return (rating - float64(v.Low)) * scale }
+	low, high := math.Floor(least/scaleUnit)*scaleUnit, math.Ceil(largest/scaleUnit)*scaleUnit
+	x := func(rating float64) float64 { return (rating - low) * 100 / max(high-low, 1) }
 	for i := range s.Ratings {
 		r := &s.Ratings[i]
 		if r.Matches == 0 {
@@ -90,6 +92,12 @@ func (v *statistics) fill(s *stats.Analysis) {
 		})
 	}
 	v.Average = decimal(x(averageRating))
+	for _, mark := range []scaleMark{{int(low), "0", "start"}, {averageRating, v.Average, "middle"}, {int(high), "100", "end"}} {
+		const apart = 15 // percent, or the texts overlap
+		if mark.Rating == averageRating || math.Abs(x(float64(mark.Rating))-x(averageRating)) > apart {
+			v.Scale = append(v.Scale, mark)
+		}
+	}
 }
 
 // averageRating is the rating of an average player.

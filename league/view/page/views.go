@@ -190,11 +190,15 @@ func buildOverview(b *Board, r *http.Request) (any, error) {
 	return b.overview(r, roundOf(r)), nil
 }
 
-func buildCross(b *Board, r *http.Request) (view any, err error) {
+func buildCross(b *Board, r *http.Request) (any, error) {
 	from, _ := strconv.Atoi(r.FormValue("from")) // 0 is the first window
 	against, _ := strconv.Atoi(r.FormValue("against"))
-	b.View(func(l *record.League) { view = crossOf(l, roundOf(r), from, against) })
-	return view, nil
+	var c *cross
+	b.View(func(l *record.League) { c = crossOf(l, roundOf(r), from, against) })
+	if c.Round == live {
+		c.addSuperiority(b.statistics())
+	}
+	return c, nil
 }
 
 func buildPlayer(b *Board, r *http.Request) (view any, err error) {

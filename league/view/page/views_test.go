@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -375,10 +376,34 @@ func TestCrossTableSumsUpSeveralLegs(t *testing.T) {
 	s.complete()
 	c := crossOf(s.l, live, 0, 0)
 	first, second := c.Columns[0].ID, c.Columns[1].ID
-	assert.Equal(t, "1–0", cellOf(c, first, second).Text)
-	assert.Equal(t, "0–1", cellOf(c, second, first).Text)
+	assert.Equal(t, "1–1–0", cellOf(c, first, second).Text)
+	assert.Equal(t, "0–1–1", cellOf(c, second, first).Text)
 	assert.Equal(t, first+" against "+second+": 1 win, 1 draw, 0 losses", c.Rows[0].Results[1].Title)
 	assert.True(t, c.Rows[0].Results[1].Several)
+}
+
+func TestLikelihoodsOfSuperiorityHaveTheRowsOfTheCrossTable(t *testing.T) {
+	s := startedScript(t, 4)
+	c := crossOf(s.l, live, 0, 0)
+	c.addSuperiority(&statistics{})
+	assert.Nil(t, c.Superior, "before the first result")
+	s.round()
+	v := &statistics{}
+	v.fill(s.l.Results(s.l.Games).Statistics())
+	c = crossOf(s.l, live, 0, 0)
+	c.addSuperiority(v)
+	require.Len(t, c.Superior, 4)
+	percents := regexp.MustCompile(`^(<1|>99|\d+)%$`)
+	for i, row := range c.Superior {
+		assert.Equal(t, c.Rows[i].ID, row.ID)
+		for k, text := range row.Likelihoods {
+			if i == k {
+				assert.Empty(t, text)
+			} else {
+				assert.Regexp(t, percents, text)
+			}
+		}
+	}
 }
 
 func TestCrossTableOfManyPlayersHasWindows(t *testing.T) {
@@ -462,7 +487,7 @@ func TestPlayerWithoutARatedMatchHasNoRating(t *testing.T) {
 	}})
 	assert.Len(t, v.Rows, 2)
 	assert.Equal(t, []ref{{"P03", "Cem"}}, v.Unrated)
-	assert.Equal(t, []int{1200, 1800}, []int{v.Low, v.High}, "it does not stretch the axis")
+	assert.Equal(t, []scaleMark{{1200, "0", "start"}, {1500, "50.0", "middle"}, {1800, "100", "end"}}, v.Scale, "it does not stretch the axis")
 	assert.Nil(t, v.rating("P03"))
 }
 

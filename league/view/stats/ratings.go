@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 )
 
 // The scale of ratings is that of Elo: odds of 10 to 1 are a difference of 400 points.
@@ -96,6 +97,7 @@ func (a *Analysis) setIntervals(matches []league.Played, s *solver, drawn *sampl
 			ranks[player][t] = rank + 1
 		}
 	}
+	a.resampled = lists.Map(ratings, slices.Clone[[]float64]) // interval sorts the others
 	for i := range n {
 		p := &a.Players[i]
 		p.Low, p.High = interval(ratings[i])
@@ -103,6 +105,21 @@ func (a *Analysis) setIntervals(matches []league.Played, s *solver, drawn *sampl
 		p.Low, p.High = min(p.Low, p.Rating), max(p.High, p.Rating)
 		p.BestRank, p.WorstRank = min(p.BestRank, p.Rank), max(p.WorstRank, p.Rank)
 	}
+}
+
+// Superiority is the likelihood that one player is stronger than another, from 0 to 1: the part of the resamples in
+// which its rating is higher.
+func (a *Analysis) Superiority(one, other int) float64 {
+	above, times := 0.0, len(a.resampled[one])
+	for t, rating := range a.resampled[one] {
+		switch against := a.resampled[other][t]; {
+		case rating > against:
+			above++
+		case rating == against:
+			above += 0.5
+		}
+	}
+	return above / float64(max(times, 1))
 }
 
 // gammaHalf returns a random number of the gamma distribution with shape ½ and mean ½, that of

@@ -68,8 +68,9 @@ type Analysis struct {
 	Players []Player `json:"-"` // by player
 	Order   []int    `json:"-"` // the players, the highest rating first
 
-	model     model     // of the ratings
-	strengths []float64 // by player: the natural logarithm of the odds against an average opponent
+	model     model       // of the ratings
+	strengths []float64   // by player: the natural logarithm of the odds against an average opponent
+	resampled [][]float64 // ratings by player and resample
 }
 
 // A Player is what the matches show about one player.
@@ -109,6 +110,33 @@ func (p *Player) Ranks() string {
 
 // Interval is the rating with its interval, such as 1650 (1358–1940).
 func (p *Player) Interval() string { return fmt.Sprintf("%.0f (%.0f–%.0f)", p.Rating, p.Low, p.High) }
+
+// Percent is a likelihood for people: "72%". No likelihood is certain: the ends are "<1%" and ">99%".
+func Percent(likelihood float64) string {
+	switch percent := math.Round(100 * likelihood); {
+	case percent < 1:
+		return "<1%"
+	case percent > 99:
+		return ">99%"
+	default:
+		return fmt.Sprintf("%.0f%%", percent)
+	}
+}
+
+// MostLegs is the largest LegsToNext that a table for people shows as a number: more legs are hardly ever played.
+const MostLegs = 100
+
+// Legs is LegsToNext for people: "over 100" for a large number, "" for none.
+func (p *Player) Legs() string {
+	switch n := p.LegsToNext; {
+	case n == 0:
+		return ""
+	case n > MostLegs:
+		return fmt.Sprintf("over %d", MostLegs)
+	default:
+		return strconv.Itoa(n)
+	}
+}
 
 // Sides counts the matches behind the ratings by the side that won.
 type Sides struct {

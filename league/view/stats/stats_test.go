@@ -57,6 +57,43 @@ func TestOneWinOfTwoPlayers(t *testing.T) {
 	assert.Equal(t, "1 match is too few to tell the players apart: their order can be luck.", a.Sentence)
 }
 
+func TestLikelihoodOfSuperiority(t *testing.T) {
+	wins := func(n, winner int) (list []league.Played) {
+		for i := range n {
+			list = append(list, league.Played{A: i % 2, B: 1 - i%2, Winner: winner})
+		}
+		return list
+	}
+	for _, tt := range []struct {
+		name        string
+		matches     []league.Played
+		least, most float64
+		text        string
+	}{
+		{"no match", nil, 0.4, 0.6, ""},
+		{"as many wins of both", append(wins(10, 0), wins(10, 1)...), 0.4, 0.6, ""},
+		{"35 of 40 wins", append(wins(35, 0), wins(5, 1)...), 0.995, 1, ">99%"},
+		{"5 of 40 wins", append(wins(5, 0), wins(35, 1)...), 0, 0.005, "<1%"},
+		{"3 of 5 wins", append(wins(3, 0), wins(2, 1)...), 0.55, 0.8, ""},
+	} {
+		a := stats.Analyse(make([]league.Standing, 2), tt.matches, stats.Options{Seed: 1})
+		got := a.Superiority(0, 1)
+		assert.GreaterOrEqual(t, got, tt.least, tt.name)
+		assert.LessOrEqual(t, got, tt.most, tt.name)
+		assert.InDelta(t, 1, got+a.Superiority(1, 0), 1e-12, tt.name)
+		if tt.text != "" {
+			assert.Equal(t, tt.text, stats.Percent(got), tt.name)
+		}
+	}
+	assert.Equal(t, "7%", stats.Percent(0.071))
+}
+
+func TestLegsForPeople(t *testing.T) {
+	for n, want := range map[int]string{0: "", 7: "7", 100: "100", 101: "over 100", 3976: "over 100"} {
+		assert.Equal(t, want, (&stats.Player{LegsToNext: n}).Legs())
+	}
+}
+
 func TestSevenWinsOfSevenHaveAFiniteRatingWithAWidth(t *testing.T) {
 	a := analyse(2, repeated(won(0, 1), 7), alike())
 	winner := a.Players[0]
