@@ -345,7 +345,11 @@ func readRoster(path string) ([]config.RosterEntry, error) {
 	return entries, nil
 }
 
-func newLeagueRecord() *leagueRecord { return &leagueRecord{League: record.NewLeague()} }
+func newLeagueRecord() *leagueRecord {
+	r := &leagueRecord{League: record.NewLeague()}
+	r.Zone = time.Local
+	return r
+}
 
 // firstEvent is the longest wait for the first event of a league. A manager that starts makes
 // the journal shortly before it writes this event.

@@ -149,6 +149,6 @@ func (o *leagueCommand) decide(ctx context.Context, q *protocol.OrganiseRequest)
 		At      string `json:"at"`
 		About   string `json:"about"`
 	}{headOf(m.leagueID), made.Status, made.Command, made.Event, made.At, made.About}, func(w io.Writer) error {
-		return printLine(w, "%s", made.About)
+		return printLine(w, "%s", localTimes(made.About))
 	})
 }

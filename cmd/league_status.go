@@ -161,22 +161,22 @@ func (s *leagueStatus) print(w io.Writer) error {
 		if s.record.Created.Simulation != nil {
 			hint = "'evenodd simulate --resume'"
 		}
-		state += fmt.Sprintf(" (last entry %s): start it with the command that began the league, such as %s", clockTime(s.At), hint)
+		state += fmt.Sprintf(" (last entry %s): start it with the command that began the league, such as %s", localTimes(s.At), hint)
 	}
 	text.line("League %s: %s", s.LeagueID, state)
 	if p := s.Paused; p != nil {
-		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, journal.InSeconds(p.At),
+		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, localTimes(p.At),
 			record.ReasonAfter(p.Reason))
 	}
 	if l := s.Leader; l != nil {
-		text.line("Manager: %s since %s (term %d).", cmp.Or(l.Manager, "another one"), journal.InSeconds(l.At), l.Term)
+		text.line("Manager: %s since %s (term %d).", cmp.Or(l.Manager, "another one"), localTimes(l.At), l.Term)
 	}
 	if p := s.Planned; p != nil && s.State == decide.StateWaitingForRegistrations {
 		by := ""
 		if p.By != "" {
 			by = ", by " + p.By + record.ReasonAfter(p.Reason)
 		}
-		text.line("Planned start: %s%s", p.StartAt, by)
+		text.line("Planned start: %s%s", localTimes(p.StartAt), by)
 	}
 	expected := protocol.ValueOf(s.Expected)
 	text.line("Players: %s. Referees: %s.", outOf(s.Players, expected.Players), outOf(s.Referees, expected.Referees))
@@ -212,14 +212,14 @@ func (s *leagueStatus) addTables(text *printout) {
 	add("Running matches", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
 		lists.Map(s.Running, func(m record.RunningMatch) []any {
 			return []any{m.MatchID, named(m.PlayerAID), named(m.PlayerBID), named(m.RefereeID), protocol.NonZero(m.Attempt),
-				journal.InSeconds(m.Since)}
+				localTimes(m.Since)}
 		}))
 	add("Rematches", []string{"Match", "State", "By", "Since", "Reason"}, lists.Map(s.Rematches,
 		func(m orderedRematch) []any {
-			return []any{m.MatchID, m.State, m.By, journal.InSeconds(m.At), m.Reason}
+			return []any{m.MatchID, m.State, m.By, localTimes(m.At), m.Reason}
 		}))
 	add("Last decisions", []string{"Event", "Time", "Decision"}, lists.Map(s.Decisions,
-		func(d record.DecisionMade) []any { return []any{d.Event, journal.InSeconds(d.At), d.About} }))
+		func(d record.DecisionMade) []any { return []any{d.Event, localTimes(d.At), localTimes(d.About)} }))
 }
 
 // statusFlags defines the flags of the status for the organiser.
@@ -287,7 +287,7 @@ func (o *leagueCommand) look(ctx context.Context, r *leagueRecord, from record.S
 	var lines printout
 	if err := r.Update(ctx, from, func(e *journal.Event, _ string) {
 		if line := r.told(e); line != "" {
-			lines.line("%s %s", journal.InSeconds(e.At), line)
+			lines.line("%s", localTimes(e.At+" "+line))
 		}
 	}); err != nil {
 		return false, err
@@ -303,7 +303,7 @@ func (o *leagueCommand) look(ctx context.Context, r *leagueRecord, from record.S
 func (r *leagueRecord) told(e *journal.Event) string {
 	switch d := e.Data.(type) {
 	case *journal.Decided:
-		return d.About()
+		return localTimes(d.About())
 	case *journal.AgentRegistered:
 		return fmt.Sprintf("%s registered as a %s", r.named(d.AgentID), d.Role)
 	case *journal.RegistrationDropped:

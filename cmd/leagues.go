@@ -19,7 +19,6 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/lists"
-	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
 	"evenodd/league/view/record"
@@ -39,21 +38,11 @@ func (l folderLeague) String() string {
 	if l.running {
 		return l.id + " (running)"
 	}
-	return fmt.Sprintf("%s (last entry %s)", l.id, clockTime(l.last))
+	return fmt.Sprintf("%s (last entry %s)", l.id, cmp.Or(localTimes(l.last), "none"))
 }
 
-// clockTime is a time of the journal for people in this zone: "10:04", with the day unless it is today.
-func clockTime(at string) string {
-	t, err := protocol.ParseTimestamp(at)
-	if err != nil {
-		return "none"
-	}
-	day := "2006-01-02 "
-	if t = t.Local(); t.Format(day) == time.Now().Format(day) {
-		day = ""
-	}
-	return t.Format(day + "15:04")
-}
+// localTimes is a text for people, whose times are in the zone of this computer.
+func localTimes(text string) string { return record.LocalTimes(text, time.Local) }
 
 // leaguesIn lists the leagues of a data folder: those that run, then the one with the newest entry.
 func leaguesIn(dir store.Folder) ([]folderLeague, error) {
@@ -180,7 +169,7 @@ which commands that read choose without --league-id.`,
 			}{outputSchema, rows}, func(w io.Writer) error {
 				header := []string{"League", "Name", "State", "Last entry", "Players", "Results"}
 				return printTable(w, header, lists.Map(rows, func(l listedLeague) []any {
-					return []any{l.LeagueID, l.DisplayName, cmp.Or(l.Problem, stateOf(&l.Progress, l.Running)), clockTime(l.LastEntry),
+					return []any{l.LeagueID, l.DisplayName, cmp.Or(l.Problem, stateOf(&l.Progress, l.Running)), localTimes(l.LastEntry),
 						l.Players, fmt.Sprintf("%d of %s%d", l.Recorded, atMost(l.AtMost), l.Matches)}
 				}))
 			})

@@ -67,9 +67,9 @@ func (o *managerOptions) situation(status manager.Status, resumed bool) string {
 		text = "waits for its start by the organiser"
 	}
 	if status.StartAt != "" {
-		text = "starts at " + status.StartAt
+		text = "starts at " + localTimes(status.StartAt)
 		if end := status.RegistrationUntil; end != "" && end != status.StartAt {
-			text += "; registration ends at " + end
+			text += "; registration ends at " + localTimes(end)
 		}
 	}
 	if resumed {

@@ -74,6 +74,7 @@ func (p *managerProcess) leaguePage(source page.Source, o page.Options) (*league
 		return &leaguePage{finish: func(context.Context) {}, end: func() {}}, nil
 	}
 	o.Log, o.Base, o.Games, o.Listed = p.log, string(p.basePath), p.userGame.games(), p.Roster.Names(true)
+	o.Zone = time.Local
 	return newLeaguePage(source, o)
 }
 
@@ -180,7 +181,7 @@ func pageOf(agent string, base basePath) string {
 // browsers.
 func servePage(listener net.Listener, a *address, source page.Source, base basePath, log zerolog.Logger) (url string,
 	stop func(), err error) {
-	shown, err := newLeaguePage(source, page.Options{Log: log, Base: string(base)})
+	shown, err := newLeaguePage(source, page.Options{Log: log, Base: string(base), Zone: time.Local})
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}

@@ -239,9 +239,11 @@ func addLines(text *printout, r *record.Conversation, full bool) {
 	explained := map[record.Cause]bool{{}: true}
 	for i := 0; i < len(r.Lines); i++ {
 		u := &r.Lines[i]
+		clock := record.LocalClock(u.At, time.Local)
+		below := strings.Repeat(" ", len(clock)+15)
 		if again := r.Repeated(i); !full && again > 0 {
 			if tries := r.Repeats(i, again); tries != "" {
-				text.line("%s(%s: %s)", strings.Repeat(" ", len(u.Clock())+15), words.Counted(again, "message"), tries)
+				text.line("%s(%s: %s)", below, words.Counted(again, "message"), tries)
 				i += again - 1
 				continue
 			}
@@ -257,8 +259,7 @@ func addLines(text *printout, r *record.Conversation, full bool) {
 		if !full {
 			says = u.Brief()
 		}
-		text.line("%s %10s  %s → %s  %s%s", u.Clock(), waited, u.From, u.To, says, try)
-		below := strings.Repeat(" ", len(u.Clock())+15)
+		text.line("%s %10s  %s → %s  %s%s", clock, waited, u.From, u.To, says, try)
 		if u.Error != nil {
 			text.line("%s%s", below, u.Failure())
 		}

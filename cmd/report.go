@@ -8,6 +8,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -113,7 +114,8 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	}
 	defer own.close()
 	_, stop := s.showProgress("reading the league")
-	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: own.games()})
+	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: own.games(),
+		Zone: time.Local})
 	stop()
 	if err != nil {
 		return err
@@ -211,7 +213,7 @@ func addReport(t *printout, r *report.Report) {
 		t.heading("Decisions of organisers")
 	}
 	for _, one := range r.Decisions {
-		t.line("  %s  %s", one.At, one.About)
+		t.line("  %s", localTimes(one.At+"  "+one.About))
 	}
 	t.line("")
 	t.line("%s", r.Seal.Words())
@@ -249,10 +251,10 @@ func addSheet(t *printout, s *report.Sheet) {
 	}
 	t.heading("History")
 	for _, h := range s.History {
-		t.line("  %s  %s", h.At, h.What)
+		t.line("  %s", localTimes(h.At+"  "+h.What))
 	}
 	for _, one := range s.Decisions {
-		t.line("  %s  %s", one.At, one.About)
+		t.line("  %s", localTimes(one.At+"  "+one.About))
 	}
 }
 
@@ -298,7 +300,7 @@ func addFaults(t *printout, groups []report.FaultGroup, nameOf func(id string) s
 				answer = "; it answered " + one.Answer
 			}
 			if one.At != "" {
-				where += ", " + one.At
+				where += ", " + localTimes(one.At)
 			}
 			t.line("    %s: %s%s", where, one.Problem, answer)
 		}

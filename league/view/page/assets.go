@@ -170,9 +170,9 @@ type file struct {
 }
 
 // Export writes a file that shows a view without a server and without a network: with a template of the
-// folder export, and the style and the templates of the pages.
-func Export(w io.Writer, name, title string, view any) error {
-	t, err := parse(files, template.FuncMap{
+// folder export, and the style and the templates of the pages. Times are in a zone; nil is UTC.
+func Export(w io.Writer, zone *time.Location, name, title string, view any) error {
+	t, err := parse(files, zone, template.FuncMap{
 		"base":      func() string { return "" },
 		"asset":     func(string) string { return "" },
 		"toMatch":   func(id string) string { return "#result-" + id },

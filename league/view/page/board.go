@@ -144,7 +144,7 @@ func (b *Board) follow(ctx context.Context) {
 			b.change(func() {
 				before := b.league
 				b.league, b.version = record.NewLeague(), b.version+1
-				b.league.Listed, b.league.Games = before.Listed, before.Games
+				b.league.Listed, b.league.Games, b.league.Zone = before.Listed, before.Games, before.Zone
 			})
 			continue
 		case err == nil && len(events) > 0:

@@ -110,12 +110,12 @@ func (s boardStep) Title() string {
 	return fmt.Sprintf("Move %d of %d", s.Number, s.last)
 }
 
-// Time is the time of the move, and how long it took; "" if it is not known.
+// Time is the time of the move, for the function clock of templates, and how long it took; "" if it is not known.
 func (s boardStep) Time() string {
 	if s.At == "" {
 		return ""
 	}
-	text := (&record.Line{At: s.At}).Clock()
+	text := s.At
 	if took := s.Took(); took != nil {
 		text += ", after " + record.Milliseconds(*took*1000)
 	}

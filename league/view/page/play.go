@@ -44,7 +44,7 @@ type Play struct {
 // NewPlay makes the page of a person.
 func NewPlay(o PlayOptions) (*Play, error) {
 	p := &Play{options: o, assets: readAssets()}
-	t, err := parse(files, template.FuncMap{
+	t, err := parse(files, nil, template.FuncMap{
 		"asset": func(name string) string { return "/play" + p.assets.url(name) }, "visible": visible,
 	}, "templates/play.html")
 	if err != nil {

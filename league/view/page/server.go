@@ -29,6 +29,7 @@ type Options struct {
 	Games  rules.Registry // for boards, the words of moves, and whether the rules treat both sides alike
 	Base   string         // path of the pages, such as /league; "" for /
 	Listed []string       // names of the players of the roster; nil if they are not known
+	Zone   *time.Location // of times, until the script of the page shows them in that of the reader; nil is UTC
 
 	Joining *Joining // how others join the league before its start; nil without a manager
 	// Obstacles are what the pings of the manager to agents that have not answered met, by their ids. Nil if that is
@@ -58,12 +59,13 @@ type Route struct {
 
 // New makes the pages of a board.
 func New(b *Board, o Options) (*Pages, error) {
-	b.league.Games, b.league.Listed, b.joining, b.obstacles = o.Games, o.Listed, o.Joining, o.Obstacles
+	b.league.Games, b.league.Listed, b.league.Zone = o.Games, o.Listed, o.Zone
+	b.joining, b.obstacles = o.Joining, o.Obstacles
 	p := &Pages{board: b, options: o, assets: readAssets(), templates: map[string]*template.Template{}, routes: routes()}
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
 	p.updates = &updates{pages: p}
 	for _, name := range append(lists.Map(p.routes, func(r route) string { return r.template }), "problem") {
-		t, err := parse(files, template.FuncMap{
+		t, err := parse(files, o.Zone, template.FuncMap{
 			"base":     func() string { return o.Base },
 			"asset":    func(name string) string { return o.Base + p.assets.url(name) },
 			"toMatch":  func(id string) string { return o.Base + "/matches/" + id },
@@ -83,9 +85,10 @@ func New(b *Board, o Options) (*Pages, error) {
 	return p, nil
 }
 
-// parse parses files of templates, which call links for URLs, and have the names of the files. Two blocks of one name
+// parse parses files of templates, which call links for URLs, show times in a zone, and have the names of the
+// files. Two blocks of one name
 // are an error, unless one of them is empty: a page may fill what the layout leaves empty.
-func parse(from fs.FS, links template.FuncMap, patterns ...string) (*template.Template, error) {
+func parse(from fs.FS, zone *time.Location, links template.FuncMap, patterns ...string) (*template.Template, error) {
 	blocks := map[string]*parsing.Tree{}
 	for _, pattern := range patterns {
 		names, _ := fs.Glob(from, pattern) // the patterns are valid
@@ -101,9 +104,7 @@ func parse(from fs.FS, links template.FuncMap, patterns ...string) (*template.Te
 			}
 		}
 	}
-	t := template.New("").Funcs(links).Funcs(template.FuncMap{
-		"when": when, "date": date, "text": shown, "whole": math.Round,
-	})
+	t := template.New("").Funcs(links).Funcs(timesIn(zone)).Funcs(template.FuncMap{"text": shown, "whole": math.Round})
 	for name, block := range blocks {
 		if _, err := t.AddParseTree(name, block); err != nil {
 			return nil, err

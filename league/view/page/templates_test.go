@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -96,14 +97,15 @@ func TestTwoBlocksOfOneNameAreAnError(t *testing.T) {
 		}
 		return files
 	}
-	_, err := parse(from(`{{define "rows"}}old{{end}}`, "\n{{define \"rows\"}}new{{end}}"), nil, "*.html")
+	_, err := parse(from(`{{define "rows"}}old{{end}}`, "\n{{define \"rows\"}}new{{end}}"), nil, nil, "*.html")
 	require.EqualError(t, err, `template: 1.html:2: template: multiple definition of template "rows"`)
 
-	both, err := parse(from(`{{block "scripts" .}}{{end}}`, `{{define "scripts"}}{{when .}}{{end}}`), nil, "*.html")
+	both, err := parse(from(`{{block "scripts" .}}{{end}}`, `{{define "scripts"}}{{when .}}{{end}}`), time.FixedZone("CET", 3600), nil,
+		"*.html")
 	require.NoError(t, err, "a page fills what the layout leaves empty")
 	var text strings.Builder
-	require.NoError(t, both.ExecuteTemplate(&text, "0.html", ""))
-	assert.Equal(t, when(""), text.String())
+	require.NoError(t, both.ExecuteTemplate(&text, "0.html", "2026-11-29T23:59:59Z"))
+	assert.Equal(t, "2026-11-30 00:59 CET", text.String())
 }
 
 func TestTextsOfOthersAreShownAsText(t *testing.T) {

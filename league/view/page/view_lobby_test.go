@@ -35,7 +35,7 @@ func TestLobbyNamesThoseWhoAreHereAndThoseWhoAreMissing(t *testing.T) {
 	assert.Empty(t, crowd.Silent[1].Cure, "nothing is known yet")
 	body := render(t, s.l)["/"]
 	assert.Contains(t, body, `<time class="until" datetime="2026-11-27T08:30:00Z">`)
-	assert.Contains(t, body, `datetime="2026-11-27T08:30:00Z">Friday, 27 November 2026, 08:30 UTC</time>`)
+	assert.Contains(t, body, `datetime="2026-11-27T08:30:00Z">2026-11-27 08:30 UTC</time>`)
 	assert.Contains(t, body, "of 5 players")
 	assert.Regexp(t, `<form id="timeline"[^>]* hidden`, body)
 	assert.NotContains(t, body, `id="join"`, "without a manager nobody can join")

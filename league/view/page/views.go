@@ -3,13 +3,14 @@ package page
 import (
 	"cmp"
 	"fmt"
+	"html/template"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"evenodd/league"
-	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 	"evenodd/league/words"
 )
@@ -145,7 +146,7 @@ func (m *moment) decisions(most int) []decision {
 		if until != "" && d.At > until {
 			continue
 		}
-		one := decision{About: shown(d.About), At: d.At}
+		one := decision{About: shown(record.LocalTimes(d.About, m.Zone)), At: d.At}
 		id, _ := league.ParseMatchID(d.Matter)
 		if _, _, _, ok := m.Find(id); ok {
 			one.Match = d.Matter
@@ -159,20 +160,13 @@ func (m *moment) decisions(most int) []decision {
 	return list
 }
 
-// date is a time with its weekday: "Friday, 27 November 2026, 09:30 UTC".
-func date(at string) string { return formatted(at, "Monday, 2 January 2006, 15:04 UTC") }
-
-// when is a time of the journal for people: "2026-11-22 09:30:05 UTC". The page's script shows it
-// in the zone of the reader.
-func when(at string) string { return formatted(at, "2006-01-02 15:04:05 UTC") }
-
-// formatted is a time in another layout, or the text itself if it is none.
-func formatted(at, layout string) string {
-	t, err := protocol.ParseTimestamp(at)
-	if err != nil {
-		return shown(at)
+// timesIn are the functions of templates that show times of the journal in a zone. The script of the pages shows them
+// in the zone of the reader, in the same form.
+func timesIn(zone *time.Location) template.FuncMap {
+	return template.FuncMap{
+		"when":  func(at string) string { return shown(record.LocalTimes(at, zone)) },
+		"clock": func(at string) string { return shown(record.LocalClock(at, zone)) },
 	}
-	return t.Format(layout)
 }
 
 // The functions build… make the views of the routes.

@@ -62,14 +62,6 @@ type Line struct {
 	order int       // among lines of one time: the try; the assignment is first, the report last
 }
 
-// Clock is the time of day of the line.
-func (u *Line) Clock() string {
-	if _, clock, ok := strings.Cut(u.At, "T"); ok {
-		return strings.TrimSuffix(clock, "Z")
-	}
-	return u.At
-}
-
 // Brief is Says without the commitments of the draw.
 func (u *Line) Brief() string { return strings.TrimSuffix(u.Says, u.bound) }
 

@@ -34,6 +34,7 @@ type League struct {
 	Longest   Longest                   // match
 	Stopped   bool                      // nobody runs it: the reader knows that the manager has gone
 	Listed    []string                  // names of the players of the roster, if the reader knows them
+	Zone      *time.Location            // of the times in sentences; nil is UTC
 }
 
 // Longest is the match of the most moves, or of those with one turn the one that took the most time.

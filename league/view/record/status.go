@@ -140,6 +140,10 @@ func (l *League) Agent(a *journal.Agent) AgentStatus {
 
 // StateInWords is the state of an agent for people, with the reason.
 func (l *League) StateInWords(a *journal.Agent) string {
+	return LocalTimes(l.stateInWords(a), l.Zone)
+}
+
+func (l *League) stateInWords(a *journal.Agent) string {
 	one := l.Agent(a)
 	text := map[string]string{
 		journal.LifecycleRegistered: "registered", journal.LifecycleActive: "active", journal.LifecycleSuspended: "suspended",

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"evenodd/league"
 	"evenodd/league/decide"
@@ -41,13 +42,14 @@ type Options struct {
 	LeagueID string
 	AgentID  string // the transcripts are those of this agent; "" for all
 	Games    rules.Registry
+	Zone     *time.Location // of the times in HTML; nil is UTC
 }
 
 // Read makes the report of a league from its data folder.
 func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) {
 	r := &Report{SchemaVersion: SchemaVersion, state: record.NewLeague(), health: record.NewHealth(),
 		history: map[string][]HistoryEntry{}, games: map[string]*record.Conversation{}}
-	r.state.Games = o.Games
+	r.state.Games, r.state.Zone = o.Games, o.Zone
 	b := &builder{Report: r, only: o.AgentID, endpoint: map[string]string{},
 		draws: map[league.Attempt]*protocol.Draw{}, declined: map[string]int{}}
 	source := record.NewFolder(folder, o.LeagueID)

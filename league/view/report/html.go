@@ -33,7 +33,7 @@ func (r *Report) HTML(w io.Writer) error {
 		Rounds []*matchList
 		Blamed []agentFaults
 	}{r, views, r.rounds(views), blame(r.Faults)}
-	return page.Export(w, "report.html", r.Headline(), &view)
+	return page.Export(w, r.state.Zone, "report.html", r.Headline(), &view)
 }
 
 // HTML writes the sheet as one file that needs no network.
@@ -49,7 +49,7 @@ func (s *Sheet) HTML(w io.Writer) error {
 	for i := range s.Matches {
 		view.List.add(&s.Matches[i])
 	}
-	return page.Export(w, "sheet.html", fmt.Sprintf("%s (%s) in %s", s.Agent.DisplayName, s.Agent.AgentID,
+	return page.Export(w, s.report.state.Zone, "sheet.html", fmt.Sprintf("%s (%s) in %s", s.Agent.DisplayName, s.Agent.AgentID,
 		s.League.Name()), &view)
 }
 
@@ -89,7 +89,7 @@ func (r *Report) Sheets(w io.Writer) error {
 			len(s.Matches) > sheetMatches || len(s.Faults) > sheetFaults,
 		})
 	}
-	return page.Export(w, "sheets.html", "Sheets of "+r.League.Name(), &view)
+	return page.Export(w, r.state.Zone, "sheets.html", "Sheets of "+r.League.Name(), &view)
 }
 
 // A matchList is a list of matches, each with its conversations.

@@ -8,21 +8,21 @@
   const calm = matchMedia('(prefers-reduced-motion: reduce)').matches;
 
   // ---- times ----
-  const sameDay = new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', second: '2-digit' });
-  const wholeDate = new Intl.DateTimeFormat(undefined, { weekday: 'long', day: 'numeric', month: 'long', hour: '2-digit', minute: '2-digit', timeZoneName: 'short' });
-  const anyDay = new Intl.DateTimeFormat(undefined, { day: 'numeric', month: 'short', hour: '2-digit', minute: '2-digit' });
+  // 2026-11-29 10:04 CET, as the server shows times, in the zone of the reader
+  const form = new Intl.DateTimeFormat('en-GB', { year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', hourCycle: 'h23', timeZoneName: 'short' });
+  function localTime(at) {
+    const part = Object.fromEntries(form.formatToParts(at).map((p) => [p.type, p.value]));
+    return `${part.year}-${part.month}-${part.day} ${part.hour}:${part.minute} ${part.timeZoneName}`;
+  }
 
   function localTimes() {
-    const today = new Date().toDateString();
     for (const t of all('time[datetime]:not(.clock, .left, .until)')) {
       const at = new Date(t.dateTime);
       if (isNaN(at)) continue;
-      const text = (t.classList.contains('date') ? wholeDate : at.toDateString() === today ? sameDay : anyDay).format(at);
+      const text = localTime(at);
       if (t.textContent !== text) t.textContent = text;
       t.title = at.toLocaleString();
     }
-    const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-    if ($('zone') && zone) $('zone').textContent = 'your time zone (' + zone + ')';
     tick();
   }
 
