@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -47,40 +48,46 @@ func ip(t *testing.T, args string) error {
 	return exec.CommandContext(t.Context(), "ip", strings.Fields(args)...).Run()
 }
 
-// Agents on a second computer register with the address of their own route, without flags. Behind a
-// firewall, they say why the manager cannot call them.
+// Agents on a second computer join by the address that people see: that of the page, of a match, or the host and the
+// port. They register with the address of their own route, without flags. Behind a firewall, they say why the manager
+// cannot call them.
 func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 	t.Parallel()
 	teacher, student := computers(t)
 	on := func(computer, dir string, command ...string) *process {
 		return launch(t, dir, nil, "ip", append([]string{"netns", "exec", computer}, command...)...)
 	}
-	var guests []starterAgent
-	for _, language := range starter.Languages()[:2] {
-		project := starter.Project{Language: language, Role: protocol.RolePlayer}
-		guest := starterAgent{project, filepath.Join(t.TempDir(), language.Name), nil}
-		guest.program = strings.Fields(guest.Start())
+	folder := t.TempDir()
+	var guests []*starterAgent
+	for _, language := range starter.Languages() {
 		t.Run(language.Name, func(t *testing.T) {
-			needTool(t, guest.program[0])
+			if language.Name == "go" {
+				longTest(t) // to compile it takes long
+			}
+			guest := &starterAgent{starter.Project{Language: language, Role: protocol.RolePlayer},
+				filepath.Join(folder, language.Name), nil}
 			mustRun(t, "new", guest.Role, "--lang", language.Name, "--name", language.Name, guest.dir)
+			guest.build(t)
 			guests = append(guests, guest)
 		})
 	}
-	data, manager, players := t.TempDir(), "http://192.0.2.1:8000/mcp", fmt.Sprint(1+len(guests))
+	data, players := t.TempDir(), fmt.Sprint(1+len(guests))
 	m := on(teacher, data, "evenodd", "up", "--host", "0.0.0.0", "--players", players, "--referees", "1", "--strict")
 	m.await(t, `League league_2025_even_odd at http://192\.0\.2\.1:8000/mcp waits for `+players+` players`)
 	assert.NotContains(t, m.stderr.String(), "[::]")
+	page := m.await(t, `(http://192\.0\.2\.1:8000/)\s`)[1]
+	shown := []string{page, page + "matches/R1M1", "192.0.2.1:8000", page}
 
 	// A firewall of the student's computer drops calls of the ports that the agents listen at.
 	// Its rule comes before that of local addresses, which is the first one otherwise.
-	of, block := "-n "+student, " ipproto tcp dport 8101-8103 iif "+student+" pref 1 blackhole"
+	of, block := "-n "+student, " ipproto tcp dport 8101-8104 iif "+student+" pref 1 blackhole"
 	for _, rule := range []string{"add pref 10 lookup local", "del pref 0", "add" + block} {
 		require.NoError(t, ip(t, of+" rule "+rule), rule)
 	}
-	playing := []*process{on(student, data, "evenodd", "player", "--name", "Own", "--port", "8101", "--manager", manager,
+	playing := []*process{on(student, data, "evenodd", "player", "--name", "Own", "--port", "8101", "--manager", shown[0],
 		"--data", t.TempDir())}
 	for i, guest := range guests {
-		command := append(guest.program, "--port", fmt.Sprint(8102+i), "--manager", manager)
+		command := append(guest.program, "--port", fmt.Sprint(8102+i), "--manager", shown[1+i])
 		playing = append(playing, on(student, guest.dir, command...))
 	}
 	playing[0].await(t, `this agent listens at 192\.0\.2\.2`)
@@ -92,11 +99,22 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 		assert.Contains(t, []string{"1", "2", "3"}, found[1], "the reason comes within 10 s")
 	}
 
-	// A third-party agent with a loopback endpoint gets E025 with the remedy.
-	lost := on(student, data, "evenodd", "player", "--name", "Lost", "--port", "8104", "--host", "localhost", "--manager", manager,
-		"--data", t.TempDir())
-	assert.Equal(t, 1, lost.awaitExit(t))
-	assert.Regexp(t, `--host 192\.0\.2\.2, or set contact_endpoint .*E025`, lost.stderr.String())
+	// An agent with a loopback endpoint gets E025 with the address to register, and names its flags.
+	const local = "http://localhost:8105/mcp"
+	wrong := [][]string{{"evenodd", "player", "--name", "Lost", "--host", "localhost", "--data", t.TempDir()}}
+	for _, guest := range guests {
+		wrong = append(wrong, append(slices.Clone(guest.program), "--endpoint", local))
+	}
+	for i, command := range wrong {
+		dir := data
+		if i > 0 {
+			dir = guests[i-1].dir
+		}
+		lost := on(student, dir, append(command, "--port", "8105", "--manager", page)...)
+		assert.Equal(t, 1, lost.awaitExit(t))
+		assert.Regexp(t, `the agent is at 192\.0\.2\.2: register that address.*E025.*`+local+
+			`; set another URL by --endpoint, or another address of this computer by --host\n`, lost.stderr.String())
+	}
 
 	require.NoError(t, ip(t, of+" rule del"+block))
 	awaitSuccess(t, append(playing, m)...)

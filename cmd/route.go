@@ -109,7 +109,7 @@ func (g *guard) checkLoopback(ctx context.Context, hostPort string, addresses []
 	c, err := (&net.Dialer{}).DialContext(ctx, "tcp", hostPort)
 	if err != nil {
 		return fmt.Errorf("this is an address of the manager's own computer, where nothing listens, and the agent is at %s: "+
-			"start it with --host %[1]s, or set contact_endpoint to a URL that other computers reach", caller)
+			"register that address, or another one that other computers reach", caller)
 	}
 	return c.Close()
 }
