@@ -57,7 +57,7 @@ manager, referee and players.
 
 The command accepts every form of a message that a league accepts. A form that differs from the specification is a
 warning. The report ends with the broken requirements, grouped by cause, with the request, the response and a remedy.
-URL may be a host and a port: localhost:8101 means http://localhost:8101/mcp.
+URL may be a host and a port: localhost:8101 means http://localhost:8101/mcp. That of a manager may be of a page.
 
 An agent that registers itself finds its manager at localhost:8000, the default address of managers. Start the agent
 before the command or while it waits. The league for a manager under test starts when --players players and --referees

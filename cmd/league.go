@@ -73,7 +73,7 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 	f.StringVar(&o.data, "data", defaultData, "data `folder` of the manager, or of an agent")
 	f.StringVar(&o.leagueID, "league-id", "", "the league (default: that of the manager, or in the data folder the running one; to "+
 		"read, else that with the newest entry)")
-	f.StringVar(&o.manager, "manager", "", "`URL` of the manager (default: from the data folder, or "+
+	f.StringVar(&o.manager, "manager", "", "`address` of the manager, or of a page of its league (default: from the data folder, or "+
 		"http://localhost:8000/mcp); HTTPS unless it is on this machine")
 	tlsCAFlag(f, &o.ca)
 	secretFileFlag(f, &o.secretFile)

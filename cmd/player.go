@@ -75,7 +75,7 @@ identity and log file.`,
 			"Play with your own program", "evenodd player --strategy 'exec:python3 bot.py --level 3'",
 			"Play yourself, in a browser", "evenodd player --strategy person --name Ada",
 			"Run 30 players in one process", "evenodd player --count 30 --name Bot",
-			"Join a league on another machine", "evenodd player --manager http://192.0.2.7:8000/mcp",
+			"Join a league on another machine", "evenodd player --manager http://192.0.2.7:8000/",
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.program = c.Root().Version

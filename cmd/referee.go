@@ -42,7 +42,7 @@ conducts the assigned matches until the league is over, prints its record and en
 		Example: examples(
 			"Conduct matches of the league on this machine", "evenodd referee",
 			"Conduct up to 4 matches at once", "evenodd referee --port 8001 --max-concurrent 4",
-			"Conduct matches of a league on another machine", "evenodd referee --manager http://192.0.2.7:8000/mcp",
+			"Conduct matches of a league on another machine", "evenodd referee --manager http://192.0.2.7:8000/",
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.program = c.Root().Version
