@@ -1,9 +1,7 @@
 package rules
 
 import (
-	"crypto/sha256"
 	"encoding/binary"
-	"math/bits"
 	"strconv"
 )
 
@@ -99,14 +97,7 @@ func ListsMoves(game Game) bool { return game.MaxTurns() > 1 || HasViews(game) }
 func (c *Chance) Draw(matchID string, k, n int) int {
 	input := prefixed([]byte("evenodd-chance-v1"), matchID)
 	input = append(append(append(input, c.Nonce[:]...), c.EntropyA[:]...), c.EntropyB[:]...)
-	input = prefixed(input, strconv.Itoa(k))
-	_, excess := bits.Div64(1, 0, uint64(n)) //nolint:gosec // of 2^64 by n, which is at least 2
-	for i := 0; ; i++ {
-		sum := sha256.Sum256(prefixed(input[:len(input):len(input)], strconv.Itoa(i)))
-		if x := binary.BigEndian.Uint64(sum[:]); x < -excess || excess == 0 {
-			return int(x % uint64(n)) //nolint:gosec // it is less than n
-		}
-	}
+	return uniform(prefixed(input, strconv.Itoa(k)), n)
 }
 
 // prefixed appends LP(text).

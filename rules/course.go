@@ -35,6 +35,7 @@ type Course struct {
 	awaits   bool   // what the program says of the history
 	ready    bool   // turn 1 is the ready turn
 	draws    []Draw // so far
+	opening  []string
 }
 
 // A link is a move after others. Courses share the earlier ones.
@@ -173,15 +174,26 @@ func (c Course) after(side Side, move string) Course {
 	return c
 }
 
-// Judge decides a game that is over.
-func (c Course) Judge(chance Chance) Verdict { return c.position.Judge(chance) }
+// Judge decides a game that is over. The last moves are those of the match, without the opening.
+func (c Course) Judge(chance Chance) Verdict {
+	v := c.position.Judge(chance)
+	if len(c.opening) > 0 {
+		v.Moves = [2]string{c.last[SideA].Text, c.last[SideB].Text}
+	}
+	return v
+}
 
 // Replay plays a game by its moves, in order of turns, and SideA before SideB within a
 // turn. Moves of the last turn may be missing. Deal goes on where a draw is due, or where the course awaits what the
 // program of the game says; it may be nil for a game without draws and program. The error is that of deal, or names the
 // first move that the rules do not allow at its place.
 func Replay(game Game, moves []Move, deal func(Course) (Course, error)) (Course, error) {
-	c, err := dealt(Begin(game), deal)
+	return Begin(game).Replay(moves, deal)
+}
+
+// Replay goes on as the function Replay does, from a course without moves.
+func (c Course) Replay(moves []Move, deal func(Course) (Course, error)) (Course, error) {
+	c, err := dealt(c, deal)
 	if err != nil {
 		return c, err
 	}

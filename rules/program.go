@@ -189,7 +189,7 @@ func (c Course) Told(state *State) (Course, error) {
 		return c, errors.New("a move is secret in a game that hides nothing")
 	case state.Over && c.turn == 1:
 		return c, errors.New("the match is over before the first move")
-	case !state.Over && state.Draw == 0 && c.Played() >= p.program.maxTurns:
+	case !state.Over && state.Draw == 0 && c.Played()+len(c.opening) >= p.program.maxTurns:
 		return c, fmt.Errorf("the match is not over after %d turns, which the program announced as the most",
 			p.program.maxTurns)
 	}
@@ -208,8 +208,12 @@ func (c Course) Played() int {
 }
 
 // History returns everything that has happened, in order: the draws before a turn, then its moves. The last entry may
-// lack one of two moves. The ready turn is no part of it.
+// lack one of two moves. The ready turn is no part of it. An opening is, before the first turn.
 func (c Course) History() (history []Entry) {
+	for i, ply := range c.opening {
+		history = append(history, Entry{})
+		history[i].Moves[i%2] = ply
+	}
 	var turns [][2]string // from turn 1
 	for m := c.list; m != nil; m = m.earlier {
 		for len(turns) < m.Turn {
