@@ -281,6 +281,13 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	if err := o.CheckMembers(); err != nil {
 		return nil, asUsage(err)
 	}
+	checked := *o
+	if l.userGame != nil {
+		checked.Program = l.userGame
+	}
+	if err := checked.CheckOpenings(); err != nil {
+		return nil, usage("--openings %d: %w", o.Openings, err)
+	}
 	security := &r.System.Security
 	o.TokenLength, o.TokenTTL = security.TokenLength, (time.Duration(security.TokenTTLHours) * time.Hour).Seconds()
 	return r, nil
@@ -324,6 +331,8 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 	choiceFlag(f, &l.format, "tournament", journal.FormatRoundRobin, "format of the league", journal.Formats()...)
 	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players in a round-robin; a league has at most "+
 		"134,217,728 matches")
+	f.IntVar(&o.Openings, "openings", 0, "random plies with which both matches of a pair in two legs begin, 1 to 32; "+
+		"for games without chance, with an even number of legs (default: none)")
 	f.IntVar(&l.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
 	f.StringVar(&l.seeding, "seeding", "",
 		"`file` with display names, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")

@@ -27,6 +27,7 @@ func (o *simulateOptions) settled(created *journal.Created) []settledSetting {
 		{"game", o.GameType, created.GameType},
 		{"tournament", cmp.Or(o.format, journal.FormatRoundRobin), cmp.Or(begun.Format(), journal.FormatRoundRobin)},
 		{"legs", strconv.Itoa(o.Legs), strconv.Itoa(created.Legs)},
+		{"openings", strconv.Itoa(o.Openings), strconv.Itoa(created.Openings)},
 		{"until-significant", strconv.FormatBool(o.untilSignificant), strconv.FormatBool(begun.IsSequential())},
 		{"strategies", strings.Join(o.Strategies, ","), strings.Join(from.Strategies, ",")},
 		{"faults", o.Faults, from.Faults},

@@ -201,8 +201,10 @@ type League struct {
 	Participants Participants `json:"participants"`
 	Tournament   string       `json:"tournament" rule:"tournament" flag:"tournament"`
 	// of a round-robin; the manager limits the number of matches
-	Legs   int `json:"legs" rule:"min=1,max=134217728" flag:"legs"`
-	Rounds int `json:"rounds" rule:"max=5000" flag:"rounds"` // of a Swiss system; 0: the usual number
+	Legs int `json:"legs" rule:"min=1,max=134217728" flag:"legs"`
+	// plies with which both matches of a pair in two legs begin; 0: none
+	Openings int `json:"openings" rule:"max=32" flag:"openings"`
+	Rounds   int `json:"rounds" rule:"max=5000" flag:"rounds"` // of a Swiss system; 0: the usual number
 	// display names, best first, of a Swiss system or knockout
 	Seeding            []string `json:"seeding" rule:"each,name,min=1"`
 	Broadcast          string   `json:"broadcast" rule:"is=round|match"` // when the standings are broadcast

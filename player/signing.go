@@ -181,7 +181,7 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 	case q.ViewHash != "":
 		d.Decision.MovesHash = protocol.HiddenMovesHash(q.Moves)
 	default:
-		d.Decision.MovesHash = protocol.MovesHash(q.Moves)
+		d.Decision.MovesHash = protocol.MovesHash(q.Opening, q.Moves)
 	}
 	p.file.mu.Lock() // one decision at a time
 	defer p.file.mu.Unlock()

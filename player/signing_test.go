@@ -188,7 +188,7 @@ func TestPlayerSignsEachTurn(t *testing.T) {
 			d := h.Decisions[len(h.Decisions)-1]
 			assert.True(t, d.Statement("P01").Verify(p.Player.PublicKey(), answer.Signature))
 			if turn > 1 {
-				assert.Equal(t, protocol.MovesHash(moves), d.Decision.MovesHash)
+				assert.Equal(t, protocol.MovesHash(nil, moves), d.Decision.MovesHash)
 			}
 			moves = append(moves[:len(moves):len(moves)], protocol.PlayerMove{PlayerID: "P01", Move: answer.MoveData.Choice}, protocol.PlayerMove{PlayerID: "P02", Move: "x"})
 		}

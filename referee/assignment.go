@@ -7,6 +7,7 @@ import (
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
+	"evenodd/rules"
 )
 
 // memberOf returns the membership for a request of the manager about a league.
@@ -51,6 +52,9 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	own = r.gameID(game)
 	if other := otherProgram(q.GameType, own, q.GameID); other != "" {
 		return answer(protocol.StatusRejected, other), nil
+	}
+	if _, err := rules.BeginAfter(game, q.Opening); err != nil {
+		return answer(protocol.StatusRejected, err.Error()), nil
 	}
 	for _, p := range []*protocol.AssignedPlayer{&q.PlayerA, &q.PlayerB} {
 		if check := r.options.CheckPlayer; check != nil && check(q.LeagueID, p.Endpoint) != nil {

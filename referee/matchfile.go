@@ -48,6 +48,7 @@ func (m *match) document() *store.Match {
 			EntropyCommitment: m.conduct.Record(rules.SideB).EntropyCommitment},
 		Draw: m.conduct.Draw(), Scoring: a.Scoring, Started: a.Started, Members: a.Members,
 		Conduct: m.conduct.Version(), Boards: boards,
+		Evidence: protocol.Evidence{Opening: a.Opening}, // what else there is of it, a result has
 	}
 }
 

@@ -65,16 +65,21 @@ type side struct {
 
 // New begins an attempt at a match by a version of the rules that the program knows: Version, or that of a match file.
 // The referee is the id of the referee, and the nonce its secret for the draw. Format returns a time as messages have
-// it: protocol.FormatTimestamp, or that of a clock.
+// it: protocol.FormatTimestamp, or that of a clock. The rules must allow the opening of the assignment (see
+// rules.BeginAfter), or the match has strayed.
 func New(version string, a *protocol.MatchAssignment, game rules.Game, referee string, nonce protocol.Secret,
 	format func(time.Time) string) *Match {
+	course, err := rules.BeginAfter(game, a.Opening)
 	m := &Match{
 		version: version, assignment: a, game: game, form: protocol.MoveFormOf(a.GameType), referee: referee,
 		sender: protocol.RefereeSender(referee), nonce: nonce, format: format,
 		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
 		plain:        a.Members == protocol.MembersPlain,
 		state:        protocol.StateAssigned,
-		course:       rules.Begin(game),
+		course:       course, strayed: err != nil,
+	}
+	for _, ply := range a.Opening {
+		m.listed += len(ply) + len(`"",`)
 	}
 	if m.views = rules.HasViews(game); m.views {
 		m.ready, m.hidden = rules.HasDraws(game), rules.Hides(game)
@@ -97,7 +102,7 @@ func (m *Match) Next() (asked []rules.Side) {
 	case protocol.StateAssigned:
 		m.state, asked = protocol.StateWaitingForPlayers, []rules.Side{rules.SideA, rules.SideB}
 	case protocol.StateWaitingForPlayers:
-		if m.Decided() || m.givenUp {
+		if m.Decided() || m.givenUp || m.strayed {
 			return nil
 		}
 		m.state = protocol.StateCollectingChoices
@@ -171,8 +176,8 @@ func (m *Match) Decided() bool { return m.sides[0].lost != "" || m.sides[1].lost
 // GivenUp tells whether the attempt ends without a result, because too many attempts at one question were void.
 func (m *Match) GivenUp() bool { return m.givenUp }
 
-// Strayed tells whether Take has made a move count that is not legal, so that nobody can tell how the game goes on.
-// That is so only for a caller that has changed what Judge said.
+// Strayed tells whether Take has made a move count that is not legal, or the opening is not, so that nobody can tell how
+// the game goes on. That is so only for a caller that has changed what Judge said, or has not checked the opening.
 func (m *Match) Strayed() bool { return m.strayed }
 
 // Commitment is the commitment to the nonce; "" in a plain match.

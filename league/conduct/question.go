@@ -255,15 +255,16 @@ func (m *Match) signs(s *side) bool {
 	return m.assignment.Started != "" && s.player.PublicKey != ""
 }
 
-// signatureRequest returns the members of a question that ask a side for a signature; none for a side that does not
-// sign.
+// signatureRequest returns the members of a question that ask a side for a signature, and the opening; only that for a
+// side that does not sign.
 func (m *Match) signatureRequest(s *side) protocol.SignatureRequest {
 	if !m.signs(s) {
-		return protocol.SignatureRequest{}
+		return protocol.SignatureRequest{Opening: m.assignment.Opening}
 	}
 	return protocol.SignatureRequest{
 		Sign: true, Started: m.assignment.Started, Turn: m.turn, RoleInMatch: s.role,
 		DrawCommitment: m.commitment, EntropyCommitments: m.commitments, Moves: m.shown(s), ViewHash: s.viewHash,
+		Opening: m.assignment.Opening,
 	}
 }
 
@@ -295,7 +296,7 @@ func (m *Match) Statement(of rules.Side, r *Reply) (statement *protocol.MoveStat
 	case m.hidden:
 		statement.MovesHash = protocol.HiddenMovesHash(shown)
 	default:
-		statement.MovesHash = protocol.MovesHash(shown)
+		statement.MovesHash = protocol.MovesHash(m.assignment.Opening, shown)
 	}
 	return statement, s.player.PublicKey, true
 }

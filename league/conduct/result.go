@@ -91,7 +91,7 @@ func (m *Match) Evidence() protocol.Evidence {
 	if m.plain {
 		return protocol.Evidence{}
 	}
-	return protocol.Evidence{Signatures: m.signatures(), Moves: m.moves, Draws: m.drawn()}
+	return protocol.Evidence{Signatures: m.signatures(), Moves: m.moves, Opening: m.assignment.Opening, Draws: m.drawn()}
 }
 
 // drawn returns the draws so far, as messages have them.

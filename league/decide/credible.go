@@ -186,6 +186,9 @@ func (j *ReportJudge) demand(s *journal.State, c *Claim) {
 	if !rules.HasDraws(j.Game) {
 		r.Draws = nil
 	}
+	if s.Created.Openings == 0 {
+		r.Opening = nil
+	}
 	if !rules.HasViews(j.Game) {
 		r.Evidence.Moves = slices.Clone(r.Evidence.Moves) // the message stays as it is
 		for i := range r.Evidence.Moves {
@@ -354,7 +357,11 @@ func (j *ReportJudge) replayCourse(r *journal.MatchReported, ids [2]string) (aft
 	for _, m := range r.Evidence.Moves {
 		moves = append(moves, rules.Move{Side: rules.Side(slices.Index(ids[:], m.PlayerID)), Text: m.Move, Turn: m.Turn})
 	}
-	course, err := rules.Replay(j.Game, moves, reportedDraws(r.Draws))
+	course, err := rules.BeginAfter(j.Game, r.Opening)
+	if err != nil {
+		return positionOf(course), err
+	}
+	course, err = course.Replay(moves, reportedDraws(r.Draws))
 	after = positionOf(course)
 	_, misdrawn := errors.AsType[*drawsError](err)
 	switch n := len(course.Draws()); {

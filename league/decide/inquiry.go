@@ -16,8 +16,9 @@ import (
 // is not safe for concurrent use.
 type Inquiry struct {
 	program *rules.Program
-	history []rules.Entry
-	draws   []int // the indexes of the draws in history
+	opening int           // entries of history
+	history []rules.Entry // the opening, then draws and moves
+	draws   []int         // the indexes of the draws in history
 	answers []*rules.State
 
 	ids   [2]string
@@ -36,8 +37,12 @@ func (j *ReportJudge) Inquire(r *journal.MatchReported, ids [2]string) *Inquiry 
 	if !ok {
 		return nil
 	}
-	q := &Inquiry{program: program, ids: ids, moves: r.Evidence.Moves, of: r.Draws}
-	q.wrong = q.read()
+	q := &Inquiry{program: program, opening: len(r.Opening), ids: ids, moves: r.Evidence.Moves, of: r.Draws}
+	course, err := rules.BeginAfter(program, r.Opening)
+	if q.wrong = err; err == nil {
+		q.history = course.History()
+		q.wrong = q.read()
+	}
 	return q
 }
 
@@ -76,7 +81,7 @@ func (q *Inquiry) read() error {
 	switch n := len(q.draws); {
 	case n < len(q.of):
 		return fmt.Errorf("draws: draw %d is before turn %d, which the match did not reach", n+1, q.of[n].Turn)
-	case info.Draws && len(q.history) > 0 && q.ready != [2]bool{true, true}:
+	case info.Draws && len(q.history) > q.opening && q.ready != [2]bool{true, true}:
 		return errors.New("moves: the ready turn, in which both players move, is missing")
 	}
 	return nil
@@ -137,6 +142,8 @@ func (q *Inquiry) Told(state *rules.State, err error) {
 	switch refused := state.Illegal; {
 	case refused != nil && (refused.Index < 0 || refused.Index >= len(history)):
 		q.failure = fmt.Errorf("the program refuses entry %d of a history of %d", refused.Index, len(history))
+	case refused != nil && refused.Index < q.opening:
+		q.failure = q.program.Contradiction(refused)
 	case refused != nil && number > 0 && refused.Index < q.draws[number-1]: // it had accepted the entry before
 		q.failure = fmt.Errorf("the program refuses entry %d of a history that it had accepted before", refused.Index)
 	case refused != nil:
@@ -155,7 +162,7 @@ func (q *Inquiry) illegal(refused *rules.Illegal) error {
 			refused.Reason)
 	}
 	turn := 1
-	for _, before := range q.history[:refused.Index] {
+	for _, before := range q.history[q.opening:refused.Index] {
 		if before.Draw == nil {
 			turn++
 		}
@@ -169,6 +176,13 @@ func (q *Inquiry) illegal(refused *rules.Illegal) error {
 	side := refused.Side
 	return fmt.Errorf("moves: that of %s in turn %d, %.60q, is not legal: %.200s", q.ids[side], turn, entry.Moves[side],
 		refused.Reason)
+}
+
+// fail makes the program one that has failed.
+func (q *Inquiry) fail(err error) {
+	if q != nil {
+		q.failure = err
+	}
 }
 
 // Failure is how the program failed; nil if it did not.

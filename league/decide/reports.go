@@ -85,6 +85,22 @@ func (j *ReportJudge) Read(s *journal.State, q *protocol.MatchResultReport, refe
 	return c, nil
 }
 
+// Match is the id of the match.
+func (c *Claim) Match() league.MatchID { return c.result.MatchID }
+
+// Began compares the opening of a report with that of its match, before Asks. With an error, the program of the game has
+// failed, so that nothing can be said of the report now.
+func (c *Claim) Began(opening []string, err error, j *ReportJudge) {
+	switch r := c.result; {
+	case err != nil:
+		c.asked.fail(err)
+	case !slices.Equal(r.Opening, opening):
+		c.fault = protocol.Fault(protocol.ErrInvalidFieldType, "opening: it is not that of the assignment, %.300q", opening)
+		r.Opening = opening
+		c.asked = j.Inquire(r, c.ids)
+	}
+}
+
 // Judge judges a claim, after Prove. Reporting is idempotent: a report that repeats the
 // recorded result is acknowledged again, and a different one is refused.
 func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement) {

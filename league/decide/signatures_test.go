@@ -314,7 +314,7 @@ func ticTacToe(change ...func(*protocol.MatchResultReport)) *protocol.MatchResul
 // laterStatement is what a player signs in a later turn.
 func laterStatement(side, turn int, move string, before []protocol.PlayerMove) protocol.MoveStatement {
 	s := statementOf(side, move)
-	s.Turn, s.MovesHash = turn, protocol.MovesHash(before)
+	s.Turn, s.MovesHash = turn, protocol.MovesHash(nil, before)
 	return s
 }
 

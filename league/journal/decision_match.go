@@ -14,7 +14,8 @@ type Outcome struct {
 	Report     *MatchReported // without a referee, and of attempt 0, if the match was forfeited or ruled
 	Event      int            // number of the event of the result
 	ReportedAt string         // in the protocol's form, without milliseconds
-	// Moves is a number of the moves of a game of several turns and of its draws, which equal ones share; 0 without moves.
+	// Moves is a number of the opening, the moves and the draws of a game of several turns, which equal ones share; 0
+	// without moves.
 	Moves     uint64
 	Forfeited []string // the players that forfeit it, in the order of the match
 	Ruled     *Made    // the decision that made the result; nil if none did

@@ -116,11 +116,40 @@ func (d *Created) apply(s *State, _ string) error {
 	case d.Auth != "" && d.Auth != AuthLenient:
 		return fmt.Errorf("auth: %.40q", d.Auth)
 	}
-	if err := cmp.Or(d.TableScoring().Validate(), d.Tournament.check(d.Legs)); err != nil {
+	if err := cmp.Or(d.TableScoring().Validate(), d.Tournament.check(d.Legs), d.CheckOpenings()); err != nil {
 		return err
 	}
 	s.Created, s.Configuration = d, &d.Configuration
 	return nil
+}
+
+// CheckOpenings returns an error for a league that cannot have openings: both matches that begin with one are those of
+// a pair in two legs.
+func (d *Created) CheckOpenings() error {
+	switch {
+	case d.Openings == 0:
+		return nil
+	case d.Openings < 0:
+		return fmt.Errorf("an opening cannot have %d plies", d.Openings)
+	case d.Tournament != nil && !d.Tournament.IsSequential():
+		return fmt.Errorf("a tournament of format %s has no openings: they need a round-robin", d.Tournament.Format())
+	case d.Legs%2 != 0:
+		return fmt.Errorf("each opening is played from both sides, so that the number of legs must be even, not %d: set "+
+			"legs to %d", d.Legs, d.Legs+1)
+	case d.Plain():
+		return errors.New("openings and members: plain exclude each other, because chapter 4 has none")
+	}
+	return nil
+}
+
+// DoubleLeg is the number of the two legs to which a round belongs, from 1; 0 in a league without openings, and before
+// the start. In the two legs a pair meets from both sides, with the same opening.
+func (s *State) DoubleLeg(round int) int {
+	legged, ok := s.pairer.(pairing.Legged)
+	if !ok || s.Started == nil || s.Created.Openings == 0 {
+		return 0
+	}
+	return (legged.Leg(round) + 1) / 2
 }
 
 // TableScoring is the scoring and the tie-breakers in one value.

@@ -146,12 +146,15 @@ func (s *State) addResult(m *Match, d *MatchReported) error {
 	return nil
 }
 
-// hashOf is a number of the moves and draws of a match, which equal ones share; 0 without moves.
+// hashOf is a number of the opening, moves and draws of a match, which equal ones share; 0 without moves.
 func hashOf(e *protocol.Evidence) uint64 {
 	if len(e.Moves) == 0 {
 		return 0
 	}
 	hash := fnv.New64a()
+	for _, ply := range e.Opening {
+		_, _ = fmt.Fprintf(hash, "%q ", ply) // never fails
+	}
 	for i := range e.Moves {
 		_, _ = fmt.Fprintf(hash, "%s %q ", e.Moves[i].PlayerID, e.Moves[i].Move) // never fails
 	}
@@ -366,7 +369,7 @@ func (d *MatchReported) Statement(started string, ids [2]string, at SignedMove) 
 	switch s.ViewHash = signature.ViewHash; {
 	case at.Turn <= 1:
 	case s.ViewHash == "":
-		s.MovesHash = protocol.MovesHash(d.Evidence.Moves[:at.Before])
+		s.MovesHash = protocol.MovesHash(d.Opening, d.Evidence.Moves[:at.Before])
 	default:
 		nonce, _ := protocol.ParseSecret(protocol.ValueOf(d.Draw).Nonce) // a wrong one proves nothing
 		s.MovesHash = protocol.HiddenMovesHash(protocol.ShownMoves(d.Evidence.Moves[:at.Before], id, nonce))

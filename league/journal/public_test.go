@@ -49,7 +49,7 @@ func TestMembersOfPublicEvents(t *testing.T) {
 		"match_accepted":       "match_id attempt referee_id draw_commitment",
 		"match_declined":       "match_id attempt referee_id error",
 		"match_reported": "match_id attempt referee_id " + result +
-			" grade score draw signatures moves draws transcript_digest",
+			" grade score draw signatures moves opening draws transcript_digest",
 		"match_forfeited":   "match_id players " + result + " score",
 		"match_disputed":    "match_id attempt referee_id " + result,
 		"result_denied":     "match_id attempt player_id answered",

@@ -40,7 +40,7 @@ func (m *Manager) record(data journal.Data) error {
 	}
 	if _, starts := data.(*journal.Started); starts {
 		m.stamp.SetPlain(m.state.Created.Plain())
-		if m.state.Created.Signs() {
+		if m.state.Created.Signs() || m.state.Created.Openings > 0 {
 			if err := m.remember(e); err != nil {
 				return err
 			}

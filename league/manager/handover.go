@@ -153,6 +153,7 @@ type match struct {
 	news      chan struct{} // wakes the hand-over: the match is over, or a report was rejected
 
 	recorded *journal.Match    // in the state
+	opening  []string          // nil before it is drawn, and for a match that begins as its game does
 	offered  int               // the attempt of the last offer
 	answered chan struct{}     // closed when the answer to that offer is recorded; nil then
 	rejected map[int]rejection // the last rejected report of each attempt

@@ -128,7 +128,7 @@ func (m *Manager) deriveKeys(secret [32]byte) {
 	m.organiser = newOrganiser(m.keys.Admin, o)
 	signs := o.Signatures != ""
 	if created := m.state.Created; created != nil {
-		if signs = created.Signs(); signs {
+		if signs = created.Signs(); signs || created.Openings > 0 {
 			m.started = o.Files.started
 		}
 	}

@@ -145,7 +145,7 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 		Transcript: []store.Exchange{}, Draw: r.Draw,
 		Result:   &protocol.MatchResult{Result: r.Result, Score: r.Score},
 		Scoring:  m.options.Scoring,
-		Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Evidence.Moves, Draws: r.Draws},
+		Evidence: protocol.Evidence{Signatures: r.Signatures, Moves: r.Evidence.Moves, Opening: r.Opening, Draws: r.Draws},
 	}
 }
 

@@ -192,7 +192,12 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 	if err != nil || m.durable() != nil { // before the referee gets the offer, so that no attempt number is used twice
 		return matchOver
 	}
-	ack, err := m.startMatch(ctx, h, attempt)
+	opening, err := m.openingOf(ctx, h.id)
+	if err != nil {
+		locked(m, func() struct{} { m.programFailed(h.match, "the manager", protocol.CauseOf(err)); return struct{}{} })
+		return offerNotSent
+	}
+	ack, err := m.startMatch(ctx, h, attempt, opening)
 	if ctx.Err() != nil || h.over() {
 		return matchOver
 	}
@@ -277,14 +282,15 @@ func (m *Manager) answerOf(h *handover, attempt league.Attempt, ack *protocol.Ma
 }
 
 // startMatch sends start_match.
-func (m *Manager) startMatch(ctx context.Context, h *handover, attempt league.Attempt) (*protocol.MatchAssignmentAck,
-	error) {
+func (m *Manager) startMatch(ctx context.Context, h *handover, attempt league.Attempt,
+	opening []string) (*protocol.MatchAssignmentAck, error) {
 	o, referee := &m.options, h.referee
 	q := &protocol.MatchAssignment{
 		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.ConversationOf(attempt)),
 		LeagueID: o.LeagueID, RoundID: h.id.Round, MatchID: h.id.String(), Attempt: attempt.Number, GameType: o.GameType,
 		GameID:   o.GameID,
 		Timeouts: o.Timeouts, RetryPolicy: o.RetryPolicy, Scoring: o.Scoring, Auth: o.Auth,
+		Opening: opening,
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(h.a), m.assignedPlayer(h.b)

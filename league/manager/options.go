@@ -162,7 +162,7 @@ func (o *Options) Validate() error {
 	if o.Legs < 0 {
 		problems = append(problems, fmt.Errorf("legs cannot be negative: %d", o.Legs))
 	}
-	problems = append(problems, o.CheckMembers(), o.checkGame())
+	problems = append(problems, o.CheckMembers(), o.checkGame(), o.CheckOpenings())
 	if o.StartAt != "" && o.RegistrationUntil > o.StartAt {
 		problems = append(problems, errors.New("registration ends with the start of the league: it cannot end later"))
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
@@ -19,6 +20,54 @@ func (m *Manager) inquire(ctx context.Context, c *decide.Claim) {
 	for history, due := c.Asks(); due; history, due = c.Asks() {
 		c.Told(m.options.Program.Ask(context.WithoutCancel(ctx), history))
 	}
+}
+
+// openingOf returns the opening of a match of an announced round; nil for none. The game may be a program, so that the
+// lock is not held. The error means that it has failed.
+func (m *Manager) openingOf(ctx context.Context, id league.MatchID) ([]string, error) {
+	m.mu.Lock()
+	key, has := decide.OpeningKey(m.state, m.started, id)
+	x := m.running(id)
+	var known []string
+	if x != nil {
+		known = x.opening
+	}
+	m.mu.Unlock()
+	if !has || known != nil {
+		return known, nil
+	}
+	opening, err := m.options.drawOpening(ctx, m.judge.Game, &key)
+	if err == nil && x != nil {
+		m.mu.Lock()
+		defer m.mu.Unlock()
+		x.opening = opening
+	}
+	return opening, err
+}
+
+// drawOpening draws the opening of a key. A caller that hangs up changes nothing.
+func (o *Options) drawOpening(ctx context.Context, game rules.Game, key *rules.OpeningKey) ([]string, error) {
+	return rules.DrawOpening(game, o.Openings, key, func(c rules.Course) (rules.Course, error) {
+		state, err := o.Program.Ask(context.WithoutCancel(ctx), c.History())
+		if err != nil {
+			return c, err
+		}
+		return c.Told(state)
+	})
+}
+
+// CheckOpenings returns an error if the league, or its game, cannot have openings of so many plies.
+func (o *Options) CheckOpenings() error {
+	created := o.Created
+	created.Legs = max(created.Legs, 1)
+	if err := created.CheckOpenings(); err != nil || created.Openings == 0 {
+		return err
+	}
+	game, err := o.game()
+	for double := 1; err == nil && double <= 3; double++ { // one may be lucky
+		_, err = o.drawOpening(context.Background(), game, &rules.OpeningKey{Double: double})
+	}
+	return err
 }
 
 // maxFailures is the number of failures of the game's program after which the manager pauses the league.

@@ -117,6 +117,10 @@ var errPingFirst = errors.New("the players have not been pinged yet")
 // signatures.
 func (m *Manager) readReport(ctx context.Context, q *protocol.MatchResultReport) (decide.Claim, error) {
 	c, err := m.authenticReport(ctx, q)
+	if err == nil && !c.Late {
+		opening, err := m.openingOf(ctx, c.Match())
+		c.Began(opening, err, &m.judge)
+	}
 	if err == nil {
 		m.inquire(ctx, &c)
 		m.judge.Prove(&c) // without the lock, because that is slow

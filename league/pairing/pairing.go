@@ -51,6 +51,13 @@ type Ranker interface {
 	Bracket(played [][]league.Played, absent Absences) [][]Slot
 }
 
+// A Legged is a Pairer whose pairs meet once in each leg: a RoundRobin.
+type Legged interface {
+	// Leg returns the leg of a round, both from 1. In each even leg the pairs meet as in the leg before, with the opposite
+	// sides.
+	Leg(round int) int
+}
+
 // A Slot is a place in the bracket of a knockout, where two players meet. A bye has no matches and a
 // winner.
 type Slot struct {
@@ -296,6 +303,9 @@ func (r RoundRobin) pair(turn, i int) Pairing {
 	}
 	return p
 }
+
+// Leg returns the leg of a round, from 1. In each even leg the pairs meet as in the leg before, with the opposite sides.
+func (r RoundRobin) Leg(round int) int { return (round-1)/r.ring() + 1 }
 
 // ring is the number of positions on the ring, including that of the dummy. It is
 // odd, and also the number of rounds in a leg.

@@ -171,9 +171,10 @@ func samples() map[string]any {
 	choices := league.Both("P01", new("even"), "P02", nil)
 	moves := []protocol.PlayerMove{{PlayerID: "P01", Move: "even"}, {PlayerID: "P02", Move: "odd", Turn: 1, Secret: true}}
 	draws := []protocol.Drawn{{Turn: 2, Of: 6, Number: 3}}
+	opening := []string{"4", "0"}
 	game := protocol.GameID{Version: "1", Digest: aDigest}
 	sign := protocol.SignatureRequest{Sign: true, Started: aDigest, Turn: 2, RoleInMatch: protocol.RolePlayerB, DrawCommitment: aDigest,
-		EntropyCommitments: league.Both("P01", aDigest, "P02", aDigest), Moves: moves, ViewHash: aDigest}
+		EntropyCommitments: league.Both("P01", aDigest, "P02", aDigest), Moves: moves, ViewHash: aDigest, Opening: opening}
 	registration := protocol.Registration{
 		Status: protocol.StatusRejected, LeagueID: "L", Reason: new("full"),
 		ErrorCode: "E020", ErrorName: "LEAGUE_FULL", ManagerAuth: protocol.ManagerAuthBearer, ManagerKey: aDigest,
@@ -261,7 +262,7 @@ func samples() map[string]any {
 				Result: league.Result{WinnerPlayerID: new("P01"), DrawnNumber: new(8), NumberParity: new("even"), Choices: choices,
 					Status: league.StatusWin, Reason: "P01 was right",
 					Faults: league.PerPlayer[string]{{Name: "P02", Value: "E001"}}, Fallbacks: league.PerPlayer[int]{{Name: "P01", Value: 1}}}},
-			Draw: draw, Evidence: protocol.Evidence{Moves: moves, Draws: draws, TranscriptDigest: aDigest,
+			Draw: draw, Evidence: protocol.Evidence{Moves: moves, Opening: opening, Draws: draws, TranscriptDigest: aDigest,
 				Signatures: league.PerPlayer[protocol.MoveSignature]{{Name: "P01",
 					Value: protocol.MoveSignature{Turn: 2, Signature: aSignature, ViewHash: aDigest}}}}},
 		&protocol.StandingsUpdate{
@@ -290,7 +291,7 @@ func samples() map[string]any {
 			GameType: "even_odd", GameID: game, PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
 			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: league.MatchPoints{Win: 3, Draw: 1},
 			Replies: protocol.RepliesStrict, Members: protocol.MembersPlain, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
-			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}, AnnulledAttempts: 1},
+			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}, AnnulledAttempts: 1, Opening: opening},
 		&protocol.MatchAssignmentAck{
 			Envelope: envelope(protocol.StartMatch.Result, referee), Status: protocol.StatusBusy, MatchID: "R1M1",
 			Attempt: 1, RefereeID: "REF01", DrawCommitment: aDigest, GameDigest: aDigest, Reason: "two matches already"},

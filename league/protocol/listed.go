@@ -40,9 +40,9 @@ const (
 )
 
 // MovesHash returns the running hash of moves in order of turns, PLAYER_A before PLAYER_B
-// within a turn, in hexadecimal digits.
-func MovesHash(moves []PlayerMove) string {
-	sum := sha256.Sum256([]byte(movesDomain))
+// within a turn, in hexadecimal digits. It begins with the plies of the opening.
+func MovesHash(opening []string, moves []PlayerMove) string {
+	sum := sha256.Sum256(prefixed([]byte(movesDomain), opening...))
 	for i := range moves {
 		sum = sha256.Sum256(prefixed(append([]byte(movesDomain), sum[:]...), moves[i].PlayerID, moves[i].Move))
 	}

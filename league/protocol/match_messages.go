@@ -84,6 +84,9 @@ type MatchAssignment struct {
 
 	// number of the last attempt whose result is annulled; the match is played again
 	AnnulledAttempts int `json:"annulled_attempts,omitzero" rule:"min=1"`
+
+	// plies with which the match [begins](formats.md#openings), those of `player_A` and `player_B` in turn
+	Opening []string `json:"opening,omitzero" rule:"min=1,each,max=2000"`
 }
 
 // Networks returns the allowed endpoints; nil if the assignment lists none. An entry that is
@@ -165,7 +168,7 @@ type ChoiceContext struct {
 	YourStandings *Record `json:"your_standings,omitzero"`
 }
 
-// A SignatureRequest asks a player to sign its answer. It is empty unless the league signs
+// A SignatureRequest asks a player to sign its answer. It is empty, but for Opening, unless the league signs
 // and the player has a public key. The statement that it signs has the entropy commitments of
 // PLAYER_A and PLAYER_B in this order, of which RoleInMatch is that of the receiver.
 type SignatureRequest struct {
@@ -180,6 +183,9 @@ type SignatureRequest struct {
 	Moves []PlayerMove `json:"moves,omitzero"`
 	// hash of `context.view`, in a game that hides something: the player [signs it](evidence.md#signatures), too
 	ViewHash string `json:"view_hash,omitzero" rule:"digest"`
+	// plies with which the match has [begun](formats.md#openings), those of `PLAYER_A` and `PLAYER_B` in turn, also
+	// where no signature is asked for
+	Opening []string `json:"opening,omitzero" rule:"min=1,each,max=2000"`
 }
 
 // ChooseParityCall is CHOOSE_PARITY_CALL (spec 003 §4.5.1).
@@ -358,6 +364,8 @@ type Evidence struct {
 	Signatures league.PerPlayer[MoveSignature] `json:"signatures,omitzero"`
 	// all legal moves of a game of several turns
 	Moves []PlayerMove `json:"moves,omitzero"`
+	// plies with which the match began, as the assignment has them; `moves` lacks them
+	Opening []string `json:"opening,omitzero" rule:"min=1,each,max=2000"`
 	// draws during the match, in order
 	Draws []Drawn `json:"draws,omitzero"`
 	// SHA-256 of the transcript up to the result

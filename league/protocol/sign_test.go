@@ -31,7 +31,7 @@ func laterStatement() protocol.MoveStatement {
 	s := statement()
 	s.MatchID, s.Attempt, s.PlayerID, s.Turn, s.Move, s.Entropy = "R12M3", 10, "P02", 3, "8", ""
 	s.EntropyCommitments = [2]string{}
-	s.MovesHash = protocol.MovesHash([]protocol.PlayerMove{{PlayerID: "P01", Move: "4"}, {PlayerID: "P02", Move: "0"}})
+	s.MovesHash = protocol.MovesHash(nil, []protocol.PlayerMove{{PlayerID: "P01", Move: "4"}, {PlayerID: "P02", Move: "0"}})
 	return s
 }
 
@@ -157,7 +157,7 @@ func vectorsOf(t *testing.T) (vectors []map[string]string) {
 		}
 		vectors = append(vectors, vector)
 	}
-	require.Len(t, vectors, 6)
+	require.Len(t, vectors, 7)
 	return vectors
 }
 
@@ -167,7 +167,7 @@ func TestSignatureVectors(t *testing.T) {
 	require.NoError(t, err)
 	key := protocol.NewSigningKey([32]byte(seed))
 	assert.Equal(t, vectors[0]["public_key"], key.Public())
-	for _, v := range vectors[1:3] {
+	for _, v := range append(vectors[1:3:3], vectors[6]) {
 		number := func(name string) int {
 			n, err := strconv.Atoi(v[name])
 			require.NoError(t, err, name)
@@ -186,8 +186,9 @@ func TestSignatureVectors(t *testing.T) {
 			}
 		}
 		if s.Turn > 1 {
-			assert.Equal(t, v["moves_hash_0"], protocol.MovesHash(nil))
-			assert.Equal(t, v["moves_hash"], protocol.MovesHash(moves))
+			opening := strings.Fields(v["opening"])
+			assert.Equal(t, v["moves_hash_0"], protocol.MovesHash(opening, nil))
+			assert.Equal(t, v["moves_hash"], protocol.MovesHash(opening, moves))
 		}
 	}
 	assert.Equal(t, vectors[3]["signature"], key.SignHead(vectors[3]["league_id"], vectors[3]["journal_head"]))

@@ -24,6 +24,7 @@ type scheduledMatch struct {
 	players [2]string // player A first
 
 	isAnnulled bool           // its result does not count any more
+	opening    *opening       // nil before it is drawn
 	file       *matchFile     // nil if it was not read, or cannot be used
 	signatures signatureCheck // of the result
 }

@@ -37,15 +37,16 @@ type playedLeague struct {
 
 // play plays a league of two players that sign, with a match in each of two legs. Of the game of a program, which is
 // nil for any other game, the league has version and digest.
-func play(t *testing.T, game rules.Game, program *rulestest.Program) *playedLeague {
+func play(t *testing.T, game rules.Game, program *rulestest.Program, changes ...func(*simulation.Options)) *playedLeague {
 	t.Helper()
-	p, err := playOrStop(t, game, program)
+	p, err := playOrStop(t, game, program, changes...)
 	require.NoError(t, err)
 	return p
 }
 
 // playOrStop is like play, but the league may stop before its end.
-func playOrStop(t *testing.T, game rules.Game, program *rulestest.Program) (*playedLeague, error) {
+func playOrStop(t *testing.T, game rules.Game, program *rulestest.Program,
+	changes ...func(*simulation.Options)) (*playedLeague, error) {
 	t.Helper()
 	folder := store.Folder(t.TempDir())
 	files, _, err := manager.OpenFiles(folder, leagueID, false, nil)
@@ -62,6 +63,9 @@ func playOrStop(t *testing.T, game rules.Game, program *rulestest.Program) (*pla
 	if program != nil {
 		o.GameID = protocol.GameID{Version: game.Info().Version, Digest: program.Digest()}
 		o.Programs = map[string]referee.Program{gameType: program}
+	}
+	for _, change := range changes {
+		change(&o)
 	}
 	_, stopped := simulation.Run(t.Context(), o)
 	require.NoError(t, files.Close())

@@ -196,10 +196,13 @@ func (a *auditor) conduct(f *matchFile, c *journal.Configuration, game rules.Gam
 	if game == nil || d.GameType != game.Info().Type {
 		return nil
 	}
+	if _, err := rules.BeginAfter(game, d.Opening); err != nil || !a.fits(m, d.Opening) {
+		return nil // there is a finding
+	}
 	q := &protocol.MatchAssignment{
 		LeagueID: a.id, RoundID: m.key.Round, MatchID: m.id, Attempt: d.Attempt, GameType: d.GameType,
 		Scoring: a.state.Created.Scoring, Members: a.state.Created.Members, Started: d.Started, RefereeID: d.RefereeID,
-		Timeouts: c.Timeouts, RetryPolicy: c.RetryPolicy,
+		Timeouts: c.Timeouts, RetryPolicy: c.RetryPolicy, Opening: d.Opening,
 	}
 	if c.Replies == protocol.RepliesStrict {
 		q.Replies = protocol.RepliesStrict

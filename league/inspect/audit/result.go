@@ -136,9 +136,16 @@ func (a *auditor) checkResult(m *scheduledMatch) {
 		a.note(RuleCommitment, at, "the commitment of %s to the draw of %s came after the result, in line %d", referee, m.id,
 			attempt.Event)
 	}
+	if r.Reason == journal.NotShown && len(r.Opening) == 0 && len(r.Evidence.Moves) == 0 {
+		return // no report says how it began
+	}
+	a.checkOpening(m, r.Opening, at)
 	promised := ""
 	if !m.IsLost(r.Number) {
 		promised = attempt.Commitment
+	}
+	if !a.fits(m, r.Opening) {
+		return // the moves mean nothing without it
 	}
 	if a.reports != nil {
 		a.judge(m, promised, at)

@@ -15,6 +15,7 @@ const (
 	RuleDraw       = "draw"       // the number and the draws during a match follow from the secrets
 	RuleVerdict    = "verdict"    // status and winner follow from choices and number
 	RuleGame       = "game"       // the program of a game is that of the league
+	RuleOpening    = "opening"    // the opening of a match follows from the start of the league and the pair
 	RuleView       = "view"       // each player was shown what the history of its match lets it see
 	RulePoints     = "points"     // points follow from the verdict by the league's scoring
 	// agents are suspended, shut down and made to forfeit only for their failures, or by an organiser

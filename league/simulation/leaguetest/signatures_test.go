@@ -73,7 +73,7 @@ func TestReportHasTheLastSignatureOfEachPlayer(t *testing.T) {
 						last := len(r.Moves) - 1 - (len(r.Moves)-1-i)%2
 						require.Equal(t, p.ID, r.Moves[last].PlayerID)
 						assert.Equal(t, last+1, signed.Turn)
-						s.MovesHash = protocol.MovesHash(r.Moves[:last])
+						s.MovesHash = protocol.MovesHash(nil, r.Moves[:last])
 					} else {
 						assert.Empty(t, r.Moves)
 						assert.Equal(t, 1, signed.Turn)
