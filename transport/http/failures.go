@@ -175,8 +175,11 @@ func classify(p *progress, endpoint string, err error) error {
 	if ok && dns.IsNotFound || errors.Is(err, transport.ErrConnectionRefused) {
 		return &transport.CallError{Kind: transport.Unreachable, Endpoint: endpoint, Err: err}
 	}
-	if _, ok := errors.AsType[x509.UnknownAuthorityError](err); ok {
-		return &transport.CallError{Foreign: true, Err: fmt.Errorf("%w; --tls-ca names one to trust", err)}
+	if _, untrusted := errors.AsType[*tls.CertificateVerificationError](err); untrusted {
+		if _, unknown := errors.AsType[x509.UnknownAuthorityError](err); unknown {
+			err = fmt.Errorf("%w; --tls-ca names one to trust", err)
+		}
+		return &transport.CallError{Foreign: true, Err: err}
 	}
 	switch connected, answered := p.reached(); {
 	case transport.Exhausted(err):
@@ -184,8 +187,7 @@ func classify(p *progress, endpoint string, err error) error {
 	// By the bytes that came, because net/http names a closed connection by one of many errors: EOF, reset, broken pipe,
 	// closed idle connection.
 	case connected && answered:
-		_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
-		return &transport.CallError{Kind: transport.Broken, Foreign: untrusted || isNotHTTP(err), Err: err}
+		return &transport.CallError{Kind: transport.Broken, Foreign: isNotHTTP(err), Err: err}
 	case connected:
 		return &transport.CallError{Kind: transport.Closed, Err: err}
 	}

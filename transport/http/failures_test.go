@@ -2,10 +2,13 @@ package http_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
+	"log"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"os"
 	"strings"
@@ -83,6 +86,31 @@ func TestServerWithoutTLSCalledByHTTPS(t *testing.T) {
 	_, err := say(context.Background(), newClient(t, nil), strings.Replace(endpoint, "http:", "https:", 1), "join", "")
 	require.ErrorIs(t, err, http.ErrSchemeMismatch)
 	require.True(t, protocol.Foreign(err))
+}
+
+func TestCertificateThatIsNotTrustedIsForeign(t *testing.T) {
+	server := httptest.NewUnstartedServer(http.NotFoundHandler())
+	server.Config.ErrorLog = log.New(io.Discard, "", 0)
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	known := x509.NewCertPool()
+	known.AddCert(server.Certificate())
+	for _, tt := range []struct {
+		name, host string
+		roots      *x509.CertPool
+		want       string
+	}{
+		{"of an unknown authority", "127.0.0.1", x509.NewCertPool(), "unknown authority; --tls-ca names one to trust"},
+		{"of another host", "localhost", known, "not localhost"},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			client := carrier.NewClient(carrier.ClientConfig{MaxReply: 1 << 10, Roots: tt.roots})
+			t.Cleanup(client.Close)
+			_, err := say(t.Context(), client, strings.Replace(server.URL, "127.0.0.1", tt.host, 1), "join", "")
+			require.ErrorContains(t, err, tt.want)
+			require.True(t, protocol.Foreign(err))
+		})
+	}
 }
 
 // The answer of another program stays what it is. An agent that is down, busy or killed may answer later.
