@@ -284,21 +284,18 @@ func addFaults(t *printout, groups []report.FaultGroup, nameOf func(id string) s
 		t.line("  %s", g.Sentence())
 		t.line("    %s", g.Problem)
 		if g.Remedy != "" {
-			t.line("    To mend it (%s, %s): %s", g.Requirement, g.Page, g.Remedy)
+			t.line("    To mend it%s: %s", g.Reference(), g.Remedy)
 		}
 		if !tries {
 			t.line("    In %s", strings.Join(g.MatchIDs(), ", "))
 			continue
 		}
-		for k := range g.Occurrences {
-			one := &g.Occurrences[k]
-			where, answer := one.MatchID, ""
-			if one.Try > 0 {
-				where += fmt.Sprintf(", try %d", one.Try)
-			}
+		for _, same := range g.Repeats() {
+			one, answer := same.First, ""
 			if one.Answer != "" {
 				answer = "; it answered " + one.Answer
 			}
+			where := same.Where()
 			if one.At != "" {
 				where += ", " + localTimes(one.At)
 			}

@@ -18,35 +18,35 @@ type Cause struct {
 	Words  string // they follow the name of the player: "was not running (connection refused)"
 	Remedy string // what it means and what helps; "" if nothing is known
 
-	Dead       bool // nobody listens at the address of the player: which question it was, does not matter
+	Wire       bool // the call failed: which question it was, does not matter
+	Dead       bool // nobody listens at the address of the player
 	Unreadable bool // there was an answer, which is no message
 }
 
 // A wireCause is a cause that a code alone does not tell.
 type wireCause struct {
-	code  protocol.Code
 	signs []string // one of them is in the detail of the error, or in the reason of the result
 	cause Cause
 }
 
-// wireCauses are the causes behind the codes of broken calls and of wrong answers. The first one that fits counts.
+// wireCauses are the causes of broken calls. The first one that fits counts.
 var wireCauses = []wireCause{
-	{protocol.ErrConnection, []string{"no such host"}, Cause{Words: "could not be reached (unknown host name)",
+	{[]string{"no such host"}, Cause{Words: "could not be reached (unknown host name)",
 		Remedy: "The endpoint of the player names a host that the referee does not know. " +
 			"Register with an address that the other computers can reach."}},
-	{protocol.ErrConnection, []string{"connection refused", "nobody listens at", "actively refused"},
+	{[]string{"connection refused", "nobody listens at", "actively refused"},
 		Cause{Words: "was not running (connection refused)", Dead: true,
 			Remedy: "Nothing listens at the address of the player: its program has ended, or never listened there. " +
 				"Start it again: it returns to the league."}},
-	{protocol.ErrConnection, []string{"has failed too often"}, Cause{Words: "was not called, because earlier calls failed", Dead: true,
+	{[]string{"has failed too often"}, Cause{Words: "was not called, because earlier calls failed", Dead: true,
 		Remedy: "The calls before have failed, so the referee waits before it sends another notice."}},
-	{protocol.ErrConnection, []string{"must not be called"}, Cause{Words: "could not be reached (its address is not allowed)",
+	{[]string{"must not be called"}, Cause{Words: "could not be reached (its address is not allowed)",
 		Remedy: "The league calls only addresses that it allows: see allowed_endpoints in its file."}},
-	{protocol.ErrConnection, []string{"tls:", "x509:", "HTTPS"}, Cause{Words: "could not be reached (no connection by TLS)",
+	{[]string{"tls:", "x509:", "HTTPS"}, Cause{Words: "could not be reached (no connection by TLS)",
 		Remedy: "The two sides do not agree about HTTPS or about the certificate: see --tls-ca, and http:// or https:// " +
 			"in the endpoint."}},
-	{protocol.ErrConnection, []string{"no readable message", "not JSON", "cannot be read", "jsontext:", "json:"}, unreadable},
-	{protocol.ErrConnection, []string{"closed the connection", "connection closed", "connection reset", "broken pipe", "EOF",
+	{[]string{"no readable message", "not JSON", "cannot be read", "jsontext:", "json:"}, unreadable},
+	{[]string{"closed the connection", "connection closed", "connection reset", "broken pipe", "EOF",
 		"accepted the connection"}, Cause{Words: "closed the connection without an answer",
 		Remedy: "The program of the player accepted the call, and ended it: probably an exception in its handler. " +
 			"Look at its log."}},
@@ -74,39 +74,49 @@ const internalError = "-32603"
 // CauseOf is the cause of a failed answer: by its error code, by the detail of its error or its part of the reason of a
 // result, and by the beginning of the answer as it arrived, "" for none.
 func CauseOf(code, detail, answer string) Cause {
-	c := causeOf(protocol.Code(code), detail, answer)
-	c.Code = code
+	of := protocol.Code(code)
+	if detail == refusedInvitation {
+		return Cause{Words: detail, Remedy: "A player that registers for a league accepts its matches."}
+	}
+	c, known := wireCauseOf(of, detail, answer)
+	if c.Code, c.Wire = code, known; !known {
+		c.Words, c.Remedy = failureInWords(of), explained[of].meaning
+	}
 	return c
 }
 
-func causeOf(code protocol.Code, detail, answer string) Cause {
-	rpc := rpcCodes().FindStringSubmatch(detail)
-	switch status := statuses().FindStringSubmatch(detail); {
-	case code == "":
-		return Cause{Words: "refused the invitation", Remedy: "A player that registers for a league accepts its matches."}
-	case code == protocol.ErrInvalidFieldType && rpc != nil && rpc[1] == internalError:
+// wireCauseOf is the cause of a call that failed; false if it did not fail.
+func wireCauseOf(code protocol.Code, detail, answer string) (Cause, bool) {
+	if code != protocol.ErrConnection && code != protocol.ErrInvalidFieldType && code != "" {
+		return Cause{}, false
+	}
+	rpc, status := rpcCodes().FindStringSubmatch(detail), statuses().FindStringSubmatch(detail)
+	switch {
+	case rpc != nil && rpc[1] == internalError:
 		return Cause{Words: "failed with an internal error", Remedy: "The program of the player crashed, or gave no " +
-			"usable choice. Look at its log."}
-	case code == protocol.ErrInvalidFieldType && rpc != nil:
+			"usable choice. Look at its log."}, true
+	case rpc != nil:
 		return Cause{Words: "answered with JSON-RPC error " + rpc[1], Remedy: "The program of the player refused the " +
-			"question. Look at its log, and whether it knows the method and the match."}
-	case status != nil && (code == protocol.ErrConnection || code == protocol.ErrInvalidFieldType):
+			"message. Look at its log, and whether it knows the method and the match."}, true
+	case status != nil:
 		return Cause{Words: "answered with HTTP " + status[1], Remedy: "The server of the player answered in place of its " +
-			"program, which may have failed with an exception, or is not at this path. Look at its log."}
+			"program, which may have failed with an exception, or is not at this path. Look at its log."}, true
+	case code == protocol.ErrInvalidFieldType:
+		return Cause{}, false
 	}
 	for i := range wireCauses {
 		w := &wireCauses[i]
-		if w.code == code && slices.ContainsFunc(w.signs, func(sign string) bool { return strings.Contains(detail, sign) }) {
-			return w.cause
+		if slices.ContainsFunc(w.signs, func(sign string) bool { return strings.Contains(detail, sign) }) {
+			return w.cause, true
 		}
 	}
 	switch {
-	case code == protocol.ErrConnection && answer != "":
-		return unreadable
-	case code == protocol.ErrConnection:
-		return unreached
+	case code == "":
+		return Cause{}, false
+	case answer != "":
+		return unreadable, true
 	}
-	return Cause{Words: failureInWords(code), Remedy: explained[code].meaning}
+	return unreached, true
 }
 
 // CauseIn is the cause of the technical loss of a player, as the result tells it; no words if the result has no fault

@@ -123,6 +123,11 @@ func (h *Health) Add(doc *store.Match) (faults []Fault) {
 // OfNotice tells whether the failed answer is one to a notice, not to a question.
 func (f *Fault) OfNotice() bool { return strings.HasPrefix(f.Method, "notify_") }
 
+// Same tells whether a fault of the same agent repeats this one in the same match.
+func (f *Fault) Same(as *Fault) bool {
+	return f.MatchID == as.MatchID && f.Attempt == as.Attempt && f.Problem == as.Problem && f.Answer == as.Answer
+}
+
 // Cause is why the answer failed; none for a void try.
 func (f *Fault) Cause() Cause {
 	if f.Local {
@@ -143,6 +148,9 @@ func CausesOf(doc *store.Match, playerID string) []CountedCause {
 	return CountCauses(causes)
 }
 
+// refusedInvitation is the problem of an answer that refuses an invitation.
+const refusedInvitation = "refused the invitation"
+
 // faultOf returns the fault of an exchange; false if its answer counts.
 func faultOf(doc *store.Match, x *store.Exchange) (Fault, bool) {
 	f := Fault{MatchID: doc.MatchID, Attempt: doc.Attempt, Try: x.Try, At: x.At, Method: x.Method,
@@ -153,7 +161,7 @@ func faultOf(doc *store.Match, x *store.Exchange) (Fault, bool) {
 	}
 	switch {
 	case x.Error == nil && x.Method == protocol.Invite.Name:
-		f.Problem = "refused the invitation"
+		f.Problem = refusedInvitation
 		return f, string(protocol.ParseObject(x.Message).Raw("accept")) == "false"
 	case x.Error == nil || accepted(x):
 		return f, false

@@ -62,16 +62,16 @@ func kindOf(f *record.Fault) string {
 
 // groups sorts faults into groups by agent and cause: agents in order, each with the most frequent first.
 func groups(faults []record.Fault, most int, agents map[string]int) []FaultGroup {
-	type key struct {
-		agent, kind, method string
-		cause               record.Cause
-	}
+	type key struct{ agent, kind, method, code, cause string }
 	index, list := map[key]int{}, []FaultGroup{}
 	for i := range faults {
 		f := &faults[i]
-		k := key{f.AgentID, f.Kind, f.Method, f.Cause()}
-		if k.cause.Dead {
-			k.kind, k.method = "", "" // one cause, whatever the agent was sent
+		k := key{f.AgentID, f.Kind, f.Method, f.Code, ""}
+		switch cause := f.Cause(); {
+		case cause.Dead && ofPlayer(f.Kind):
+			k = key{agent: f.AgentID, cause: "dead"} // referees stop calling such an agent, which tells nothing new
+		case cause.Wire && ofPlayer(f.Kind):
+			k = key{agent: f.AgentID, cause: cause.Words}
 		}
 		at, known := index[k]
 		if !known {
@@ -106,16 +106,62 @@ func newGroup(f *record.Fault) FaultGroup {
 		return g
 	}
 	cause := f.Cause()
-	if g.Kind == kindAnswer || g.Kind == kindNotice || g.Kind == kindRefusal {
-		g.Cause, g.Meaning = cause.Words, cause.Remedy
+	if !cause.Dead { // no answer breaks a requirement
+		r := check.Remedy(f.Method, protocol.Code(f.Code), cause.Unreadable)
+		g.Requirement, g.Expected, g.Remedy, g.Page = r.ID, r.Text, r.Hint, r.Page
 	}
-	if cause.Dead { // no answer can break a requirement
-		g.Meaning, g.Remedy = "", cause.Remedy
+	if !ofPlayer(f.Kind) {
 		return g
 	}
-	r := check.Remedy(f.Method, protocol.Code(f.Code), cause.Unreadable)
-	g.Requirement, g.Expected, g.Remedy, g.Page = r.ID, r.Text, r.Hint, r.Page
+	if g.Cause, g.Meaning = cause.Words, cause.Remedy; cause.Wire {
+		g.Remedy, g.Meaning = cause.Remedy, ""
+	}
 	return g
+}
+
+// ofPlayer tells whether a fault is an answer of a player.
+func ofPlayer(kind string) bool {
+	return kind == kindAnswer || kind == kindNotice || kind == kindRefusal
+}
+
+// Reference names the requirement that the fault breaks, in parentheses; "" for none.
+func (g *FaultGroup) Reference() string {
+	if g.Requirement == "" {
+		return ""
+	}
+	return fmt.Sprintf(" (%s, %s)", g.Requirement, g.Page)
+}
+
+// A Repeat is an occurrence of a fault with those that follow it in the same match and differ in nothing but the time.
+type Repeat struct {
+	First *record.Fault
+	Count int
+	Lost  bool // the match, by one of them
+}
+
+// Repeats are the occurrences, those that repeat each other once.
+func (g *FaultGroup) Repeats() (list []Repeat) {
+	for i := range g.Occurrences {
+		f := &g.Occurrences[i]
+		if last := len(list) - 1; last >= 0 && list[last].First.Same(f) {
+			list[last].Count++
+			list[last].Lost = list[last].Lost || f.Lost
+			continue
+		}
+		list = append(list, Repeat{f, 1, f.Lost})
+	}
+	return list
+}
+
+// Where is the match with the try, or the number of tries.
+func (r Repeat) Where() string {
+	switch {
+	case r.Count > 1:
+		return fmt.Sprintf("%s, %d tries", r.First.MatchID, r.Count)
+	case r.First.Try > 0:
+		return fmt.Sprintf("%s, try %d", r.First.MatchID, r.First.Try)
+	}
+	return r.First.MatchID
 }
 
 // MatchIDs are the ids of the matches of the occurrences, each once, in order.
