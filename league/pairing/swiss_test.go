@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -342,18 +343,20 @@ func canPairAll(players int, except []int, legal func(p, q int) bool) bool {
 
 func BenchmarkSwissRound(b *testing.B) {
 	for _, players := range []int{1000, 10000} {
-		p := newPairer(b, pairing.Format{Name: pairing.Swiss, Players: players})
-		for name, end := range map[string]judge{"random": randomResults(rand.New(rand.NewPCG(1, 2))), "lower wins": lowerWins, "draws": allDrawn} {
-			played := play(p, end)
-			for _, round := range []int{1, 2, p.Rounds()} {
-				b.Run(fmt.Sprintf("%d/%s/round %d", players, name, round), func(b *testing.B) {
-					b.ReportAllocs()
-					for b.Loop() {
-						p.Round(round, played, nil)
-					}
-				})
+		b.Run(strconv.Itoa(players), func(b *testing.B) {
+			p := newPairer(b, pairing.Format{Name: pairing.Swiss, Players: players})
+			for name, end := range map[string]judge{"random": randomResults(rand.New(rand.NewPCG(1, 2))), "lower wins": lowerWins, "draws": allDrawn} {
+				played := play(p, end)
+				for _, round := range []int{1, 2, p.Rounds()} {
+					b.Run(fmt.Sprintf("%s/round %d", name, round), func(b *testing.B) {
+						b.ReportAllocs()
+						for b.Loop() {
+							p.Round(round, played, nil)
+						}
+					})
+				}
 			}
-		}
+		})
 	}
 }
 
