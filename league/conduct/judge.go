@@ -24,6 +24,8 @@ type Attempt struct {
 	Fault  *protocol.Error  // why there is none; nil with a reply
 	At     time.Time        // when the reply was read, or the call failed, by the clock of the league
 	Timing *protocol.Timing // where the time went; nil if that is not known
+	// what it took from the time bank, as a match file says; nil: Judge measures it
+	Used *protocol.TimeUsed
 
 	// What only the process of the referee knows.
 	Judged  time.Duration // how long the program of the game took to judge the answer: the window lasts so much longer
@@ -55,12 +57,15 @@ type Worth struct {
 	Pause   time.Duration   // of Wait, and of a Lost after the player asked to wait for too long: how long to wait now
 	Voids   int             // of Void: how many attempts at the question are void, with this one
 	GivenUp bool            // of Void: the attempt at the match is given up
+	// what the attempt takes from the time bank; nil if it is void, and for a question without one
+	Used *protocol.TimeUsed
 
 	reply  *Reply
 	timing *protocol.Timing
 	until  time.Time     // the end of the window
 	judged time.Duration // of the attempt
 	waited time.Duration // of Wait: what counts of the pause
+	at     time.Time     // of the attempt
 }
 
 // localVoid is why an attempt is void that failed at the referee's side.
@@ -80,7 +85,7 @@ func (m *Match) Judge(of rules.Side, a *Attempt) Worth {
 	s := &m.sides[of]
 	q := s.question
 	q.queue(a.Timing)
-	w := Worth{reply: a.Reply, timing: a.Timing, until: q.until(), judged: a.Judged, Fault: answered(a.Fault)}
+	w := Worth{reply: a.Reply, timing: a.Timing, until: q.until(), judged: a.Judged, at: a.At, Fault: answered(a.Fault)}
 	after, late := q.deadline.Late(a.At)
 	if a.Reply != nil {
 		if late { // do not judge it: the attempt is void
@@ -89,13 +94,20 @@ func (m *Match) Judge(of rules.Side, a *Attempt) Worth {
 			w.Fault = m.judgeReply(s, of, a.Reply)
 		}
 	}
+	if w.Fault != nil && m.void(of, &w, a, late, after) {
+		w.Verdict, w.Voids, w.GivenUp = Void, q.voids+1, q.voids+1 >= maxVoid
+		return w
+	}
+	if m.Timed() {
+		w.Used = m.use(of, m.debit(of, a, w.Fault), w.Fault == nil)
+	}
 	switch {
 	case w.Fault == nil && a.Reply != nil && m.state == protocol.StateWaitingForPlayers && !*a.Reply.Accept:
 		w.Verdict, w.Loss = Lost, "refused the invitation"
 	case w.Fault == nil:
-	case m.void(&w, a, late, after):
-		w.Verdict, w.Voids, w.GivenUp = Void, q.voids+1, q.voids+1 >= maxVoid
-	case w.Fault.Code == protocol.ErrRateLimited && m.waits(&w, &q, a.At):
+	case w.Used != nil && w.Used.Left <= 0:
+		w.Verdict, w.Loss = Lost, "used up its time of "+m.assignment.TimeBank.String()
+	case w.Fault.Code == protocol.ErrRateLimited && m.waits(of, &w, &q, a.At):
 		w.Verdict = Wait
 	case m.again(w.Fault.Code, &q, a.At):
 		w.Verdict = Again
@@ -109,6 +121,7 @@ func (m *Match) Judge(of rules.Side, a *Attempt) Worth {
 func (q *question) queue(timing *protocol.Timing) {
 	if timing != nil {
 		q.queued += timing.Queued
+		q.full = q.full.Add(timing.Queued)
 	}
 	q.deadline.Queue(timing)
 }
@@ -147,14 +160,14 @@ func answered(e *protocol.Error) *protocol.Error {
 // whole stall counts. Two measurements show a stall: the stall monitor, and this call, which should return at the
 // deadline, by the monotonic clock and by the wall clock, which goes on while a machine sleeps. A connection that
 // breaks before the deadline is the player's failure, whatever happened at the referee's side.
-func (m *Match) void(w *Worth, a *Attempt, late bool, after time.Duration) bool {
+func (m *Match) void(of rules.Side, w *Worth, a *Attempt, late bool, after time.Duration) bool {
 	switch {
 	case a.Local:
 		w.Void = localVoid
 	case late && (a.Reply != nil || w.Fault.Code != protocol.ErrTimeout):
 		w.Void = fmt.Sprintf("the referee read the response %v after the deadline", after)
 	case w.Fault.Code == protocol.ErrTimeout:
-		margin := protocol.Margin(m.Window())
+		margin := protocol.Margin(m.Window(of))
 		stalled, when := max(a.Overdue, a.At.Round(0).Sub(w.until.Round(0)), a.AtEnd), "the time to answer ended"
 		if stalled <= margin {
 			stalled, when = a.AtStart, "the question was sent"
@@ -174,9 +187,9 @@ func (m *Match) void(w *Worth, a *Attempt, late bool, after time.Duration) bool 
 // waits says how long the referee waits for a player that asks it to (E022, which includes HTTP 429): as long as it
 // asks and at least 250 ms, a quarter of a second more each time up to 1 s, but not beyond the end of the window, at
 // which the player has lost. So the number of such answers in a window is bounded, even if the clock does not advance.
-func (m *Match) waits(w *Worth, q *question, now time.Time) bool {
+func (m *Match) waits(of rules.Side, w *Worth, q *question, now time.Time) bool {
 	const step = 250 * time.Millisecond
-	left := min(w.until.Sub(now), m.Window()+q.queued-q.waited)
+	left := min(w.until.Sub(now), m.Window(of)+q.queued-q.waited)
 	w.waited = max(w.Fault.RetryAfter(), min(time.Duration(q.waits+1)*step, time.Second))
 	w.Pause = max(min(w.waited, left), 0)
 	return w.waited < left
@@ -203,6 +216,12 @@ func (m *Match) Take(of rules.Side, w Worth) {
 	s := &m.sides[of]
 	q := &s.question
 	q.queue(w.timing)
+	if q.since = (time.Time{}); w.Verdict == Wait {
+		q.since = w.at
+	}
+	if w.Used != nil {
+		s.bank = milliseconds(w.Used.Left)
+	}
 	switch w.Verdict {
 	case Counts:
 		s.owes = false
@@ -219,7 +238,7 @@ func (m *Match) Take(of rules.Side, w Worth) {
 		}
 		q.open = q.wrong
 		if w.judged > 0 {
-			q.end = q.end.Add(w.judged)
+			q.end, q.full = q.end.Add(w.judged), q.full.Add(w.judged)
 			q.stamp = m.format(q.end)
 		}
 	case Wait:

@@ -58,6 +58,7 @@ type side struct {
 	entropy           string                 // in hexadecimal digits: a secret has only one text
 	move              string                 // the last one that counts
 	fallbacks         int                    // among the legal moves
+	bank              time.Duration          // the time that is left for moves; 0 without a time bank
 	signature         protocol.MoveSignature // of move; empty without one
 	lost              string                 // why it has lost technically; "" while it has not
 	fault             protocol.Code          // the failure by which it has lost; "" for none
@@ -89,6 +90,10 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 	}
 	m.sides[rules.SideA] = side{player: &a.PlayerA, role: protocol.RolePlayerA, opponent: a.PlayerB.PlayerID}
 	m.sides[rules.SideB] = side{player: &a.PlayerB, role: protocol.RolePlayerB, opponent: a.PlayerA.PlayerID}
+	if a.TimeBank != nil {
+		m.sides[0].bank = milliseconds(a.TimeBank.Initial)
+		m.sides[1].bank = m.sides[0].bank
+	}
 	return m
 }
 

@@ -31,6 +31,10 @@ type anyMatch struct {
 
 	turns int  // of the game that is a program; 0 for any other
 	draws bool // it has draws
+
+	plain     bool
+	increment int64    // of time; negative without time banks
+	banks     [2]int64 // milliseconds, by the model
 }
 
 // tell tells the match what the program of the game says: anything that it may say.
@@ -120,8 +124,14 @@ func newAnyMatch(t *rapid.T) *anyMatch {
 	if rapid.Bool().Draw(t, "strict") {
 		a.Replies = protocol.RepliesStrict
 	}
-	if rapid.Bool().Draw(t, "plain") {
+	if m.plain = rapid.Bool().Draw(t, "plain"); m.plain {
 		a.Members = protocol.MembersPlain
+	}
+	m.increment = -1
+	if rapid.Bool().Draw(t, "time bank") {
+		m.increment = rapid.SampledFrom([]int64{0, 1, 3000}).Draw(t, "increment")
+		a.TimeBank = &protocol.TimeBank{Initial: rapid.Int64Range(1000, 70_000).Draw(t, "time"), Increment: m.increment}
+		m.banks = [2]int64{a.TimeBank.Initial, a.TimeBank.Initial}
 	}
 	m.form = protocol.MoveFormOf(a.GameType)
 	m.Match = conduct.New(conduct.Version, a, game, "REF01", protocol.Secret{2}, protocol.FormatTimestamp)
@@ -134,6 +144,7 @@ func (m *anyMatch) converse(side rules.Side) (lost bool) {
 	var last conduct.Verdict
 	told := true // of the last failure
 	var a *conduct.Attempt
+	model := clock{bank: &m.banks[side]}
 	repeats := rapid.Bool().Draw(m.t, "repeats") // all attempts end in the same way
 	for {
 		step := m.Step(side, m.now)
@@ -161,6 +172,7 @@ func (m *anyMatch) converse(side rules.Side) (lost bool) {
 			require.False(m.t, ended, "nothing follows the end of a question")
 			n.asked++
 			require.Equal(m.t, n.asked, step.Try)
+			model.ask(m, side, &step)
 			if a == nil || !repeats {
 				a = m.attempt()
 			}
@@ -172,16 +184,18 @@ func (m *anyMatch) converse(side rules.Side) (lost bool) {
 			again := m.Judge(side, a)
 			require.Equal(m.t, []any{w.Verdict, w.Loss, w.Void, w.Pause},
 				[]any{again.Verdict, again.Loss, again.Void, again.Pause}, "to judge changes nothing")
+			window := m.Window(side)
 			m.Take(side, w)
-			m.count(&n, a, &w)
+			m.count(&n, a, &w, window)
+			model.take(m, side, a, &w)
 			last, told = w.Verdict, w.Verdict != conduct.Again && (w.Verdict != conduct.Lost || w.Fault == nil)
 		}
 	}
 }
 
 // count counts an attempt, and checks the bounds of its question.
-func (m *anyMatch) count(n *tally, a *conduct.Attempt, w *conduct.Worth) {
-	stalled := max(a.Overdue, a.AtEnd, a.AtStart) > protocol.Margin(m.Window())
+func (m *anyMatch) count(n *tally, a *conduct.Attempt, w *conduct.Worth, window time.Duration) {
+	stalled := max(a.Overdue, a.AtEnd, a.AtStart) > protocol.Margin(window)
 	switch w.Verdict {
 	case conduct.Again:
 		n.again++
@@ -200,8 +214,10 @@ func (m *anyMatch) count(n *tally, a *conduct.Attempt, w *conduct.Worth) {
 	}
 	require.LessOrEqual(m.t, n.again, m.retries)
 	require.LessOrEqual(m.t, n.voids, 10)
-	require.LessOrEqual(m.t, n.windows, 1+n.again+n.voids)
-	require.LessOrEqual(m.t, n.waits, n.windows*(4+int(m.Window()/(800*time.Millisecond))), "each is longer, up to a second")
+	if m.increment < 0 { // with a time bank each question may have another end
+		require.LessOrEqual(m.t, n.windows, 1+n.again+n.voids)
+	}
+	require.LessOrEqual(m.t, n.waits, n.windows*(4+int(31*time.Second/(800*time.Millisecond))), "each is longer, up to a second")
 	require.LessOrEqual(m.t, n.asked, 1+n.again+n.waits+n.voids)
 }
 

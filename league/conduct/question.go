@@ -25,6 +25,12 @@ type question struct {
 	waits    int               // answers that asked the referee to wait
 	deadline protocol.Deadline // by which a late answer is judged; none for an invitation
 
+	// Of a question that takes time from the bank of its side.
+	since time.Time     // from then on its time counts; zero before it is asked
+	left  time.Duration // in the bank when it was last asked
+	full  time.Time     // the end of the window of the league, with the time that the question was queued
+	last  bool          // the window ends with the bank, before that
+
 	// What is to be done before the side is asked again, in this order.
 	wait     time.Duration // as the player asked the referee to wait
 	failure  *Worth        // of which GAME_ERROR tells the player; nil for none
@@ -89,8 +95,9 @@ func (m *Match) Step(of rules.Side, now time.Time) Step {
 	}
 	var opened time.Duration
 	if !q.open {
-		opened = m.Window()
+		opened = m.leagueWindow()
 		q.open, q.end, q.queued, q.waited, q.waits = true, now.Add(opened), 0, 0, 0
+		q.full, q.last = q.end, false
 		q.stamp = m.format(q.end)
 	}
 	if limit := q.delivery; limit > 0 {
@@ -103,6 +110,9 @@ func (m *Match) Step(of rules.Side, now time.Time) Step {
 		}
 	}
 	q.try++
+	if m.Timed() {
+		opened = cmp.Or(m.startClock(s, now), opened)
+	}
 	return Step{Kind: Ask, Method: m.method(), Message: m.ask(s, of, now), Try: q.try, Window: opened}
 }
 
@@ -121,8 +131,17 @@ func (m *Match) Asked(of rules.Side, try int, deadline time.Time) {
 	}
 }
 
-// Window is the length of the windows of the present question.
-func (m *Match) Window() time.Duration {
+// Window is the length of the windows of the present question to a side. Those of a question that takes time from the
+// bank of the side are no longer than what the bank has.
+func (m *Match) Window(of rules.Side) time.Duration {
+	if m.Timed() {
+		return min(m.leagueWindow(), m.sides[of].bank)
+	}
+	return m.leagueWindow()
+}
+
+// leagueWindow is the length of the windows of the present question, whatever the time banks have.
+func (m *Match) leagueWindow() time.Duration {
 	if m.state == protocol.StateWaitingForPlayers {
 		return protocol.Seconds(m.assignment.Timeouts.GameJoinAck)
 	}
@@ -146,7 +165,7 @@ func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s, now),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
-			Deadline: q.stamp, SignatureRequest: m.signatureRequest(s),
+			Deadline: q.stamp, TimeLeft: q.left.Milliseconds(), SignatureRequest: m.signatureRequest(s),
 		})
 	}
 	shown := m.course.Ask(of)
@@ -155,7 +174,7 @@ func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 		MoveRequest: protocol.MoveRequest{MoveType: shown.MoveType, ValidOptions: shown.Options, Text: shown.Text,
 			Context: m.context(s, of, &shown)},
-		Deadline: q.stamp, SignatureRequest: m.signatureRequest(s),
+		Deadline: q.stamp, TimeLeft: q.left.Milliseconds(), SignatureRequest: m.signatureRequest(s),
 	})
 }
 

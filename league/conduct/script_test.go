@@ -96,7 +96,7 @@ func (s *script) do(t *testing.T, words []string) string {
 		return rules.Side(i)
 	}
 	switch name {
-	case "match": // game=, program= with its most turns, draws, hidden, retries=, backoff=, strict, plain, signs, and keyless and tokenless, which are about P02
+	case "match": // game=, program= with its most turns, draws, hidden, retries=, backoff=, time=, strict, plain, signs, and keyless and tokenless, which are about P02
 		return s.begin(t, values, flags)
 	case "wait": // a time
 		d, err := time.ParseDuration(flags[0])
@@ -212,6 +212,10 @@ func (s *script) begin(t *testing.T, values map[string]string, flags []string) s
 			a.RetryPolicy.MaxRetries = atoi(value)
 		case "backoff":
 			a.RetryPolicy.Backoff = value
+		case "time":
+			var err error
+			a.TimeBank, err = protocol.ParseTimeBank(value)
+			require.NoError(t, err)
 		default:
 			require.Fail(t, "unknown", key)
 		}
@@ -459,6 +463,13 @@ func (s *script) judge(of rules.Side, a *conduct.Attempt, counts bool) string {
 		w.Verdict = conduct.Counts
 	}
 	s.match.Take(of, w)
+	if w.Used == nil {
+		return verdict(&w)
+	}
+	return fmt.Sprintf("%s; used %d ms, %v left", verdict(&w), w.Used.Debit, s.match.Bank(of))
+}
+
+func verdict(w *conduct.Worth) string {
 	why := ""
 	if w.Fault != nil {
 		why = ": " + w.Fault.Error()

@@ -78,6 +78,8 @@ type MatchAssignment struct {
 	// `lenient`: answers without a token count if they come from the player's address
 	Auth    string `json:"auth,omitzero" rule:"is=lenient"`
 	Started string `json:"started,omitzero" rule:"digest"`
+	// time of each player for all moves, in a league with [time banks](#time-banks)
+	TimeBank *TimeBank `json:"time_bank,omitzero"`
 
 	// networks in which the referee may call players; absent means all
 	AllowedEndpoints []string `json:"allowed_endpoints,omitzero" rule:"min=1,each,network"`
@@ -191,11 +193,13 @@ type SignatureRequest struct {
 // ChooseParityCall is CHOOSE_PARITY_CALL (spec 003 §4.5.1).
 type ChooseParityCall struct {
 	Envelope
-	MatchID          string        `json:"match_id"`
-	PlayerID         string        `json:"player_id"`
-	GameType         string        `json:"game_type"`
-	Context          ChoiceContext `json:"context,omitzero"`
-	Deadline         string        `json:"deadline" rule:"timestamp"`
+	MatchID  string        `json:"match_id"`
+	PlayerID string        `json:"player_id"`
+	GameType string        `json:"game_type"`
+	Context  ChoiceContext `json:"context,omitzero"`
+	Deadline string        `json:"deadline" rule:"timestamp"`
+	// milliseconds in the player's [time bank](#time-banks)
+	TimeLeft         int64 `json:"time_left_ms,omitzero" rule:"min=1,added"`
 	SignatureRequest `rule:"added"`
 }
 
@@ -240,6 +244,8 @@ type GameMoveCall struct {
 	GameType    string      `json:"game_type"`
 	MoveRequest MoveRequest `json:"move_request"`
 	Deadline    string      `json:"deadline" rule:"timestamp"`
+	// milliseconds in the player's [time bank](#time-banks)
+	TimeLeft int64 `json:"time_left_ms,omitzero" rule:"min=1"`
 	SignatureRequest
 }
 

@@ -399,7 +399,7 @@ func (t *transcriptCheck) checkQuestion(e *exchange) any {
 			t.find(e, "/try", "try %d of %s of %s comes where try %d must follow", e.Try, quoted(&e.Method), s.id, step.Try)
 		}
 		// it must not give the player more time than the league does
-		if length := after.Window(); deadline.After(t.at.Add(length+clockTolerance)) && !t.wentBack {
+		if length := after.Window(s.side); deadline.After(t.at.Add(length+clockTolerance)) && !t.wentBack {
 			t.find(e, "/message/deadline", "%s has until %s in %s, which is longer than the %v of the league", s.id,
 				protocol.FormatTimestamp(deadline), t.match.id, length)
 		}

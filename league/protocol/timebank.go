@@ -1,0 +1,89 @@
+package protocol
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// A TimeBank is the time that each side of a match has for all of its moves, in milliseconds: Initial at the beginning,
+// and Increment more after each legal move.
+type TimeBank struct {
+	// milliseconds at the beginning of the match
+	Initial int64 `json:"initial_ms" rule:"min=1000,max=86400000"`
+	// milliseconds after each legal move
+	Increment int64 `json:"increment_ms" rule:"max=3600000"`
+}
+
+// The bounds of a time bank.
+const (
+	LeastTime     = time.Second
+	MostTime      = 24 * time.Hour
+	MostIncrement = time.Hour
+)
+
+// ParseTimeBank reads a time bank such as "60s+1s", or "60s" for one without increment. Both times are whole
+// milliseconds. It returns nil for "", which is no time bank.
+func ParseTimeBank(text string) (*TimeBank, error) {
+	if text == "" {
+		return nil, nil //nolint:nilnil // no text is no time bank
+	}
+	first, more, increases := strings.Cut(text, "+")
+	initial, err := time.ParseDuration(first)
+	increment := time.Duration(0)
+	if increases && err == nil {
+		increment, err = time.ParseDuration(more)
+	}
+	switch {
+	case err != nil, initial%time.Millisecond != 0, increment%time.Millisecond != 0:
+		return nil, fmt.Errorf("%.40q is no time bank of whole milliseconds, such as 60s+1s or 5m", text)
+	case initial < LeastTime || initial > MostTime || increment < 0 || increment > MostIncrement:
+		return nil, fmt.Errorf("%.40q must have from %v to %v, and an increment of at most %v", text, LeastTime,
+			MostTime, MostIncrement)
+	}
+	return &TimeBank{initial.Milliseconds(), increment.Milliseconds()}, nil
+}
+
+// String returns the form that ParseTimeBank reads; "" for nil.
+func (b *TimeBank) String() string {
+	switch {
+	case b == nil:
+		return ""
+	case b.Increment == 0:
+		return shortDuration(b.Initial)
+	}
+	return shortDuration(b.Initial) + "+" + shortDuration(b.Increment)
+}
+
+// shortDuration writes milliseconds without units that are zero: 5m, not 5m0s.
+func shortDuration(ms int64) string {
+	text := (time.Duration(ms) * time.Millisecond).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// Check returns an error for a time bank that ParseTimeBank would not return; nil is none.
+func (b *TimeBank) Check() error {
+	if b == nil {
+		return nil
+	}
+	_, err := ParseTimeBank(b.String())
+	return err
+}
+
+// Longest is the most time that both sides of a match can take from their banks in a number of turns, in each of which
+// each side moves at most once.
+func (b *TimeBank) Longest(turns int) time.Duration {
+	return 2 * time.Duration(b.Initial+int64(turns)*b.Increment) * time.Millisecond
+}
+
+// TimeUsed is what one call attempt took from the time bank of its player, in milliseconds.
+type TimeUsed struct {
+	Debit int64 `json:"debit_ms"`
+	Left  int64 `json:"left_ms"` // after the debit, and the increment after a legal move
+}
