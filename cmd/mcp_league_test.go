@@ -174,7 +174,7 @@ func TestToolsOfTheStepsOfAMatchShowItsState(t *testing.T) {
 		assert.JSONEq(t, `{`+running+`,"reported":false}`, show("finalize_match"))
 		assert.JSONEq(t, `{"status":"ACCEPTED","referee_id":"REF01","league_id":"cup","manager":"http://manager","display_name":"Referee",
 			"version":"1.0.0","protocol_version":"2.1.0","game_types":["even_odd"],"contact_endpoint":"http://ref01","max_concurrent_matches":1,
-			"public_key":"`+r.PublicKey()+`","relays_signatures":true,"features":["openings"]}`, show("register_to_league"), "no token")
+			"public_key":"`+r.PublicKey()+`","relays_signatures":true,"features":["openings","time_bank"]}`, show("register_to_league"), "no token")
 
 		close(agents.choose)
 		synctest.Wait()

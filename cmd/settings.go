@@ -249,6 +249,9 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 		return nil, usage("--referees %d: league %s takes at most %d referees (%s)", o.Referees, o.LeagueID, p.MaxReferees,
 			where)
 	}
+	if o.TimeBank, err = protocol.ParseTimeBank(l.time); err != nil {
+		return nil, usage("--time: %w", err)
+	}
 	if o.Tournament, err = l.tournament(o.Players, o.Legs, in.Seeding); err != nil {
 		return nil, err
 	}
@@ -301,6 +304,7 @@ type leagueSettings struct {
 	format    string // --tournament; "" for a round-robin
 	rounds    int
 	seeding   string // path of a file; "" for the list in the file of the league
+	time      string // bank of each side of a match; "" for none
 	members   string // membersAll or protocol.MembersPlain
 	data      string
 	ca        string
@@ -336,6 +340,8 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 	f.IntVar(&l.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
 	f.StringVar(&l.seeding, "seeding", "",
 		"`file` with display names, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")
+	f.StringVar(&l.time, "time", "", "`time` of each player for all moves of a match, such as 60s, or 60s+1s with one "+
+		"second more after each move (default: a limit for each move)")
 	choiceFlag(f, &l.members, "members", membersAll, "members of messages: all that this program has, or plain, those of "+
 		"chapter 4 of the specification alone", membersAll, protocol.MembersPlain)
 	f.BoolVar(&l.strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model "+

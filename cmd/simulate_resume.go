@@ -31,6 +31,7 @@ func (o *simulateOptions) settled(created *journal.Created) []settledSetting {
 		{"until-significant", strconv.FormatBool(o.untilSignificant), strconv.FormatBool(begun.IsSequential())},
 		{"strategies", strings.Join(o.Strategies, ","), strings.Join(from.Strategies, ",")},
 		{"faults", o.Faults, from.Faults},
+		{"time", o.TimeBank.String(), created.TimeBank.String()},
 		{"members", o.members, cmp.Or(created.Members, membersAll)},
 	}
 	if begun != nil && begun.Bounds != nil {

@@ -206,10 +206,12 @@ type League struct {
 	Openings int `json:"openings" rule:"max=32" flag:"openings"`
 	Rounds   int `json:"rounds" rule:"max=5000" flag:"rounds"` // of a Swiss system; 0: the usual number
 	// display names, best first, of a Swiss system or knockout
-	Seeding            []string `json:"seeding" rule:"each,name,min=1"`
-	Broadcast          string   `json:"broadcast" rule:"is=round|match"` // when the standings are broadcast
-	UniqueDisplayNames bool     `json:"unique_display_names"`
-	RegistrationWindow int      `json:"registration_window_sec" rule:"max=31536000"` // 0: none
+	Seeding []string `json:"seeding" rule:"each,name,min=1"`
+	// time of each side of a match for all of its moves, such as 60s+1s; none: windows alone
+	TimeBank           string `json:"time_bank,omitzero" rule:"time_bank" flag:"time"`
+	Broadcast          string `json:"broadcast" rule:"is=round|match"` // when the standings are broadcast
+	UniqueDisplayNames bool   `json:"unique_display_names"`
+	RegistrationWindow int    `json:"registration_window_sec" rule:"max=31536000"` // 0: none
 	// after which a registered agent that never answered may lose its slot
 	RegistrationGrace int       `json:"registration_grace_sec" rule:"min=1,max=31536000"`
 	AnnounceLead      int       `json:"announce_lead_sec" rule:"max=31536000"`

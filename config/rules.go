@@ -216,6 +216,10 @@ func rules(known Known, leagueID string) map[string]check {
 			n, ok := v.(float64)
 			return ok && n >= 0 && n <= 3600
 		}),
+		"time_bank": text("a time such as 60s, or a time and an increment such as 60s+1s", func(s string) bool {
+			_, err := protocol.ParseTimeBank(s)
+			return err == nil
+		}),
 		"true": must("true: a league without tokens could be ended by anyone", func(v any) bool { return v == true }),
 		"ports": must("two ports [first, last] from 1 to 65535, the first not above the last", func(v any) bool {
 			pair, ok := v.([]any)

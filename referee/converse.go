@@ -19,9 +19,9 @@ func (m *match) converse(side rules.Side) {
 	var w window
 	delivered := m.referee.life // ends when the last GAME_ERROR is delivered
 	for {
-		step := m.step(side)
-		if step.Window > 0 {
-			w = window{step.Window, time.Now().Add(step.Window)}
+		step, now := m.step(side)
+		if w.asked = now; step.Window > 0 {
+			w.length, w.deadline = step.Window, time.Now().Add(step.Window)
 		}
 		switch step.Kind {
 		case conduct.Done:
@@ -47,17 +47,19 @@ func (m *match) converse(side rules.Side) {
 type window struct {
 	length   time.Duration
 	deadline time.Time
+	asked    time.Time // when the side was last asked, by the clock of the league
 }
 
-// step returns what is to be done for a side, and adds a message that it sends to the transcript.
-func (m *match) step(side rules.Side) conduct.Step {
+// step returns what is to be done for a side now, and adds a message that it sends to the transcript.
+func (m *match) step(side rules.Side) (step conduct.Step, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	step := m.conduct.Step(side, m.referee.options.Clock.Now())
+	now = m.referee.options.Clock.Now()
+	step = m.conduct.Step(side, now)
 	if step.Message != nil {
-		m.transcript.sent(m.players[side], step.Method.Name, step.Try, step.Message)
+		m.transcript.sent(m.players[side], step.Method.Name, step.Try, step.Message, now)
 	}
-	return step
+	return step, now
 }
 
 // ask makes one call attempt at a question, and makes it count for what it was worth.
@@ -79,7 +81,7 @@ func (m *match) ask(side rules.Side, step *conduct.Step, w *window) {
 	m.mu.Lock()
 	worth := m.conduct.Judge(side, &a)
 	m.conduct.Take(side, worth)
-	x := store.Exchange{Method: step.Method.Name, Try: step.Try, Timing: a.Timing, Void: worth.Void,
+	x := store.Exchange{Method: step.Method.Name, Try: step.Try, Timing: a.Timing, Void: worth.Void, Used: worth.Used,
 		Stalled: protocol.Milliseconds(worth.Stalled), Local: worth.Void != "" && a.Local}
 	m.received(side, entry{Exchange: x, at: a.At, message: answer, fault: worth.Fault})
 	m.mu.Unlock()
@@ -89,11 +91,18 @@ func (m *match) ask(side rules.Side, step *conduct.Step, w *window) {
 // call makes one call at a question to a player, and measures what the conduct needs to judge it.
 func call[Q, R any](m *match, side rules.Side, method *protocol.Method[Q, R], q *Q, w *window) (any, conduct.Attempt,
 	error) {
+	instant := m.instant(side)
+	if instant {
+		w.deadline = time.Now().Add(time.Hour)
+	}
 	answer, timing, err := method.Ask(m.referee.life, m.referee.options.Caller, m.peers[side], q, time.Until(w.deadline))
 	if timing != nil {
 		w.deadline = w.deadline.Add(timing.Queued)
 	}
 	a := conduct.Attempt{At: m.referee.options.Clock.Now(), Timing: timing}
+	if instant {
+		a.At = w.asked
+	}
 	if err != nil {
 		if a.Fault = protocol.AsError(err); a.Fault == nil { // a carrier that has ended the call
 			a.Fault = protocol.Fault(protocol.ErrConnection, "%v", err)
@@ -113,6 +122,12 @@ func call[Q, R any](m *match, side rules.Side, method *protocol.Method[Q, R], q 
 	m.verify(side, a.Reply)
 	err = m.consider(side, &a, w)
 	return answer, a, err
+}
+
+// instant tells whether the answers of a side take no time from its time bank.
+func (m *match) instant(side rules.Side) bool {
+	is := m.referee.options.Instant
+	return m.assignment.TimeBank != nil && is != nil && is(m.players[side])
 }
 
 // measureStalls measures how long this process stalled where that matters to a question whose window has ended.
@@ -207,7 +222,7 @@ func (m *match) sendGameError(side rules.Side, step *conduct.Step) (delivered co
 func (m *match) sendGameOver(side rules.Side) {
 	method, r := &protocol.NotifyMatchResult, m.referee
 	notice := m.conduct.GameOver(side, &m.final.Result.Result, m.final.Draw, r.options.Clock.Now())
-	m.transcript.sent(m.players[side], method.Name, 1, notice)
+	m.transcript.sent(m.players[side], method.Name, 1, notice, r.options.Clock.Now())
 	limit := protocol.Seconds(m.assignment.Timeouts.GameOver)
 	if err := notify(m, side, method, 1, notice, limit); err != nil {
 		r.options.Log.Info().Err(err).Str("conversation_id", m.conversation).Str("player_id", m.players[side]).

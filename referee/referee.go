@@ -57,6 +57,10 @@ type Options struct {
 	// see WatchStalls.
 	Stalls func(from, to time.Time) time.Duration
 
+	// Instant tells whether the answers of a player take no time from its time bank: the clock stands still while it
+	// decides, so that no simulation depends on the speed of the machine. Nil: those of all players take time.
+	Instant func(playerID string) bool
+
 	// Warned, if not nil, is called for every reply that does not conform although
 	// its meaning is clear, from any goroutine.
 	Warned func(playerID, what string)
@@ -167,7 +171,7 @@ func (r *Referee) meta() protocol.RefereeMeta {
 	return protocol.RefereeMeta{
 		AgentMeta:            o.Meta(o.Games.Types()),
 		MaxConcurrentMatches: o.MaxConcurrent, PublicKey: r.PublicKey(), RelaysSignatures: true,
-		Features: []string{protocol.FeatureOpenings},
+		Features: []string{protocol.FeatureOpenings, protocol.FeatureTimeBank},
 	}
 }
 

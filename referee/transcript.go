@@ -58,10 +58,10 @@ func (t *transcript) enter(state string) {
 	t.states = append(t.states, store.StateEntry{State: state, At: milliseconds(t.clock.Now())})
 }
 
-// sent adds a request to a player.
-func (t *transcript) sent(playerID, method string, try int, message any) {
+// sent adds a request to a player at a time.
+func (t *transcript) sent(playerID, method string, try int, message any, at time.Time) {
 	t.add(entry{Exchange: store.Exchange{Direction: store.Sent, PlayerID: playerID, Method: method, Try: try},
-		message: message})
+		at: at, message: message})
 }
 
 // received adds the result of a call attempt: a response or nil, and the error or nil.

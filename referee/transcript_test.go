@@ -98,10 +98,10 @@ func TestExchangeIsEncodedWithoutTokens(t *testing.T) {
 func TestFullTranscriptStillHasTheEnd(t *testing.T) {
 	c := transcriptWith()
 	for range store.MaxExchanges {
-		c.sent("P01", protocol.Invite.Name, 1, joined(nil))
+		c.sent("P01", protocol.Invite.Name, 1, joined(nil), time.Time{})
 	}
 	for range 2 { // both players
-		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil))
+		c.sent("P01", protocol.NotifyMatchResult.Name, 1, joined(nil), time.Time{})
 		c.received("P01", entry{Exchange: store.Exchange{Method: protocol.NotifyMatchResult.Name, Try: 1}, message: joined(nil)})
 	}
 	doc := filed(c)
@@ -115,14 +115,14 @@ func TestFullTranscriptStillHasTheEnd(t *testing.T) {
 func TestTranscriptIsMovedOnce(t *testing.T) {
 	c := transcriptWith()
 	assert.False(t, c.started())
-	c.sent("P01", protocol.Invite.Name, 1, joined(nil))
+	c.sent("P01", protocol.Invite.Name, 1, joined(nil), time.Time{})
 	assert.True(t, c.started())
 	doc := &store.Match{}
 	c.moveTo(doc, false)
 	c.enter(protocol.StateFinished)
-	c.sent("P02", protocol.Invite.Name, 1, joined(nil))
+	c.sent("P02", protocol.Invite.Name, 1, joined(nil), time.Time{})
 	c.moveTo(doc, true)
-	c.sent("P02", protocol.Invite.Name, 2, joined(nil))
+	c.sent("P02", protocol.Invite.Name, 2, joined(nil), time.Time{})
 	c.moveTo(doc, true)
 	assert.Len(t, doc.Transcript, 2)
 	assert.Len(t, doc.Lifecycle.States, 2)

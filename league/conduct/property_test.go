@@ -33,8 +33,8 @@ type anyMatch struct {
 	draws bool // it has draws
 
 	plain     bool
-	increment int64    // of time; negative without time banks
-	banks     [2]int64 // milliseconds, by the model
+	increment int    // of time; negative without time banks
+	banks     [2]int // milliseconds, by the model
 }
 
 // tell tells the match what the program of the game says: anything that it may say.
@@ -129,9 +129,9 @@ func newAnyMatch(t *rapid.T) *anyMatch {
 	}
 	m.increment = -1
 	if rapid.Bool().Draw(t, "time bank") {
-		m.increment = rapid.SampledFrom([]int64{0, 1, 3000}).Draw(t, "increment")
-		a.TimeBank = &protocol.TimeBank{Initial: rapid.Int64Range(1000, 70_000).Draw(t, "time"), Increment: m.increment}
-		m.banks = [2]int64{a.TimeBank.Initial, a.TimeBank.Initial}
+		m.increment = rapid.SampledFrom([]int{0, 1, 3000}).Draw(t, "increment")
+		a.TimeBank = &protocol.TimeBank{Initial: rapid.IntRange(1000, 70_000).Draw(t, "time"), Increment: m.increment}
+		m.banks = [2]int{a.TimeBank.Initial, a.TimeBank.Initial}
 	}
 	m.form = protocol.MoveFormOf(a.GameType)
 	m.Match = conduct.New(conduct.Version, a, game, "REF01", protocol.Secret{2}, protocol.FormatTimestamp)

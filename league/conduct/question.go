@@ -165,7 +165,7 @@ func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s, now),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
-			Deadline: q.stamp, TimeLeft: q.left.Milliseconds(), SignatureRequest: m.signatureRequest(s),
+			Deadline: q.stamp, TimeLeft: int(q.left.Milliseconds()), SignatureRequest: m.signatureRequest(s),
 		})
 	}
 	shown := m.course.Ask(of)
@@ -174,7 +174,7 @@ func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 		MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 		MoveRequest: protocol.MoveRequest{MoveType: shown.MoveType, ValidOptions: shown.Options, Text: shown.Text,
 			Context: m.context(s, of, &shown)},
-		Deadline: q.stamp, TimeLeft: q.left.Milliseconds(), SignatureRequest: m.signatureRequest(s),
+		Deadline: q.stamp, TimeLeft: int(q.left.Milliseconds()), SignatureRequest: m.signatureRequest(s),
 	})
 }
 

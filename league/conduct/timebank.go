@@ -69,7 +69,7 @@ func (m *Match) use(of rules.Side, debit time.Duration, counts bool) *protocol.T
 	if counts {
 		left += milliseconds(m.assignment.TimeBank.Increment)
 	}
-	return &protocol.TimeUsed{Debit: debit.Milliseconds(), Left: left.Milliseconds()}
+	return &protocol.TimeUsed{Debit: int(debit.Milliseconds()), Left: int(left.Milliseconds())}
 }
 
-func milliseconds(n int64) time.Duration { return time.Duration(n) * time.Millisecond }
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -13,7 +13,7 @@ import (
 // A clock is a naive model of the time of one side at one question, in milliseconds: it has what the description of time
 // banks says, and nothing of windows.
 type clock struct {
-	bank  *int64
+	bank  *int
 	since time.Time // of the present question; zero before it
 	last  bool      // its window ends with the bank
 	waits bool      // the last answer asked the referee to wait
@@ -21,7 +21,7 @@ type clock struct {
 
 // ask compares a question with the model.
 func (c *clock) ask(m *anyMatch, side rules.Side, step *conduct.Step) {
-	left, shown := int64(0), true
+	left, shown := 0, true
 	switch q := step.Message.(type) {
 	case *protocol.ChooseParityCall:
 		left, shown = q.TimeLeft, !m.plain
@@ -35,12 +35,12 @@ func (c *clock) ask(m *anyMatch, side rules.Side, step *conduct.Step) {
 	if !c.waits {
 		c.since = m.now
 	}
-	rest := max(*c.bank-m.now.Sub(c.since).Milliseconds(), 1)
+	rest := max(*c.bank-int(m.now.Sub(c.since).Milliseconds()), 1)
 	if shown {
 		require.Equal(m.t, rest, left)
 	}
 	require.LessOrEqual(m.t, step.Window, min(30*time.Second, time.Duration(rest)*time.Millisecond))
-	c.last = step.Window.Milliseconds() == rest
+	c.last = step.Window == time.Duration(rest)*time.Millisecond
 }
 
 // counts tells whether time counts: there are banks, and the question is one for a move, but not that of a ready turn.
@@ -59,7 +59,7 @@ func (c *clock) take(m *anyMatch, side rules.Side, a *conduct.Attempt, w *conduc
 		spent = max(spent-a.Timing.Queued, 0)
 	}
 	before, ranOut := *c.bank, w.Fault != nil && w.Fault.Code == protocol.ErrTimeout && c.last
-	if *c.bank = max(*c.bank-spent.Milliseconds(), 1); ranOut {
+	if *c.bank = max(*c.bank-int(spent.Milliseconds()), 1); ranOut {
 		*c.bank = 0
 	}
 	require.Equal(m.t, before-*c.bank, w.Used.Debit)
@@ -67,7 +67,7 @@ func (c *clock) take(m *anyMatch, side rules.Side, a *conduct.Attempt, w *conduc
 		*c.bank += m.increment
 	}
 	require.Equal(m.t, *c.bank, w.Used.Left)
-	require.Equal(m.t, *c.bank, m.Bank(side).Milliseconds())
+	require.Equal(m.t, *c.bank, int(m.Bank(side).Milliseconds()))
 	require.False(m.t, *c.bank == 0 && w.Verdict != conduct.Lost, "there are no further retries")
 	if c.waits {
 		c.since = m.now

@@ -341,5 +341,9 @@ func TestRefereeThatLacksAFeatureOfTheLeagueIsRejected(t *testing.T) {
 	assert.ErrorContains(t, decide.Lacks(s, a), `register with "features": ["openings"] in referee_meta`)
 	a.Features = []string{"others", protocol.FeatureOpenings}
 	assert.NoError(t, decide.Lacks(s, a))
+	s.Created.TimeBank = &protocol.TimeBank{Initial: 60_000}
+	assert.ErrorContains(t, decide.Lacks(s, a), `register with "features": ["time_bank"]`)
+	a.Features = []string{protocol.FeatureTimeBank, protocol.FeatureOpenings}
+	assert.NoError(t, decide.Lacks(s, a))
 	assert.NoError(t, decide.Lacks(s, applicant("Alpha", "http://localhost:8101/mcp")), "a player plays by its questions")
 }

@@ -39,6 +39,9 @@ type Created struct {
 	// Openings is the number of plies with which both matches of a pair of legs begin; 0 for none.
 	Openings int `json:"openings,omitzero"`
 
+	// TimeBank is the time of each side of a match for all of its moves; nil for windows alone.
+	TimeBank *protocol.TimeBank `json:"time_bank,omitzero"`
+
 	// RegistrationGrace is the time in seconds that a registered agent has to answer
 	// before its registration may be dropped; 0 for agents that listen before they register:
 	// they count as answered, and the manager does not ping them.
@@ -68,6 +71,9 @@ func (d *Created) Lenient() bool { return d.Auth == AuthLenient }
 func (d *Created) Features() (needed []string) {
 	if d.Openings > 0 {
 		needed = append(needed, protocol.FeatureOpenings)
+	}
+	if d.TimeBank != nil {
+		needed = append(needed, protocol.FeatureTimeBank)
 	}
 	return needed
 }
@@ -116,7 +122,7 @@ func (d *Created) apply(s *State, _ string) error {
 	case d.Auth != "" && d.Auth != AuthLenient:
 		return fmt.Errorf("auth: %.40q", d.Auth)
 	}
-	if err := cmp.Or(d.TableScoring().Validate(), d.Tournament.check(d.Legs), d.CheckOpenings()); err != nil {
+	if err := cmp.Or(d.TableScoring().Validate(), d.Tournament.check(d.Legs), d.CheckOpenings(), d.TimeBank.Check()); err != nil {
 		return err
 	}
 	s.Created, s.Configuration = d, &d.Configuration

@@ -33,7 +33,7 @@ func members(t reflect.Type) (names []string) {
 func TestMembersOfPublicEvents(t *testing.T) {
 	const result = "status winner_player_id drawn_number number_parity choices reason faults fallbacks"
 	public := map[string]string{
-		"created": "schema_version league_id display_name game_type game_version game_digest legs scoring tiebreakers token_length suspend_after shutdown_after auth tournament openings " +
+		"created": "schema_version league_id display_name game_type game_version game_digest legs scoring tiebreakers token_length suspend_after shutdown_after auth tournament openings time_bank " +
 			"registration_grace_sec manager_key configuration",
 		"registered":           "agent_id role display_name max_concurrent_matches generation referee_auth version protocol_version game_types public_key relays_signatures awaits_answer",
 		"agent_answered":       "agent_id",

@@ -143,7 +143,7 @@ func (m *Manager) longestMatch() time.Duration {
 		return protocol.Seconds(o.LongestMatch)
 	}
 	const margin = 30 * time.Second
-	return o.Timeouts.LongestMatch(o.RetryPolicy, rules.MaxTurns(m.judge.Game)) + margin
+	return o.Timeouts.LongestMatch(o.RetryPolicy, rules.MaxTurns(m.judge.Game), o.TimeBank) + margin
 }
 
 // announceOther tells the players of a match that another referee has it than the announced one, or that one
@@ -290,7 +290,7 @@ func (m *Manager) startMatch(ctx context.Context, h *handover, attempt league.At
 		LeagueID: o.LeagueID, RoundID: h.id.Round, MatchID: h.id.String(), Attempt: attempt.Number, GameType: o.GameType,
 		GameID:   o.GameID,
 		Timeouts: o.Timeouts, RetryPolicy: o.RetryPolicy, Scoring: o.Scoring, Auth: o.Auth,
-		Opening: opening,
+		Opening: opening, TimeBank: o.TimeBank,
 	}
 	m.mu.Lock()
 	q.PlayerA, q.PlayerB = m.assignedPlayer(h.a), m.assignedPlayer(h.b)

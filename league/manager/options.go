@@ -162,7 +162,7 @@ func (o *Options) Validate() error {
 	if o.Legs < 0 {
 		problems = append(problems, fmt.Errorf("legs cannot be negative: %d", o.Legs))
 	}
-	problems = append(problems, o.CheckMembers(), o.checkGame(), o.CheckOpenings())
+	problems = append(problems, o.CheckMembers(), o.checkGame(), o.CheckOpenings(), o.TimeBank.Check())
 	if o.StartAt != "" && o.RegistrationUntil > o.StartAt {
 		problems = append(problems, errors.New("registration ends with the start of the league: it cannot end later"))
 	}
@@ -208,7 +208,7 @@ func (o *Options) resume(created *journal.Created) error {
 	if !reflect.DeepEqual(given, o.Created) {
 		o.Log.Warn().Str("game_type", o.GameType).Int("legs", o.Legs).Str("auth", o.Auth).
 			Int("registration_grace_sec", o.RegistrationGrace).Str("event_type", "SETTINGS_CHANGED").Msg(
-			"the settings of game, tournament, legs, scoring, auth, signatures, evidence, members, token_length, lifecycle or " +
+			"the settings of game, tournament, legs, time, scoring, auth, signatures, evidence, members, token_length, lifecycle or " +
 				"registration_grace_sec have changed: this league keeps those it began with")
 	}
 	return nil

@@ -151,7 +151,7 @@ func (m *Manager) giveTime(h *handover, turn int) {
 	if !m.watchesTurns() {
 		return
 	}
-	if one := time.Now().Add(m.options.Timeouts.LongestMatch(m.options.RetryPolicy, 1) + margin); one.Before(h.end) {
+	if one := time.Now().Add(m.options.Timeouts.LongestMatch(m.options.RetryPolicy, 1, m.options.TimeBank) + margin); one.Before(h.end) {
 		h.end = one
 	}
 }

@@ -189,7 +189,7 @@ func samples() map[string]any {
 				AgentMeta: protocol.AgentMeta{DisplayName: "Referee", Version: "1.0.0", ProtocolVersion: "2.1.0",
 					GameTypes: []string{"even_odd"}, ContactEndpoint: aURL, LargeMessages: true},
 				MaxConcurrentMatches: 2, PublicKey: aDigest, RelaysSignatures: true,
-				Features: []string{protocol.FeatureOpenings},
+				Features: []string{protocol.FeatureOpenings, protocol.FeatureTimeBank},
 			},
 			RefereeAuth: protocol.RefereeAuthAccessToken, RegistrationCode: "code-of-referee"},
 		&protocol.RefereeRegisterResponse{
@@ -230,7 +230,7 @@ func samples() map[string]any {
 		&protocol.ChooseParityCall{
 			Envelope: envelope(protocol.TypeChooseParityCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "even_odd",
 			Context:  protocol.ChoiceContext{OpponentID: "P02", RoundID: 1, YourStandings: &record},
-			Deadline: aTime, SignatureRequest: sign},
+			Deadline: aTime, TimeLeft: 59_000, SignatureRequest: sign},
 		&protocol.ChooseParityResponse{
 			Envelope: envelope(protocol.TypeChooseParityResponse, player), MatchID: "R1M1", PlayerID: "P01",
 			ParityChoice: "odd", MoveProof: protocol.MoveProof{Entropy: aDigest, Signature: aSignature, Fallback: true}},
@@ -238,7 +238,7 @@ func samples() map[string]any {
 			Envelope: envelope(protocol.TypeGameMoveCall, referee), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
 			MoveRequest: protocol.MoveRequest{MoveType: "place_mark", ValidOptions: []string{"0", "8"}, Text: 200,
 				Context: map[string]any{"board": []any{"X", nil}}},
-			Deadline: aTime, SignatureRequest: sign},
+			Deadline: aTime, TimeLeft: 59_000, SignatureRequest: sign},
 		&protocol.GameMoveResponse{
 			Envelope: envelope(protocol.TypeGameMoveResponse, player), MatchID: "R1M1", PlayerID: "P01", GameType: "tic_tac_toe",
 			MoveData: protocol.MoveData{MoveType: "place_mark", Choice: "8"}, MoveProof: protocol.MoveProof{Entropy: aDigest, Signature: aSignature, Fallback: true}},
@@ -291,6 +291,7 @@ func samples() map[string]any {
 			GameType: "even_odd", GameID: game, PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
 			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: league.MatchPoints{Win: 3, Draw: 1},
 			Replies: protocol.RepliesStrict, Members: protocol.MembersPlain, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
+			TimeBank: &protocol.TimeBank{Initial: 60_000, Increment: 1000},
 			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}, AnnulledAttempts: 1, Opening: opening},
 		&protocol.MatchAssignmentAck{
 			Envelope: envelope(protocol.StartMatch.Result, referee), Status: protocol.StatusBusy, MatchID: "R1M1",

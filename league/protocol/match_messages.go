@@ -199,7 +199,7 @@ type ChooseParityCall struct {
 	Context  ChoiceContext `json:"context,omitzero"`
 	Deadline string        `json:"deadline" rule:"timestamp"`
 	// milliseconds in the player's [time bank](#time-banks)
-	TimeLeft         int64 `json:"time_left_ms,omitzero" rule:"min=1,added"`
+	TimeLeft         int `json:"time_left_ms,omitzero" rule:"min=1,added"`
 	SignatureRequest `rule:"added"`
 }
 
@@ -245,7 +245,7 @@ type GameMoveCall struct {
 	MoveRequest MoveRequest `json:"move_request"`
 	Deadline    string      `json:"deadline" rule:"timestamp"`
 	// milliseconds in the player's [time bank](#time-banks)
-	TimeLeft int64 `json:"time_left_ms,omitzero" rule:"min=1"`
+	TimeLeft int `json:"time_left_ms,omitzero" rule:"min=1"`
 	SignatureRequest
 }
 

@@ -127,6 +127,7 @@ type RefereeMeta struct {
 // The features of referees. A league that needs one admits no referee that does not declare it.
 const (
 	FeatureOpenings = "openings"
+	FeatureTimeBank = "time_bank"
 )
 
 // PlayerMeta describes a player in its registration (002 §3.3.2).

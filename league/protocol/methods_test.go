@@ -1,6 +1,7 @@
 package protocol_test
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -62,21 +63,51 @@ func TestLongestMatch(t *testing.T) {
 		timeouts protocol.Timeouts
 		retry    protocol.RetryPolicy
 		moves    int
+		bank     *protocol.TimeBank
 		want     time.Duration
 	}{
 		// 4 invitations and 4 questions each, 3 pauses between them, the result, 4 reports.
-		{"of the documents", protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy(), 1,
+		{"of the documents", protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy(), 1, nil,
 			(4*5 + 3*2 + 4*30 + 3*2 + 5 + 4*10) * time.Second},
-		{"nine moves", protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy(), 9,
+		{"nine moves", protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy(), 9, nil,
 			(4*5 + 3*2 + 9*(4*30+3*2) + 5 + 4*10) * time.Second},
-		{"no second chance", protocol.DefaultTimeouts(), protocol.RetryPolicy{}, 1, (5 + 30 + 5 + 10) * time.Second},
-		{"fractions", protocol.Timeouts{GameJoinAck: 0.25, Move: 0.5}, protocol.RetryPolicy{MaxRetries: 1, Delay: 0.125}, 1,
+		{"no second chance", protocol.DefaultTimeouts(), protocol.RetryPolicy{}, 1, nil, (5 + 30 + 5 + 10) * time.Second},
+		{"fractions", protocol.Timeouts{GameJoinAck: 0.25, Move: 0.5}, protocol.RetryPolicy{MaxRetries: 1, Delay: 0.125}, 1, nil,
 			1750 * time.Millisecond},
-		{"no time at all", protocol.Timeouts{}, protocol.RetryPolicy{}, 0, 0},
+		{"no time at all", protocol.Timeouts{}, protocol.RetryPolicy{}, 0, nil, 0},
+		// one question without it, 2 banks with 9 increments each, and GAME_ERROR in each call of a turn
+		{"a time bank", protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy(), 9, &protocol.TimeBank{Initial: 60_000, Increment: 1000},
+			(4*5 + 3*2 + 4*30 + 2*(60+9*1) + 9*4 + 9*3*2 + 5 + 4*10) * time.Second},
+		{"a time bank that does not matter", protocol.DefaultTimeouts(), protocol.DefaultRetryPolicy(), 1, &protocol.TimeBank{Initial: 600_000},
+			(4*5 + 3*2 + 4*30 + 3*2 + 5 + 4*10) * time.Second},
 	} {
-		assert.Equal(t, test.want, test.timeouts.LongestMatch(test.retry, test.moves), test.name)
+		assert.Equal(t, test.want, test.timeouts.LongestMatch(test.retry, test.moves, test.bank), test.name)
 	}
 	assert.Equal(t, 1500*time.Millisecond, protocol.Seconds(1.5))
+}
+
+func TestTimeBanks(t *testing.T) {
+	for text, want := range map[string]*protocol.TimeBank{
+		"": nil, "60s": {Initial: 60_000}, "60s+1s": {Initial: 60_000, Increment: 1000}, "1m+0s": {Initial: 60_000},
+		"1.5s+20ms": {Initial: 1500, Increment: 20}, "24h+1h": {Initial: 86_400_000, Increment: 3_600_000},
+	} {
+		bank, err := protocol.ParseTimeBank(text)
+		require.NoError(t, err, text)
+		assert.Equal(t, want, bank, text)
+		again, err := protocol.ParseTimeBank(bank.String())
+		require.NoError(t, err)
+		assert.Equal(t, want, again, text)
+		assert.NoError(t, bank.Check())
+	}
+	assert.Equal(t, "1m+1s", (&protocol.TimeBank{Initial: 60_000, Increment: 1000}).String())
+	assert.Equal(t, "1h+1m", (&protocol.TimeBank{Initial: 3_600_000, Increment: 60_000}).String())
+	assert.Equal(t, "1h0m10s", (&protocol.TimeBank{Initial: 3_610_000}).String())
+	for _, text := range []string{"60", "60s+", "+1s", "1s+1s+1s", "999ms", "25h", "10s+2h", "10s+-1s", "1500.5ms", "-5s"} {
+		_, err := protocol.ParseTimeBank(text)
+		assert.ErrorContains(t, err, text)
+	}
+	assert.Error(t, (&protocol.TimeBank{}).Check())
+	assert.Error(t, (&protocol.TimeBank{Initial: math.MaxInt64, Increment: -1}).Check())
 }
 
 func TestRoundOfAQueryIsANumberOrAll(t *testing.T) {

@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -10,16 +11,16 @@ import (
 // and Increment more after each legal move.
 type TimeBank struct {
 	// milliseconds at the beginning of the match
-	Initial int64 `json:"initial_ms" rule:"min=1000,max=86400000"`
+	Initial int `json:"initial_ms" rule:"min=1000,max=86400000"`
 	// milliseconds after each legal move
-	Increment int64 `json:"increment_ms" rule:"max=3600000"`
+	Increment int `json:"increment_ms" rule:"max=3600000"`
 }
 
-// The bounds of a time bank.
+// The bounds of a time bank, in milliseconds.
 const (
-	LeastTime     = time.Second
-	MostTime      = 24 * time.Hour
-	MostIncrement = time.Hour
+	leastTime     = 1000
+	mostTime      = 24 * mostIncrement
+	mostIncrement = 3_600_000
 )
 
 // ParseTimeBank reads a time bank such as "60s+1s", or "60s" for one without increment. Both times are whole
@@ -34,14 +35,14 @@ func ParseTimeBank(text string) (*TimeBank, error) {
 	if increases && err == nil {
 		increment, err = time.ParseDuration(more)
 	}
-	switch {
-	case err != nil, initial%time.Millisecond != 0, increment%time.Millisecond != 0:
-		return nil, fmt.Errorf("%.40q is no time bank of whole milliseconds, such as 60s+1s or 5m", text)
-	case initial < LeastTime || initial > MostTime || increment < 0 || increment > MostIncrement:
-		return nil, fmt.Errorf("%.40q must have from %v to %v, and an increment of at most %v", text, LeastTime,
-			MostTime, MostIncrement)
+	if err != nil || initial%time.Millisecond != 0 || increment%time.Millisecond != 0 {
+		return nil, fmt.Errorf("%.40q is no time of whole milliseconds, such as 5m, or 60s+1s with an increment", text)
 	}
-	return &TimeBank{initial.Milliseconds(), increment.Milliseconds()}, nil
+	b := &TimeBank{int(initial.Milliseconds()), int(increment.Milliseconds())}
+	if b.Check() != nil {
+		return nil, fmt.Errorf("%.40q: %w", text, b.Check())
+	}
+	return b, nil
 }
 
 // String returns the form that ParseTimeBank reads; "" for nil.
@@ -56,7 +57,7 @@ func (b *TimeBank) String() string {
 }
 
 // shortDuration writes milliseconds without units that are zero: 5m, not 5m0s.
-func shortDuration(ms int64) string {
+func shortDuration(ms int) string {
 	text := (time.Duration(ms) * time.Millisecond).String()
 	if strings.HasSuffix(text, "m0s") {
 		text = strings.TrimSuffix(text, "0s")
@@ -67,23 +68,22 @@ func shortDuration(ms int64) string {
 	return text
 }
 
-// Check returns an error for a time bank that ParseTimeBank would not return; nil is none.
+// Check returns an error for a time bank beyond its bounds; nil is none.
 func (b *TimeBank) Check() error {
-	if b == nil {
+	if b == nil || b.Initial >= leastTime && b.Initial <= mostTime && b.Increment >= 0 && b.Increment <= mostIncrement {
 		return nil
 	}
-	_, err := ParseTimeBank(b.String())
-	return err
+	return errors.New("a time bank has from 1s to 24h, and an increment of at most 1h")
 }
 
 // Longest is the most time that both sides of a match can take from their banks in a number of turns, in each of which
 // each side moves at most once.
 func (b *TimeBank) Longest(turns int) time.Duration {
-	return 2 * time.Duration(b.Initial+int64(turns)*b.Increment) * time.Millisecond
+	return 2 * time.Duration(b.Initial+turns*b.Increment) * time.Millisecond
 }
 
 // TimeUsed is what one call attempt took from the time bank of its player, in milliseconds.
 type TimeUsed struct {
-	Debit int64 `json:"debit_ms"`
-	Left  int64 `json:"left_ms"` // after the debit, and the increment after a legal move
+	Debit int `json:"debit_ms"`
+	Left  int `json:"left_ms"` // after the debit, and the increment after a legal move
 }

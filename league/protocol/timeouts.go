@@ -42,16 +42,19 @@ func (p RetryPolicy) Pause(n int) time.Duration {
 
 // LongestMatch returns the longest time of an attempt at a match, from assignment to
 // report, if every call takes its whole timeout. Turns is the number of questions for a
-// move, one after the other.
-func (t Timeouts) LongestMatch(retry RetryPolicy, turns int) time.Duration {
+// move, one after the other. A time bank bounds their time but for that of a ready turn; nil is none.
+func (t Timeouts) LongestMatch(retry RetryPolicy, turns int, bank *TimeBank) time.Duration {
 	calls := float64(retry.MaxRetries + 1)
 	waits := 0.0
 	for n := 1; n <= retry.MaxRetries; n++ {
 		waits += retry.Pause(n).Seconds()
 	}
-	seconds := float64(calls*t.GameJoinAck) + waits + float64(float64(turns)*(float64(calls*t.Move)+waits)) + t.GameOver +
-		float64(calls*t.Generic)
-	return Seconds(seconds)
+	seconds := float64(calls*t.GameJoinAck) + waits + t.GameOver + float64(calls*t.Generic)
+	moves := float64(float64(turns) * float64(calls*t.Move))
+	if bank != nil {
+		moves = min(moves, float64(calls*t.Move)+bank.Longest(turns).Seconds()+float64(float64(turns)*calls)) // 1 s for each GAME_ERROR
+	}
+	return Seconds(seconds + moves + float64(float64(turns)*waits))
 }
 
 // Seconds converts the protocol's seconds to a duration.

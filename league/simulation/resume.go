@@ -51,6 +51,7 @@ func (o *Options) resume() error {
 		from.Faults
 	o.Sign = created.Signs()
 	o.LeagueID, o.GameType, o.Legs, o.Tournament = created.LeagueID, created.GameType, created.Legs, created.Tournament
+	o.TimeBank = created.TimeBank
 	return nil
 }
 

@@ -277,7 +277,7 @@ func (s *runningLeague) startReferee(ctx context.Context, n int) error {
 	}
 	c.Name = fmt.Sprintf("Referee %02d", n)
 	options := referee.Options{
-		Options: c, MaxConcurrent: o.Concurrency, Games: o.Games, Programs: o.Programs,
+		Options: c, MaxConcurrent: o.Concurrency, Games: o.Games, Programs: o.Programs, Instant: o.instant,
 		Nonce: func(matchID string) protocol.Secret {
 			id, _, _ := strings.Cut(matchID, "/")
 			return Nonce(o.Seed, s.key(id))
@@ -360,6 +360,13 @@ func (o *Options) entrant(n int) Entrant {
 		e.Strategy = o.Strategies[own%len(o.Strategies)]
 	}
 	return e
+}
+
+// instant tells whether a player decides by a built-in strategy. Such players take no time from their time banks, so that
+// the league follows from the seed on any machine.
+func (o *Options) instant(playerID string) bool {
+	n, ok := league.ParsePlayerID(playerID)
+	return ok && n > o.externalPlayers() && slices.Contains(strategy.Names(), o.entrant(n).Strategy)
 }
 
 // nameOf is the name of the n-th player, which differs from those of external players.

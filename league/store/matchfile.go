@@ -318,6 +318,10 @@ type Exchange struct {
 	Void    string  `json:"void,omitzero"`
 	Stalled float64 `json:"stalled_ms,omitzero"` // how long the referee's process stalled when the window ended
 	Local   bool    `json:"local,omitzero"`      // the call failed at the referee's side and never reached the player
+
+	// Used is what the attempt took from the time bank of the player, received; nil without one, if the attempt is void,
+	// and for what costs no time: an invitation, a ready turn, a notice.
+	Used *protocol.TimeUsed `json:"time_used,omitzero"`
 }
 
 // An ExchangeError is a failure by the catalogue.

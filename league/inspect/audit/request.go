@@ -202,7 +202,7 @@ func (a *auditor) conduct(f *matchFile, c *journal.Configuration, game rules.Gam
 	q := &protocol.MatchAssignment{
 		LeagueID: a.id, RoundID: m.key.Round, MatchID: m.id, Attempt: d.Attempt, GameType: d.GameType,
 		Scoring: a.state.Created.Scoring, Members: a.state.Created.Members, Started: d.Started, RefereeID: d.RefereeID,
-		Timeouts: c.Timeouts, RetryPolicy: c.RetryPolicy, Opening: d.Opening,
+		Timeouts: c.Timeouts, RetryPolicy: c.RetryPolicy, Opening: d.Opening, TimeBank: a.state.Created.TimeBank,
 	}
 	if c.Replies == protocol.RepliesStrict {
 		q.Replies = protocol.RepliesStrict
