@@ -291,7 +291,7 @@ func samples() map[string]any {
 			GameType: "even_odd", GameID: game, PlayerA: seat("P01"), PlayerB: seat("P02"), Timeouts: protocol.DefaultTimeouts(),
 			RetryPolicy: protocol.RetryPolicy{MaxRetries: 3, Delay: 2, Backoff: protocol.BackoffLinear}, Scoring: league.MatchPoints{Win: 3, Draw: 1},
 			Replies: protocol.RepliesStrict, Members: protocol.MembersPlain, RefereeID: "REF01", Auth: protocol.AuthLenient, Started: aDigest,
-			TimeBank: &protocol.TimeBank{Initial: 60_000, Increment: 1000},
+			TimeBank:         &protocol.TimeBank{Initial: 60_000, Increment: 1000},
 			AllowedEndpoints: []string{"10.1.0.0/16", "2001:db8::/32"}, AnnulledAttempts: 1, Opening: opening},
 		&protocol.MatchAssignmentAck{
 			Envelope: envelope(protocol.StartMatch.Result, referee), Status: protocol.StatusBusy, MatchID: "R1M1",
