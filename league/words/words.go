@@ -5,6 +5,7 @@ package words
 import (
 	"fmt"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -60,28 +61,44 @@ func Pattern(text string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })
 }
 
+// Some lists the first elements of a list, at most so many, and says how many it leaves out: "P01, P02 and 17 more". It
+// shows a list whole if it would leave out one.
+func Some(list []string, most int) string {
+	if len(list) <= most+1 {
+		return And(list)
+	}
+	return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
+}
+
 // DidYouMean returns " (did you mean NAME?)" with the one of names that a mistyped word resembles
 // most, or "" if it resembles none. Errors append it to the unknown word.
 func DidYouMean(word string, names []string) string {
+	near := Similar(word, names)
+	if len(near) == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (did you mean %s?)", names[near[0]])
+}
+
+// Similar returns the indexes of the names that a mistyped word resembles, the most similar first.
+func Similar(word string, names []string) (near []int) {
 	typed := foldWord(word)
 	if len(typed) > 100 { // no name is that long
-		return ""
+		return nil
 	}
-	best, distance := "", min(len(typed)/3, 3)+1
-	for _, name := range names {
+	distances := make([]int, len(names))
+	for i, name := range names {
 		folded := foldWord(name)
-		d := editDistance(typed, folded)
+		distances[i] = editDistance(typed, folded)
 		if len(typed) >= 3 && strings.HasPrefix(folded, typed) {
-			d = min(d, 1)
+			distances[i] = min(distances[i], 1)
 		}
-		if d < distance {
-			best, distance = name, d
+		if distances[i] <= min(len(typed)/3, 3) {
+			near = append(near, i)
 		}
 	}
-	if best == "" {
-		return ""
-	}
-	return fmt.Sprintf(" (did you mean %s?)", best)
+	slices.SortStableFunc(near, func(i, j int) int { return distances[i] - distances[j] })
+	return near
 }
 
 // foldWord removes the differences that people make most: case, dashes and underscores.
