@@ -137,7 +137,7 @@ func TestInventedTranscriptContradictsNoDenial(t *testing.T) {
 				"message_type": "MATCH_TRANSCRIPT", "match_id": "R1M1", "attempt": 1, "match": doc}),
 		}
 		w.Open(a, w.ScriptMux(a.Script))
-		mustApplyReferee(w, w.RefereeApplication("REF01"))
+		mustApplyReferee(w, w.RefereeApplication("Whistle"))
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		report := w.WinReport("REF01")

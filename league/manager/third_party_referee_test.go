@@ -34,6 +34,7 @@ func thirdPartyReferee(
 	}
 	w.Open(a, w.ScriptMux(a.Script))
 	q := w.RefereeApplication(id)
+	q.RefereeMeta.DisplayName = "Referee " + id
 	for _, set := range change {
 		set(q)
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"evenodd/league"
 	"evenodd/league/lists"
 	"evenodd/league/words"
 )
@@ -101,8 +102,8 @@ func isHexadecimal(s string) bool {
 // controls a terminal (002 §3.1.2).
 func ValidName(s string) bool { return s != "" && short(s, nameForm.max) && harmless(s) }
 
-// CheckDisplayName returns an error if a reader cannot see all characters of a new agent's name, or
-// sees nothing at all.
+// CheckDisplayName returns an error if a reader cannot see all characters of a new agent's name, sees nothing at all,
+// or could take it for an id.
 func CheckDisplayName(name string) error {
 	if r, number, ok := words.Invisible(name); ok {
 		return Fault(ErrInvalidFieldType, "display_name has a character that cannot be seen, U+%04X (character %d), "+
@@ -110,6 +111,9 @@ func CheckDisplayName(name string) error {
 	}
 	if strings.TrimSpace(name) == "" {
 		return Fault(ErrInvalidFieldType, "display_name has no visible character: use letters, digits or symbols")
+	}
+	if err := league.CheckNewName(name); err != nil {
+		return Fault(ErrInvalidFieldType, "display_name: %v", err)
 	}
 	return nil
 }
