@@ -80,8 +80,8 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 	f.StringVar(&o.by, "by", "", "your `name`, for the record (default: your login name)")
 	formatFlag(f, &o.format)
 	settings.AddFlagSet(f)
-	settings.StringVar(&o.id, "id", "", "ask as this agent, such as P01, with its token in the data folder")
-	settings.StringVar(&o.playerID, "player-id", "", "the agent to tell about (default: the one that asks)")
+	settings.StringVar(&o.id, "id", "", "ask as this agent, by its id or its name, with its token in the data folder")
+	settings.StringVar(&o.playerID, "player-id", "", "the `agent` to tell about, by its id or its name (default: the one that asks)")
 	settings.StringVar(&o.round, "round", "", "only round `N` (default: all)")
 	for _, about := range &subjects {
 		c.AddCommand(newSubject(o, data, settings, about))

@@ -16,8 +16,10 @@ import (
 
 	"evenodd/config"
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/words"
 )
 
 // tokenVariable is the environment variable with the token of an agent.
@@ -30,7 +32,7 @@ func agentToken() string { return strings.TrimSpace(os.Getenv(tokenVariable)) }
 type agentAccess struct {
 	manager  string // URL
 	data     string // the folder with the identity of the agent; "" for none
-	id       string // of the agent; "" for the only one of the folder
+	id       string // of the agent, or its name; "" for the only one of the folder
 	leagueID string // "" for the league of the agent
 	ofFolder bool   // the token is in the folder, also if the environment has one
 }
@@ -97,6 +99,9 @@ func (a *agentAccess) identity() (*store.Identity, error) {
 		}
 	}
 	ids := slices.SortedFunc(maps.Keys(found), league.CompareIDs)
+	refs := lists.Map(ids, func(id string) league.Ref {
+		return league.Ref{ID: id, Name: found[id].DisplayName, Role: found[id].Role}
+	})
 	private := filepath.Join(a.data, "private")
 	switch {
 	case len(ids) == 0:
@@ -106,12 +111,15 @@ func (a *agentAccess) identity() (*store.Identity, error) {
 		}
 		return nil, fmt.Errorf("no token: %s has no agent%s that registered with the manager at %s: set --manager to its "+
 			"URL, --data to the folder of an agent, or EVENODD_TOKEN", private, of, a.manager)
-	case a.id != "" && found[a.id] == nil:
-		return nil, usage("--id %q: must be one of the agents in %s: %s", a.id, private, strings.Join(ids, ", "))
-	case a.id != "":
-		return found[a.id], nil
-	case len(ids) > 1:
-		return nil, usage("%s has the tokens of %s: choose one with --id", private, strings.Join(ids, ", "))
+	case a.id == "" && len(ids) > 1:
+		return nil, usage("%s has the tokens of %s: choose one with --id", private,
+			words.And(lists.Map(refs, league.Ref.String)))
+	case a.id == "":
+		return found[ids[0]], nil
 	}
-	return found[ids[0]], nil
+	one, err := league.FindAgent(a.id, refs)
+	if err != nil {
+		return nil, usage("--id: %s has %w", private, err)
+	}
+	return found[one.ID], nil
 }

@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
+	"evenodd/league/words"
 )
 
 // A decisionHelp is the help of a command of 'evenodd league' that makes a decision.
@@ -37,23 +37,23 @@ later start command replaces the time.`,
 	protocol.CommandSuspend: {"Suspend an agent until it is readmitted",
 		"Suspend an agent. It gets nothing to do until 'evenodd league readmit', also if it answers. A player " +
 			"forfeits its matches meanwhile, and these forfeits stand.",
-		[]string{"Suspend a player", "evenodd league suspend P03 --reason 'it floods the referee'"}},
+		[]string{"Suspend a player", "evenodd league suspend 'Team 3' --reason 'it floods the referee'"}},
 	protocol.CommandReadmit: {"End the suspension or the shutdown of an agent",
 		"End the suspension or the shutdown of an agent, whether an organiser or its failures caused it. Its " +
 			"failures start at 0.",
-		[]string{"Let a player play again", "evenodd league readmit P03"}},
+		[]string{"Let a player play again", "evenodd league readmit 'Team 3'"}},
 	protocol.CommandWithdraw: {"Withdraw an agent for good",
 		`Withdraw an agent for good. A player of a round-robin that has played fewer than half of its matches loses its
 results; any other player forfeits its remaining matches. Before the start the registration ends.`,
-		[]string{"Withdraw a player", "evenodd league withdraw P03 --reason 'left the course'"}},
+		[]string{"Withdraw a player", "evenodd league withdraw 'Team 3' --reason 'left the course'"}},
 	protocol.CommandRematch: {"Play a match again between two rounds",
 		"Annul the result of a match, and play it again as its next attempt between two rounds. Until then " +
 			"the result counts.",
-		[]string{"Play a match again", "evenodd league rematch R1M2 --reason 'the referee crashed'"}},
+		[]string{"Play a match again", "evenodd league rematch 'Team 1' 'Team 3' 1 --reason 'the referee crashed'"}},
 	protocol.CommandRule: {"Decide the result of a match",
-		"Decide the result of a match. --winner is the id of a player, draw, or none: then both players lose. " +
+		"Decide the result of a match. --winner is a player of it, draw, or none: then both players lose. " +
 			"The result replaces any other, and ends the match if it is running.",
-		[]string{"Let P03 win", "evenodd league rule R1M2 --winner P03 --reason 'P01 sent no choice'",
+		[]string{"Let a player win", "evenodd league rule R1M2 --winner 'Team 3' --reason 'Team 1 sent no choice'",
 			"Let both players lose", "evenodd league rule R1M2 --winner none --reason 'both cheated'"}},
 }
 
@@ -69,9 +69,11 @@ func newDecision(o *leagueCommand, row protocol.Command) *cobra.Command {
 			return o.decide(c.Context(), q)
 		},
 	}
-	if row.Of != protocol.OfLeague {
-		c.Use += " " + strings.ToUpper(string(row.Of))
-		c.Args = cobra.ExactArgs(1)
+	switch row.Of {
+	case protocol.OfAgent:
+		c.Use, c.Args = c.Use+" AGENT", cobra.ExactArgs(1)
+	case protocol.OfMatch:
+		c.Use, c.Args = c.Use+matchUse, oneMatch
 	}
 	why := "the reason, for the record"
 	if row.Reasoned {
@@ -82,7 +84,7 @@ func newDecision(o *leagueCommand, row protocol.Command) *cobra.Command {
 	case protocol.CommandStart:
 		c.Flags().StringVar(&q.StartAt, "at", "", "start at this `time`, such as 2026-09-01T10:00:00Z (RFC 3339)")
 	case protocol.CommandRule:
-		c.Flags().StringVar(&q.Winner, "winner", "", "the `player` that wins, draw, or none (required)")
+		c.Flags().StringVar(&q.Winner, "winner", "", "the `player` that wins, by its id or its name, or draw, or none (required)")
 	}
 	return c
 }
@@ -94,16 +96,16 @@ func (o *leagueCommand) order(row protocol.Command, q *protocol.OrganiseRequest,
 	case protocol.OfAgent:
 		q.AgentID = args[0]
 	case protocol.OfMatch:
-		q.MatchID = args[0]
-		if _, ok := league.ParseMatchID(q.MatchID); !ok {
-			return usage("match %.40q: matches are called R1M1, R1M2, …", q.MatchID)
+		q.MatchID = matchText(args)
+		if err := journal.CheckMatch(q.MatchID); err != nil {
+			return asUsage(err)
 		}
 	}
 	switch {
 	case row.Reasoned && q.Reason == "":
 		return usage("%s needs --reason: the record must tell why", row.Name)
 	case row.Name == protocol.CommandRule && q.Winner == "":
-		return usage("rule needs --winner: a player such as P01, draw, or none if both players lose")
+		return usage("rule needs --winner: a player, draw, or none if both players lose")
 	}
 	at, err := readTime("at", q.StartAt)
 	if err != nil {
@@ -114,6 +116,26 @@ func (o *leagueCommand) order(row protocol.Command, q *protocol.OrganiseRequest,
 		return usage("--%v", err)
 	}
 	return nil
+}
+
+// matchUse is how the arguments of a command name a match: by its id, or by two players and a round.
+const matchUse = " MATCH | PLAYER PLAYER ROUND"
+
+// oneMatch checks that the arguments have the form of matchUse.
+func oneMatch(_ *cobra.Command, args []string) error {
+	if len(args) == 1 || len(args) == 3 {
+		return nil
+	}
+	return usage("%s: name a match by its id, such as R1M1, or by two players and a round: Alice Bob 1",
+		words.Counted(len(args), "argument"))
+}
+
+// matchText is the match of arguments in the form of matchUse, as journal.State.FindMatch reads it.
+func matchText(args []string) string {
+	if len(args) == 3 {
+		return journal.MatchOfPlayers(args[0], args[1], args[2])
+	}
+	return args[0]
 }
 
 // loginName is the login name of the user; "" if the system does not tell it.

@@ -44,7 +44,15 @@ Standard error lists the matches without a transcript.`,
 		),
 		Args: cobra.ExactArgs(1),
 		RunE: func(c *cobra.Command, args []string) error {
-			a := &agentArchive{id: args[0], about: map[string]bool{args[0]: true}}
+			a := &agentArchive{}
+			err := o.withLeague(c.Context(), nil, func(r *leagueRecord, _ record.Source) (err error) {
+				a.id, err = r.FindAgent(args[0])
+				return err
+			})
+			if err != nil {
+				return err
+			}
+			a.about = map[string]bool{a.id: true}
 			return o.withLeague(c.Context(), a.collect, func(r *leagueRecord, from record.Source) error {
 				a.leagueRecord = r
 				return o.logs(c.Context(), a, from, cmp.Or(output, a.id+".zip"))
@@ -57,15 +65,12 @@ Standard error lists the matches without a transcript.`,
 
 // logs writes the archive of an agent.
 func (o *leagueCommand) logs(ctx context.Context, a *agentArchive, from record.Source, output string) error {
-	if err := a.CheckAgent(a.id); err != nil {
-		return err
-	}
 	err := a.write(ctx, from)
 	if err == nil {
 		err = userfile.Write(output, a.file.Bytes(), 0o600)
 	}
 	if err != nil {
-		return fmt.Errorf("cannot write the archive of %s: %w", a.id, err)
+		return fmt.Errorf("cannot write the archive of %s: %w", a.Ref(a.id), err)
 	}
 	for _, problem := range a.missing {
 		o.note("%s", problem)
@@ -79,7 +84,7 @@ func (o *leagueCommand) logs(ctx context.Context, a *agentArchive, from record.S
 		Transcripts int    `json:"transcripts"`
 	}{headOf(o.leagueID), a.id, output, len(a.matches), a.transcripts}, func(w io.Writer) error {
 		return printLine(w, "%s: the log, the events, %s and %s of %s", output,
-			words.Counted(len(a.matches), "result"), words.Counted(a.transcripts, "transcript"), a.id)
+			words.Counted(len(a.matches), "result"), words.Counted(a.transcripts, "transcript"), a.Ref(a.id))
 	})
 }
 

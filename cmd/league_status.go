@@ -219,7 +219,7 @@ func (s *leagueStatus) addTables(text *printout) {
 			return []any{m.MatchID, m.State, m.By, localTimes(m.At), m.Reason}
 		}))
 	add("Last decisions", []string{"Event", "Time", "Decision"}, lists.Map(s.Decisions,
-		func(d record.DecisionMade) []any { return []any{d.Event, localTimes(d.At), localTimes(d.About)} }))
+		func(d record.DecisionMade) []any { return []any{d.Event, localTimes(d.At), localTimes(d.Shown)} }))
 }
 
 // statusFlags defines the flags of the status for the organiser.
@@ -303,7 +303,7 @@ func (o *leagueCommand) look(ctx context.Context, r *leagueRecord, from record.S
 func (r *leagueRecord) told(e *journal.Event) string {
 	switch d := e.Data.(type) {
 	case *journal.Decided:
-		return localTimes(d.About())
+		return localTimes(d.InWords(r.State))
 	case *journal.AgentRegistered:
 		return fmt.Sprintf("%s registered as a %s", r.named(d.AgentID), d.Role)
 	case *journal.RegistrationDropped:

@@ -104,5 +104,5 @@ func printMatches(w io.Writer, rows [][]any, unknown int) error {
 
 // named is the id of an agent with its name.
 func (r *leagueRecord) named(id string) string {
-	return strings.TrimSpace(id + " " + r.NameOf(id))
+	return r.Ref(id).String()
 }

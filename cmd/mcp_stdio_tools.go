@@ -69,7 +69,7 @@ func (d *desktop) queryTools() []mcp.Tool {
 			Title:       "Next match",
 			Description: "Returns the next match of a player in the running league; null if none is left.",
 			Input: argumentsSchema(properties{"player_id": described(textSchema,
-				"such as P01 (default: the agent whose token the server uses)")}),
+				"its id or its name (default: the agent whose token the server uses)")}),
 		}),
 	}
 }
@@ -114,13 +114,13 @@ func (d *desktop) replayTool() mcp.Tool {
 		Description: "Returns a finished match from the data folder: each message with its time and a summary, the errors, " +
 			"the draw and the result." + untrusted,
 		Input: argumentsSchema(properties{
-			"match_id":  described(textSchema, "such as R1M1"),
+			"match_id":  described(textSchema, "such as R1M1, or two players and a round: Alice / Bob / 1"),
 			"league_id": described(textSchema, "default: the running league of the folder, else that with the newest entry"),
 		}, "match_id"),
 		Output: resultSchema[record.Conversation](),
-	}, match{}, func(_ context.Context, _ string, given *match) (any, error) {
-		o := &replayOptions{data: d.query.data, matchID: given.MatchID, leagueID: cmp.Or(given.LeagueID, d.query.leagueID)}
-		doc, err := o.read(d.streams)
+	}, match{}, func(ctx context.Context, _ string, given *match) (any, error) {
+		o := &replayOptions{data: d.query.data, match: given.MatchID, leagueID: cmp.Or(given.LeagueID, d.query.leagueID)}
+		doc, err := o.read(ctx, d.streams)
 		if err != nil {
 			return nil, err
 		}

@@ -120,12 +120,13 @@ func TestReadersOfALeagueExplainWrongArguments(t *testing.T) {
 			"; attempt 1 was given up, or its result does not count: --attempt 1 shows it"},
 		{"replay R2M2 --data " + given, 1,
 			"; 2 attempts were given up, or their results do not count: --attempt 10 shows the last"},
-		{"replay ../x --data " + dir, 2, "matches are called R1M1"},
+		{"replay ../x --data " + dir, 2, "want an id such as R1M2, or two players and a round"},
 		{"replay R1M1 --attempt 9 --data " + dir, 1, "there is no file of attempt 9 at R1M1"},
 		{"replay R1M1 --league-id x --data " + dir, 1, `no league "x"`},
 		{"replay R1M1 --data " + filepath.Join(dir, "missing"), 1, "there is no folder"},
 		{"replay R1M1 --format xml --data " + dir, 2, "must be text or json"},
-		{"replay", 2, "accepts 1 arg(s)"},
+		{"replay", 2, "name a match by its id, such as R1M1, or by two players and a round"},
+		{"replay random_1 random_2 1 --data " + dir, 2, `no agent "random_1"; did you mean P01 random 1 or P02 random 2?`},
 	} {
 		code, out, problem := printedBy(t, strings.Fields(tt.args)...)
 		assert.Equal(t, tt.code, code, tt.args)
@@ -141,13 +142,14 @@ func TestReplayShowsTheConversationOfAMatch(t *testing.T) {
 	}
 	played := replay("R1M1")
 	for _, want := range []string{
-		`R1M1 of league ` + defaultLeague + `: round 1, attempt \d, conducted by REF0\d \(ACKNOWLEDGED\)`,
-		`\d\d:\d\d:\d\d\.\d{3} .* REF0\d → P0\d  GAME_INVITATION: you are PLAYER_A against P0\d; I am bound to a nonce`,
-		`\+\d+\.\d{3}s  P0\d → REF0\d  GAME_JOIN_ACK: I accept`,
-		`which matches the commitment`, `as the result says\.`, `Result: (WIN|DRAW)`, `Points: P0\d \d, P0\d \d\.`,
+		`R1M1 of league ` + defaultLeague + `: round 1, attempt \d, conducted by REF0\d Referee 0\d \(ACKNOWLEDGED\)`,
+		`\d\d:\d\d:\d\d\.\d{3} .* REF0\d → P01 random 1  GAME_INVITATION: you are PLAYER_A against P0\d; I am bound to a nonce`,
+		`\+\d+\.\d{3}s  P01 random 1 → REF0\d  GAME_JOIN_ACK: I accept`,
+		`which matches the commitment`, `as the result says\.`, `Result: (WIN|DRAW)`, `Points: P01 random 1: \d, P02 random 2: \d\.`,
 	} {
 		assert.Regexp(t, want, played)
 	}
+	assert.Equal(t, played, replay("Random 2", "player:Player 01", "R1"), "by the names of the players")
 	assert.Contains(t, replay("R1M1", "--attempt", "1"), "attempt 1")
 	var told struct {
 		Conversation []map[string]any `json:"conversation"`

@@ -25,7 +25,7 @@ import (
 )
 
 type replayOptions struct {
-	matchID  string
+	match    string // its id, or what journal.State.FindMatch reads
 	data     string
 	leagueID string
 	attempt  int
@@ -40,20 +40,21 @@ type replayOptions struct {
 func newReplay(s streams) *cobra.Command {
 	o := &replayOptions{}
 	c := &cobra.Command{
-		Use:   "replay MATCH",
+		Use:   "replay" + matchUse,
 		Short: "Show a match as a conversation",
-		Long: `Show the conversation of a match from its match file: each message with sender, receiver, time and delay, the
+		Long: `Show the conversation of a match, named by its id or by two players and a round, from its match file: each message with sender, receiver, time and delay, the
 tries of each question in order, every wrong answer as it arrived with its error, the draw of the number and the
 result.`,
 		Example: examples(
 			"Show a match", "evenodd replay R1M1 --data ./my-league",
+			"Show the match of two players in round 2", "evenodd replay Alice Bob 2 --data ./my-league",
 			"Show the positions of a board game, one after the other",
 			"evenodd replay R1M1 --data ./my-league --board --pace 500ms",
 			"Show an attempt at it that was given up", "evenodd replay R1M1 --data ./my-league --attempt 1",
 		),
-		Args: cobra.ExactArgs(1),
+		Args: oneMatch,
 		RunE: func(c *cobra.Command, args []string) error {
-			o.matchID = args[0]
+			o.match = matchText(args)
 			return runReplay(c.Context(), s, o)
 		},
 	}
@@ -80,7 +81,7 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	case o.pace < 0 || o.pace > 0 && !o.board:
 		return usage("--pace %s: a pause before each position of --board, such as 500ms", o.pace)
 	}
-	doc, err := o.read(s)
+	doc, err := o.read(ctx, s)
 	if err != nil {
 		return err
 	}
@@ -90,41 +91,60 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	}
 	defer own.close()
 	r := record.ConversationOf(doc, own.games())
+	t := &toldMatch{Conversation: r, full: o.full, names: firstEvents(ctx, store.Folder(o.data), o.leagueID)}
 	if o.board {
-		return printBoards(ctx, s.out, r, o.pace)
+		return t.printBoards(ctx, s.out, o.pace)
 	}
-	return show(s.out, o.format, r, func(w io.Writer) error { return printConversation(w, r, o.full) })
+	return show(s.out, o.format, r, t.print)
 }
 
 // read reads the match or the attempt.
-func (o *replayOptions) read(s streams) (*store.Match, error) {
+func (o *replayOptions) read(ctx context.Context, s streams) (*store.Match, error) {
 	dir := store.Folder(o.data)
 	var err error
 	if o.leagueID, err = s.chooseLeague(dir, o.leagueID, false); err != nil {
 		return nil, err
 	}
-	if _, ok := league.ParseMatchID(o.matchID); !ok {
-		return nil, usage("match %.40q: matches are called R1M1, R1M2, …", o.matchID)
-	}
 	if err := dir.CheckShape(o.leagueID); err != nil {
+		return nil, err
+	}
+	matchID, err := findMatch(ctx, dir, o.leagueID, o.match)
+	if err != nil {
 		return nil, err
 	}
 	var doc *store.Match
 	if o.attempt > 0 {
-		doc, err = dir.LoadAttempt(o.leagueID, o.matchID, o.attempt)
+		doc, err = dir.LoadAttempt(o.leagueID, matchID, o.attempt)
 	} else {
-		doc, err = dir.LoadMatch(o.leagueID, o.matchID)
+		doc, err = dir.LoadMatch(o.leagueID, matchID)
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && o.attempt > 0:
-		return nil, fmt.Errorf("there is no file of attempt %d at %s", o.attempt, o.matchID)
+		return nil, fmt.Errorf("there is no file of attempt %d at %s", o.attempt, matchID)
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, fmt.Errorf("league %s has no file of match %s in %s%s", o.leagueID, o.matchID, dir.Matches(o.leagueID),
-			otherAttempts(dir, o.leagueID, o.matchID))
+		return nil, fmt.Errorf("league %s has no file of match %s in %s%s", o.leagueID, matchID, dir.Matches(o.leagueID),
+			otherAttempts(dir, o.leagueID, matchID))
 	case err != nil && !errors.Is(err, fs.ErrPermission):
 		return nil, errors.New(audit.Reason(err))
 	}
 	return doc, err
+}
+
+// findMatch is the id of a match that a person names by its id, for which the journal is not read, or by two players
+// and a round.
+func findMatch(ctx context.Context, dir store.Folder, leagueID, text string) (string, error) {
+	if id, ok := league.ParseMatchID(text); ok {
+		return id.String(), nil
+	}
+	l := record.NewLeague()
+	if err := l.Update(ctx, record.NewFolder(dir, leagueID), nil); err != nil {
+		return "", err
+	}
+	id, err := l.FindMatch(text)
+	if err != nil {
+		return "", asUsage(err)
+	}
+	return id.String(), nil
 }
 
 // otherAttempts says which attempts at a match without a file have files of their own; "" for none.
@@ -148,30 +168,56 @@ func otherAttempts(dir store.Folder, leagueID, matchID string) string {
 		words.Counted(len(numbers), "attempt"), last)
 }
 
-// printConversation writes the match as a conversation: in full with repeated tries, nonces and commitments.
-func printConversation(w io.Writer, r *record.Conversation, full bool) error {
-	conducted := fmt.Sprintf("attempt %d, conducted by %s", r.Attempt, r.RefereeID)
+// A toldMatch is a match as this command prints it.
+type toldMatch struct {
+	*record.Conversation
+
+	full  bool           // with repeated tries, nonces and commitments
+	names *record.League // of the agents
+}
+
+// side is the sender or the receiver of a message: a player with its name, else the referee or the manager.
+func (r *toldMatch) side(id string) string {
+	if id == r.RefereeID { // the first line names it
+		return id
+	}
+	return r.named(id)
+}
+
+// named is an agent with its name.
+func (r *toldMatch) named(id string) string {
+	one := r.names.Ref(id)
+	for _, p := range []store.MatchPlayer{r.PlayerA, r.PlayerB} {
+		if p.PlayerID == id && one.Name == "" {
+			one.Name = p.DisplayName // of a folder without the journal
+		}
+	}
+	return one.String()
+}
+
+// print writes the match as a conversation.
+func (r *toldMatch) print(w io.Writer) error {
+	conducted := fmt.Sprintf("attempt %d, conducted by %s", r.Attempt, r.named(r.RefereeID))
 	if r.RefereeID == "" {
 		conducted = "forfeited before it began"
 	}
 	var text printout
 	text.line("%s of league %s: round %d, %s (%s)", r.MatchID, r.LeagueID, r.RoundID, conducted, r.State)
-	text.line("%s (%s) against %s (%s)", r.PlayerA.PlayerID, r.PlayerA.DisplayName, r.PlayerB.PlayerID,
-		r.PlayerB.DisplayName)
+	text.line("%s against %s", r.named(r.PlayerA.PlayerID), r.named(r.PlayerB.PlayerID))
 	text.line("")
-	addLines(&text, r, full)
+	r.addLines(&text)
 	text.line("")
-	addDraw(&text, r, full)
+	r.addDraw(&text)
 	if r.Result == nil {
 		text.line("Result: none; the attempt was given up.")
 	} else {
-		text.line("Result: %s", resultOf(r.Result))
+		text.line("Result: %s", r.result())
 	}
 	return text.print(w)
 }
 
 // printBoards writes the positions of the match, each after a pause. The last moves stand in brackets.
-func printBoards(ctx context.Context, w io.Writer, r *record.Conversation, pace time.Duration) error {
+func (r *toldMatch) printBoards(ctx context.Context, w io.Writer, pace time.Duration) error {
 	if len(r.Steps) == 0 {
 		return printLine(w, "No move of %s is recorded.", r.MatchID)
 	}
@@ -185,9 +231,9 @@ func printBoards(ctx context.Context, w io.Writer, r *record.Conversation, pace 
 		if sec := step.Took(); sec != nil {
 			took = fmt.Sprintf("  %.3f s", *sec)
 		}
-		text.line("%d. %s%s", step.Number, step.Words(), took)
+		text.line("%d. %s%s", step.Number, step.WordsBy(r.named), took)
 		for _, m := range step.Mistakes() {
-			text.line("   %s %s", m.PlayerID, m.Mistake())
+			text.line("   %s %s", r.named(m.PlayerID), m.Mistake())
 		}
 		for _, row := range step.Cells {
 			text.line("%s", boardLine(row))
@@ -199,7 +245,7 @@ func printBoards(ctx context.Context, w io.Writer, r *record.Conversation, pace 
 	if r.Result == nil {
 		return nil
 	}
-	return printLine(w, "Result: %s", resultOf(r.Result))
+	return printLine(w, "Result: %s", r.result())
 }
 
 // boardLine is a row of a board, with the cells in columns of equal width.
@@ -229,7 +275,7 @@ func addRemarks(text *printout, u *record.Line, indent string) {
 	}
 }
 
-func addLines(text *printout, r *record.Conversation, full bool) {
+func (r *toldMatch) addLines(text *printout) {
 	switch {
 	case len(r.Lines) == 0 && r.RefereeID == "":
 		text.line("There was no conversation: the match was forfeited without a referee.")
@@ -241,7 +287,7 @@ func addLines(text *printout, r *record.Conversation, full bool) {
 		u := &r.Lines[i]
 		clock := record.LocalClock(u.At, time.Local)
 		below := strings.Repeat(" ", len(clock)+15)
-		if again := r.Repeated(i); !full && again > 0 {
+		if again := r.Repeated(i); !r.full && again > 0 {
 			if tries := r.Repeats(i, again); tries != "" {
 				text.line("%s(%s: %s)", below, words.Counted(again, "message"), tries)
 				i += again - 1
@@ -256,16 +302,16 @@ func addLines(text *printout, r *record.Conversation, full bool) {
 			try = fmt.Sprintf(" [try %d of %d]", u.Try, u.Tries)
 		}
 		says := u.Says
-		if !full {
+		if !r.full {
 			says = u.Brief()
 		}
-		text.line("%s %10s  %s → %s  %s%s", clock, waited, u.From, u.To, says, try)
+		text.line("%s %10s  %s → %s  %s%s", clock, waited, r.side(u.From), r.side(u.To), says, try)
 		if u.Error != nil {
 			text.line("%s%s", below, u.Failure())
 		}
 		if cause := u.Cause(); !explained[cause] {
 			explained[cause] = true
-			text.line("%s%s %s. %s", below, u.From, cause.Words, cause.Remedy)
+			text.line("%s%s %s. %s", below, r.named(u.From), cause.Words, cause.Remedy)
 		}
 		addRemarks(text, u, below)
 	}
@@ -275,7 +321,7 @@ func addLines(text *printout, r *record.Conversation, full bool) {
 }
 
 // addDraw adds the draw, in full if its values do not fit.
-func addDraw(text *printout, r *record.Conversation, full bool) {
+func (r *toldMatch) addDraw(text *printout) {
 	d := r.Draw
 	if d == nil {
 		return
@@ -285,15 +331,15 @@ func addDraw(text *printout, r *record.Conversation, full bool) {
 	case !d.CommitmentHolds:
 		text.line("Draw: the referee reveals nonce %s,", d.Nonce)
 		text.line("      which does not match the commitment %s.", d.Commitment)
-	case full:
+	case r.full:
 		text.line("Draw: the referee reveals nonce %s,", d.Nonce)
 		text.line("      which matches the commitment %s.", d.Commitment)
 	default:
 		text.line("Draw: the referee reveals a nonce, which matches its commitment, and the players their entropies (--full).")
 	}
-	if full || !d.CommitmentHolds || len(differ) > 0 {
+	if r.full || !d.CommitmentHolds || len(differ) > 0 {
 		for _, e := range d.Entropies {
-			text.line("      %s gave entropy %s.", e.Name, e.Value)
+			text.line("      %s gave entropy %s.", r.named(e.Name), e.Value)
 		}
 	}
 	switch {
@@ -311,16 +357,17 @@ func addDraw(text *printout, r *record.Conversation, full bool) {
 	}
 }
 
-func resultOf(m *protocol.MatchResult) string {
+func (r *toldMatch) result() string {
+	m := r.Result
 	text := m.Status
 	switch {
 	case m.WinnerPlayerID != nil:
-		text += ", " + *m.WinnerPlayerID + " wins"
+		text += ", " + r.named(*m.WinnerPlayerID) + " wins"
 	case m.Status == league.StatusTechnicalLoss:
 		text += " of both"
 	}
 	points := lists.Map(m.Score, func(s league.Member[int]) string {
-		return fmt.Sprintf("%s %d", s.Name, s.Value)
+		return fmt.Sprintf("%s: %d", r.named(s.Name), s.Value)
 	})
 	if m.Reason != "" {
 		text += ". " + m.Reason

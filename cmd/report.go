@@ -27,7 +27,7 @@ const formatHTML = "html"
 
 type reportOptions struct {
 	leagueID string
-	agentID  string
+	agent    string
 	format   string
 	list     string
 	output   string
@@ -69,7 +69,7 @@ report has no tokens and no endpoints.`,
 	f := c.Flags()
 	leagueFlag(f, &o.leagueID, "the league", "")
 	o.rules.flags(f, "for the words of its moves")
-	f.StringVar(&o.agentID, "agent", "", "write the sheet of this `agent`, such as P03")
+	f.StringVar(&o.agent, "agent", "", "write the sheet of this `agent`: its id or its name")
 	f.BoolVar(&o.sheets, "sheets", false, "write the sheets of all agents as one HTML file, one page of A4 each")
 	choiceFlag(f, &o.format, "format", formatHTML, "", formatHTML, formatText, formatJSON, formatCSV)
 	lists := append(slices.Clone(reportLists), "opponents", "latency")
@@ -83,14 +83,14 @@ report has no tokens and no endpoints.`,
 
 // check checks the flags.
 func (o *reportOptions) check() error {
-	if o.sheets && (o.agentID != "" || o.format != formatHTML) {
+	if o.sheets && (o.agent != "" || o.format != formatHTML) {
 		return usage("--sheets writes the sheets of all agents as HTML: leave out --agent and --format")
 	}
 	if o.list != "" && o.format != formatCSV {
 		return usage("--list needs --format csv: the other formats have all lists")
 	}
 	lists := reportLists
-	if o.agentID != "" {
+	if o.agent != "" {
 		lists = sheetLists
 	}
 	if o.list = cmp.Or(o.list, lists[0]); !slices.Contains(lists, o.list) {
@@ -114,7 +114,7 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	}
 	defer own.close()
 	_, stop := s.showProgress("reading the league")
-	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, AgentID: o.agentID, Games: own.games(),
+	r, err := report.Read(ctx, folder, report.Options{LeagueID: o.leagueID, Agent: o.agent, Games: own.games(),
 		Zone: time.Local})
 	stop()
 	if err != nil {
@@ -125,7 +125,7 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 		return err
 	}
 	if o.format == formatHTML {
-		part := o.agentID
+		part := r.AgentID
 		if o.sheets {
 			part = "sheets"
 		}
@@ -145,9 +145,9 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 func (o *reportOptions) write(w io.Writer, r *report.Report, dir string) error {
 	var document interface{ HTML(w io.Writer) error } = r
 	var sheet *report.Sheet
-	if o.agentID != "" {
+	if r.AgentID != "" {
 		var err error
-		if sheet, err = r.Sheet(o.agentID); err != nil {
+		if sheet, err = r.Sheet(r.AgentID); err != nil {
 			return err
 		}
 		document = sheet
@@ -178,7 +178,7 @@ func printLeagueReport(w io.Writer, r *report.Report, s *report.Sheet, dir strin
 				words.Counted(n, "conversation"), r.Transcripts[0].MatchID, dir)
 		}
 		t.line(
-			"Each match, the cross table and the points after each round: --format html, json or csv. One agent: --agent ID")
+			"Each match, the cross table and the points after each round: --format html, json or csv. One agent: --agent NAME")
 	}
 	return t.print(w)
 }
@@ -213,7 +213,7 @@ func addReport(t *printout, r *report.Report) {
 		t.heading("Decisions of organisers")
 	}
 	for _, one := range r.Decisions {
-		t.line("  %s", localTimes(one.At+"  "+one.About))
+		t.line("  %s", localTimes(one.At+"  "+one.Shown))
 	}
 	t.line("")
 	t.line("%s", r.Seal.Words())
@@ -254,7 +254,7 @@ func addSheet(t *printout, s *report.Sheet) {
 		t.line("  %s", localTimes(h.At+"  "+h.What))
 	}
 	for _, one := range s.Decisions {
-		t.line("  %s", localTimes(one.At+"  "+one.About))
+		t.line("  %s", localTimes(one.At+"  "+one.Shown))
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"evenodd/config"
 	"evenodd/league"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
@@ -339,7 +340,7 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 		"for games without chance, with an even number of legs (default: none)")
 	f.IntVar(&l.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
 	f.StringVar(&l.seeding, "seeding", "",
-		"`file` with display names, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")
+		"`file` with names or ids of players, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")
 	f.StringVar(&l.time, "time", "", "`time` of each player for all moves of a match, such as 60s, or 60s+1s with one "+
 		"second more after each move (default: a limit for each move)")
 	choiceFlag(f, &l.members, "members", membersAll, "members of messages: all that this program has, or plain, those of "+
@@ -384,7 +385,7 @@ func (l *leagueSettings) tournament(players, legs int, listed []string) (*journa
 	}
 	t := &journal.Tournament{Algorithm: pairing.Knockout}
 	if len(listed) > 0 { // the journal has no empty list
-		t.Seeding = listed
+		t.Seeding = lists.Map(listed, func(name string) string { return cmp.Or(league.SeedID(name), name) })
 	}
 	if swiss {
 		t.Algorithm, t.Rounds = pairing.Swiss, l.rounds
@@ -394,7 +395,7 @@ func (l *leagueSettings) tournament(players, legs int, listed []string) (*journa
 	}
 	if l.seeding != "" {
 		var err error
-		if t.Seeding, err = config.ReadNames(l.seeding); err != nil {
+		if t.Seeding, err = config.ReadSeeding(l.seeding); err != nil {
 			return nil, usage("--seeding: %w", err)
 		}
 	}

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"evenodd/config/userfile"
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/words"
 )
@@ -170,18 +172,37 @@ func ReadNames(path string) ([]string, error) {
 	return ParseNames(text, path)
 }
 
+// ReadSeeding reads a file with a display name or the id of a player on each line. An id has the form of league.SeedID.
+func ReadSeeding(path string) ([]string, error) {
+	text, err := userfile.ReadText(path, maxNamesFile)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return parseNames(text, path, league.SeedID)
+}
+
 // ParseNames reads a display name from each line; empty lines count for nothing.
-func ParseNames(text []byte, path string) (names []string, err error) {
-	lines := nameLines{}
+func ParseNames(text []byte, path string) ([]string, error) {
+	return parseNames(text, path, func(string) string { return "" })
+}
+
+// parseNames is ParseNames; idOf returns another form of an id, which counts as it is, and "" for a name.
+func parseNames(text []byte, path string, idOf func(string) string) (names []string, err error) {
+	lines, ids := nameLines{}, map[string]bool{}
 	for i, line := range strings.Split(strings.TrimPrefix(string(text), "\ufeff"), "\n") {
 		name := strings.TrimSpace(line)
 		if name == "" {
 			continue
 		}
-		if err := lines.add("", name, i+1); err != nil {
+		id := idOf(name)
+		switch err := lines.add("", name, i+1); {
+		case err != nil && id == "":
 			return nil, fmt.Errorf("%s line %d: %w", path, i+1, err)
+		case ids[id]:
+			return nil, fmt.Errorf("%s line %d: %s is there already", path, i+1, id)
 		}
-		names = append(names, name)
+		ids[id] = id != ""
+		names = append(names, cmp.Or(id, name))
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s has no names", path)

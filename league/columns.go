@@ -45,11 +45,13 @@ func columns() []Column {
 		}
 		return strconv.FormatFloat(*r.SonnebornBerger, 'f', 1, 64)
 	}
+	name := text("display_name", "Name", func(r *Standing) string { return r.DisplayName })
+	name.Text = (*Standing).Name
 	return []Column{
 		number("rank", "Rank", "", func(r *Standing) int { return r.Rank }),
 		text("tied", "", func(r *Standing) string { return strconv.FormatBool(r.Tied) }),
 		text("player_id", "Player", func(r *Standing) string { return r.PlayerID }),
-		text("display_name", "Name", func(r *Standing) string { return r.DisplayName }),
+		name,
 		ifAny(text("strategy", "Strategy", func(r *Standing) string { return r.Strategy })),
 		number("played", "Played", "matches played", func(r *Standing) int { return r.Played }),
 		number("wins", "W", "won", func(r *Standing) int { return r.Wins }),

@@ -1,6 +1,7 @@
 package league
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -51,8 +52,12 @@ type Standing struct {
 
 	StandingDetails
 
-	ByPoints bool `json:"-"` // the points separated the player from the row above
+	ByPoints  bool   `json:"-"` // the points separated the player from the row above
+	ShownName string `json:"-"` // for people; "" for DisplayName
 }
+
+// Name is the name of the player for people.
+func (r *Standing) Name() string { return cmp.Or(r.ShownName, r.DisplayName) }
 
 // StandingDetails are the members of a row that only some rows have, also in messages.
 //

@@ -47,7 +47,9 @@ func complete(s *journal.State, d *journal.Decided, q *protocol.OrganiseRequest,
 	of protocol.CommandObject) (err error) {
 	switch of {
 	case protocol.OfAgent:
-		d.AgentID, err = q.AgentID, checkAgent(s, q.AgentID)
+		if d.AgentID, err = s.FindAgent(q.AgentID); err != nil {
+			err = protocol.Fault(protocol.ErrPlayerNotRegistered, "%v", err)
+		}
 	case protocol.OfMatch:
 		d.MatchID, err = matchOf(s, q.MatchID)
 	}
@@ -60,9 +62,21 @@ func complete(s *journal.State, d *journal.Decided, q *protocol.OrganiseRequest,
 	case protocol.CommandWithdraw:
 		d.Annulled = s.Annuls(d.AgentID)
 	case protocol.CommandRule:
-		d.Winner = q.Winner
+		d.Winner = winnerOf(s, d.MatchID, q.Winner)
 	}
 	return nil
+}
+
+// winnerOf is the winner that an organiser names, with the id of a player in place of its name.
+func winnerOf(s *journal.State, match league.MatchID, winner string) string {
+	if winner == protocol.WinnerDraw || winner == protocol.WinnerNone {
+		return winner
+	}
+	_, idA, idB, _ := s.Find(match)
+	if id, err := s.FindPlayer(winner, idA, idB); err == nil {
+		return id
+	}
+	return winner // the check of the ruling names the players
 }
 
 // planStart adds the time of the start to a decision.
@@ -89,29 +103,15 @@ func Reopen(s *journal.State) *journal.Decided {
 	return nil
 }
 
-// checkAgent returns an error for an agent that is not registered.
-func checkAgent(s *journal.State, id string) error {
-	switch {
-	case s.Agents[id] != nil:
-		return nil
-	case s.Dropped[id]:
-		return protocol.Fault(protocol.ErrPlayerNotRegistered, "agent %s lost its registration before the start", id)
-	}
-	return protocol.Fault(protocol.ErrPlayerNotRegistered,
-		"agent %.40q is not registered in this league: want an id such as %s or %s",
-		id, league.PlayerID(1), league.RefereeID(1))
-}
-
 // matchOf finds the match of a command.
 func matchOf(s *journal.State, name string) (id league.MatchID, err error) {
-	id, ok := league.ParseMatchID(name)
-	switch {
-	case !ok:
-		return id, protocol.Fault(protocol.ErrInvalidFieldType, "match_id %.40q: want an id such as R1M2", name)
-	case s.Started == nil:
-		return id, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started: there is no match %s yet", id)
+	if s.Started == nil {
+		return id, protocol.Fault(protocol.ErrLeagueNotStarted, "the league has not started: it has no match %.40q yet", name)
 	}
-	_, _, _, ok = s.Find(id)
+	if id, err = s.FindMatch(name); err != nil {
+		return id, protocol.Fault(protocol.ErrInvalidFieldType, "match_id: %v", err)
+	}
+	_, _, _, ok := s.Find(id)
 	switch {
 	case ok:
 		return id, nil

@@ -31,5 +31,5 @@ func ExampleDecision() {
 	}
 	// Output:
 	// P01 withdrawn by Ann: ill
-	// E005 PLAYER_NOT_REGISTERED: agent "P02" is not registered in this league: want an id such as P01 or REF01
+	// E005 PLAYER_NOT_REGISTERED: no agent "P02"; did you mean P01 Ann?
 }

@@ -294,27 +294,29 @@ func (v *View) endpoint(id string) *string {
 	return new(v.State.Agents[id].Endpoint)
 }
 
-// agentOf is the agent that a query names, else the player that asks; nil if it is not
-// registered.
-func (v *View) agentOf(q *protocol.LeagueQuery, askerID string) *journal.Agent {
-	if id := q.QueryParams.PlayerID; id != "" {
-		return v.State.Agents[id]
+// agentOf is the agent that a query names by its id or its name, else the player that asks. The error of the organiser
+// lists similar names.
+func (v *View) agentOf(q *protocol.LeagueQuery, askerID string,
+	find func(text string) (id string, err error)) (*journal.Agent, error) {
+	text := q.QueryParams.PlayerID
+	if asker := v.State.Agents[askerID]; text == "" && asker != nil && asker.Player {
+		return asker, nil
 	}
-	if asker := v.State.Agents[askerID]; asker != nil && asker.Player {
-		return asker
+	id, err := find(text)
+	switch {
+	case err == nil:
+		return v.State.Agents[id], nil
+	case askerID == "":
+		return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "%v", err)
 	}
-	return nil
-}
-
-func notRegistered(id string) error {
-	return protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", id)
+	return nil, protocol.Fault(protocol.ErrPlayerNotRegistered, "Player ID %.60s not found in registry", text)
 }
 
 // nextMatchOf answers GET_NEXT_MATCH.
 func (v *View) nextMatchOf(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
-	a := v.agentOf(q, askerID)
-	if a == nil || !a.Player {
-		return nil, notRegistered(q.QueryParams.PlayerID)
+	a, err := v.agentOf(q, askerID, func(text string) (string, error) { return v.State.FindPlayer(text) })
+	if err != nil {
+		return nil, err
 	}
 	next := v.nextMatch(a.AgentID)
 	_, takesPart := v.State.PlayerIndex(a.AgentID)
@@ -324,10 +326,10 @@ func (v *View) nextMatchOf(q *protocol.LeagueQuery, askerID string) (*protocol.L
 
 // stats answers GET_PLAYER_STATS.
 func (v *View) stats(q *protocol.LeagueQuery, askerID string) (*protocol.LeagueQueryResponse, error) {
-	a := v.agentOf(q, askerID)
+	a, err := v.agentOf(q, askerID, v.State.FindAgent)
 	switch {
-	case a == nil:
-		return nil, notRegistered(q.QueryParams.PlayerID)
+	case err != nil:
+		return nil, err
 	case !a.Player:
 		data := protocol.RefereeStatsData{RefereeID: a.AgentID, DisplayName: a.DisplayName, AgentLife: v.life(a)}
 		return &protocol.LeagueQueryResponse{Data: data}, nil

@@ -303,7 +303,7 @@ func (r *Registrations) freeID(s *journal.State, a *Applicant) string {
 	if a.Player() {
 		parse, format = league.ParsePlayerID, league.PlayerID
 	}
-	free := func(id string) bool { return s.Agents[id] == nil && !s.Dropped[id] }
+	free := func(id string) bool { return s.Agents[id] == nil && s.Dropped[id] == nil }
 	if _, ok := parse(a.AgentID); ok && free(a.AgentID) {
 		return a.AgentID
 	}

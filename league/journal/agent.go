@@ -17,6 +17,7 @@ type Agent struct {
 	AgentRegistered
 
 	Player       bool
+	Name         string // for people; DisplayName is that of data
 	URL          string // Endpoint in the form of protocol.CanonicalURL
 	nameKey      string // DisplayName in the form of words.NameKey
 	TokenSince   string // when it got this token, as Event.At

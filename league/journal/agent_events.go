@@ -39,7 +39,7 @@ func (d *AgentRegistered) apply(s *State, at string) error {
 	switch {
 	case s.Agents[d.AgentID] != nil:
 		return fmt.Errorf("agent %s is registered already", d.AgentID)
-	case s.Dropped[d.AgentID]:
+	case s.Dropped[d.AgentID] != nil:
 		return fmt.Errorf("agent %s is registered under the id of a dropped registration", d.AgentID)
 	case s.Started != nil:
 		return fmt.Errorf("agent %s registers after the start", d.AgentID)
@@ -52,7 +52,7 @@ func (d *AgentRegistered) apply(s *State, at string) error {
 	}
 	a := &Agent{
 		AgentRegistered: *d, Player: d.Role == protocol.RolePlayer, URL: protocol.CanonicalURL(d.Endpoint),
-		nameKey: words.NameKey(d.DisplayName), TokenSince: at, RegisteredAt: at, Answered: !d.AwaitsAnswer,
+		Name: s.Created.Simulation.NameOf(d.DisplayName), nameKey: words.NameKey(d.DisplayName), TokenSince: at, RegisteredAt: at, Answered: !d.AwaitsAnswer,
 	}
 	if err := a.setRefereeAuth(d.RefereeAuth); err != nil {
 		return err
@@ -111,7 +111,7 @@ func (d *RegistrationDropped) apply(s *State, _ string) error {
 // drop ends the registration of an agent.
 func (s *State) drop(a *Agent) {
 	delete(s.Agents, a.AgentID)
-	s.Dropped[a.AgentID] = true
+	s.Dropped[a.AgentID] = a
 }
 
 // AgentReturned records that an agent showed its token or its registration code again, for

@@ -86,7 +86,7 @@ var commands = map[string]command{
 		of: protocol.OfAgent,
 		check: func(s *State, d *Decided) error {
 			if a := s.Agents[d.AgentID]; a.Held != nil {
-				return fmt.Errorf("%s is suspended already, %v", d.AgentID, a.Held)
+				return fmt.Errorf("%s is suspended already, %v", a.Ref(), a.Held)
 			}
 			return s.checkRemaining(d.AgentID)
 		},
@@ -99,8 +99,8 @@ var commands = map[string]command{
 	protocol.CommandReadmit: {
 		of: protocol.OfAgent,
 		check: func(s *State, d *Decided) error {
-			if !s.Agents[d.AgentID].Inactive() {
-				return fmt.Errorf("%s is neither suspended nor shut down: it takes part", d.AgentID)
+			if a := s.Agents[d.AgentID]; !a.Inactive() {
+				return fmt.Errorf("%s is neither suspended nor shut down: it takes part", a.Ref())
 			}
 			return nil
 		},
@@ -223,14 +223,21 @@ func (d *Decided) Matter() string {
 	return d.MatchID.String()
 }
 
-// About describes the decision in one line, with its author and its reason.
-func (d *Decided) About() string {
-	done := strings.Replace(commands[d.Command].done, "%s", shortID(d.Matter()), 1)
+// About describes the decision in one line, with its author and its reason, and agents by their ids, as data have them.
+func (d *Decided) About() string { return d.about(shortID) }
+
+// InWords is About for people, with names beside the ids. The state is the one before the decision, or a later one.
+func (d *Decided) InWords(s *State) string {
+	return d.about(func(id string) string { return s.Ref(shortID(id)).String() })
+}
+
+func (d *Decided) about(named func(id string) string) string {
+	done := strings.Replace(commands[d.Command].done, "%s", named(d.Matter()), 1)
 	if d.StartAt != "" {
 		done += fmt.Sprintf(" for %.40s", d.StartAt)
 	}
 	if d.Winner != "" {
-		done += " " + d.verdict()
+		done += " " + d.verdict(named)
 	}
 	text := d.describe(done)
 	if d.Annulled {
@@ -308,7 +315,7 @@ func ofAgent(player, referee string) func(s *State, d *Decided) string {
 // checkRemaining returns an error for the only referee of a started league that is left.
 func (s *State) checkRemaining(id string) error {
 	if a := s.Agents[id]; s.Started != nil && !a.Player && !a.Out() && !s.HasReferee(id) {
-		return fmt.Errorf("%s is the only referee that is left: the league cannot continue without one", id)
+		return fmt.Errorf("%s is the only referee that is left: the league cannot continue without one", a.Ref())
 	}
 	return nil
 }
@@ -347,7 +354,7 @@ func withdraw(s *State, d *Decided, at *Made) {
 func (s *State) checkTakesPart(id string) error {
 	a, err := s.agent(id)
 	if err == nil && a.Withdrawn != nil {
-		err = fmt.Errorf("%s is withdrawn, %v", id, a.Withdrawn)
+		err = fmt.Errorf("%s is withdrawn, %v", a.Ref(), a.Withdrawn)
 	}
 	return err
 }

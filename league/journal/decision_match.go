@@ -109,14 +109,14 @@ func checkReopening(s *State, d *Decided) error {
 }
 
 // verdict describes the winner of a ruling.
-func (d *Decided) verdict() string {
+func (d *Decided) verdict(named func(id string) string) string {
 	switch d.Winner {
 	case protocol.WinnerDraw:
 		return "a draw"
 	case protocol.WinnerNone:
 		return "a loss of both players"
 	}
-	return "a win of " + shortID(d.Winner)
+	return "a win of " + named(d.Winner)
 }
 
 func checkRuling(s *State, d *Decided) error {
@@ -126,7 +126,8 @@ func checkRuling(s *State, d *Decided) error {
 	}
 	if m := s.Match(d.MatchID); m.Ruled != nil && m.RematchOrdered == nil {
 		if before := m.Report; before.Status == r.Status && sameID(before.WinnerPlayerID, r.WinnerPlayerID) {
-			return fmt.Errorf("match %s is ruled %s already, %v", d.MatchID, d.verdict(), m.Ruled)
+			return fmt.Errorf("match %s is ruled %s already, %v", d.MatchID,
+				d.verdict(func(id string) string { return s.Ref(id).String() }), m.Ruled)
 		}
 	}
 	return nil
@@ -163,7 +164,7 @@ func (s *State) ruling(d *Decided) (*MatchReported, error) {
 		r.Status = league.StatusTechnicalLoss
 	default:
 		return nil, fmt.Errorf("%w %.40q: want %s or %s, the players of %s, or %s, or %s",
-			ErrWinner, d.Winner, idA, idB, d.MatchID, protocol.WinnerDraw, protocol.WinnerNone)
+			ErrWinner, d.Winner, s.Ref(idA), s.Ref(idB), d.MatchID, protocol.WinnerDraw, protocol.WinnerNone)
 	}
 	score, err := s.Score(r)
 	r.Score = score[:]

@@ -18,7 +18,7 @@ type State struct {
 	Events  int      // that were applied
 	Created *Created // nil before the first event
 	Agents  map[string]*Agent
-	Dropped map[string]bool // ids whose registration was dropped
+	Dropped map[string]*Agent // by id: those whose registration was dropped
 
 	Configuration *Configuration // in force
 
@@ -88,7 +88,7 @@ type Attempt struct {
 
 // NewState returns the state before the first event.
 func NewState() *State {
-	return &State{Configuration: &Configuration{}, Agents: map[string]*Agent{}, Dropped: map[string]bool{},
+	return &State{Configuration: &Configuration{}, Agents: map[string]*Agent{}, Dropped: map[string]*Agent{},
 		pairer:        pairing.RoundRobin{},
 		playerIndexes: map[string]int{}, meetings: map[string][]int32{}, results: map[sharedResult]*sharedResult{}, Doubts: map[string]*Doubts{}}
 }

@@ -152,6 +152,10 @@ func (s *State) seeds(players []string) []int {
 	seeds := make([]int, 0, len(players))
 	listed := make([]bool, len(players))
 	byName := map[string]int{}
+	for i, id := range players {
+		byName[league.SeedID(id)] = i
+		byName[s.Agents[id].Name] = i
+	}
 	for i, id := range slices.Backward(players) { // the first of several players with a name
 		byName[s.Agents[id].DisplayName] = i
 	}
@@ -175,7 +179,8 @@ func (s *State) MissingSeeds() []string {
 	}
 	names := map[string]bool{}
 	for _, id := range s.Started.Players {
-		names[s.Agents[id].DisplayName] = true
+		a := s.Agents[id]
+		names[a.DisplayName], names[a.Name], names[league.SeedID(id)] = true, true, true
 	}
 	return lists.Filter(s.Created.Tournament.Seeding, func(name string) bool { return !names[name] })
 }

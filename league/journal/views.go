@@ -20,7 +20,7 @@ func (s *State) Standings() []league.Standing {
 	for i := range rows {
 		r := &rows[i]
 		a := s.Agents[s.Started.Players[r.Player]]
-		r.PlayerID, r.DisplayName = a.AgentID, a.DisplayName
+		r.PlayerID, r.DisplayName, r.ShownName = a.AgentID, a.DisplayName, a.Name
 		r.Withdrawn, r.Annulled = a.Withdrawn != nil, a.Annulled
 	}
 	return rows
@@ -58,7 +58,8 @@ func (s *State) StandingsAfter(round int) []league.Standing {
 func (s *State) registeredPlayers() []league.Standing {
 	rows := []league.Standing{}
 	for _, a := range s.registered(true) {
-		rows = append(rows, league.Standing{Rank: len(rows) + 1, PlayerID: a.AgentID, DisplayName: a.DisplayName})
+		rows = append(rows, league.Standing{Rank: len(rows) + 1, PlayerID: a.AgentID, DisplayName: a.DisplayName,
+			ShownName: a.Name})
 	}
 	return rows
 }

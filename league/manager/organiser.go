@@ -89,7 +89,7 @@ func (m *Manager) command(q *protocol.OrganiseRequest) (done *protocol.Organised
 		return nil, nil, protocol.Fault(protocol.ErrInvalidMatchState, "%v", err)
 	}
 	m.log.Info().Str("command", q.Command).Str("by", q.By).Str("about",
-		q.AgentID+q.MatchID+order.StartAt).Str("reason", q.Reason).
+		event.Matter()+event.StartAt).Str("reason", q.Reason).
 		Str("event_type", "ORGANISER_DECIDED").Msg("a decision of the organiser")
 	done = &protocol.Organised{Status: protocol.StatusDone, Command: q.Command, At: m.recordedAt}
 	if m.journal != nil {
@@ -97,7 +97,7 @@ func (m *Manager) command(q *protocol.OrganiseRequest) (done *protocol.Organised
 	}
 	ruled, err = m.takeEffect(event, atOnce)
 	if done.About = event.Next(m.state); q.Command != protocol.CommandStart {
-		done.About = event.About() + ". " + done.About
+		done.About = event.InWords(m.state) + ". " + done.About
 	}
 	return done, ruled, err
 }

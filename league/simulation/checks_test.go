@@ -149,6 +149,7 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 	for _, got := range l.result.Players {
 		want := *row(got.PlayerID)
 		want.Player, want.Rank, want.PlayerID, want.DisplayName, want.Strategy = got.Player, got.Rank, got.PlayerID, got.DisplayName, got.Strategy
+		want.ShownName = got.ShownName
 		want.Tied, want.DecidedBy, want.ByPoints, want.Fallbacks = got.Tied, got.DecidedBy, got.ByPoints, got.Fallbacks
 		if !reflect.DeepEqual(got, want) {
 			problems = append(problems, fmt.Sprintf("%s: %+v in the table, by the results %+v", got.PlayerID, got, want))

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/lists"
 	"evenodd/league/manager"
@@ -113,14 +114,15 @@ func (o *Options) checkTournament(check func(ok bool, format string, args ...any
 	if o.External != nil && len(o.Entrants) == 0 || o.Players < 1 {
 		return
 	}
-	names := map[string]bool{}
+	names, record := map[string]bool{}, o.record()
 	for n := range o.Players {
-		names[o.entrant(n+1).Name] = true
+		id, name := league.PlayerID(n+1), o.entrant(n+1).Name
+		names[league.SeedID(id)], names[name], names[record.NameOf(name)] = true, true, true
 	}
 	missing := slices.DeleteFunc(slices.Clone(t.Seeding), func(name string) bool { return names[name] })
 	for _, name := range missing[:min(len(missing), 3)] {
-		check(false, "seeding: no player is called %q: the players are %s to %s", name, o.entrant(1).Name,
-			o.entrant(o.Players).Name)
+		check(false, "seeding: no player is called %q: the players are %s to %s", name, record.NameOf(o.entrant(1).Name),
+			record.NameOf(o.entrant(o.Players).Name))
 	}
 	check(len(missing) <= 3, "seeding: no player has these names: %d in all", len(missing))
 }
@@ -168,6 +170,14 @@ func (e *Entrant) record() journal.SimulatedEntrant {
 		shown += ":" + e.Tools.LLM.Model
 	}
 	return journal.SimulatedEntrant{Name: e.Name, Strategy: words.Clip(shown, maxShown)}
+}
+
+// record is the simulation in the journal.
+func (o *Options) record() *journal.Simulation {
+	return &journal.Simulation{
+		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults,
+		ExternalPlayers: o.externalPlayers(), Entrants: o.records(),
+	}
 }
 
 // records are the entrants in the journal; nil for none.

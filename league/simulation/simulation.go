@@ -215,10 +215,7 @@ func (s *runningLeague) startManager(ctx context.Context) error {
 		options.Signatures = cmp.Or(o.Signatures, journal.SignaturesOptional)
 	}
 	options.Stuck = s.stuck
-	options.Simulation = &journal.Simulation{
-		Seed: o.Seed, Players: o.Players, Referees: o.Referees, Strategies: o.Strategies, Faults: o.Faults,
-		ExternalPlayers: o.externalPlayers(), Entrants: o.records(),
-	}
+	options.Simulation = o.record()
 	if program := o.Programs[o.GameType]; program != nil {
 		options.Program = program
 	}

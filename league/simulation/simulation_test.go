@@ -332,13 +332,13 @@ func TestInvalidOptions(t *testing.T) {
 		}, []string{"only a round-robin has legs, not a tournament of format knockout"}},
 		{"an unknown name in the seeding", func(o *simulation.Options) {
 			o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"Player 04", "Player 05"}}
-		}, []string{`seeding: no player is called "Player 05": the players are Player 01 to Player 04`}},
+		}, []string{`seeding: no player is called "Player 05": the players are random 1 to alternate 4`}},
 		{"a seeding of another league", func(o *simulation.Options) {
 			o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"A", "B", "C", "D", "E"}}
 		}, []string{
-			`seeding: no player is called "A": the players are Player 01 to Player 04`,
-			`seeding: no player is called "B": the players are Player 01 to Player 04`,
-			`seeding: no player is called "C": the players are Player 01 to Player 04`,
+			`seeding: no player is called "A": the players are random 1 to alternate 4`,
+			`seeding: no player is called "B": the players are random 1 to alternate 4`,
+			`seeding: no player is called "C": the players are random 1 to alternate 4`,
 			`seeding: no player has these names: 5 in all`,
 		}},
 		{"everything", func(o *simulation.Options) {

@@ -84,11 +84,11 @@ func (v *statistics) fill(s *stats.Analysis) {
 	for i := range s.Ratings {
 		r := &s.Ratings[i]
 		if r.Matches == 0 {
-			v.Unrated = append(v.Unrated, ref{r.PlayerID, shown(r.DisplayName)})
+			v.Unrated = append(v.Unrated, ref{r.PlayerID, shown(r.Shown())})
 			continue
 		}
 		v.Rows = append(v.Rows, ratingRow{
-			ref{r.PlayerID, shown(r.DisplayName)}, r, decimal(x(r.Low)), decimal(x(r.High) - x(r.Low)), decimal(x(r.Rating)),
+			ref{r.PlayerID, shown(r.Shown())}, r, decimal(x(r.Low)), decimal(x(r.High) - x(r.Low)), decimal(x(r.Rating)),
 		})
 	}
 	v.Average = decimal(x(averageRating))

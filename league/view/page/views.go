@@ -70,7 +70,7 @@ type ref struct{ ID, Name string }
 
 func (m *moment) agent(id string) ref {
 	if a := m.Agents[id]; a != nil {
-		return ref{id, shown(a.DisplayName)}
+		return ref{id, shown(a.Name)}
 	}
 	return ref{ID: shown(id)}
 }
@@ -146,7 +146,7 @@ func (m *moment) decisions(most int) []decision {
 		if until != "" && d.At > until {
 			continue
 		}
-		one := decision{About: shown(record.LocalTimes(d.About, m.Zone)), At: d.At}
+		one := decision{About: shown(record.LocalTimes(d.Shown, m.Zone)), At: d.At}
 		id, _ := league.ParseMatchID(d.Matter)
 		if _, _, _, ok := m.Find(id); ok {
 			one.Match = d.Matter

@@ -430,7 +430,7 @@ func TestKnockoutIsShownAsABracket(t *testing.T) {
 		if name == "knockout" {
 			assert.Equal(t, []string{"Quarter-final", "Semi-final", "Final"}, lists.Map(c.Bracket, func(r bracketRound) string { return r.Title }))
 			final := c.Bracket[2].Ties[0]
-			assert.Contains(t, final.Sides[:], bracketSide{ref{l.Champion().PlayerID, l.Champion().DisplayName}, "won", []mark{won}})
+			assert.Contains(t, final.Sides[:], bracketSide{ref{l.Champion().PlayerID, l.Ref(l.Champion().PlayerID).Name}, "won", []mark{won}})
 			require.NotNil(t, c.Bracket[2].Third)
 			assert.NotEmpty(t, c.Bracket[2].Third.Matches)
 			assert.Empty(t, crossOf(l, 1, 0, 0).Bracket[2].Ties[0].Matches, "after round 1")

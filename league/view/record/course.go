@@ -135,8 +135,11 @@ func (c *Cell) Class() string {
 }
 
 // Words are the moves and draws of the step: "P01 column 4, P02 column 2".
-func (s *Step) Words() string {
-	words := lists.Map(s.Moves, func(m MadeMove) string { return m.PlayerID + " " + m.Said() })
+func (s *Step) Words() string { return s.WordsBy(func(id string) string { return id }) }
+
+// WordsBy is Words with the names that a function has for the ids of players.
+func (s *Step) WordsBy(named func(id string) string) string {
+	words := lists.Map(s.Moves, func(m MadeMove) string { return named(m.PlayerID) + " " + m.Said() })
 	if len(words) == 0 {
 		words = append(words, "before the first move")
 	}

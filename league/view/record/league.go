@@ -130,7 +130,7 @@ func (l *League) Fold(e *journal.Event) error {
 		l.Condense(l.CompletedRounds())
 	case *journal.Decided:
 		l.Decisions = append(l.Decisions, DecisionMade{Event: e.Seq, At: e.At, Type: d.Command, By: d.By, Reason: d.Reason,
-			Matter: d.Matter(), About: d.About()})
+			Matter: d.Matter(), About: d.About(), Shown: d.InWords(l.State)})
 	}
 	return nil
 }

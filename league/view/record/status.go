@@ -76,6 +76,7 @@ type DecisionMade struct {
 
 	Matter string `json:"matter,omitzero"` // an agent or a match
 	Reason string `json:"reason,omitzero"`
+	Shown  string `json:"-"` // About for people, with names beside ids
 }
 
 // StateWithdrawn is the state of an agent that an organiser has withdrawn.

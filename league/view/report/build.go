@@ -40,7 +40,7 @@ type builder struct {
 // Options select a report.
 type Options struct {
 	LeagueID string
-	AgentID  string // the transcripts are those of this agent; "" for all
+	Agent    string // the transcripts are those of this agent, by its id or its name; "" for all
 	Games    rules.Registry
 	Zone     *time.Location // of the times in HTML; nil is UTC
 }
@@ -50,7 +50,7 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	r := &Report{SchemaVersion: SchemaVersion, state: record.NewLeague(), health: record.NewHealth(),
 		history: map[string][]HistoryEntry{}, games: map[string]*record.Conversation{}}
 	r.state.Games, r.state.Zone = o.Games, o.Zone
-	b := &builder{Report: r, only: o.AgentID, endpoint: map[string]string{},
+	b := &builder{Report: r, endpoint: map[string]string{},
 		draws: map[league.Attempt]*protocol.Draw{}, declined: map[string]int{}}
 	source := record.NewFolder(folder, o.LeagueID)
 	sealed, err := store.Read[store.Standings](folder.Standings(o.LeagueID)) // before the journal, which may grow
@@ -68,6 +68,12 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	}
 	if r.state.Created == nil {
 		return nil, record.NoEvent(o.LeagueID)
+	}
+	if o.Agent != "" {
+		if b.only, err = r.state.FindAgent(o.Agent); err != nil {
+			return nil, err
+		}
+		r.AgentID = b.only
 	}
 	if r.Unreadable, err = source.Attempts(b.transcript); err != nil {
 		return nil, err

@@ -42,6 +42,8 @@ type Report struct {
 	Unreadable    int                   `json:"unreadable_records,omitzero"` // of the results files
 	Seal          Seal                  `json:"seal"`
 
+	AgentID string `json:"-"` // of Options.Agent
+
 	history map[string][]HistoryEntry
 	games   map[string]*record.Conversation // the positions of matches of several turns, by match
 	faults  []record.Fault

@@ -44,7 +44,7 @@ func read(t *testing.T, folder store.Folder, agentID string) *report.Report {
 	ids, err := filepath.Glob(filepath.Join(string(folder), "data", "leagues", "*"))
 	require.NoError(t, err)
 	require.Len(t, ids, 1)
-	r, err := report.Read(t.Context(), folder, report.Options{LeagueID: filepath.Base(ids[0]), AgentID: agentID, Games: rules.NewRegistry(evenodd.Game{})})
+	r, err := report.Read(t.Context(), folder, report.Options{LeagueID: filepath.Base(ids[0]), Agent: agentID, Games: rules.NewRegistry(evenodd.Game{})})
 	require.NoError(t, err)
 	return r
 }

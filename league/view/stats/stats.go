@@ -77,6 +77,7 @@ type Analysis struct {
 type Player struct {
 	PlayerID    string `json:"player_id"`
 	DisplayName string `json:"display_name"`
+	ShownName   string `json:"-"` // for people
 	Strategy    string `json:"strategy,omitzero"`
 
 	Matches int `json:"matches"` // of the player behind its rating
@@ -99,6 +100,9 @@ type Player struct {
 	// LegsToNext is LegsToSeparate of the player and the next one in Order; 0 for the last one.
 	LegsToNext int `json:"legs_to_next,omitzero"`
 }
+
+// Shown is the name of the player for people.
+func (p *Player) Shown() string { return cmp.Or(p.ShownName, p.DisplayName) }
 
 // Ranks is the interval of the rank, such as 1–3.
 func (p *Player) Ranks() string {
@@ -155,7 +159,7 @@ func Analyse(players []league.Standing, matches []league.Played, o Options) *Ana
 	used := a.use(len(players), matches, o.Seed)
 	for i := range players {
 		p := &players[i]
-		a.Players[i] = Player{PlayerID: p.PlayerID, DisplayName: p.DisplayName, Strategy: p.Strategy}
+		a.Players[i] = Player{PlayerID: p.PlayerID, DisplayName: p.DisplayName, ShownName: p.Name(), Strategy: p.Strategy}
 	}
 	a.rate(used, &o)
 	a.sumStrategies(matches)
