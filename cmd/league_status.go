@@ -102,8 +102,12 @@ func (r *leagueRecord) status() *leagueStatus {
 // agents that need attention have one.
 func (r *leagueRecord) attention() [][]any {
 	const most = 50
+	why := "has not registered"
+	if r.Started != nil {
+		why = "was not here at the start"
+	}
 	rows := lists.Map(r.missing(), func(a missingAgent) []any {
-		return []any{a.DisplayName, "", "absent " + a.Role, "has not registered"}
+		return []any{a.DisplayName, "", "absent " + a.Role, why}
 	})
 	table := map[string]league.Standing{}
 	for _, row := range r.Standings() {
@@ -127,11 +131,8 @@ func (r *leagueRecord) attention() [][]any {
 	return rows
 }
 
-// missing lists the agents of the roster that have not registered, before the start.
+// missing lists the agents of the roster that have not registered, or were not there at the start.
 func (r *leagueRecord) missing() (list []missingAgent) {
-	if r.Started != nil {
-		return nil
-	}
 	registered := map[missingAgent]bool{}
 	for _, a := range r.Agents {
 		registered[missingAgent{norm.NFC.String(a.DisplayName), a.Role}] = true
