@@ -34,6 +34,7 @@ type opening struct {
 	url    string                // for agents on other computers
 	local  string                // for agents on this computer; "" without an HTTP server
 	page   string                // URL for browsers; "" for none
+	shown  string                // URL for agents as the page shows it; "" without a page
 	over   bool                  // the league was over before
 	status func() manager.Status // of the league
 }

@@ -244,18 +244,27 @@ func recordedStatus(ctx context.Context, o *leagueCommand, r *leagueRecord, from
 func (o *leagueCommand) showStatus(ctx context.Context, r *leagueRecord) error {
 	s := r.status()
 	if len(s.Awaited) > 0 && !r.Stopped {
-		if m, err := o.connect(ctx); err == nil { // else without reasons
-			var now protocol.StatusData
-			_ = m.ask(ctx, protocol.QueryStatus, protocol.QueryParams{}, &now)
-			m.Close()
-			r.obstacles = map[string]string{}
-			for _, a := range now.Inactive {
-				r.obstacles[a.AgentID] = a.Reason
-			}
-			s = r.status()
-		}
+		o.askObstacles(ctx, r)
+		s = r.status()
 	}
 	return show(o.out, o.format, s, s.print)
+}
+
+// askObstacles asks the manager what its pings to silent agents met. Without an answer the record keeps what it has.
+func (o *leagueCommand) askObstacles(ctx context.Context, r *leagueRecord) {
+	m, err := o.connect(ctx)
+	if err != nil {
+		return
+	}
+	defer m.Close()
+	var now protocol.StatusData
+	if m.ask(ctx, protocol.QueryStatus, protocol.QueryParams{}, &now) != nil {
+		return
+	}
+	r.obstacles = map[string]string{}
+	for _, a := range now.Inactive {
+		r.obstacles[a.AgentID] = a.Reason
+	}
 }
 
 // watchPause is the pause between two looks at a league.

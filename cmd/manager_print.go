@@ -37,7 +37,8 @@ func (p *managerProcess) introduce(s streams, urls []string, m *manager.Manager)
 		o.local = p.address.localURL(p.listener)
 	}
 	if p.page {
-		o.page = pageOf(p.address.shownURL(p.listener, urls), p.basePath)
+		o.shown = p.address.shownURL(p.listener, urls)
+		o.page = pageOf(o.shown, p.basePath)
 	}
 	if p.page && p.host == nil {
 		s.note("%s%s", watchPage, o.page)

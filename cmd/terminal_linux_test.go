@@ -7,9 +7,11 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -137,4 +139,116 @@ func TestHelpThatCannotBeWrittenFails(t *testing.T) {
 		require.Equal(t, exitFailed, Execute(t.Context(), "test", strings.Fields(line), full, &problems), line)
 		assert.Regexp(t, `^evenodd: .*write /dev/full: no space left on device\n$`, problems.String(), line)
 	}
+}
+
+// picture is what a terminal shows after a program has printed a text on it, without the empty rows at the end.
+func picture(text string, columns, rows int) (shown []string) {
+	screen := make([][]rune, rows)
+	blank := func(from, to, left int) {
+		for y := from; y < to; y++ {
+			screen[y] = append(screen[y][:min(left, len(screen[y]))], []rune(strings.Repeat(" ", columns-left))...)
+			left = 0
+		}
+	}
+	blank(0, rows, 0)
+	x, y := 0, 0
+	down := func() {
+		if y++; y == rows {
+			y--
+			screen = append(screen[1:], []rune(strings.Repeat(" ", columns)))
+		}
+	}
+	control := regexp.MustCompile(`^\x1b\[(\d*)([A-Z])`)
+	for len(text) > 0 {
+		if found := control.FindStringSubmatch(text); found != nil {
+			text = text[len(found[0]):]
+			switch n, _ := strconv.Atoi(found[1]); found[2] {
+			case "A":
+				y = max(y-n, 0)
+			case "K":
+				blank(y, y+1, x)
+			case "J":
+				if blank(y, y+1, x); n == 2 {
+					blank(0, rows, 0)
+				} else {
+					blank(y+1, rows, 0)
+				}
+			case "H":
+				x, y = 0, 0
+			}
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(text)
+		switch text = text[size:]; r {
+		case '\r':
+			x = 0
+		case '\n':
+			down()
+		default:
+			if x == columns {
+				down()
+				x = 0
+			}
+			screen[y][x] = r
+			x++
+		}
+	}
+	for _, row := range screen {
+		shown = append(shown, strings.TrimRight(string(row), " "))
+	}
+	for len(shown) > 0 && shown[len(shown)-1] == "" {
+		shown = shown[:len(shown)-1]
+	}
+	return shown
+}
+
+// A block of rows stays below the lines of a terminal, also when the user types, and after a change of the size.
+func TestBlockIsRedrawnInPlace(t *testing.T) {
+	screen, tty := OpenTerminal(t)
+	defer func() { _, _ = tty.Close(), screen.Close() }()
+	text, columns, rows := "", 0, 0
+	resize := func(width, height int) {
+		require.NoError(t, unix.IoctlSetWinsize(int(tty.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: uint16(height), Col: uint16(width)}))
+		columns, rows = width, height
+	}
+	reader := bufio.NewReader(screen)
+	shows := func(why string, want ...string) {
+		t.Helper()
+		_, err := tty.WriteString("\a")
+		require.NoError(t, err)
+		printed, err := reader.ReadString('\a')
+		require.NoError(t, err)
+		text += strings.TrimSuffix(printed, "\a")
+		assert.Equal(t, want, picture(text, columns, rows), why)
+	}
+	p := pin(tty)
+	require.NotNil(t, p)
+	resize(20, 8)
+	note := streams{err: p}.note
+	note("one")
+	p.draw([]string{"A", "B", "Enter?"})
+	shows("below lines", "one", "A", "B", "Enter?")
+	note("two")
+	p.draw([]string{"A", "", "B", "C", "Enter?"})
+	shows("larger, below another line", "one", "two", "A", "", "B", "C", "Enter?")
+	before := text
+	p.draw([]string{"A", "", "B", "C", "Enter?"})
+	shows("the same", "one", "two", "A", "", "B", "C", "Enter?")
+	assert.Equal(t, before, text, "an equal block writes nothing")
+	_, err := screen.WriteString("x\n") // as typed, and shown by the terminal, which scrolls
+	require.NoError(t, err)
+	p.enteredLine()
+	p.draw([]string{"A", "D", "Enter?"})
+	shows("smaller, after Enter", "one", "two", "A", "D", "Enter?")
+	for i := range 5 {
+		note("line %d", i)
+	}
+	shows("the first lines have left", "line 0", "line 1", "line 2", "line 3", "line 4", "A", "D", "Enter?")
+	resize(30, 6)
+	p.draw([]string{"A", "D", "Enter?"})
+	text = text[:0]
+	shows("in a smaller terminal", "line 3", "line 4", "A", "D", "Enter?")
+	p.remove()
+	note("end")
+	shows("without a block", "line 3", "line 4", "end")
 }

@@ -222,6 +222,11 @@ func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error
 		o.shares = data.shares(o.Referees, runtime.GOMAXPROCS(0))
 	}
 	p := &upParent{upOptions: o, streams: s, opened: make(chan struct{})}
+	if o.shows {
+		if p.screen = pin(s.err); p.screen != nil {
+			p.streams.err = p.screen
+		}
+	}
 	p.plan = upPlan{Shows: o.shows, Brief: isTerminal(s.err)}
 	var roster []byte
 	if p.plan.Agents, roster, err = o.plan(entrants); err != nil {

@@ -170,7 +170,7 @@ func (a *upAgent) opened(o opening) {
 		c.plan.Over, report.Over = o.over, o.over
 	}
 	if o.page != "" && (!c.plan.Shows || !c.plan.Resumed) {
-		c.report(&upReport{Text: watchPage + o.page, Page: o.page})
+		c.report(&upReport{Text: watchPage + o.page, Page: o.page, Manager: o.shown})
 	}
 	c.plan.Resumed, c.status = true, o.status
 	if c.url == "" {

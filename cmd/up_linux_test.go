@@ -111,6 +111,7 @@ func TestKilledChildLeavesNoProgram(t *testing.T) {
 func onTerminal(t *testing.T, dir string, args ...string) (p *process, keyboard io.Writer) {
 	t.Helper()
 	master, terminal := cmd.OpenTerminal(t)
+	require.NoError(t, unix.IoctlSetWinsize(int(terminal.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 30, Col: 100}))
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	p = newProcess("evenodd", args, cancel)
 	p.cmd = exec.CommandContext(ctx, "evenodd", args...)
@@ -137,14 +138,14 @@ func TestUpOnATerminal(t *testing.T) {
 	p, keyboard := onTerminal(t, dir, "up", "--host", "0.0.0.0", "--port", "0", "--referees", "1")
 	p.await(t, `\AAnybody who reaches this computer may join, and take any name; `)
 	url := p.await(t, `\nLeague \S+ at (http://\S+/mcp) waits for its start by the organiser\.\r\n`)[1]
-	page := p.await(t, `\nWatch the league in a browser: (\S+)\r\n(?s).*[█▀▄]`)[1]
+	page := p.await(t, `\nWatch the league in a browser: (\S+)\r\n(?s).*[█▀▄].* evenodd player --name NAME --manager `)[1]
 	p.await(t, `\n'evenodd league token' prints the admin token\.\r\n`)
 	start(t, "player", "--port", "0", "--manager", url, "--name", "Ada", "--strategy", "even")
 	start(t, "player", "--port", "0", "--manager", url, "--name", "Bob", "--strategy", "odd")
-	p.await(t, `\nP0\d Ada registered as a player\r\n(?s:.*\n)?Start with 2 players\? Press Enter\.\r\n`)
+	p.await(t, `(?s)2 players, 1 referee.*(?:Ada, Bob|Bob, Ada).*Start with 2 players\? Press Enter\.`)
 	_, err := keyboard.Write([]byte("\n"))
 	require.NoError(t, err)
-	p.await(t, `\nThe league starts now: players 2, referees 1\.\r\n(?s).*\nround 1 began\r\nR1M1: P0\d (Ada|Bob) won against P0\d (Ada|Bob)`)
+	p.await(t, `\x1b\[JThe league starts now: players 2, referees 1\.\r\n(?s).*\nround 1 began\r\nR1M1: P0\d (Ada|Bob) won against P0\d (Ada|Bob)`)
 	p.await(t, `\nChampion: (Ada|Bob) \(P0\d\) with 3 points\r\nThe page stays until Ctrl-C\.\r\n`)
 	status, _ := get(t, page, "")
 	assert.Equal(t, http.StatusOK, status)

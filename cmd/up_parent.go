@@ -20,6 +20,7 @@ import (
 	"evenodd/league/program"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/view/page"
 )
 
 // An upParent is the process that the user has started. It keeps one child running, which has all agents of the league,
@@ -28,8 +29,10 @@ type upParent struct {
 	*upOptions
 	streams
 
-	plan   upPlan
-	opened chan struct{} // closed when the manager has listened
+	plan    upPlan
+	screen  *pinned       // that is the standard error, too; nil for none
+	joining page.Joining  // of the manager when it has opened; then it does not change
+	opened  chan struct{} // closed when the manager has listened
 
 	mu    sync.Mutex // guards what follows, and the ports of the plan
 	end   *upEnd     // of the last child; nil if it died
@@ -46,14 +49,19 @@ func (p *upParent) run(ctx context.Context, roster []byte) (table string, err er
 	ended := make(chan supervise.State, 1)
 	go func() { ended <- task.Run(ctx) }() // awaited below
 	view, opened := &upView{}, p.opened
+	defer func() {
+		if p.screen != nil {
+			p.screen.remove()
+		}
+	}()
 	for {
 		select {
 		case <-opened:
 			view, opened = p.view(ctx, began), nil
 		case <-view.changes:
 			view.update(ctx)
-		case <-view.enter:
-			view.start(ctx)
+		case line := <-view.enter:
+			view.typed(ctx, line)
 		case state := <-ended:
 			view.update(context.WithoutCancel(ctx))
 			table, err := p.over(state)
@@ -98,8 +106,8 @@ func (p *upParent) received(r *upReport) {
 	if r.Text != "" {
 		p.note("%s", r.Text)
 	}
-	if r.Page != "" && p.shows && !loopback(p.address.host) {
-		printCode(p.err, r.Page)
+	if r.Page != "" {
+		p.joining = page.Joining{Manager: r.Manager, Page: r.Page, Local: loopback(p.address.host)}
 	}
 	if r.Port != "" {
 		p.plan.Agents[r.Agent].Port = r.Port

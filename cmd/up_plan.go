@@ -51,13 +51,14 @@ type upAgent struct {
 
 // An upReport is what the child tells the parent, a value of JSON.
 type upReport struct {
-	Text   string // a line for people
-	Page   string // URL of the page; a terminal shows it as a code, too
-	Opened bool   // the manager listens
-	Over   bool   // the league was over before evenodd up began; with the first Opened
-	Agent  int    // in the plan; with Port
-	Port   string // on which the agent listens
-	End    *upEnd // the last report
+	Text    string // a line for people
+	Page    string // URL of the page; a terminal shows it as a code, too
+	Manager string // URL for agents on other computers; with Page
+	Opened  bool   // the manager listens
+	Over    bool   // the league was over before evenodd up began; with the first Opened
+	Agent   int    // in the plan; with Port
+	Port    string // on which the agent listens
+	End     *upEnd // the last report
 }
 
 // An upEnd is how the league of a child has ended.

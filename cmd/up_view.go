@@ -8,13 +8,11 @@ import (
 	"strings"
 	"time"
 
-	"charm.land/lipgloss/v2"
-	"rsc.io/qr"
-
 	"evenodd/league/decide"
 	"evenodd/league/journal"
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
+	"evenodd/league/view/page"
 	"evenodd/league/view/record"
 	"evenodd/league/words"
 )
@@ -31,14 +29,17 @@ type upView struct {
 	over    bool     // it has shown the final table
 	stays   bool     // the page remains then
 	changes <-chan time.Time
-	enter   <-chan struct{} // starts the league; nil for no question
+	enter   <-chan string // lines that the user has typed, of which an empty one starts the league; nil for no question
+	screen  *pinned       // shows the lobby; nil for a terminal that cannot
+	joining page.Joining
+	looked  time.Time // when the view asked the manager last
 }
 
 // view reads the league so far, and keeps what has happened since the parent began. Without a terminal the view never
 // has changes.
 func (p *upParent) view(ctx context.Context, began time.Time) (v *upView) {
-	v = &upView{stays: p.stays(), leagueCommand: leagueCommand{streams: p.streams, data: p.data, leagueID: p.LeagueID,
-		ca: p.ca, format: formatText}}
+	v = &upView{stays: p.stays(), screen: p.screen, joining: p.joining, leagueCommand: leagueCommand{streams: p.streams,
+		data: p.data, leagueID: p.LeagueID, ca: p.ca, format: formatText}}
 	if !p.shows {
 		return v
 	}
@@ -59,14 +60,23 @@ func (p *upParent) view(ctx context.Context, began time.Time) (v *upView) {
 	if p.asks {
 		v.enter = enters(ctx)
 	}
+	if !v.lobbies(v.record) && v.joining.Page != "" && !v.joining.Local {
+		printCode(v.err, v.joining.Page)
+	}
 	return v
 }
 
-// The most lines of changes and rows of a table that the view prints at once.
-const (
-	mostChanges = 20
-	mostRows    = 10
-)
+// mostChanges is the number of lines of changes that the view prints at once.
+const mostChanges = 20
+
+// lobbies tells whether the terminal shows the lobby now.
+func (v *upView) lobbies(r *leagueRecord) bool {
+	if v.screen == nil || r.Created == nil || r.Started != nil {
+		return false
+	}
+	columns, rows := v.screen.size()
+	return columns >= lobbyColumns && rows >= lobbyRows
+}
 
 // update shows what has changed. It names an error once, and tries again. After the final table it shows nothing more.
 func (v *upView) update(ctx context.Context) {
@@ -74,6 +84,11 @@ func (v *upView) update(ctx context.Context) {
 		return
 	}
 	err := v.show(ctx)
+	if v.lobbies(v.record) {
+		now := time.Now()
+		v.look(ctx, now)
+		v.screen.draw(v.lobby(now).draw(v.screen.size()))
+	}
 	if err != nil && err.Error() != v.problem {
 		v.problem = err.Error()
 		printError(v.err, err)
@@ -87,6 +102,10 @@ func (v *upView) update(ctx context.Context) {
 func (v *upView) tell(r *leagueRecord, e *journal.Event) {
 	switch e.Data.(type) {
 	case *journal.MatchAssigned, *journal.LeagueCompleted: // too much, and what the final table says
+	case *journal.AgentRegistered:
+		if !v.lobbies(r) { // which has it
+			v.lines = append(v.lines, r.told(e))
+		}
 	default:
 		if line := r.told(e); line != "" {
 			v.lines = append(v.lines, line)
@@ -97,7 +116,14 @@ func (v *upView) tell(r *leagueRecord, e *journal.Event) {
 func (v *upView) show(ctx context.Context) error {
 	r, completed := v.record, v.record.CompletedRounds()
 	err := r.Update(ctx, v.from, func(e *journal.Event, _ string) { v.tell(r, e) })
-	for _, line := range v.lines[max(len(v.lines)-mostChanges, 0):] {
+	if v.screen != nil && !v.lobbies(v.record) {
+		v.screen.remove()
+	}
+	if n := len(v.lines) - mostChanges; n > 0 {
+		v.note("%s before these:", words.Counted(n, "more change"))
+		v.lines = v.lines[n:]
+	}
+	for _, line := range v.lines {
 		v.note("%s", line)
 	}
 	v.lines = nil
@@ -112,38 +138,75 @@ func (v *upView) show(ctx context.Context) error {
 		}
 		return err
 	case r.CompletedRounds() > completed && r.CompletedRounds() < r.TotalRounds():
-		rows := r.Standings()
-		return printTableOf(v.err, rows[:min(len(rows), mostRows)], nil)
+		rows, more := fitting(r.Standings(), v.rows())
+		err := printTableOf(v.err, rows, nil)
+		if more > 0 {
+			v.note("and %s: evenodd league standings shows all.", words.Counted(more, "more player"))
+		}
+		return err
 	}
 	v.ask()
 	return nil
 }
 
-// ask asks whether to start the league with the agents that have answered, if it has enough.
+// rows is the number of rows of the terminal.
+func (v *upView) rows() int {
+	if v.screen != nil {
+		if _, rows := v.screen.size(); rows > 0 {
+			return rows
+		}
+	}
+	return usualRows
+}
+
+// missingRows is the number of rows for the names of those who are not here, below a terminal that has no lobby.
+const missingRows = 3
+
+// usualRows is the number of rows of a terminal that does not tell it.
+const usualRows = 25
+
+// fitting are the first rows of a table that fit a terminal, with the frame of the table, the line below it and an
+// empty row, and the number of the others.
+func fitting[R any](table []R, rows int) (first []R, more int) {
+	const frame = 6
+	first = table[:min(len(table), max(rows-frame, 1))]
+	return first, len(table) - len(first)
+}
+
+// ask prints the question whether to start the league, unless the lobby has it.
 func (v *upView) ask() {
+	if question := v.question(); question != v.asked {
+		if v.asked = question; question != "" && !v.lobbies(v.record) {
+			missing := lists.Map(v.record.missing(), func(a missingAgent) string { return a.DisplayName })
+			if len(missing) > 0 {
+				question += " " + strings.Join(fitted("Not here yet: ", missing, columnsOf(v.err), missingRows), " ") + "."
+			}
+			v.note("%s", question)
+		}
+	}
+}
+
+// question asks whether to start the league with the agents that have answered; "" if it has not enough, and if nobody
+// can answer.
+func (v *upView) question() string {
 	if v.enter == nil || v.record.Started != nil {
-		return
+		return ""
 	}
 	players := lists.Filter(v.record.SortedAgents(), func(a *journal.Agent) bool {
 		return a.Player && a.Answered && !a.Out()
 	})
 	if len(players) < 2 || !v.record.HasReferee("") {
-		return
+		return ""
 	}
-	question := "Start with " + words.Counted(len(players), "player") + "? Press Enter."
-	if missing := v.record.missing(); len(missing) > 0 {
-		names := lists.Map(missing[:min(len(missing), mostRows)], func(a missingAgent) string { return a.DisplayName })
-		question += " Not here yet: " + strings.Join(names, ", ") + "."
-	}
-	if question != v.asked {
-		v.asked = question
-		v.note("%s", question)
-	}
+	return "Start with " + words.Counted(len(players), "player") + "? Press Enter."
 }
 
-// start starts the league.
-func (v *upView) start(ctx context.Context) {
-	if v.asked == "" || v.record.Started != nil {
+// typed handles a line of the user: an empty one starts the league.
+func (v *upView) typed(ctx context.Context, line string) {
+	if v.screen != nil {
+		v.screen.enteredLine()
+	}
+	if line != "" || v.asked == "" || v.record.Started != nil {
 		return
 	}
 	inform := v.leagueCommand
@@ -153,42 +216,24 @@ func (v *upView) start(ctx context.Context) {
 	}
 }
 
-// enters returns a channel that gets each empty line of standard input.
-func enters(ctx context.Context) <-chan struct{} {
-	pressed := make(chan struct{})
+// enters returns a channel that gets each line of standard input.
+func enters(ctx context.Context) <-chan string {
+	typed := make(chan string)
 	go func() { // ends with the process, at the latest
 		for lines := bufio.NewScanner(os.Stdin); lines.Scan(); {
-			if lines.Text() != "" {
-				continue
-			}
 			select {
-			case pressed <- struct{}{}:
+			case typed <- lines.Text():
 			case <-ctx.Done():
 				return
 			}
 		}
 	}()
-	return pressed
+	return typed
 }
 
-// printCode prints a URL as a QR code, dark on light also on a dark terminal. It prints nothing for a URL that
-// is too long for one.
+// printCode prints a URL as a QR code. It prints nothing for a URL that is too long for one.
 func printCode(w io.Writer, url string) {
-	code, err := qr.Encode(url, qr.L)
-	if err != nil {
-		return
+	for _, row := range codeRows(url, colours()) {
+		draw(w, row+"\n")
 	}
-	const margin = 4                           // as the standard says
-	type halfBlock struct{ upper, lower bool } // two modules in one character
-	halves := map[halfBlock]string{{true, true}: "█", {true, false}: "▀", {false, true}: "▄", {}: " "}
-	paper := lipgloss.NewStyle().Foreground(lipgloss.Black).Background(lipgloss.BrightWhite)
-	var text strings.Builder
-	for y := -margin; y < code.Size+margin; y += 2 {
-		var line strings.Builder
-		for x := -margin; x < code.Size+margin; x++ {
-			line.WriteString(halves[halfBlock{code.Black(x, y), code.Black(x, y+1)}])
-		}
-		text.WriteString(paper.Render(line.String()) + "\n")
-	}
-	draw(w, text.String())
 }

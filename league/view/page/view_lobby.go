@@ -48,12 +48,19 @@ func (j Joining) at(r *http.Request) Joining {
 	return j
 }
 
+// Typed is the URL of the manager as people type it: that of the page, if that leads to the manager.
+func (j Joining) Typed() string {
+	if short := strings.TrimSuffix(j.Manager, "mcp"); j.Page == short {
+		return short
+	}
+	return j.Manager
+}
+
 // A join is the view of how to join.
 type join struct {
 	Joining
 
-	Typed string // URL of the manager as people type it
-	Code  *code  // of the URL of the page; nil for none
+	Code *code // of the URL of the page; nil for none
 }
 
 // A joinCommand starts a player of one language. The flags follow.
@@ -68,10 +75,7 @@ func (v *join) Commands() []joinCommand {
 
 // joinOf is the view of how to join.
 func joinOf(j Joining) *join {
-	v := &join{Joining: j, Typed: j.Manager}
-	if short := strings.TrimSuffix(j.Manager, "mcp"); j.Page == short {
-		v.Typed = short // people need one URL
-	}
+	v := &join{Joining: j}
 	if !j.Local {
 		v.Code = codeOf(j.Page)
 	}

@@ -90,7 +90,7 @@ func TestLobbyShowsAddressesThatWork(t *testing.T) {
 		}
 		tt.joining.Proxies = []string{"cup.example.org"}
 		v := joinOf(tt.joining.at(r))
-		assert.Equal(t, []any{tt.page, tt.typed, tt.code}, []any{v.Page, v.Typed, v.Code != nil}, name)
+		assert.Equal(t, []any{tt.page, tt.typed, tt.code}, []any{v.Page, v.Typed(), v.Code != nil}, name)
 	}
 }
 
