@@ -113,6 +113,7 @@ func (r *leagueRecord) attention() [][]any {
 	for _, row := range r.Standings() {
 		table[row.PlayerID] = row
 	}
+	lost := r.CausesOfLosses()
 	for _, a := range r.SortedAgents() {
 		row, needs := table[a.AgentID], lists.Filter([]string{r.obstacles[a.AgentID]}, func(s string) bool { return s != "" })
 		add := func(n int, what, how string) {
@@ -120,7 +121,11 @@ func (r *leagueRecord) attention() [][]any {
 				needs = append(needs, words.Counted(n, what)+how)
 			}
 		}
-		add(row.TechnicalLosses, "technical loss", "")
+		why := ""
+		if of := lost[a.AgentID]; of != nil {
+			why = ": " + record.CountedInWords(of.Causes)
+		}
+		add(row.TechnicalLosses, "technical loss", why)
 		add(a.Failures, "failure", " in a row")
 		add(row.Fallbacks, "move", " by chance")
 		if len(needs) > 0 || len(r.Agents) <= most || !a.Answered || a.Inactive() || decide.LastChoice(r.State, a) ||

@@ -40,6 +40,9 @@ func newLogger(w io.Writer, level, fileLevel string, sender func() string, file 
 		w = consoleWriter(w)
 	}
 	w = withoutTokens{w}
+	if l > zerolog.DebugLevel {
+		w = &oncePerRound{Writer: w}
+	}
 	if file != nil {
 		stored, _ := zerolog.ParseLevel(fileLevel)
 		stored = max(zerolog.DebugLevel, stored)

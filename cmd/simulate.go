@@ -35,6 +35,8 @@ type simulateOptions struct {
 	quiet  bool
 	rated  bool // --ratings
 
+	drawnSeed bool // no flag names the seed
+
 	elo pairing.Bounds // --elo0 and --elo1
 
 	entrants   string // path of --entrants
@@ -197,7 +199,7 @@ func (o *simulateOptions) run(ctx context.Context, s streams, system *config.Sys
 		defer closeFiles(o.Files, &err)
 	}
 	if !o.given("seed") && !o.resume {
-		o.Seed = newSeed()
+		o.Seed, o.drawnSeed = newSeed(), true
 		s.note("Seed: %d", o.Seed)
 	}
 	_, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, o.Log)

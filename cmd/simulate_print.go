@@ -25,10 +25,15 @@ func (o *simulateOptions) print(s streams, r *simulation.Result) error {
 		return printCSV(s.out, standingsCSV(r.Players))
 	case o.output == formatCSV:
 		return writeMatchesCSV(s, r)
-	case o.rated:
-		return printRated(s, r)
 	}
-	return printSimulation(s, r)
+	var err error
+	if o.quiet && o.drawnSeed { // else a note has it
+		err = printLine(s.out, "Seed: %d", o.Seed)
+	}
+	if o.rated {
+		return cmp.Or(err, printRated(s, r))
+	}
+	return cmp.Or(err, printSimulation(s, r))
 }
 
 func printSimulation(s streams, r *simulation.Result) error {

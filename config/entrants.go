@@ -288,8 +288,10 @@ func (f *entrantsFile) text(n *yaml.Node, member string) string {
 	switch {
 	case n == nil:
 		return ""
-	case n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.TrimSpace(n.Value) == "" || strings.Contains(n.Value, "\x00"):
+	case n.Kind != yaml.ScalarNode || n.Tag == "!!null" || strings.Contains(n.Value, "\x00"):
 		f.refuse(n, "%s must be a text", member)
+	case strings.TrimSpace(n.Value) == "":
+		f.refuse(n, "%s is empty", member)
 	default:
 		return strings.TrimSpace(n.Value)
 	}

@@ -132,6 +132,7 @@ func TestFileThatIsNoEntrantsFile(t *testing.T) {
 		{"too large", strings.Repeat("#", 1<<20+1), "the file has more than 1048576 bytes"},
 		{"too many", "entrants:\n- {name: A, strategy: odd, count: 6000}\n- {name: B, strategy: odd, count: 6000}\n", "line 2: 12000 entrants: a file has at most 10000"},
 		{"an alias", "entrants:\n- {name: &a A, strategy: odd}\n- {name: *a, strategy: odd}\n", "line 3: name must be a text"},
+		{"an empty name", "entrants:\n- {name: \"\", strategy: odd}\n- {name: B, strategy: odd}\n", "line 2: name is empty"},
 		{"a merged member", "entrants:\n- &a {name: A, strategy: odd}\n- {<<: *a, name: B, strategy: odd}\n", `line 3: unknown member "<<": an entrant has only name, count, strategy, exec, llm, mcp, url`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

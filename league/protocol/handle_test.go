@@ -116,6 +116,14 @@ func TestBrokenRequestsAreRefused(t *testing.T) {
 	}
 }
 
+func TestEmptyNameIsCalledEmpty(t *testing.T) {
+	mux, _ := serveAll()
+	raw := edit(t, sampleJSON(t, protocol.TypeLeagueRegisterRequest), "player_meta.display_name", `""`)
+	_, err := mux.ask(t, "register_player", raw)
+	e, _ := refusal(t, err)
+	assert.Contains(t, e.Detail, "display_name is empty")
+}
+
 // TestThousandsOfBrokenFieldsAreCounted limits the listed fields; the text has the full count.
 func TestThousandsOfBrokenFieldsAreCounted(t *testing.T) {
 	mux, _ := serveAll()

@@ -44,6 +44,9 @@ const maxListed = 50
 func brokenFields(broken []FieldError) *Error {
 	worst := slices.MinFunc(broken, func(a, b FieldError) int { return int(a.kind) - int(b.kind) })
 	detail := fmt.Sprintf("%s: %s", worst.Field, worst.Rule)
+	if worst.Got == `""` {
+		detail = fmt.Sprintf("%s is empty: %s", worst.Field, worst.Rule)
+	}
 	if len(broken) > 1 {
 		detail += fmt.Sprintf(" (and %d more)", len(broken)-1)
 	}
