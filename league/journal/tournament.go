@@ -346,9 +346,9 @@ func (s *State) countUnpaired(round int, pairings []pairing.Pairing, byes []int)
 	}
 }
 
-// Bracket are the places of the bracket of a knockout after so many rounds, by stage; nil for another
+// Bracket are the places of the bracket of a knockout after so many rounds, by part and stage; nil for another
 // format, and before the start.
-func (s *State) Bracket(rounds int) [][]pairing.Slot {
+func (s *State) Bracket(rounds int) [][][]pairing.Slot {
 	ranker, ok := s.pairer.(pairing.Ranker)
 	if !ok {
 		return nil

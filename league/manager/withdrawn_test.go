@@ -50,7 +50,7 @@ func TestWithdrawnPlayersAreNotPaired(t *testing.T) {
 		{"Swiss with one player left", swiss, 7, 2, []string{"P01", "P02", "P03", "P04", "P05", "P06"}, 2, nil},
 		{"Swiss with nobody left", swiss, 4, 0, []string{"P01", "P02", "P03", "P04"}, -1, nil},
 		{"knockout: the opponent advances", knockout, 4, 0, []string{"P01"}, 0, func(t *testing.T, s *journal.State, _ string) {
-			final := s.Bracket(s.Round)[1][0]
+			final := s.Bracket(s.Round)[0][1][0]
 			assert.Contains(t, []int{final.A, final.B}, 3, "P04 is in the final without a match")
 		}},
 		{"knockout with one player left", knockout, 4, 0, []string{"P01", "P03", "P04"}, -1, func(t *testing.T, s *journal.State, _ string) {

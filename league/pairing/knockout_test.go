@@ -183,35 +183,34 @@ func TestOpponentOfAnAbsentPlayerAdvances(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			p := newPairer(t, pairing.Format{Name: pairing.Knockout, Players: tt.players})
-			var played [][]league.Played
-			for round := 1; p.Round(round, played, tt.absent) != nil; round++ {
-				var results []league.Played
-				for _, pair := range p.Round(round, played, tt.absent) {
-					results = append(results, tt.end(round, pair))
-				}
-				played = append(played, results)
-			}
+			played := playWithout(p, tt.end, tt.absent)
 			assert.Equal(t, tt.want, pairingsOf(played))
 			assert.Equal(t, tt.ranks, p.(pairing.Ranker).Ranks(played, tt.absent))
 		})
 	}
 }
 
-func TestKnockoutSizes(t *testing.T) {
-	for _, tt := range []struct{ players, rounds, matches int }{
-		{2, 4, 4},
-		{3, 8, 8},
-		{4, 8, 16},
-		{5, 12, 20},
-		{1024, 40, 4096},
+func TestBracketSizes(t *testing.T) {
+	for _, tt := range []struct {
+		name                     string
+		players, rounds, matches int
+	}{
+		{pairing.Knockout, 2, 4, 4},
+		{pairing.Knockout, 3, 8, 8},
+		{pairing.Knockout, 4, 8, 16},
+		{pairing.Knockout, 5, 12, 20},
+		{pairing.Knockout, 1024, 40, 4096},
+		{pairing.DoubleElimination, 2, 16, 12},
+		{pairing.DoubleElimination, 5, 32, 36},
+		{pairing.DoubleElimination, 1024, 88, 8188},
 	} {
-		p := newPairer(t, pairing.Format{Name: pairing.Knockout, Players: tt.players})
-		assert.Equal(t, tt.rounds, p.Rounds(), "%d players", tt.players)
-		assert.Equal(t, tt.matches, p.Matches(), "%d players", tt.players)
+		p := newPairer(t, pairing.Format{Name: tt.name, Players: tt.players})
+		assert.Equal(t, tt.rounds, p.Rounds(), "%s of %d players", tt.name, tt.players)
+		assert.Equal(t, tt.matches, p.Matches(), "%s of %d players", tt.name, tt.players)
 	}
 }
 
-func TestInvalidKnockoutIsRejected(t *testing.T) {
+func TestInvalidBracketIsRejected(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		players int
@@ -227,8 +226,10 @@ func TestInvalidKnockoutIsRejected(t *testing.T) {
 		{"a negative player", 3, []int{0, 1, -1}, "-1 is no player"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := pairing.New(pairing.Format{Name: pairing.Knockout, Players: tt.players, Seeds: tt.seeds})
-			assert.ErrorContains(t, err, tt.want)
+			for _, name := range []string{pairing.Knockout, pairing.DoubleElimination} {
+				_, err := pairing.New(pairing.Format{Name: name, Players: tt.players, Seeds: tt.seeds})
+				assert.ErrorContains(t, err, tt.want, name)
+			}
 		})
 	}
 }
@@ -363,7 +364,7 @@ func checkBracket(t fataler, k pairing.Ranker, played [][]league.Played) {
 	t.Helper()
 	for _, rounds := range []int{0, len(played) / 2, len(played)} {
 		found := map[league.MatchID]bool{}
-		stages := k.Bracket(played[:rounds], nil)
+		stages := slices.Concat(k.Bracket(played[:rounds], nil)...)
 		for _, slots := range stages {
 			for _, s := range slots {
 				for _, id := range s.Matches {
@@ -383,7 +384,7 @@ func checkBracket(t fataler, k pairing.Ranker, played [][]league.Played) {
 		}
 	}
 	ranks := k.Ranks(played, nil)
-	for _, s := range k.Bracket(played, nil)[len(k.Bracket(nil, nil))-1] {
+	for _, s := range slices.Concat(k.Bracket(played, nil)...)[len(slices.Concat(k.Bracket(nil, nil)...))-1] {
 		if s.Winner != league.None {
 			want := map[bool]int{false: 1, true: 3}[s.Third]
 			require.LessOrEqual(t, ranks[s.Winner], want)

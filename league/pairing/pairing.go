@@ -39,16 +39,18 @@ type Pairer interface {
 	Round(round int, played [][]league.Played, absent Absences) []Pairing
 }
 
-// A Ranker is a Pairer whose format itself ranks the players: a knockout.
+// A Ranker is a Pairer whose format itself ranks the players by a bracket: a knockout or a double elimination.
 type Ranker interface {
 	// Ranks returns the rank of each player, by index, at any time of the tournament.
 	// Rank 1 is best. Players on one level share the rank of the first of them (1, 2,
 	// 3, 4, 5, 5, 5, 5), so that there is always a rank 1. The caller orders players
 	// of the same rank.
 	Ranks(played [][]league.Played, absent Absences) []int
-	// Bracket returns the places of each stage, from top to bottom. The place for third place
-	// follows the final. Matches include those of the round after the played ones.
-	Bracket(played [][]league.Played, absent Absences) [][]Slot
+	// Bracket returns the places of each stage of each part, from top to bottom. A knockout has one part, where the
+	// place for third place follows the final. A double elimination has the winners' bracket, the losers' bracket, which
+	// has no stages if there are two players, and the finals: the second one has no match unless it is needed. Matches
+	// include those of the round after the played ones.
+	Bracket(played [][]league.Played, absent Absences) [][][]Slot
 }
 
 // A Legged is a Pairer whose pairs meet once in each leg: a RoundRobin.
@@ -58,8 +60,7 @@ type Legged interface {
 	Leg(round int) int
 }
 
-// A Slot is a place in the bracket of a knockout, where two players meet. A bye has no matches and a
-// winner.
+// A Slot is a place in a bracket, where two players meet. A bye has no matches and a winner.
 type Slot struct {
 	Third   bool
 	A, B    int // from top to bottom; league.None for a player that is not known or missing
@@ -76,8 +77,10 @@ const (
 	Knockout       = "knockout-v1"
 	Sequential     = "sequential-v1" // a Circle until one player is shown to be the best
 	// a Berger until one player is shown to be the best
-	SequentialBerger = "sequential-v2"
-	SPRT             = "sprt-v1" // double legs of two players until they decide between Bounds
+	SequentialBerger  = "sequential-v2"
+	SPRT              = "sprt-v1" // double legs of two players until they decide between Bounds
+	Gauntlet          = "gauntlet-v1"
+	DoubleElimination = "double-elimination-v1"
 )
 
 // RoundRobinFor is the algorithm of a round-robin. Unless the sides of the game are alike, the lot decides which
@@ -105,10 +108,12 @@ func SequentialFor(sidesAlike bool) string {
 type Format struct {
 	Name    string // the algorithm; "" for Circle
 	Players int    // 2 or more
-	Legs    int    // of a round robin, 1 or more, the largest number for Sequential and SPRT; other formats ignore it
+	Legs    int    // of a round robin or gauntlet, 1 or more, the largest number for Sequential and SPRT; others ignore it
 	Bounds  Bounds // of an SPRT; other formats ignore them
 	Rounds  int    // of a Swiss tournament; 0 for the default
 	Seeds   []int  // of other formats than a round robin: player indexes, best first; nil for ascending indexes
+
+	Gauntlet int // the number of first seeds that meet all others in a gauntlet
 
 	// Points are those of a Swiss tournament. The players of a score group have equal points. A
 	// bye is worth a win. The zero value stands for 1, ½ and 0 points.
@@ -131,6 +136,10 @@ func New(f Format) (Pairer, error) {
 		return newSequential(name, &f)
 	case Knockout:
 		return newKnockout(f.Players, f.Seeds)
+	case DoubleElimination:
+		return newDoubleElimination(f.Players, f.Seeds)
+	case Gauntlet:
+		return newGauntlet(f)
 	default:
 		return nil, fmt.Errorf("algorithm %.40q is not known: made by another version of evenodd", name)
 	}

@@ -58,10 +58,13 @@ func newPairer(t fataler, f pairing.Format) pairing.Pairer {
 }
 
 // play plays a tournament until Round returns nil.
-func play(p pairing.Pairer, end judge) (played [][]league.Played) {
+func play(p pairing.Pairer, end judge) [][]league.Played { return playWithout(p, end, nil) }
+
+// playWithout plays a tournament with absent players.
+func playWithout(p pairing.Pairer, end judge, absent pairing.Absences) (played [][]league.Played) {
 	for {
 		round := len(played) + 1
-		pairings := p.Round(round, played, nil)
+		pairings := p.Round(round, played, absent)
 		if pairings == nil {
 			return played
 		}
@@ -103,20 +106,23 @@ func TestByesAreThePlayersWithoutAMatch(t *testing.T) {
 // need another name.
 func TestAlgorithmsNeverChange(t *testing.T) {
 	for name, want := range map[string]uint32{
-		pairing.Circle:           0x6737c032,
-		pairing.Berger:           0x1e9d4a94,
-		pairing.BergerMirrored:   0x8667b71,
-		pairing.Swiss:            0x7f8a6e13,
-		pairing.Knockout:         0x85e95fc6,
-		pairing.Sequential:       0xbc84ef69,
-		pairing.SequentialBerger: 0x5497bdb0,
+		pairing.Circle:            0x6737c032,
+		pairing.Berger:            0x1e9d4a94,
+		pairing.BergerMirrored:    0x8667b71,
+		pairing.Swiss:             0x7f8a6e13,
+		pairing.Knockout:          0x85e95fc6,
+		pairing.Sequential:        0xbc84ef69,
+		pairing.SequentialBerger:  0x5497bdb0,
+		pairing.Gauntlet:          0xfa42260c,
+		pairing.DoubleElimination: 0xbb20ab23,
 	} {
 		sum, legs := crc32.NewIEEE(), 1
-		if name == pairing.Sequential || name == pairing.SequentialBerger {
+		if name == pairing.Sequential || name == pairing.SequentialBerger || name == pairing.Gauntlet {
 			legs = 2
 		}
 		for players := 2; players <= 40; players++ {
-			p := newPairer(t, pairing.Format{Name: name, Players: players, Legs: legs, Rounds: (players + 1) / 2})
+			p := newPairer(t, pairing.Format{Name: name, Players: players, Legs: legs, Rounds: (players + 1) / 2,
+				Gauntlet: (players + 3) / 5})
 			fmt.Fprintln(sum, pairingsOf(play(p, func(round int, p pairing.Pairing) league.Played {
 				kind := (p.A*31 + p.B*17 + round*7) % 11
 				return league.Played{A: p.A, B: p.B, Winner: []int{p.A, p.B, league.None}[kind%3], Technical: kind > 8}
@@ -153,9 +159,9 @@ func TestSeedsChangeNothingButThePlayers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		players := rapid.IntRange(2, 20).Draw(t, "players")
 		seeds := rapid.Permutation(indexes(players)).Draw(t, "seeds")
-		name := rapid.SampledFrom([]string{pairing.Swiss, pairing.Knockout}).Draw(t, "format")
-		plain := newPairer(t, pairing.Format{Name: name, Players: players})
-		seeded := newPairer(t, pairing.Format{Name: name, Players: players, Seeds: seeds})
+		name := rapid.SampledFrom([]string{pairing.Swiss, pairing.Knockout, pairing.DoubleElimination, pairing.Gauntlet}).Draw(t, "format")
+		plain := newPairer(t, pairing.Format{Name: name, Players: players, Legs: 1, Gauntlet: 1})
+		seeded := newPairer(t, pairing.Format{Name: name, Players: players, Seeds: seeds, Legs: 1, Gauntlet: 1})
 		judge := drawnJudge(t)
 		var plainPlayed, seededPlayed [][]league.Played
 		for round := 1; round <= plain.Rounds(); round++ {

@@ -134,7 +134,7 @@ type bracketSide struct {
 // bracket is the bracket of a knockout that has started.
 func (m *moment) bracket() []bracketRound {
 	rounds := []bracketRound{}
-	stages := m.Bracket(min(m.last(), m.CompletedRounds()))
+	stages := m.Bracket(min(m.last(), m.CompletedRounds()))[0]
 	for i, slots := range stages {
 		column := bracketRound{Title: stageTitle(len(stages) - i)}
 		for _, slot := range slots {
