@@ -140,7 +140,7 @@ type season struct {
 func drawSeason(t *rapid.T) season {
 	players := rapid.IntRange(2, 7).Draw(t, "players")
 	points := rapid.IntRange(-1, 3)
-	all := []string{"points", "wins", "draws", "head_to_head", "buchholz", "sonneborn_berger", "win_rate"}
+	all := []string{"points", "wins", "draws", "head_to_head", "buchholz", "sonneborn_berger", "win_rate", "points_per_match"}
 	tiebreakers := rapid.Permutation(all).Draw(t, "tiebreakers")
 	result := rapid.Custom(func(t *rapid.T) league.Played {
 		a := rapid.IntRange(0, players-1).Draw(t, "A")
@@ -291,6 +291,8 @@ func (s season) value(tiebreaker string, player int, group []int) *big.Rat {
 		return big.NewRat(draws, 1)
 	case "win_rate":
 		return big.NewRat(wins, max(played, 1))
+	case "points_per_match":
+		return big.NewRat(s.points(player), max(played, 1))
 	}
 	return sum
 }
@@ -342,13 +344,13 @@ func TestDefaultScoringIsThatOfTheSpecification(t *testing.T) {
 }
 
 func TestUnknownOrRepeatedTiebreakersAreInvalid(t *testing.T) {
-	const known = "points, wins, draws, head_to_head, buchholz, sonneborn_berger, win_rate"
+	const known = "points, wins, draws, head_to_head, buchholz, sonneborn_berger, win_rate, points_per_match"
 	for _, tt := range []struct {
 		name        string
 		tiebreakers []string
 		want        []string // in the error; none: no error
 	}{
-		{"all of them", []string{"points", "wins", "draws", "head_to_head", "buchholz", "sonneborn_berger", "win_rate"}, nil},
+		{"all of them", []string{"points", "wins", "draws", "head_to_head", "buchholz", "sonneborn_berger", "win_rate", "points_per_match"}, nil},
 		{"without points", []string{"win_rate"}, nil},
 		{"none", nil, nil},
 		{"unknown", []string{"points", "goals"}, []string{`unknown tie-breaker "goals"`, known}},

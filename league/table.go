@@ -187,6 +187,11 @@ func SwissTiebreakers() []string {
 	return []string{TiebreakPoints, TiebreakBuchholz, TiebreakSonnebornBerger, TiebreakWins}
 }
 
+// GauntletTiebreakers are the usual tie-breakers of a gauntlet, whose players play different numbers of matches.
+func GauntletTiebreakers() []string {
+	return []string{TiebreakPointsPerMatch, TiebreakWinRate, TiebreakHeadToHead}
+}
+
 // Validate returns an error for the first tie-breaker that is unknown or repeated.
 func (s Scoring) Validate() error {
 	known := Tiebreakers()

@@ -17,6 +17,7 @@ const (
 	TiebreakBuchholz        = "buchholz"
 	TiebreakSonnebornBerger = "sonneborn_berger"
 	TiebreakWinRate         = "win_rate"
+	TiebreakPointsPerMatch  = "points_per_match"
 )
 
 // Bracket is what decided between players on different levels. See Table.Ranking.
@@ -82,6 +83,11 @@ func tiebreaks() []tiebreak {
 			name: TiebreakWinRate, label: "win rate", rate: true,
 			meaning: "wins per match played; 0 before the first match",
 			value:   func(r *Standing, _ *scores) float64 { return float64(r.Wins) / float64(max(r.Played, 1)) },
+		},
+		{
+			name: TiebreakPointsPerMatch, label: "points per match", rate: true,
+			meaning: "the points per match played; 0 before the first match",
+			value:   func(r *Standing, _ *scores) float64 { return float64(r.Points) / float64(max(r.Played, 1)) },
 		},
 	}
 }
