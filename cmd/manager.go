@@ -52,9 +52,8 @@ prints the final table at its end, and answers queries until you interrupt it; w
 league.
 
 With the admin token, which 'evenodd league token' prints, 'evenodd league' controls the league from another machine.
-docs/leagues.md describes
---roster, --registration-until and --start-at; docs/formats.md describes
---tournament, --rounds and --seeding.
+docs/leagues.md describes --roster, --registration-until and --start-at; docs/formats.md describes --tournament,
+--rounds, --gauntlet and --seeding.
 
 Run the same command again to resume an interrupted league. A browser shows the league at the manager's address, such
 as http://localhost:8000/.`,

@@ -241,8 +241,10 @@ func (d *desktop) simulateTool() mcp.Tool {
 			"tournament": described(choiceOf(journal.Formats()), "format (default: "+journal.FormatRoundRobin+")"),
 			"rounds": properties{"type": "integer", "minimum": 1, "maximum": pairing.MaxSwissRounds(maxSimulated),
 				"description": "of a Swiss system (default: log2 of the players, rounded up)"},
+			"gauntlet": properties{"type": "integer", "minimum": 1, "maximum": maxSimulated - 1,
+				"description": "the number of seeds that meet all others in a gauntlet (default: 1)"},
 			"legs": properties{"type": "integer", "minimum": 1, "maximum": maxLegs, "default": 1,
-				"description": "matches of each pair of players in a round-robin"},
+				"description": "matches of each pair of players in a round-robin or gauntlet"},
 			// others run programs or call servers
 			"strategies": properties{"type": "array", "items": choiceOf(strategy.Names()), "minItems": 1,
 				"maxItems": maxSimulated, "description": "of the players, in turn (default: random)"},
@@ -258,6 +260,7 @@ type simulationRequest struct {
 	Game       string   `json:"game"`
 	Tournament string   `json:"tournament"`
 	Rounds     int      `json:"rounds"`
+	Gauntlet   int      `json:"gauntlet"`
 	Legs       int      `json:"legs"`
 	Strategies []string `json:"strategies"`
 }
@@ -271,7 +274,7 @@ func (r *simulationRequest) options() (o simulation.Options, err error) {
 	if r.Seed != nil {
 		o.Seed = *r.Seed
 	}
-	settings := leagueSettings{format: r.Tournament, rounds: r.Rounds}
+	settings := leagueSettings{format: r.Tournament, rounds: r.Rounds, gauntlet: r.Gauntlet}
 	_, err = settings.complete(config.NewLoader("", known()), &o.Rules)
 	return o, err
 }

@@ -304,6 +304,7 @@ type leagueSettings struct {
 	name      string // of the league; "" for that in its file
 	format    string // --tournament; "" for a round-robin
 	rounds    int
+	gauntlet  int
 	seeding   string // path of a file; "" for the list in the file of the league
 	time      string // bank of each side of a match; "" for none
 	members   string // membersAll or protocol.MembersPlain
@@ -334,13 +335,14 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 		"manager and up make the id of a new league of it")
 	anyGameFlag(f, &o.GameType, "game of the league")
 	choiceFlag(f, &l.format, "tournament", journal.FormatRoundRobin, "format of the league", journal.Formats()...)
-	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players in a round-robin; a league has at most "+
+	f.IntVar(&l.gauntlet, "gauntlet", 0, "`number` of seeds that meet all others in a gauntlet (default: 1)")
+	f.IntVar(&o.Legs, "legs", 1, "matches of each pair of players in a round-robin or gauntlet; a league has at most "+
 		"134,217,728 matches")
 	f.IntVar(&o.Openings, "openings", 0, "random plies with which both matches of a pair in two legs begin, 1 to 32; "+
 		"for games without chance, with an even number of legs (default: none)")
 	f.IntVar(&l.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
 	f.StringVar(&l.seeding, "seeding", "",
-		"`file` with names or ids of players, one a line, best first: the seeds of a Swiss system or knockout (default: registration)")
+		"`file` with names or ids of players, one a line, best first: the seeds of other formats than round-robin (default: registration)")
 	f.StringVar(&l.time, "time", "", "`time` of each player for all moves of a match, such as 60s, or 60s+1s with one "+
 		"second more after each move (default: a limit for each move)")
 	choiceFlag(f, &l.members, "members", membersAll, "members of messages: all that this program has, or plain, those of "+
@@ -355,13 +357,18 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 func (l *leagueSettings) tournament(players, legs int, listed []string) (*journal.Tournament, error) {
 	format := cmp.Or(l.format, journal.FormatRoundRobin)
 	roundRobin, swiss := format == journal.FormatRoundRobin, format == journal.FormatSwiss
+	gauntlet := format == journal.FormatGauntlet
 	switch {
 	case l.rounds < 0:
 		return nil, usage("--rounds %d: must be from 1, or 0 for the usual number", l.rounds)
 	case l.rounds != 0 && !swiss:
 		return nil, usage("--rounds %d: only --tournament swiss takes it", l.rounds)
+	case l.gauntlet != 0 && !gauntlet:
+		return nil, usage("--gauntlet %d: only --tournament gauntlet takes it", l.gauntlet)
+	case l.gauntlet < 0 || players > 1 && l.gauntlet >= players:
+		return nil, usage("--gauntlet %d: must be from 1 to less than the number of players", l.gauntlet)
 	case l.seeding != "" && roundRobin:
-		return nil, usage("--seeding %s: only --tournament swiss and knockout take it", l.seeding)
+		return nil, usage("--seeding %s: --tournament round-robin does not take it", l.seeding)
 	case l.untilSignificant && !roundRobin:
 		return nil, usage("--until-significant: only --tournament round-robin takes it")
 	case l.untilSignificant && legs%2 != 0:
@@ -380,15 +387,18 @@ func (l *leagueSettings) tournament(players, legs int, listed []string) (*journa
 		return &journal.Tournament{Algorithm: pairing.Sequential}, nil
 	case roundRobin:
 		return nil, nil //nolint:nilnil // no tournament is a round-robin
-	case legs != 1:
-		return nil, usage("--legs %d: only --tournament round-robin takes it", legs)
+	case legs != 1 && !gauntlet:
+		return nil, usage("--legs %d: only --tournament round-robin and gauntlet take it", legs)
 	}
-	t := &journal.Tournament{Algorithm: pairing.Knockout}
+	t := &journal.Tournament{Algorithm: journal.AlgorithmOf(format)}
+	if gauntlet {
+		t.Gauntlet = cmp.Or(l.gauntlet, 1)
+	}
 	if len(listed) > 0 { // the journal has no empty list
 		t.Seeding = lists.Map(listed, func(name string) string { return cmp.Or(league.SeedID(name), name) })
 	}
 	if swiss {
-		t.Algorithm, t.Rounds = pairing.Swiss, l.rounds
+		t.Rounds = l.rounds
 		if most := pairing.MaxSwissRounds(players); players > 1 && l.rounds > most {
 			return nil, usage("--rounds %d: a Swiss system of %d players has at most %d rounds", l.rounds, players, most)
 		}

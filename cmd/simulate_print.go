@@ -139,7 +139,7 @@ type (
 		GameType   string              `json:"game_type"`
 		Seed       uint64              `json:"seed"`
 		Faults     string              `json:"faults,omitzero"`
-		Tournament string              `json:"tournament,omitzero"` // swiss or knockout
+		Tournament string              `json:"tournament,omitzero"` // "" for a round-robin
 		Players    int                 `json:"players"`
 		Rounds     int                 `json:"rounds"`
 		Matches    int                 `json:"matches"`

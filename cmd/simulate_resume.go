@@ -40,6 +40,7 @@ func (o *simulateOptions) settled(created *journal.Created) []settledSetting {
 	}
 	if begun != nil && given != nil {
 		settings = append(settings, settledSetting{"rounds", strconv.Itoa(given.Rounds), strconv.Itoa(begun.Rounds)},
+			settledSetting{"gauntlet", strconv.Itoa(given.Gauntlet), strconv.Itoa(begun.Gauntlet)},
 			settledSetting{"seeding", strings.Join(given.Seeding, ","), strings.Join(begun.Seeding, ",")})
 	}
 	return settings

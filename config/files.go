@@ -200,12 +200,14 @@ type League struct {
 	Scoring      Scoring      `json:"scoring"`
 	Participants Participants `json:"participants"`
 	Tournament   string       `json:"tournament" rule:"tournament" flag:"tournament"`
-	// of a round-robin; the manager limits the number of matches
+	// of a round-robin or gauntlet; the manager limits the number of matches
 	Legs int `json:"legs" rule:"min=1,max=134217728" flag:"legs"`
 	// plies with which both matches of a pair in two legs begin; 0: none
 	Openings int `json:"openings" rule:"max=32" flag:"openings"`
 	Rounds   int `json:"rounds" rule:"max=5000" flag:"rounds"` // of a Swiss system; 0: the usual number
-	// display names, best first, of a Swiss system or knockout
+	// the seeds that meet all others in a gauntlet; 0: one
+	Gauntlet int `json:"gauntlet" rule:"max=9999" flag:"gauntlet"`
+	// display names, best first, of any other format than a round-robin
 	Seeding []string `json:"seeding" rule:"each,name,min=1"`
 	// time of each side of a match for all of its moves, such as 60s+1s; none: windows alone
 	TimeBank           string `json:"time_bank,omitzero" rule:"time_bank" flag:"time"`

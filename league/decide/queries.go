@@ -39,7 +39,7 @@ func Phase(s *journal.State, closed bool) string {
 // Counts say how many rounds, matches and agents a league has.
 type Counts struct {
 	Round    int `json:"round"`    // the last one announced; 0 before the first
-	Rounds   int `json:"rounds"`   // in a knockout that goes on: the largest possible number
+	Rounds   int `json:"rounds"`   // in a bracket that goes on: the largest possible number
 	Matches  int `json:"matches"`  // the same
 	Recorded int `json:"recorded"` // matches with a result
 	Players  int `json:"players"`
@@ -56,7 +56,7 @@ func CountsOf(s *journal.State) Counts {
 // A Status is how far a league is.
 type Status struct {
 	State      string `json:"state"`               // of the manager
-	Tournament string `json:"tournament,omitzero"` // swiss or knockout; "" for a round-robin
+	Tournament string `json:"tournament,omitzero"` // as journal.Formats has them; "" for a round-robin
 	AtMost     bool   `json:"-"`                   // as journal.State.AtMost
 	Paused     bool   `json:"paused,omitzero"`     // the organiser holds back the next round
 	Counts
@@ -412,10 +412,10 @@ func CreateSchedule(created *journal.Created, algorithm string, players []string
 	if err != nil {
 		return nil, protocol.Fault(protocol.ErrInvalidFieldType, "players: %v", err)
 	}
-	each, last := len(pairer.Round(1, nil, nil)), pairer.Rounds() // each round of a round-robin has as many matches
+	each, last := len(pairer.Round(1, nil, nil)), pairer.Rounds() // each round has as many matches, if all are known
 	data := &protocol.ScheduleData{RoundID: protocol.AllRounds, Rounds: last, TotalMatches: pairer.Matches(),
 		Offset: offset, Matches: []protocol.ScheduledMatch{}}
-	if created.Tournament != nil {
+	if !created.Tournament.IsFixed() {
 		last = 1
 		data.KnownRounds, data.TotalMatches = &last, each
 	}

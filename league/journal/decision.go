@@ -112,7 +112,7 @@ var commands = map[string]command{
 		},
 		done: "%s readmitted",
 		next: ofAgent("It plays from the next round on.", "It gets matches again."),
-		// A player that is back in a knockout ranks by its place in the bracket again.
+		// A player that is back in a bracket ranks by its place in the bracket again.
 		stale: StaleAgents | StaleStandings | StaleSchedule,
 	},
 	protocol.CommandWithdraw: {
@@ -359,12 +359,12 @@ func (s *State) checkTakesPart(id string) error {
 	return err
 }
 
-// playedMatches are the numbers of matches that a player of a round-robin has played, and
+// playedMatches are the numbers of matches that a player of a round-robin or gauntlet has played, and
 // of those that the schedule has for it. A match counts as played if it has a result and
 // nobody forfeits it.
 func (s *State) playedMatches(id string) (played, scheduled int) {
 	player, ok := s.PlayerIndex(id)
-	if !ok || s.Created.Tournament != nil {
+	if !ok || !s.Created.Tournament.IsFixed() {
 		return 0, 0
 	}
 	for round := 1; round <= s.TotalRounds(); round++ {

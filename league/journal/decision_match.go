@@ -179,8 +179,8 @@ func (s *State) checkDecidable(id league.MatchID) error {
 	switch {
 	case !ok:
 		return fmt.Errorf("match %s is not of an announced round", id)
-	case s.Created.Tournament.IsKnockout() && id.Round < s.Round:
-		return fmt.Errorf("match %s is of round %d of a knockout, and the pairings of round %d follow from it", id, id.Round,
+	case s.Created.Tournament.HasBracket() && id.Round < s.Round:
+		return fmt.Errorf("match %s is of round %d of a bracket, and the pairings of round %d follow from it", id, id.Round,
 			s.Round)
 	}
 	for _, player := range [...]string{idA, idB} {

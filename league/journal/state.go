@@ -39,7 +39,7 @@ type State struct {
 
 	pairer        pairing.Pairer    // of no rounds before the start
 	played        [][]league.Played // of the completed rounds; nil in a round-robin
-	absent        pairing.Absences  // of rounds of a Swiss system and knockout
+	absent        pairing.Absences  // of rounds of a Swiss system and bracket
 	upcoming      upcoming
 	playerIndexes map[string]int // of players in pairings and in the table, by id
 	// by referee and player: the matches of the player that were announced for the referee and not forfeited
@@ -109,7 +109,7 @@ func (s *State) Apply(e *Event) error {
 // Open tells whether a round is announced and not completed.
 func (s *State) Open() bool { return s.Round > 0 && s.Rounds[s.Round-1].CompletedAt == "" }
 
-// TotalRounds is the number of rounds of the league; 0 before the start. A knockout can
+// TotalRounds is the number of rounds of the league; 0 before the start. A bracket can
 // end earlier: until then it is the largest possible number.
 func (s *State) TotalRounds() int {
 	if s.Completed != nil {
@@ -118,7 +118,7 @@ func (s *State) TotalRounds() int {
 	return s.pairer.Rounds()
 }
 
-// TotalMatches is the number of matches of all rounds; 0 before the start. In a knockout
+// TotalMatches is the number of matches of all rounds; 0 before the start. In a bracket
 // it is the largest possible number until the end.
 func (s *State) TotalMatches() int {
 	if s.Completed != nil {

@@ -19,6 +19,8 @@ type Tournament struct {
 	Rounds int `json:"rounds,omitzero"`
 	// of a league of two players that decides between two differences in strength; nil for any other
 	Bounds *pairing.Bounds `json:"bounds,omitzero"`
+	// of a gauntlet: so many of the first seeds meet all others, or all seeds but one if there are fewer
+	Gauntlet int `json:"gauntlet,omitzero"`
 	// display names of players, best first; the other players follow in order of ids
 	Seeding []string `json:"seeding,omitempty"`
 }
@@ -26,19 +28,31 @@ type Tournament struct {
 // The names of the formats for people and agents. A name of package pairing has the
 // version as well.
 const (
-	FormatRoundRobin = "round-robin"
-	FormatSwiss      = "swiss"
-	FormatKnockout   = "knockout"
+	FormatRoundRobin        = "round-robin"
+	FormatGauntlet          = "gauntlet"
+	FormatSwiss             = "swiss"
+	FormatKnockout          = "knockout"
+	FormatDoubleElimination = "double-elimination"
 )
 
 // Formats are the names of all formats.
-func Formats() []string { return []string{FormatRoundRobin, FormatSwiss, FormatKnockout} }
+func Formats() []string {
+	return []string{FormatRoundRobin, FormatGauntlet, FormatSwiss, FormatKnockout, FormatDoubleElimination}
+}
 
 // IsSwiss tells whether the format is a Swiss system. A nil *Tournament is a round-robin.
-func (t *Tournament) IsSwiss() bool { return t != nil && t.Algorithm == pairing.Swiss }
+func (t *Tournament) IsSwiss() bool { return t.Format() == FormatSwiss }
 
-// IsKnockout tells whether the format is a knockout.
-func (t *Tournament) IsKnockout() bool { return t != nil && t.Algorithm == pairing.Knockout }
+// IsGauntlet tells whether the format is a gauntlet.
+func (t *Tournament) IsGauntlet() bool { return t.Format() == FormatGauntlet }
+
+// HasBracket tells whether the format is a knockout or a double elimination.
+func (t *Tournament) HasBracket() bool {
+	return t.Format() == FormatKnockout || t.Format() == FormatDoubleElimination
+}
+
+// IsFixed tells whether all pairings follow from the players and their seeds, as those of a round-robin and of a gauntlet.
+func (t *Tournament) IsFixed() bool { return t == nil || t.IsGauntlet() }
 
 // IsSequential tells whether the format is a round-robin that ends when one player is shown to be
 // better than every other, or when the results decide between two bounds.
@@ -56,13 +70,30 @@ func (t *Tournament) ForGame(sidesAlike bool) *Tournament {
 	return &Tournament{Algorithm: pairing.SequentialFor(sidesAlike)}
 }
 
-// Format is FormatSwiss or FormatKnockout; "" for a round-robin.
+// AlgorithmOf is the algorithm of new leagues of a format; "" for a round-robin, whose algorithm depends on its game.
+func AlgorithmOf(format string) string {
+	switch format {
+	case FormatGauntlet:
+		return pairing.Gauntlet
+	case FormatSwiss:
+		return pairing.Swiss
+	case FormatKnockout:
+		return pairing.Knockout
+	case FormatDoubleElimination:
+		return pairing.DoubleElimination
+	}
+	return ""
+}
+
+// Format is the name of the format; "" for a round-robin.
 func (t *Tournament) Format() string {
-	switch {
-	case t.IsSwiss():
-		return FormatSwiss
-	case t.IsKnockout():
-		return FormatKnockout
+	if t == nil || t.Algorithm == "" {
+		return ""
+	}
+	for _, format := range Formats() {
+		if AlgorithmOf(format) == t.Algorithm {
+			return format
+		}
 	}
 	return ""
 }
@@ -75,20 +106,22 @@ func (s *State) Format() string {
 	return s.Created.Tournament.Format()
 }
 
-// AtMost tells whether the numbers of rounds and matches are only the largest possible ones: draws of a knockout
+// AtMost tells whether the numbers of rounds and matches are only the largest possible ones: draws of a bracket
 // are replayed, and a sequential league ends early.
 func (s *State) AtMost() bool {
-	return s.Created != nil && s.Completed == nil && (s.Created.Tournament.IsKnockout() || s.Created.Tournament.IsSequential())
+	return s.Created != nil && s.Completed == nil && (s.Created.Tournament.HasBracket() || s.Created.Tournament.IsSequential())
 }
 
 func (t *Tournament) check(legs int) error {
 	switch {
 	case t == nil:
 		return nil
-	case !t.IsSwiss() && !t.IsKnockout() && !t.IsSequential():
+	case t.Format() == "" && !t.IsSequential():
 		return fmt.Errorf("tournament: algorithm %.40q is not known: made by another version of evenodd", t.Algorithm)
-	case t.Rounds < 0 || t.Rounds > 0 && !t.IsSwiss() || legs != 1 && !t.IsSequential():
+	case t.Rounds < 0 || t.Rounds > 0 && !t.IsSwiss() || legs != 1 && !t.IsSequential() && !t.IsGauntlet():
 		return fmt.Errorf("tournament: %s does not go with %d rounds and %d legs", t.Algorithm, t.Rounds, legs)
+	case t.Gauntlet < 0 || t.Gauntlet > 0 != t.IsGauntlet():
+		return fmt.Errorf("tournament: %s does not go with a gauntlet of %d players", t.Algorithm, t.Gauntlet)
 	}
 	if err := t.checkBounds(); err != nil {
 		return err
@@ -136,8 +169,10 @@ func (t *Tournament) For(players, legs int) pairing.Format {
 	if t == nil {
 		return pairing.Format{Players: players, Legs: legs}
 	}
-	rounds := min(t.Rounds, pairing.MaxSwissRounds(players))
-	f := pairing.Format{Name: t.Algorithm, Players: players, Legs: legs, Rounds: rounds}
+	f := pairing.Format{
+		Name: t.Algorithm, Players: players, Legs: legs,
+		Rounds: min(t.Rounds, pairing.MaxSwissRounds(players)), Gauntlet: min(t.Gauntlet, players-1),
+	}
 	if t.Bounds != nil {
 		f.Bounds = *t.Bounds
 	}
@@ -172,6 +207,19 @@ func (s *State) seeds(players []string) []int {
 	return seeds
 }
 
+// GauntletSeeds are the players of a gauntlet that meet all others, best first; nil for another format, and before the
+// start.
+func (s *State) GauntletSeeds() (ids []string) {
+	if s.Started == nil || !s.Created.Tournament.IsGauntlet() {
+		return nil
+	}
+	players := s.Started.Players
+	for _, i := range s.seeds(players)[:s.Created.Tournament.For(len(players), 1).Gauntlet] {
+		ids = append(ids, players[i])
+	}
+	return ids
+}
+
 // MissingSeeds are the names of the seeding that no player has, after the start.
 func (s *State) MissingSeeds() []string {
 	if s.Created.Tournament == nil {
@@ -193,12 +241,12 @@ type upcoming struct {
 }
 
 // pairingsOf returns the pairings of a round that is not announced. They depend on the
-// results of all earlier rounds, unless the league is a round-robin.
+// results of all earlier rounds, unless the format has fixed pairings.
 func (s *State) pairingsOf(round int) []pairing.Pairing {
 	switch {
 	case s.Started == nil:
 		return nil
-	case s.Created.Tournament == nil:
+	case s.Created.Tournament.IsFixed():
 		return s.pairer.Round(round, nil, nil)
 	case round != s.Round+1 || s.Open():
 		return nil
@@ -210,7 +258,7 @@ func (s *State) pairingsOf(round int) []pairing.Pairing {
 
 // remember adds the results of a completed round to those from which later rounds follow.
 func (s *State) remember(r *Round) {
-	if s.Created.Tournament == nil {
+	if s.Created.Tournament.IsFixed() {
 		return
 	}
 	results := make([]league.Played, len(r.Pairings))
@@ -224,13 +272,12 @@ func (s *State) remember(r *Round) {
 // known. The round after the last completed one is known: without it the league is over.
 func (s *State) HasRound(round int) bool { return len(s.Pairings(round)) > 0 }
 
-// KnownRounds is the number of rounds whose pairings are known. In a round-robin these are
-// all rounds.
+// KnownRounds is the number of rounds whose pairings are known: all rounds if the format has fixed pairings.
 func (s *State) KnownRounds() int {
 	switch {
 	case s.Started == nil:
 		return 0
-	case s.Created.Tournament == nil:
+	case s.Created.Tournament.IsFixed():
 		return s.TotalRounds()
 	case s.HasRound(s.Round + 1):
 		return s.Round + 1
@@ -281,10 +328,10 @@ func (s *State) repeated(pairings []pairing.Pairing, byes []int) (pairs, again i
 	return pairs, again
 }
 
-// leave records that a player is in no later round of a Swiss system or knockout, unless it is readmitted.
+// leave records that a player is in no later round of a Swiss system or bracket, unless it is readmitted.
 func (s *State) leave(a *Agent) { s.setAbsent(a, true) }
 
-// rejoin records that a player is in the later rounds again. In a knockout it may have lost its match by then.
+// rejoin records that a player is in the later rounds again. It may have lost a match of a bracket by then.
 func (s *State) rejoin(a *Agent) { s.setAbsent(a, false) }
 
 func (s *State) setAbsent(a *Agent, absent bool) {
@@ -346,8 +393,8 @@ func (s *State) countUnpaired(round int, pairings []pairing.Pairing, byes []int)
 	}
 }
 
-// Bracket are the places of the bracket of a knockout after so many rounds, by part and stage; nil for another
-// format, and before the start.
+// Bracket are the places of the bracket of a knockout or double elimination after so many rounds, by part and stage;
+// nil for another format, and before the start.
 func (s *State) Bracket(rounds int) [][][]pairing.Slot {
 	ranker, ok := s.pairer.(pairing.Ranker)
 	if !ok {
@@ -359,9 +406,9 @@ func (s *State) Bracket(rounds int) [][][]pairing.Slot {
 // byAnnulment is what separates the first annulled player from the row above.
 const byAnnulment = "annulled"
 
-// Ranking are the rows of the table, best first. In a knockout, players rank by the
+// Ranking are the rows of the table, best first. In a knockout or double elimination, players rank by the
 // bracket of the completed rounds, and the table orders players on one level. In a
-// round-robin the annulled players are last.
+// round-robin or gauntlet the annulled players are last.
 func (s *State) Ranking() []league.Standing {
 	if ranker, ok := s.pairer.(pairing.Ranker); ok {
 		return s.Table.Ranking(ranker.Ranks(s.played, s.absent))
@@ -400,10 +447,10 @@ func (s *State) Champion() league.Champion {
 }
 
 // decision is the reason of a champion that is not tied; "" if the points decided, the
-// bracket of a knockout, or an annulment.
+// bracket, or an annulment.
 func (s *State) decision(by string) string {
-	_, knockout := s.pairer.(pairing.Ranker)
-	if by == league.Bracket || by == byAnnulment || by == league.TiebreakPoints && !knockout {
+	_, ranks := s.pairer.(pairing.Ranker)
+	if by == league.Bracket || by == byAnnulment || by == league.TiebreakPoints && !ranks {
 		return ""
 	}
 	return "on " + league.TiebreakLabel(by)

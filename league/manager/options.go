@@ -118,8 +118,11 @@ func (o *Options) complete() {
 	if o.Tiebreakers == nil {
 		o.Scoring = cmp.Or(o.Scoring, usual.MatchPoints)
 		o.Tiebreakers = usual.Tiebreakers
-		if o.Tournament.IsSwiss() {
+		switch {
+		case o.Tournament.IsSwiss():
 			o.Tiebreakers = league.SwissTiebreakers()
+		case o.Tournament.IsGauntlet():
+			o.Tiebreakers = league.GauntletTiebreakers()
 		}
 	}
 	o.Tournament = o.Tournament.ForGame(o.sidesAlike())

@@ -193,9 +193,13 @@ func newSequence(w *leaguetest.World, r *rand.Rand) *sequence {
 		w.Game = tictactoe.Game{}
 	}
 	var tournament *journal.Tournament
-	switch r.IntN(4) {
+	switch r.IntN(6) {
 	case 0:
 		tournament = &journal.Tournament{Algorithm: pairing.Knockout}
+	case 2:
+		tournament = &journal.Tournament{Algorithm: pairing.DoubleElimination}
+	case 3:
+		tournament = &journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 1 + r.IntN(l.players)}
 	case 1:
 		tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: r.IntN(1 + pairing.MaxSwissRounds(l.players))}
 	}
@@ -204,7 +208,7 @@ func newSequence(w *leaguetest.World, r *rand.Rand) *sequence {
 		o.Tournament, o.SuspendAfter, o.ShutdownAfter = tournament, suspend, shutdown
 		o.Signatures = map[bool]string{true: journal.SignaturesOptional}[sign]
 		o.Broadcast = map[bool]string{true: journal.BroadcastMatch}[every]
-		if o.Legs = legs; tournament != nil {
+		if o.Legs = legs; !tournament.IsFixed() {
 			o.Legs = 1
 		}
 	})

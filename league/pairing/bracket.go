@@ -156,6 +156,7 @@ func (t *tree) Bracket(played [][]league.Played, absent Absences) (parts [][][]S
 		if p.stage == len(parts[p.part]) {
 			parts[p.part] = append(parts[p.part], nil)
 		}
+		p.Empty = p.state == over && max(p.A, p.B) == none
 		parts[p.part][p.stage] = append(parts[p.part][p.stage], p.Slot)
 	}
 	return parts

@@ -63,6 +63,7 @@ type Legged interface {
 // A Slot is a place in a bracket, where two players meet. A bye has no matches and a winner.
 type Slot struct {
 	Third   bool
+	Empty   bool // no player comes here
 	A, B    int // from top to bottom; league.None for a player that is not known or missing
 	Winner  int // league.None for none yet, and after a double loss
 	Matches []league.MatchID

@@ -131,8 +131,8 @@ type InactiveAgent struct {
 const MaxInactive = 100
 
 // StatusData answers GET_STATUS: the manager's state (004 §9.2), counts, and the inactive
-// agents in order of ids. Until a knockout ends, Rounds and Matches are the largest
-// possible numbers.
+// agents in order of ids. Until a knockout or double elimination ends, Rounds and Matches are
+// the largest possible numbers.
 type StatusData struct {
 	// state of the league: `WAITING_FOR_REGISTRATIONS`, `CREATING_SCHEDULE`, `RUNNING_LEAGUE` or
 	// `LEAGUE_COMPLETED`
@@ -155,7 +155,8 @@ type StatusData struct {
 	// what the manager's pings to the agent that asks have met, for people, such as `connection refused at
 	// http://192.0.2.7:8101/mcp, 3 tries`; only before the start, and until the first ping is answered
 	Unreachable string `json:"unreachable,omitzero"`
-	// `swiss`, or `knockout` with the largest possible `rounds` and `matches`; absent in a round-robin
+	// `gauntlet`, `swiss`, or `knockout` or `double-elimination` with the largest possible `rounds` and `matches`;
+	// absent in a round-robin
 	Tournament string `json:"tournament,omitzero"`
 	// the organiser holds back the next round
 	Paused bool `json:"paused,omitzero"`

@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
@@ -58,9 +59,13 @@ func oneResultEach(l *swarmLeague) (problems []string) {
 	switch {
 	case t.IsSwiss():
 		want, often = players/2*l.result.State.Round, 1
-	case t.IsKnockout():
+	case t.IsGauntlet():
+		want = t.Gauntlet * (players - t.Gauntlet) * l.options.Legs
+	case t.Format() == journal.FormatKnockout:
 		want, often = 0, 8 // with replays, and again for the third place
 		problems = append(problems, eliminated(l)...)
+	case t.HasBracket():
+		want, often = 0, 20 // with replays, in both brackets, and twice in the final
 	}
 	if want > 0 && l.result.State.Recorded != want {
 		problems = append(problems, fmt.Sprintf("%d results of %d matches", l.result.State.Recorded, want))
@@ -80,7 +85,7 @@ func oneResultEach(l *swarmLeague) (problems []string) {
 		met[[2]string(pair)]++
 	}
 	for pair, times := range met {
-		if times > often || t == nil && times != often {
+		if times > often || t.IsFixed() && times != often {
 			problems = append(problems, fmt.Sprintf("%s and %s have %d results", pair[0], pair[1], times))
 		}
 	}
@@ -151,6 +156,7 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 		want.Player, want.Rank, want.PlayerID, want.DisplayName, want.Strategy = got.Player, got.Rank, got.PlayerID, got.DisplayName, got.Strategy
 		want.ShownName = got.ShownName
 		want.Tied, want.DecidedBy, want.ByPoints, want.Fallbacks = got.Tied, got.DecidedBy, got.ByPoints, got.Fallbacks
+		want.TiebreakValues = got.TiebreakValues
 		if !reflect.DeepEqual(got, want) {
 			problems = append(problems, fmt.Sprintf("%s: %+v in the table, by the results %+v", got.PlayerID, got, want))
 		}

@@ -36,13 +36,16 @@ func TestSameSeedGivesTheSameLeague(t *testing.T) {
 	t.Parallel()
 	hands := marks(6, everyday()...)
 	hands.GameType = rockpaperscissors.Type
-	swiss, knockout, byes := options(13), options(13), options(11)
+	swiss, knockout, double, gauntlet, byes := options(13), options(13), options(7), options(6), options(11)
 	swiss.Tournament = &journal.Tournament{Algorithm: pairing.Swiss}
 	knockout.Tournament = &journal.Tournament{Algorithm: pairing.Knockout}
-	hands.Legs, byes.Legs = 2, 2
+	double.Tournament = &journal.Tournament{Algorithm: pairing.DoubleElimination}
+	gauntlet.Tournament = &journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 2}
+	hands.Legs, byes.Legs, gauntlet.Legs = 2, 2, 2
 	for name, o := range map[string]simulation.Options{
 		"tic_tac_toe": marks(7, append(everyday(), "perfect")...), "rock_paper_scissors, two legs": hands,
-		"swiss": swiss, "knockout": knockout, "an odd number of players, two legs": byes,
+		"swiss": swiss, "knockout": knockout, "double elimination": double, "gauntlet": gauntlet,
+		"an odd number of players, two legs": byes,
 	} {
 		t.Run(name, func(t *testing.T) {
 			first := run(t, o)

@@ -110,7 +110,10 @@ func (o *Options) checkTournament(check func(ok bool, format string, args ...any
 	}
 	check(t.Rounds <= pairing.MaxSwissRounds(o.Players), "a Swiss system of %d players has at most %d rounds, not %d",
 		o.Players, pairing.MaxSwissRounds(o.Players), t.Rounds)
-	check(o.Legs <= 1 || t.IsSequential(), "only a round-robin has legs, not a tournament of format %s", t.Format())
+	check(t.Gauntlet < max(o.Players, 2), "a gauntlet of %d players is of at most %d of them, not %d", o.Players,
+		o.Players-1, t.Gauntlet)
+	check(o.Legs <= 1 || t.IsSequential() || t.IsGauntlet(),
+		"only a round-robin or gauntlet has legs, not a tournament of format %s", t.Format())
 	if o.External != nil && len(o.Entrants) == 0 || o.Players < 1 {
 		return
 	}

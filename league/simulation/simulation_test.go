@@ -329,7 +329,7 @@ func TestInvalidOptions(t *testing.T) {
 		}, []string{"a Swiss system of 4 players has at most 2 rounds, not 3"}},
 		{"legs of a knockout", func(o *simulation.Options) {
 			o.Tournament, o.Legs = &journal.Tournament{Algorithm: pairing.Knockout}, 2
-		}, []string{"only a round-robin has legs, not a tournament of format knockout"}},
+		}, []string{"only a round-robin or gauntlet has legs, not a tournament of format knockout"}},
 		{"an unknown name in the seeding", func(o *simulation.Options) {
 			o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"Player 04", "Player 05"}}
 		}, []string{`seeding: no player is called "Player 05": the players are random 1 to alternate 4`}},

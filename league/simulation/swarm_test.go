@@ -201,17 +201,23 @@ func swarmOptions(seed uint64) simulation.Options {
 	return o
 }
 
-// swarmTournament selects another format than a round-robin for two of five leagues.
+// swarmTournament selects another format than a round-robin for four of seven leagues.
 func swarmTournament(r *rand.Rand, o *simulation.Options) {
-	switch r.IntN(5) {
+	legs := 1
+	switch r.IntN(7) {
 	case 0:
 		o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: r.IntN(1 + pairing.MaxSwissRounds(o.Players))}
 	case 1:
 		o.Tournament = &journal.Tournament{Algorithm: pairing.Knockout}
+	case 2:
+		o.Tournament = &journal.Tournament{Algorithm: pairing.DoubleElimination}
+	case 3:
+		legs = o.Legs
+		o.Tournament = &journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 1 + r.IntN(o.Players-1)}
 	default:
 		return
 	}
-	o.Legs = 1
+	o.Legs = legs
 	for _, n := range r.Perm(o.Players)[:r.IntN(o.Players+1)] {
 		o.Tournament.Seeding = append(o.Tournament.Seeding, fmt.Sprintf("Player %02d", n+1))
 	}

@@ -73,7 +73,8 @@ func New(b *Board, o Options) (*Pages, error) {
 			"toMatches": func(player, opponent, _ string) string {
 				return o.Base + "/players/" + player + "?against=" + opponent
 			},
-		}, "templates/layout.html", "templates/parts.html", "templates/board.html", "templates/lobby.html", "templates/"+name+".html")
+		}, "templates/layout.html", "templates/parts.html", "templates/board.html", "templates/lobby.html",
+			"templates/bracket.html", "templates/"+name+".html")
 		if err == nil { // the layout has a place for the content of any page
 			_, err = t.AddParseTree("content", t.Lookup("content of "+name).Tree.Copy())
 		}
@@ -234,7 +235,7 @@ func (p *Pages) frame(of *route, at int, view any) *frame {
 	knockout := false
 	p.board.View(func(l *record.League) {
 		if l.Created != nil {
-			f.League, f.Over, knockout = leagueName(l), l.Completed != nil, l.Created.Tournament.IsKnockout()
+			f.League, f.Over, knockout = leagueName(l), l.Completed != nil, l.Created.Tournament.HasBracket()
 		}
 	})
 	for i := range p.routes {

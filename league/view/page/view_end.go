@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/view/record"
 	"evenodd/league/words"
@@ -64,9 +63,9 @@ func (e *ending) Title() string {
 	return "Champion: " + e.Champions[0].Name
 }
 
-// climb is the largest rise of any player; nil in a knockout, whose points rank nobody, and for none.
+// climb is the largest rise of any player; nil for none, and if the points do not rank the players: in a bracket or gauntlet.
 func (m *moment) climb(rows []standingsRow) (best *climb) {
-	if m.Created.Tournament.IsKnockout() {
+	if m.Created.Tournament.HasBracket() || m.Created.Tournament.IsGauntlet() {
 		return nil
 	}
 	points := m.Points()
@@ -87,7 +86,7 @@ func (m *moment) climb(rows []standingsRow) (best *climb) {
 // expected is the time at which the league ends if it goes on as so far, and that time from now in
 // words; "" if that is not known.
 func (m *moment) expected(p *progress) (at, left string) {
-	if p.State != "running" || p.Recorded == 0 || m.Created.Tournament.IsKnockout() {
+	if p.State != "running" || p.Recorded == 0 || m.Created.Tournament.HasBracket() {
 		return "", ""
 	}
 	start, problem := protocol.ParseTimestamp(m.Rounds[0].AnnouncedAt)
@@ -108,84 +107,5 @@ func timeLeft(d time.Duration) string {
 		return fmt.Sprintf("about %d min", minutes)
 	default:
 		return fmt.Sprintf("about %d h %d min", minutes/60, minutes%60)
-	}
-}
-
-// A bracketRound is a stage of a knockout, a column of the bracket.
-type bracketRound struct {
-	Title string
-	Ties  []bracketTie
-	Third *bracketTie // nil for none
-}
-
-// A bracketTie is a place in the bracket.
-type bracketTie struct {
-	Sides   [2]bracketSide
-	Matches []string // ids
-}
-
-// A bracketSide is a player in a place of the bracket, with the marks of its matches there.
-type bracketSide struct {
-	ref          // the zero value for a player that is not known
-	State string // won, lost or "" without a decision
-	Marks []mark
-}
-
-// bracket is the bracket of a knockout that has started.
-func (m *moment) bracket() []bracketRound {
-	rounds := []bracketRound{}
-	stages := m.Bracket(min(m.last(), m.CompletedRounds()))[0]
-	for i, slots := range stages {
-		column := bracketRound{Title: stageTitle(len(stages) - i)}
-		for _, slot := range slots {
-			tie := bracketTie{Sides: [2]bracketSide{m.side(slot.A, slot.Winner), m.side(slot.B, slot.Winner)}}
-			for _, id := range slot.Matches {
-				if id.Round <= m.last() {
-					tie.add(m.result(id))
-				}
-			}
-			if slot.Third {
-				column.Third = &tie
-			} else {
-				column.Ties = append(column.Ties, tie)
-			}
-		}
-		rounds = append(rounds, column)
-	}
-	return rounds
-}
-
-// stageTitle names a stage by the number of stages from it to the end.
-func stageTitle(left int) string {
-	names := [...]string{1: "Final", 2: "Semi-final", 3: "Quarter-final"}
-	if left < len(names) {
-		return names[left]
-	}
-	return fmt.Sprintf("Round of %d", 1<<left)
-}
-
-// side is a side of a place in the bracket.
-func (m *moment) side(player, winner int) (s bracketSide) {
-	if player == league.None {
-		return s
-	}
-	s.ref = m.agent(m.Started.Players[player])
-	switch winner {
-	case player:
-		s.State = "won"
-	case league.None:
-	default:
-		s.State = "lost"
-	}
-	return s
-}
-
-// add adds a match.
-func (t *bracketTie) add(r result) {
-	t.Matches = append(t.Matches, r.MatchID)
-	for i := range t.Sides {
-		if s := &t.Sides[i]; r.HasResult() {
-			s.Marks = append(s.Marks, markOf(&r.Result, s.ID))
-		}
 	}
 }

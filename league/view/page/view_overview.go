@@ -18,6 +18,7 @@ type overview struct {
 	Round     int // live or the round that the page shows
 	Progress  *progress
 	Timeline  *timeline
+	Bracket   *bracket // nil for a format without one
 	Standings *standings
 	Running   *running
 	Results   *results
@@ -31,6 +32,7 @@ func overviewOf(l *record.League, round int) *overview {
 	m := at(l, round)
 	v := &overview{
 		League: leagueName(l), Round: m.round, Progress: m.progress(), Timeline: m.timeline("/"), Standings: m.standings(),
+		Bracket: m.bracket(leadingPlaces),
 		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(decisionsShown),
 	}
 	if v.Progress.State == "over" {
@@ -118,7 +120,7 @@ type progress struct {
 	End          *ending
 	Halted       string // the time of the last event, if nobody runs the league
 	EndsAt, Left string // see moment.expected
-	Bound        bool   // Matches is the largest possible number: a knockout ends earlier
+	Bound        bool   // Matches is the largest possible number: a league with a bracket ends earlier
 	Awaited      *conditions
 	Rematches    []string // match ids
 	Leader       *journal.Leader
@@ -154,7 +156,7 @@ func (m *moment) progress() *progress {
 	p.Rematches = lists.Map(m.Rematches, league.MatchID.String)
 	m.describe(p)
 	p.EndsAt, p.Left = m.expected(p)
-	p.Bound = m.Created.Tournament.IsKnockout() && m.Completed == nil
+	p.Bound = m.Created.Tournament.HasBracket() && m.Completed == nil
 	return p
 }
 

@@ -2,6 +2,7 @@ package page
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"evenodd/league"
@@ -152,14 +153,13 @@ func (m *moment) form() map[string][]mark {
 // Down is the number of places down.
 func (r *standingsRow) Down() int { return -r.Move }
 
-// A cross is the view of the cross table, or of the bracket of a knockout.
+// A cross is the view of the cross table, or of the bracket.
 type cross struct {
 	Round    int
 	Timeline *timeline
 	Caption  string
 
-	Knockout bool
-	Bracket  []bracketRound // of a knockout; nil before the start
+	Bracket *bracket // nil for a format without one
 
 	Columns []standingsRow
 	Rows    []crossRow
@@ -228,10 +228,9 @@ const crossWidth = 40
 func crossOf(l *record.League, round, from, against int) *cross {
 	m := at(l, round)
 	c := &cross{Round: m.round, Timeline: m.timeline("/cross")}
-	if l.Created.Tournament.IsKnockout() {
-		c.Caption, c.Knockout = titleBracket+" "+m.name(), true
-		if l.Started != nil {
-			c.Bracket = m.bracket()
+	if c.Bracket = m.bracket(math.MaxInt); c.Bracket != nil {
+		if len(c.Bracket.Parts) == 1 {
+			c.Bracket.Parts[0].Hidden = true
 		}
 		return c
 	}
@@ -240,6 +239,11 @@ func crossOf(l *record.League, round, from, against int) *cross {
 		return c
 	}
 	rows := m.standings().Rows
+	columns := rows
+	if seeds := l.GauntletSeeds(); seeds != nil && len(rows) <= crossWidth { // all other cells are empty
+		isSeed := func(row standingsRow) bool { return slices.Contains(seeds, row.ID) }
+		columns, rows = lists.Filter(rows, isSeed), slices.DeleteFunc(slices.Clone(rows), isSeed)
+	}
 	if len(rows) > crossWidth {
 		for n := 1; n <= len(rows); n += crossWidth {
 			c.Windows = append(c.Windows, crossWindow{n, min(n+crossWidth-1, len(rows))})
@@ -247,15 +251,15 @@ func crossOf(l *record.League, round, from, against int) *cross {
 	}
 	var shown []standingsRow
 	c.From, shown = window(rows, from)
-	c.Against, c.Columns = window(rows, against)
-	lines, columns := map[string]bool{}, map[string]bool{}
+	c.Against, c.Columns = window(columns, against)
+	lines, rivals := map[string]bool{}, map[string]bool{}
 	for i := range shown {
 		lines[shown[i].ID] = true
 	}
 	for i := range c.Columns {
-		columns[c.Columns[i].ID] = true
+		rivals[c.Columns[i].ID] = true
 	}
-	met := m.Meetings(m.last(), func(player, opponent string) bool { return lines[player] && columns[opponent] })
+	met := m.Meetings(m.last(), func(player, opponent string) bool { return lines[player] && rivals[opponent] })
 	for _, row := range shown {
 		c.Rows = append(c.Rows, crossRow{row, lists.Map(c.Columns, func(column standingsRow) crossCell {
 			return m.crossCell(row.ID, column.ID, met[[2]string{row.ID, column.ID}])
@@ -264,11 +268,11 @@ func crossOf(l *record.League, round, from, against int) *cross {
 	return c
 }
 
-// titleBracket is the title of the page for a knockout.
+// titleBracket is the title of the page of a bracket.
 const titleBracket = "Bracket"
 
 func (c *cross) title() string {
-	if c.Knockout {
+	if c.Bracket != nil {
 		return titleBracket
 	}
 	return "Cross table"

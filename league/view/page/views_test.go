@@ -14,6 +14,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/lists"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
@@ -428,13 +429,69 @@ func TestKnockoutIsShownAsABracket(t *testing.T) {
 		c := crossOf(l, live, 0, 0)
 		assert.Equal(t, name == "knockout", c.Bracket != nil, name)
 		if name == "knockout" {
-			assert.Equal(t, []string{"Quarter-final", "Semi-final", "Final"}, lists.Map(c.Bracket, func(r bracketRound) string { return r.Title }))
-			final := c.Bracket[2].Ties[0]
+			stages := c.Bracket.Parts[0].Stages
+			assert.Equal(t, []string{"Quarter-final", "Semi-final", "Final"}, titles(c.Bracket)[0])
+			final := stages[2].Ties[0]
 			assert.Contains(t, final.Sides[:], bracketSide{ref{l.Champion().PlayerID, l.Ref(l.Champion().PlayerID).Name}, "won", []mark{won}})
-			require.NotNil(t, c.Bracket[2].Third)
-			assert.NotEmpty(t, c.Bracket[2].Third.Matches)
-			assert.Empty(t, crossOf(l, 1, 0, 0).Bracket[2].Ties[0].Matches, "after round 1")
+			require.NotNil(t, stages[2].Third)
+			assert.NotEmpty(t, stages[2].Third.Matches)
+			assert.Empty(t, crossOf(l, 1, 0, 0).Bracket.Parts[0].Stages[2].Ties[0].Matches, "after round 1")
+			assert.Equal(t, titles(c.Bracket), titles(overviewOf(l, live).Bracket), "the overview leads with it")
 		}
+	}
+}
+
+// titles are the titles of the stages of each part.
+func titles(b *bracket) [][]string {
+	return lists.Map(b.Parts, func(p bracketPart) []string {
+		return lists.Map(p.Stages, func(s bracketStage) string { return s.Title })
+	})
+}
+
+func TestDoubleEliminationIsShownInParts(t *testing.T) {
+	s := newScript(t, &journal.Tournament{Algorithm: pairing.DoubleElimination}, "Ann", "Bob", "Cid", "Dan", "Eva")
+	assert.Empty(t, crossOf(s.l, live, 0, 0).Bracket.Parts, "before the start")
+	s.start()
+	want := [][]string{
+		{"Quarter-final", "Semi-final", "Winners’ final"}, {"Stage 1", "Stage 2", "Stage 3", "Losers’ final"},
+		{"First final", "Second final"},
+	}
+	for s.l.HasRound(s.l.Round + 1) {
+		assert.Equal(t, want, titles(overviewOf(s.l, live).Bracket))
+		s.announce()
+		for i := range s.l.Pairings(s.l.Round) {
+			s.report(i+1, "A", "") // the higher seed
+		}
+		s.complete()
+	}
+	b := crossOf(s.l, live, 0, 0).Bracket
+	want[2] = []string{""} // the second final is not needed
+	assert.Equal(t, want, titles(b))
+	losers := b.Parts[1].Stages
+	assert.Equal(t, []bool{true, false, true, false}, lists.Map(losers, func(s bracketStage) bool { return s.Straight }))
+	assert.Equal(t, []bool{false, true}, lists.Map(losers[0].Ties, func(t bracketTie) bool { return t.Empty }))
+	final := b.Parts[2].Stages[0].Ties[0]
+	assert.Equal(t, [2]bracketSide{{ref{"P01", "Ann"}, "won", []mark{won}}, {ref{"P02", "Bob"}, "lost", []mark{lost}}}, final.Sides)
+	assert.Equal(t, "P01", s.l.Champion().PlayerID)
+	assert.True(t, at(s.l, live).bracket(2).Earlier)
+}
+
+func TestCrossTableOfAGauntletHasColumnsForItsSeeds(t *testing.T) {
+	s := newScript(t, &journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 2, Seeding: []string{"Dan"}}, "Ann", "Bob", "Cid", "Dan")
+	s.start()
+	for s.l.HasRound(s.l.Round + 1) {
+		s.announce()
+		s.report(1, "A", "")
+		s.report(2, "A", "")
+		s.complete()
+	}
+	c := crossOf(s.l, live, 0, 0)
+	ids := func(row standingsRow) string { return row.ID }
+	assert.ElementsMatch(t, []string{"P04", "P01"}, lists.Map(c.Columns, ids))
+	require.Len(t, c.Rows, 2)
+	for _, row := range c.Rows {
+		assert.Contains(t, []string{"P02", "P03"}, row.ID)
+		assert.NotContains(t, lists.Map(row.Results, func(c crossCell) string { return c.Text }), "", "each has met each seed")
 	}
 }
 

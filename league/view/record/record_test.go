@@ -106,6 +106,8 @@ func TestFormatsInWords(t *testing.T) {
 	assert.Equal(t, "round-robin, 2 legs", record.FormatInWords(nil, 2))
 	assert.Equal(t, "Swiss system", record.FormatInWords(&journal.Tournament{Algorithm: pairing.Swiss}, 1))
 	assert.Equal(t, "knockout", record.FormatInWords(&journal.Tournament{Algorithm: pairing.Knockout}, 1))
+	assert.Equal(t, "double elimination", record.FormatInWords(&journal.Tournament{Algorithm: pairing.DoubleElimination}, 1))
+	assert.Equal(t, "gauntlet of 2, 4 legs", record.FormatInWords(&journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 2}, 4))
 }
 
 func rated(id, strategy string, points int) league.Standing {

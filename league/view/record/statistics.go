@@ -117,7 +117,9 @@ func (r *Results) options() stats.Options {
 	// All readers of a league know its id, other than the seed of a simulation.
 	seed := fnv.New64a()
 	_, _ = seed.Write([]byte(r.LeagueID)) // never fails
-	return stats.Options{Seed: seed.Sum64(), SidesAlike: r.SidesAlike, PairedByResults: r.Format != "" || r.Until > 0}
+	gauntlet := r.Format == journal.FormatGauntlet
+	return stats.Options{Seed: seed.Sum64(), SidesAlike: r.SidesAlike,
+		PairedByResults: r.Format != "" && !gauntlet || r.Until > 0, Gauntlet: gauntlet}
 }
 
 // An unratedResults counts the results that no rating uses.

@@ -20,7 +20,7 @@ type Progress struct {
 	LeagueID    string        `json:"league_id"`
 	DisplayName string        `json:"display_name,omitzero"`
 	GameType    string        `json:"game_type"`
-	Tournament  string        `json:"tournament,omitzero"` // swiss or knockout
+	Tournament  string        `json:"tournament,omitzero"` // "" for a round-robin
 	AtMost      bool          `json:"-"`                   // as journal.State.AtMost
 	State       string        `json:"state"`               // of the manager
 	Paused      *journal.Made `json:"paused,omitzero"`

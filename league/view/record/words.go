@@ -22,8 +22,10 @@ func FormatInWords(t *journal.Tournament, legs int) string {
 	switch {
 	case t.IsSwiss():
 		return "Swiss system"
-	case t.IsKnockout():
-		return "knockout"
+	case t.HasBracket():
+		return strings.ReplaceAll(t.Format(), "-", " ")
+	case t.IsGauntlet():
+		return fmt.Sprintf("gauntlet of %d, %s", t.Gauntlet, words.Counted(legs, "leg"))
 	case t.IsSequential():
 		return fmt.Sprintf("round-robin, at most %d legs", legs)
 	case legs > 1:

@@ -42,6 +42,8 @@ type Options struct {
 	// PairedByResults tells that the results decide who meets whom later, as in a Swiss system and
 	// in a knockout.
 	PairedByResults bool
+	// Gauntlet tells that not all players meet, so that LegsToNext is not known.
+	Gauntlet bool
 
 	// Resamples is the number of resamples behind the intervals, and Shuffles that of the test;
 	// 0 for as many as take a fraction of a second.
@@ -165,6 +167,9 @@ func Analyse(players []league.Standing, matches []league.Played, o Options) *Ana
 	a.sumStrategies(matches)
 	a.addSonnebornBerger(matches, players)
 	for i := range a.Order[:max(len(players)-1, 0)] {
+		if o.Gauntlet {
+			break // its legs are no round-robins
+		}
 		a.Players[a.Order[i]].LegsToNext = a.LegsToSeparate(a.Order[i], a.Order[i+1])
 	}
 	a.Equality = testEquality(len(players), used, &o)
