@@ -64,8 +64,8 @@ type Legged interface {
 type Slot struct {
 	Third   bool
 	Empty   bool // no player comes here
-	A, B    int // from top to bottom; league.None for a player that is not known or missing
-	Winner  int // league.None for none yet, and after a double loss
+	A, B    int  // from top to bottom; league.None for a player that is not known or missing
+	Winner  int  // league.None for none yet, and after a double loss
 	Matches []league.MatchID
 }
 

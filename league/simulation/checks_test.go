@@ -13,8 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"evenodd/league"
-	"evenodd/league/journal"
 	"evenodd/league/inspect/audit"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/faults"

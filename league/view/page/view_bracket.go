@@ -87,7 +87,9 @@ func (m *moment) bracket(places int) *bracket {
 const finals = 2
 
 // unneeded tells whether a second final is not played.
-func unneeded(second pairing.Slot) bool { return second.Winner != league.None && len(second.Matches) == 0 }
+func unneeded(second pairing.Slot) bool {
+	return second.Winner != league.None && len(second.Matches) == 0
+}
 
 func (m *moment) bracketStage(slots []pairing.Slot) (stage bracketStage) {
 	for _, slot := range slots {
