@@ -18,10 +18,12 @@ import (
 // A Step is a position of a match, and the moves and draws that led to it from the position before. The first
 // position of a match has no moves. The turn in which the players of a game with draws are ready is no step.
 type Step struct {
-	Number  int        `json:"move"` // of the turn that led here; 0 for the first position
-	At      string     `json:"at,omitzero"`
-	Moves   []MadeMove `json:"moves,omitzero"` // of the turn; those of player A first
-	Draws   []MadeDraw `json:"draws,omitzero"` // after these moves
+	Number int        `json:"move"` // of the turn that led here; 0 for the first position
+	At     string     `json:"at,omitzero"`
+	Moves  []MadeMove `json:"moves,omitzero"` // of the turn; those of player A first
+	Draws  []MadeDraw `json:"draws,omitzero"` // after these moves
+	// Opening are the plies that led to the first position, in words: those of player A and player B in turn.
+	Opening []string   `json:"opening,omitzero"`
 	Board   [][]string `json:"board,omitzero"` // rows of cells; absent for a game without a board
 	Changed [][2]int   `json:"changed,omitzero"`
 	Drawn   *int       `json:"drawn_number,omitzero"` // after the last move of a game with a number
@@ -140,7 +142,10 @@ func (s *Step) Words() string { return s.WordsBy(func(id string) string { return
 // WordsBy is Words with the names that a function has for the ids of players.
 func (s *Step) WordsBy(named func(id string) string) string {
 	words := lists.Map(s.Moves, func(m MadeMove) string { return named(m.PlayerID) + " " + m.Said() })
-	if len(words) == 0 {
+	switch {
+	case len(s.Opening) > 0:
+		words = append(words, "after the opening: "+strings.Join(s.Opening, ", "))
+	case len(words) == 0:
 		words = append(words, "before the first move")
 	}
 	words = append(words, drawsInWords(s.Draws)...)
@@ -202,7 +207,12 @@ func (c *Conversation) follow(doc *store.Match, games rules.Registry) {
 	}
 	r := &replay{game: game, info: game.Info(), matchID: c.MatchID, chance: chanceOf(doc),
 		players: [2]string{c.PlayerA.PlayerID, c.PlayerB.PlayerID}, course: rules.Begin(game)}
-	if !rules.HasDraws(game) { // the first position of any other follows its ready turn
+	switch {
+	case len(doc.Opening) > 0:
+		if !r.open(doc.Opening) {
+			return
+		}
+	case !rules.HasDraws(game): // the first position of any other follows its ready turn
 		r.add("")
 	}
 	r.messages(c.Lines, c.RefereeID)
@@ -395,7 +405,7 @@ func label(steps []Step, isLabel func(same [][]bool, board [][]string, row, colu
 	same := make([][]bool, len(board))
 	for i, row := range board {
 		for k, text := range row {
-			same[i] = append(same[i], !isBlank(text) &&
+			same[i] = append(same[i], !isBlank(text) && steps[0].Cells[i][k].Owner == rules.NoSide &&
 				!slices.ContainsFunc(steps, func(s Step) bool { return s.Board[i][k] != text }))
 		}
 	}

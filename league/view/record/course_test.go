@@ -56,6 +56,30 @@ func TestPositionsFollowTheLegalMoves(t *testing.T) {
 	}
 }
 
+// The first position is the one after the opening, whose plies belong to the sides.
+func TestPositionsFollowTheOpening(t *testing.T) {
+	games := rules.NewRegistry(tictactoe.Game{})
+	doc := matchOf()
+	doc.GameType, doc.Opening = "tic_tac_toe", []string{"0", "1", "2", "4"}
+	doc.Moves = []protocol.PlayerMove{{PlayerID: "P01", Move: "7"}, {PlayerID: "P02", Move: "3"}}
+	c := record.ConversationOf(doc, games)
+	require.Equal(t, []string{"after the opening: cell 0, cell 1, cell 2, cell 4", "P01 cell 7", "P02 cell 3"}, wordsOf(c))
+	assert.Equal(t, [][]string{{"X", "O", "X"}, {"", "O", ""}, {"", "", ""}}, c.Steps[0].Board)
+	assert.Empty(t, c.Steps[0].Changed)
+	for n, owner := range []rules.Side{rules.SideA, rules.SideB, rules.SideA} {
+		cell := c.Steps[2].Cells[0][n]
+		assert.Equal(t, owner, cell.Owner)
+		assert.False(t, cell.Label || cell.Changed)
+	}
+	doc.Opening = []string{"0", "0"}
+	assert.Empty(t, record.ConversationOf(doc, games).Steps, "the rules do not allow the opening")
+
+	doc = matchOf()
+	doc.GameType, doc.Opening = "unknown", []string{"e4", "e5"}
+	doc.Moves = []protocol.PlayerMove{{PlayerID: "P01", Move: "d4", Turn: 1}}
+	assert.Equal(t, []string{"after the opening: e4, e5", "P01 d4"}, wordsOf(record.ConversationOf(doc, games)))
+}
+
 // withDraws is a match of a game with draws, with the moves of P01 and P02 by turns.
 func withDraws(game string, turns ...string) *store.Match {
 	doc := matchOf()

@@ -30,7 +30,7 @@ func recorded(doc *store.Match, lines []Line, game rules.Game) []Step {
 	if t := r.turns[1]; t != nil && (t.ready || len(doc.Draws) > 0 && t.isReady()) {
 		first = 2
 	}
-	steps := []Step{{}}
+	steps := []Step{{Opening: lists.Map(doc.Opening, infoOf(game).Say)}}
 	for turn := first; ; turn++ {
 		t := r.turns[turn]
 		if t == nil {
@@ -74,10 +74,7 @@ func turnsOf(doc *store.Match, lines []Line, game rules.Game) *recordedMatch {
 
 // made are the moves of the turn, in words.
 func (t *recordedTurn) made(game rules.Game) (moves []MadeMove) {
-	info := rules.Info{}
-	if game != nil {
-		info = game.Info()
-	}
+	info := infoOf(game)
 	for _, m := range t.moves {
 		if m == nil {
 			continue
@@ -88,6 +85,14 @@ func (t *recordedTurn) made(game rules.Game) (moves []MadeMove) {
 		moves = append(moves, *m)
 	}
 	return moves
+}
+
+// infoOf describes a game, which may be nil.
+func infoOf(game rules.Game) rules.Info {
+	if game == nil {
+		return rules.Info{}
+	}
+	return game.Info()
 }
 
 // maxDrawsShown is the number of draws between two turns that are shown.
