@@ -97,6 +97,9 @@ func (t *terminalGame) tell(s *person.State) {
 	switch {
 	case s.Question != nil && s.Question.Number != t.question:
 		t.introduce(s)
+		if t.question == 0 && len(s.Opening) > 0 {
+			t.note("The match began with an opening that nobody chose: %s", strings.Join(s.Opening, ", "))
+		}
 		t.question = s.Question.Number
 		if s.Refused != "" { // the position is as before
 			t.note("%s. Write something else.", s.Refused)

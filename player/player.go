@@ -123,6 +123,8 @@ type match struct {
 	entropyCommitment string
 	restored          bool                        // after a restart, without its invitation
 	commitment        string                      // of the referee to its nonce; "" for none
+	opening           []string                    // that of the questions that were signed
+	signs             bool                        // there was such a question since the last start
 	plain             bool                        // its invitation has no commitment: replies are plain, see protocol.Plain
 	announced         *protocol.RoundAnnouncement // the last one when it began
 

@@ -41,7 +41,7 @@ type answer struct {
 // of the two asks for a signature.
 func (p *Player) answer(ctx context.Context, m *match, question string, v strategy.View,
 	q *protocol.SignatureRequest) (answer, error) {
-	v.Moves, v.Role = playedMoves(q.Moves), cmp.Or(q.RoleInMatch, m.role)
+	v.Moves, v.Opening, v.Role = playedMoves(q.Moves), q.Opening, cmp.Or(q.RoleInMatch, m.role)
 	key := questionKey{m.id, m.attempt, protocol.AgentOf(m.auth.sender), q.Turn}
 	if question == ownQuestion {
 		key.turn = cmp.Or(key.turn, 1)
@@ -60,7 +60,7 @@ func (p *Player) answer(ctx context.Context, m *match, question string, v strate
 		return answer{chosen.choice, protocol.MoveProof{Entropy: m.revealed(), Fallback: chosen.fallback}}, err
 	}
 	if d == nil {
-		fault := p.refusal(m, key, q)
+		fault := cmp.Or(p.checkOpening(v.GameType, q), p.refusal(m, key, q))
 		if q.ViewHash != "" && protocol.ViewHash(v.Shown()) != q.ViewHash {
 			fault = protocol.Fault(protocol.ErrInvalidFieldType, "view_hash must be that of context.view to be signed")
 		}
@@ -131,6 +131,21 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 		return wrong("entropy_commitments must have this player's own commitment")
 	case !slices.Equal(p.ownMoves(key), movesOf(q.Moves, id)):
 		return wrong("moves must have this player's own moves")
+	case m.signs && !slices.Equal(m.opening, q.Opening):
+		return wrong("opening must be that of the question before")
+	}
+	m.opening, m.signs = q.Opening, true
+	return nil
+}
+
+// checkOpening returns an error for an opening that the rules do not allow, in a game that the player has.
+func (p *Player) checkOpening(gameType string, q *protocol.SignatureRequest) *protocol.Error {
+	game, err := p.options.Rules.Game(gameType)
+	if err != nil {
+		return nil
+	}
+	if _, err := rules.BeginAfter(game, q.Opening); err != nil {
+		return protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
 	}
 	return nil
 }

@@ -192,9 +192,15 @@ func TestPlayerSignsEachTurn(t *testing.T) {
 			}
 			moves = append(moves[:len(moves):len(moves)], protocol.PlayerMove{PlayerID: "P01", Move: answer.MoveData.Choice}, protocol.PlayerMove{PlayerID: "P02", Move: "x"})
 		}
-		c.AskForSignature(started, 7, moves[2:]...)
-		_, err := c.Move(w.Clock.Timestamp(), "y", "z")
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		for _, change := range []func(){
+			func() { c.Signature.Moves = moves[2:] },
+			func() { c.Signature.Opening = []string{"a", "b"} },
+		} {
+			c.AskForSignature(started, 7, moves...)
+			change()
+			_, err := c.Move(w.Clock.Timestamp(), "y", "z")
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidFieldType, -32602)
+		}
 		require.Len(t, leaguetest.ReadHistory(t, folder, "P01").Decisions, 3)
 	})
 }

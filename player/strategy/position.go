@@ -18,6 +18,10 @@ const maxSearched = 10_000
 // question names, or else the earlier questions with the player's answers, between which it finds the moves of the
 // opponent. It returns false if they lead to no position, or to several.
 func CourseOf(game rules.Game, side rules.Side, v *View) (rules.Course, bool) {
+	start, err := rules.BeginAfter(game, v.Opening)
+	if err != nil {
+		return start, false
+	}
 	if len(v.Moves) > 0 {
 		moves := lists.Map(v.Moves, func(m protocol.PlayerMove) rules.Move {
 			if m.PlayerID == v.PlayerID {
@@ -25,12 +29,12 @@ func CourseOf(game rules.Game, side rules.Side, v *View) (rules.Course, bool) {
 			}
 			return rules.Move{Side: side.Other(), Text: m.Move}
 		})
-		course, err := rules.Replay(game, moves, nil)
+		course, err := start.Replay(moves, nil)
 		return course, err == nil && asks(course, side, v.Options, v.Context)
 	}
 	now := Answered{Options: v.Options, Context: v.Context}
 	s := search{side: side, questions: append(slices.Clip(v.Earlier), now)}
-	s.from(rules.Begin(game), 0)
+	s.from(start, 0)
 	return s.course, s.found == 1
 }
 

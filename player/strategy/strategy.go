@@ -36,6 +36,8 @@ type View struct {
 	// Moves are the moves of earlier turns of this match, if the question names them: in a league that
 	// signs. Read only.
 	Moves []protocol.PlayerMove
+	// Opening are the plies with which the match began, those of player A and player B in turn; nil for none. Read only.
+	Opening []string
 	// Earlier are the questions for a move that the player has answered in this match since its last
 	// start, oldest first. Read only.
 	Earlier []Answered

@@ -43,6 +43,7 @@ type request struct {
 	Examples      []string               `json:"examples,omitzero"`
 	Refused       *refused               `json:"refused,omitzero"`
 	Context       map[string]any         `json:"context"`
+	Opening       []string               `json:"opening,omitzero"`
 	View          any                    `json:"view,omitzero"`
 	Board         any                    `json:"board,omitzero"`
 	Rules         string                 `json:"rules,omitzero"`
@@ -87,7 +88,7 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON parser reads 53 bits exactly
 		Drawn:    map[string]int{},
 		Opponent: opponent{Choices: map[string]int{}, Last: protocol.NonZero(v.Memory().Last(v.OpponentID))},
-		Context:  v.Context, History: []past{}, Standings: slices.Clone(v.Table),
+		Context:  v.Context, Opening: v.Opening, History: []past{}, Standings: slices.Clone(v.Table),
 	}
 	q.Refused = (*refused)(v.Refused)
 	if q.View = v.Shown(); q.View != nil {

@@ -115,6 +115,7 @@ func (p *prompt) situation() {
 		return
 	}
 	p.sayBoard(course)
+	p.sayOpening()
 	if len(course.Moves()) == 0 {
 		p.say("Nobody has moved yet.\n")
 		return
@@ -145,6 +146,7 @@ func (p *prompt) sayView() {
 		p.say("The board:\n")
 		p.sayRows(board)
 	}
+	p.sayOpening()
 	if len(p.v.Moves) > 0 {
 		list := p.v.Moves[max(0, len(p.v.Moves)-promptMoves):]
 		p.say("The last moves: %s.\n", strings.Join(lists.Map(list, p.moveOf), ", "))
@@ -154,6 +156,14 @@ func (p *prompt) sayView() {
 	}
 	if secret, _ := p.v.Context["secret"].(bool); secret {
 		p.say("Your opponent does not learn this move before the end of the match.\n")
+	}
+}
+
+// sayOpening states the plies with which the match began, if it did.
+func (p *prompt) sayOpening() {
+	if len(p.v.Opening) > 0 {
+		p.say("The match began with an opening that neither of you chose, by players A and B in turn: %s.\n",
+			strings.Join(lists.Map(p.v.Opening, p.info.Say), ", "))
 	}
 }
 

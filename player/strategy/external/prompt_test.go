@@ -61,8 +61,8 @@ func TestPromptWithoutTheEarlierMoves(t *testing.T) {
 	assert.Contains(t, promptFor(gamesOfTests(), &v), `The position: {"board":"XO.......","mark":"X","move_number":3}`)
 }
 
-// played returns a random match: for each question its view, with the position and the moves at that time.
-func played(t *testing.T, game rules.Game, seed uint64, wire, told bool) (views []strategy.View, positions []rules.Position,
+// played returns a random match after an opening: for each question its view, with the position and the moves at that time.
+func played(t *testing.T, game rules.Game, seed uint64, wire, told bool, opening ...string) (views []strategy.View, positions []rules.Position,
 	moves [][]rules.Move) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 2))
@@ -70,7 +70,9 @@ func played(t *testing.T, game rules.Game, seed uint64, wire, told bool) (views 
 	var earlier [2][]strategy.Answered
 	var all []rules.Move
 	var named []protocol.PlayerMove
-	for p, turn := game.Start(), 1; len(p.ToMove()) > 0; turn++ {
+	start, err := rules.BeginAfter(game, opening)
+	require.NoError(t, err)
+	for p, turn := start.Position(), 1; len(p.ToMove()) > 0; turn++ {
 		var made [2]string
 		for _, side := range p.ToMove() {
 			q := p.Ask(side)
@@ -82,7 +84,7 @@ func played(t *testing.T, game rules.Game, seed uint64, wire, told bool) (views 
 			}
 			v := view("R1M1")
 			v.GameType, v.Options, v.Context, v.Earlier = game.Info().Type, q.Options, q.Context, earlier[side]
-			v.PlayerID, v.OpponentID = ids[side], ids[side.Other()]
+			v.PlayerID, v.OpponentID, v.Opening = ids[side], ids[side.Other()], opening
 			v.Role = []string{protocol.RolePlayerA, protocol.RolePlayerB}[side]
 			if told {
 				v.Moves, v.Earlier = named, nil
@@ -105,15 +107,18 @@ func TestPositionAndMovesFollowFromTheQuestions(t *testing.T) {
 		name       string
 		game       rules.Game
 		wire, told bool
+		opening    []string
 	}{
-		{"Tic-Tac-Toe", tictactoe.Game{}, false, false},
-		{"Tic-Tac-Toe, after JSON", tictactoe.Game{}, true, false},
-		{"Connect Four, after JSON", connectfour.Game{}, true, false},
-		{"Connect Four, with the moves", connectfour.Game{}, true, true},
+		{"Tic-Tac-Toe", tictactoe.Game{}, false, false, nil},
+		{"Tic-Tac-Toe, after JSON", tictactoe.Game{}, true, false, nil},
+		{"Tic-Tac-Toe, after an opening", tictactoe.Game{}, false, false, []string{"0", "1", "8"}},
+		{"Connect Four, after JSON", connectfour.Game{}, true, false, nil},
+		{"Connect Four, with the moves", connectfour.Game{}, true, true, nil},
+		{"Connect Four, with the moves after an opening", connectfour.Game{}, true, true, []string{"4", "4", "1", "7"}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for seed := range uint64(5) {
-				views, positions, moves := played(t, tt.game, seed, tt.wire, tt.told)
+				views, positions, moves := played(t, tt.game, seed, tt.wire, tt.told, tt.opening...)
 				for i := range views {
 					side := rules.SideA
 					if views[i].Role == protocol.RolePlayerB {
@@ -154,6 +159,10 @@ func TestBoardOfAPrompt(t *testing.T) {
 	text := promptFor(gamesOfTests(), &views[0])
 	assert.Contains(t, text, "You are player A.\nThe board, with the numbers of the free cells; your mark is X:\n"+
 		"   0   1   2\n   3   4   5\n   6   7   8\nNobody has moved yet.\n")
+	views[0].Opening, views[0].Context, views[0].Options = []string{"0", "1"}, map[string]any{"board": "XO.......", "mark": "X",
+		"move_number": 3}, views[0].Options[2:]
+	assert.Contains(t, promptFor(gamesOfTests(), &views[0]), "The match began with an opening that neither of you chose, by "+
+		"players A and B in turn: cell 0, cell 1.\nNobody has moved yet.\n")
 	text = promptFor(gamesOfTests(), &views[1])
 	assert.Contains(t, text, "You are player B.\nThe board, with the numbers of the free cells; your mark is O:\n")
 	assert.Contains(t, text, "The moves so far: P01 cell ")

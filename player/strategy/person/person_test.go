@@ -323,3 +323,23 @@ func TestMarksAndCardsOfABoard(t *testing.T) {
 		})
 	}
 }
+
+func TestPersonSeesTheOpening(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := newPerson()
+		c, err := rules.BeginAfter(tictactoe.Game{}, []string{"0", "1", "2", "4"})
+		require.NoError(t, err)
+		v, q := viewOf(t, tictactoe.Game{}), c.Ask(rules.SideA)
+		v.Options, v.Context, v.Opening = q.Options, q.Context, c.Opening()
+		made := choose(t.Context(), p, v)
+		s := now(p)
+		assert.Equal(t, []string{"cell 0", "cell 1", "cell 2", "cell 4"}, s.Opening)
+		assert.Empty(t, s.Moves)
+		assert.Equal(t, person.Cell{Text: "X", Own: true}, s.Board[0][0])
+		assert.Equal(t, person.Cell{Text: "O", Other: true, New: true}, s.Board[1][1])
+		assert.Equal(t, "3", s.Board[1][0].Move)
+		require.NoError(t, p.Answer(s.Question.Number, "7"))
+		assert.Equal(t, choice{move: "7"}, <-made)
+		assert.Equal(t, "X", now(p).Board[2][1].Text)
+	})
+}

@@ -37,6 +37,7 @@ type State struct {
 	Board       [][]Cell  // nil for none
 	Text        string    // what the player may see, if it is a text
 	Facts       []Fact    // what the player may see, if it is an object; in the order of the names
+	Opening     []string  // the plies with which the match began, in words; nil for none
 	Moves       []Made
 	Result      *Result // of the match; nil before its end
 	Last        *Past   // the match before, that is over; nil for none
@@ -109,6 +110,7 @@ func (p *Person) Now() (*State, <-chan struct{}) {
 	if r := q.refused; r != nil && (q.spent || q.waits()) {
 		s.Refused = fmt.Sprintf("%q was refused: %s", words.Clip(r.Choice, 60), r.Reason)
 	}
+	s.Opening = lists.Map(q.view.Opening, m.info.Say)
 	s.Text, s.Facts = shownOf(q.view.Context[contextView], s.Board != nil)
 	if q.waits() {
 		s.Question = &Question{Number: q.number, Deadline: q.deadline, Text: q.view.Text,
@@ -290,6 +292,21 @@ func (m *match) replayed() (cells [][]Cell, fills map[string]place) {
 	first := m.draw(c)
 	before := first
 	cells = cellsOf(before)
+	show := func(board [][]string, side rules.Side) {
+		for i, row := range board {
+			for k, text := range row {
+				cells[i][k].Text, cells[i][k].New = text, false
+			}
+		}
+		mark(cells, before, func(cell *Cell) {
+			cell.New, cell.Own, cell.Other = true, side == m.side, side == m.side.Other()
+		})
+		before = board
+	}
+	for i, opening := 1, m.course.Opening(); i <= len(opening); i++ {
+		c, _ = rules.BeginAfter(m.game, opening[:i]) // it is that of a course
+		show(m.draw(c), rules.Side((i-1)%2))
+	}
 	turn, movers := 0, 0
 	for _, made := range m.course.Moves() {
 		if c.Turn() != turn {
@@ -298,16 +315,11 @@ func (m *match) replayed() (cells [][]Cell, fills map[string]place) {
 		if c, _ = c.Move(made.Side, made.Text); c.Turn() == turn { // they are those of a course
 			continue
 		}
-		board := m.draw(c)
-		for i, row := range board {
-			for k, text := range row {
-				cells[i][k].Text, cells[i][k].New = text, false
-			}
+		mover := rules.NoSide // both moved at once
+		if movers == 1 {
+			mover = made.Side
 		}
-		mark(cells, before, func(cell *Cell) {
-			cell.New, cell.Own, cell.Other = true, movers == 1 && made.Side == m.side, movers == 1 && made.Side != m.side
-		})
-		before = board
+		show(m.draw(c), mover)
 	}
 	for i, row := range before {
 		if !slices.Contains(row, "") && slices.Equal(row, first[i]) {
