@@ -58,7 +58,7 @@ func showConfig(s streams, file, format string, commands []string, flags map[str
 		Commands      []section `json:"commands"`
 	}{SchemaVersion: outputSchema}
 	for _, name := range commands {
-		in, err := new(dataFolder).resolve(settings, name, flags[name])
+		in, err := (&dataFolder{clock: s.time().Now}).resolve(settings, name, flags[name])
 		if err != nil {
 			return asUsage(err)
 		}

@@ -73,7 +73,7 @@ func TestAgentsOnASecondComputerAreReached(t *testing.T) {
 	}
 	data, players := t.TempDir(), fmt.Sprint(1+len(guests))
 	m := on(teacher, data, "evenodd", "up", "--host", "0.0.0.0", "--players", players, "--referees", "1", "--strict")
-	m.await(t, `League league_2025_even_odd at http://192\.0\.2\.1:8000/mcp waits for `+players+` players`)
+	m.await(t, `League 2\S+-even-odd-league at http://192\.0\.2\.1:8000/mcp waits for `+players+` players`)
 	assert.NotContains(t, m.stderr.String(), "[::]")
 	page := m.await(t, `(http://192\.0\.2\.1:8000/)\s`)[1]
 	shown := []string{page, page + "matches/R1M1", "192.0.2.1:8000", page}

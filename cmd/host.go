@@ -39,10 +39,10 @@ type opening struct {
 	status func() manager.Status // of the league
 }
 
-// time is the clock of the agent.
-func (h *host) time() *protocol.Clock {
+// time is the clock of the agent, in a process with one agent that of the command.
+func (h *host) time(s streams) *protocol.Clock {
 	if h == nil {
-		return protocol.SystemClock()
+		return s.time()
 	}
 	return h.clock
 }

@@ -11,14 +11,17 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/text/unicode/norm"
 
 	"evenodd/league/decide"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/lists"
+	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
 	"evenodd/league/view/record"
@@ -30,6 +33,8 @@ type folderLeague struct {
 	id      string
 	created *journal.Created // the first event; nil for none
 	running bool             // a process has its journal
+	over    bool             // it is completed
+	begun   string           // time of the first event; "" for none
 	last    string           // time of the last event; "" for none
 }
 
@@ -70,6 +75,7 @@ func readEnds(dir store.Folder, id string) folderLeague {
 	_, _, _ = appendfile.Lines(file, func(number int, text []byte) error { // other errors are those of commands that read more
 		if first, err := journalfile.ReadLine(number, text); err == nil {
 			l.created, _ = first.Data.(*journal.Created)
+			l.begun = first.At
 		}
 		return io.EOF
 	})
@@ -79,37 +85,73 @@ func readEnds(dir store.Folder, id string) folderLeague {
 	if last, err := journal.Decode(lines[max(len(lines)-2, 0)]); err == nil {
 		l.last = last.At
 	}
+	for _, line := range slices.Backward(lines) { // few events follow the end of a league
+		if !l.over && bytes.Contains(line, []byte(`"completed"`)) {
+			if e, err := journal.Decode(line); err == nil {
+				_, l.over = e.Data.(*journal.LeagueCompleted)
+			}
+		}
+	}
 	return l
 }
 
-// idOf returns the id of a manager's league for a user who gives none: that of the league in the folder with the name,
-// else a new one made of the name. Without a name it is the usual one, unless the folder has one other league only.
-func idOf(dir store.Folder, name, usual string, now time.Time) (string, error) {
+// continued is the id of the league that a manager continues whose user gives none; "" for a new league. It is the last
+// unfinished one in the folder, of the name unless that is "". A league that ended on this day is shown again, because
+// the user has to say that another one begins on the same day. Fresh asks for a new league.
+func continued(dir store.Folder, name string, now time.Time, fresh bool) string {
+	if fresh {
+		return ""
+	}
+	leagues := leaguesNamed(dir, name)
+	if l := lastUnfinished(leagues); l != nil {
+		return l.id
+	}
+	for i := range leagues { // those with the newest entry come first
+		ended, err := protocol.ParseTimestamp(leagues[i].last)
+		if err == nil && ended.In(now.Location()).Format(time.DateOnly) == now.Format(time.DateOnly) {
+			return leagues[i].id
+		}
+	}
+	return ""
+}
+
+// leaguesNamed lists the leagues of managers in a data folder that have a name, or all of them for "".
+func leaguesNamed(dir store.Folder, name string) []folderLeague {
 	leagues, _ := leaguesIn(dir) // a folder without leagues is an error
-	leagues = lists.Filter(leagues, func(l folderLeague) bool {
-		return l.created != nil && l.created.Simulation == nil
+	return lists.Filter(leagues, func(l folderLeague) bool {
+		return l.created != nil && l.created.Simulation == nil && (name == "" || l.created.DisplayName == name)
 	})
-	if name == "" {
-		if len(leagues) == 1 {
-			usual = leagues[0].id
-		}
-		return usual, nil
-	}
-	words := regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(strings.ToLower(name), "_")
-	if words == "_" {
-		words = now.Format("2006_01_02")
-	}
-	id, err := "league_"+words, error(nil)
-	for _, l := range leagues {
-		switch {
-		case l.created.DisplayName == name:
-			return l.id, nil
-		case l.id == id:
-			err = usage("--name %.60q: %s has another league with the id %s: %.60q; choose another --league-id", name, dir, id,
-				l.created.DisplayName)
+}
+
+// lastUnfinished is the league that has begun last of those that are not over; nil for none.
+func lastUnfinished(leagues []folderLeague) (last *folderLeague) {
+	for i := range leagues {
+		if l := &leagues[i]; !l.over && (last == nil || l.begun > last.begun) {
+			last = l
 		}
 	}
-	return id, err
+	return last
+}
+
+// newLeagueID makes the id of a league that begins now: the date and the name, such as 2026-11-29-class-cup, with a
+// number if the folder has that league. A letter loses its marks; what is no letter from a to z and no digit becomes a
+// dash.
+func newLeagueID(dir store.Folder, name string, now time.Time) string {
+	const longest = 40 // characters of the name in it
+	plain := strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Mn, r) {
+			return -1
+		}
+		return r
+	}, norm.NFKD.String(strings.ToLower(name)))
+	words := strings.Trim(regexp.MustCompile(`[^a-z0-9]+`).ReplaceAllString(plain, "-"), "-")
+	words = strings.TrimRight(words[:min(len(words), longest)], "-")
+	id := strings.TrimRight(now.Format(time.DateOnly)+"-"+words, "-")
+	known, _ := audit.Leagues(dir) // a folder without leagues is an error
+	for n, first := 2, id; slices.Contains(known, id); n++ {
+		id = fmt.Sprintf("%s-%d", first, n)
+	}
+	return id
 }
 
 // chooseLeague returns the id of the league that a command reads or changes: the one that the user has named, else that

@@ -95,6 +95,8 @@ func (o *managerOptions) commonFlags(f *pflag.FlagSet) {
 	addressFlags(f, &o.address)
 	o.nats.flags(f)
 	o.leagueSettings.flags(f, &o.Options, defaultData, "info")
+	id := f.Lookup("league-id")
+	id.DefValue, id.Usage = "", id.Usage+" (default: that of the unfinished league in the data folder, for a new one date and name)"
 	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league when they have registered, 2 to "+
 		"10,000; 0: only start_league does")
 	f.IntVar(&o.Referees, "referees", 1, "referees that must have registered before the league starts")
@@ -162,7 +164,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	defer n.close()
-	o.Caller, o.Clock, o.Log = transport.Logged(n.caller, log), o.host.time(), log
+	o.Caller, o.Clock, o.Log = transport.Logged(n.caller, log), o.host.time(s), log
 	p := &managerProcess{o, n, listener, calls, disk, rules.System.SystemID,
 		cmp.Or(presets.LeagueManager.DisplayName, "League Manager"), nil}
 	end, err := p.openLeague(ctx, s)

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 
+	"evenodd/league"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -17,7 +19,10 @@ func (p *managerProcess) openLeague(ctx context.Context, s streams) (end func(pr
 	if err != nil {
 		return nil, err
 	}
-	if p.lead, err = p.awaitLeadership(ctx, s, j); err == nil {
+	if p.lead, err = p.awaitLeadership(ctx, s, j); err == nil && p.newLeague {
+		err = p.archiveUnfinished(s)
+	}
+	if err == nil {
 		err = p.openFiles(s, p.newLeague)
 	}
 	if err != nil {
@@ -32,6 +37,24 @@ func (p *managerProcess) openLeague(ctx context.Context, s streams) (end func(pr
 		p.lead.end()
 		closeStream()
 	}, nil
+}
+
+// archiveUnfinished moves the league that this manager would continue without --new-league to the archive, unless the
+// user has chosen an id. A league that is over stays in the folder, beside the new one.
+func (p *managerProcess) archiveUnfinished(s streams) error {
+	dir := store.Folder(p.data)
+	if _, err := os.Stat(dir.Journal(p.LeagueID)); p.data == "" || err == nil || !league.HasDate(p.LeagueID) {
+		return nil
+	}
+	old := lastUnfinished(leaguesNamed(dir, p.leagueSettings.name))
+	if old == nil || old.running {
+		return nil
+	}
+	archived, err := manager.Archive(dir, old.id)
+	if err == nil {
+		s.note("The old league is in %s.", archived)
+	}
+	return err
 }
 
 // openFiles opens the files of the league. They end with the leadership of this process.

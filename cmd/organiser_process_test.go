@@ -192,7 +192,7 @@ func TestManagerStartsItsLeagueAtATime(t *testing.T) {
 	k := newStoredLeague(t)
 	soon := time.Now().Add(-time.Minute).UTC().Format(time.RFC3339) // as soon as two players have answered
 	m := k.manager(t, "--start-at", soon)
-	m.await(t, `League \S+ at \S+ starts at `+soon)
+	m.await(t, `League \S+ at \S+ starts at \d{4}-\d\d-\d\d \d\d:\d\d \S+\.`)
 	m.await(t, `The time of the start is past`)
 	awaitSuccess(t, append(k.agents(t, 2), m)...)
 	mustRun(t, "audit", string(k.data))

@@ -212,7 +212,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 		return nil, err
 	}
 	o.ID, o.Folder = cmp.Or(o.ID, protocol.UsualID(role, o.Endpoint)), store.Folder(o.data)
-	o.Caller, o.Clock, o.Waiting = transport.Logged(p.caller, o.Log), o.host.time(), p.reportWaiting
+	o.Caller, o.Clock, o.Waiting = transport.Logged(p.caller, o.Log), o.host.time(s), p.reportWaiting
 	o.Guard = o.host.guard(o.Log)
 	o.Unreached = p.reportUnreached
 	return p, nil

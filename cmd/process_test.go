@@ -56,6 +56,7 @@ func start(t *testing.T, args ...string) *process {
 	if slices.Contains([]string{"manager", "referee", "player"}, args[0]) && !slices.Contains(args, "--data") {
 		args = append(slices.Clone(args), "--data", filepath.Join(t.TempDir(), "SHARED"))
 	}
+	args = withLeagueID(args)
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	p := newProcess("evenodd", args, cancel)
 	go func() {
@@ -75,10 +76,19 @@ func startProcess(t *testing.T, args ...string) *process {
 // launch runs a program in a folder, with more environment variables.
 func launch(t *testing.T, dir string, env []string, program string, args ...string) *process {
 	t.Helper()
-	p, err := launchProcess(t.Context(), dir, env, program, args...)
+	p, err := launchProcess(t.Context(), dir, env, program, withLeagueID(args)...)
 	require.NoError(t, err)
 	p.endWith(t)
 	return p
+}
+
+// withLeagueID gives the league of a manager the id crashLeague, by which a test finds its files, unless the test
+// chooses one.
+func withLeagueID(args []string) []string {
+	if len(args) > 0 && slices.Contains([]string{"manager", "up"}, args[0]) && !slices.Contains(args, "--league-id") {
+		return append(slices.Clone(args), "--league-id", crashLeague)
+	}
+	return args
 }
 
 func newProcess(program string, args []string, stop func()) *process {
@@ -376,7 +386,8 @@ func work() {
 			err = errors.Join(err, os.Setenv(string(name), string(value)))
 		}
 		var stdout, stderr bytes.Buffer
-		code := cmd.Execute(context.Background(), "test", line.Args, &stdout, zerolog.SyncWriter(&stderr))
+		code := cmd.ExecuteAt(context.Background(), os.Getenv(clockVariable), line.Args, &stdout,
+			zerolog.SyncWriter(&stderr))
 		err = errors.Join(err, results.Encode(commandResult{stdout.Bytes(), stderr.Bytes(), code}))
 	}
 	if !errors.Is(err, io.EOF) {
@@ -418,6 +429,9 @@ const testResolver = "TEST_RESOLVER"
 // plantVariable is the environment variable with the panic of an agent: the last arguments of cmd.ExecutePlanted.
 const plantVariable = "TEST_PANIC"
 
+// clockVariable is the environment variable that sets the clock of evenodd, such as 2026-11-02T09:00:00Z.
+const clockVariable = "TEST_CLOCK"
+
 // program is main with the version "test".
 func program() {
 	if server := os.Getenv(testResolver); server != "" {
@@ -438,7 +452,7 @@ func program() {
 		nth, _ := strconv.ParseInt(plant[1], 10, 64)
 		code = cmd.ExecutePlanted(ctx, os.Args[1:], os.Stdout, os.Stderr, plant[0], nth, plant[2])
 	} else {
-		code = cmd.Execute(ctx, "test", os.Args[1:], os.Stdout, os.Stderr)
+		code = cmd.ExecuteAt(ctx, os.Getenv(clockVariable), os.Args[1:], os.Stdout, os.Stderr)
 	}
 	stop()
 	os.Exit(code)

@@ -32,7 +32,15 @@ type streams struct {
 	child    bool          // the process is the child of evenodd up
 	args     []string      // the command line
 
-	clock func(agent string) *protocol.Clock // of each agent of evenodd up; tests let it panic
+	clock func(agent string) *protocol.Clock // of each agent, and of the command for ""; tests replace it
+}
+
+// time is the clock of the command.
+func (s streams) time() *protocol.Clock {
+	if s.clock == nil {
+		return protocol.SystemClock()
+	}
+	return s.clock("")
 }
 
 // logs is where agents log, besides their files.
@@ -169,7 +177,7 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML or JSON (default: $EVENODD_CONFIG)")
 
-	data, flags := &dataFolder{}, map[string]*pflag.FlagSet{}
+	data, flags := &dataFolder{clock: s.time().Now}, map[string]*pflag.FlagSet{}
 	resolve := func(command string, of *pflag.FlagSet) error {
 		for _, name := range config.UnknownVariables(os.Environ(), flags, secretVariables()...) {
 			s.note(unknownSetting, name)

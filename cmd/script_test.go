@@ -109,7 +109,7 @@ func (s *scriptLines) execute(ts *testscript.TestScript, args []string) (code in
 		ts.Fatalf("only evenodd runs without exec")
 	}
 	line := commandLine{ts.MkAbs("."), slices.Concat(ts.Value(firstVariables{}).([]string), args[:at]), args[at+1:]}
-	for _, name := range s.variables {
+	for _, name := range append([]string{clockVariable}, s.variables...) {
 		if value := ts.Getenv(name); value != "" {
 			line.Env = append(line.Env, name+"="+value)
 		}
@@ -223,7 +223,7 @@ func (s *scriptProcesses) launch(ts *testscript.TestScript, neg bool, args []str
 		ts.Fatalf("usage: launch NAME PROGRAM [ARGUMENT...]")
 	}
 	var env []string
-	for _, name := range []string{"EVENODD_ADMIN_TOKEN", "EVENODD_REGISTRATION_CODE", "GORACE"} {
+	for _, name := range []string{"EVENODD_ADMIN_TOKEN", "EVENODD_REGISTRATION_CODE", "GORACE", clockVariable} {
 		if value := ts.Getenv(name); value != "" {
 			env = append(env, name+"="+value)
 		}

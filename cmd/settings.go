@@ -36,6 +36,8 @@ type dataFolder struct {
 	settings *config.Settings
 	given    map[string]bool // the flags that the user has set, not a file of the data folder
 
+	clock func() time.Time // of this computer
+
 	sources  map[string]string // of the flags
 	shadowed map[string]string // values of files of the data folder, by flags that the user has set
 }
@@ -52,7 +54,7 @@ func (d *dataFolder) resolve(settings *config.Settings, command string, flags *p
 	})
 	dir, _ := given("data")
 	d.loader = config.NewLoader(dir, known())
-	l := &layers{files: d.loader, command: command, dir: dir, given: given}
+	l := &layers{files: d.loader, command: command, dir: dir, clock: d.clock, given: given}
 	if slices.Contains([]string{"manager", "simulate", "up"}, command) {
 		l.league()
 	} else {
@@ -113,7 +115,8 @@ func (d *dataFolder) sets(flag, id, usual string) bool {
 type layers struct {
 	files   *config.Loader
 	command string
-	dir     string                                   // the data folder; "" for none
+	dir     string // the data folder; "" for none
+	clock   func() time.Time
 	given   func(flag string) (value, source string) // without the files of the data folder
 	all     []config.Layer
 	err     error
@@ -139,7 +142,7 @@ func (l *layers) league() {
 		return // l.system reports it
 	}
 	if source == config.SourceDefault {
-		id = l.leagueID(system.DefaultLeagueID)
+		id = l.leagueID(system)
 	}
 	file, err := l.files.League(id)
 	values := l.of(file, err)
@@ -162,19 +165,44 @@ func (l *layers) league() {
 	}
 }
 
-// leagueID is the id of the league that a command runs whose user gives none; usual is that of the files. A simulation
-// always has that, because its results depend on it.
-func (l *layers) leagueID(usual string) string {
+// leagueID is the id of the league that a command runs whose user gives none. A simulation always has that of the files,
+// because its results depend on it. So has a league on NATS: there the id is a part of all addresses, and each of its
+// managers has a folder of its own. A league without a name also has it if the file of the system names another one
+// than usual.
+func (l *layers) leagueID(system *config.System) string {
+	usual := system.DefaultLeagueID
+	if l.command == "simulate" {
+		return usual
+	}
 	name, _ := l.given("name")
-	if l.command == "simulate" || name != "" && !protocol.ValidName(name) {
+	_, servers := l.given("nats")
+	switch {
+	case servers != config.SourceDefault, name == "" && usual != defaultLeague:
+		return usual
+	case name != "" && !protocol.ValidName(name):
 		return usual // complete refuses the name
 	}
-	id, err := idOf(store.Folder(l.dir), name, usual, time.Now())
-	l.err = errors.Join(l.err, err)
-	if id != usual {
-		l.all = append(l.all, config.Layer{Path: store.Folder(l.dir).Journal(id), Values: map[string]string{"league-id": id}})
+	fresh, _ := l.given("new-league")
+	dir, now := store.Folder(l.dir), l.clock()
+	layer := config.Layer{}
+	id := continued(dir, name, now, fresh == "true")
+	if id != "" {
+		layer.Path = dir.Journal(id)
+	} else {
+		id, layer.Source = newLeagueID(dir, cmp.Or(name, l.usualName(usual)), now), "date and name"
 	}
+	layer.Values = map[string]string{"league-id": id}
+	l.all = append(l.all, layer)
 	return id
+}
+
+// usualName is the name of a league without a name of its own; "" if only the program of its game knows it.
+func (l *layers) usualName(leagueID string) string {
+	game, _ := l.given("game")
+	if r, err := l.files.Rules(leagueID, game); err == nil { // an error comes again
+		return r.League.DisplayName
+	}
+	return ""
 }
 
 // system adds the file of all agents, and the URL of the manager that follows from it.
@@ -232,10 +260,10 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	if err != nil {
 		return nil, asUsage(err)
 	}
-	if files.Dir() != "" {
-		o.Config = store.Folder(files.Dir()).ConfigDigests(o.LeagueID)
-	}
 	in, p := r.League, r.League.Participants
+	if files.Dir() != "" {
+		o.Config = store.Folder(files.Dir()).ConfigDigests(o.LeagueID, in.LeagueID)
+	}
 	if in.Status != config.StatusActive {
 		return nil, fmt.Errorf("league %s cannot be played: its status in %s is %q; set it to %q", o.LeagueID, in.Path(),
 			in.Status, config.StatusActive)
@@ -332,7 +360,7 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 	logLevelFlag(f, &l.logLevel, level)
 	f.StringVar(&o.LeagueID, "league-id", defaultLeague, "identifier of the league")
 	f.StringVar(&l.name, "name", "", "`name` of the league, for page, report and exports (default: that in its file); "+
-		"manager and up make the id of a new league of it")
+		"manager and up make the id of a new league of the date and it")
 	anyGameFlag(f, &o.GameType, "game of the league")
 	choiceFlag(f, &l.format, "tournament", journal.FormatRoundRobin, "format of the league", journal.Formats()...)
 	f.IntVar(&l.gauntlet, "gauntlet", 0, "`number` of seeds that meet all others in a gauntlet (default: 1)")
@@ -349,7 +377,8 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 		"chapter 4 of the specification alone", membersAll, protocol.MembersPlain)
 	f.BoolVar(&l.strict, "strict", false, "exit with code 3 if there are technical losses, or choices that a model "+
 		"or host left to its fallback")
-	f.BoolVar(&l.newLeague, "new-league", false, "start a new league; the one in the data folder moves to its archive")
+	f.BoolVar(&l.newLeague, "new-league", false, "start a new league; the one that the command would continue moves "+
+		"to the archive of the data folder")
 }
 
 // tournament returns the format of a league; nil for a round-robin. Listed is the

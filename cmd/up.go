@@ -227,7 +227,7 @@ func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error
 			p.streams.err = p.screen
 		}
 	}
-	p.plan = upPlan{Shows: o.shows, Brief: isTerminal(s.err)}
+	p.plan = upPlan{LeagueID: o.LeagueID, Shows: o.shows, Brief: isTerminal(s.err)}
 	var roster []byte
 	if p.plan.Agents, roster, err = o.plan(entrants); err != nil {
 		return err

@@ -54,6 +54,7 @@ func runUpChild(ctx context.Context, s streams, data *dataFolder, o *upOptions) 
 	if err := json.UnmarshalDecode(jsontext.NewDecoder(os.Stdin), &c.plan); err != nil {
 		return err
 	}
+	c.LeagueID = c.plan.LeagueID // the date may be another one now
 	var reporting sync.Mutex
 	c.report = func(r *upReport) {
 		reporting.Lock()
@@ -311,7 +312,7 @@ func (a *upAgent) begin(ctx context.Context, h *host, lines io.Writer) error {
 		a.table.Reset()
 		s.out = &a.table
 	}
-	f, data := pflag.NewFlagSet(a.Role, pflag.ContinueOnError), &dataFolder{}
+	f, data := pflag.NewFlagSet(a.Role, pflag.ContinueOnError), &dataFolder{clock: h.clock.Now}
 	command.flags(f)
 	err := f.Parse(a.args(ctx))
 	if err == nil {

@@ -33,6 +33,18 @@ func ExecutePlanted(ctx context.Context, args []string, out, err io.Writer, agen
 	return execute(ctx, "test", args, streams{out: out, err: err, clock: planted})
 }
 
+// ExecuteAt is Execute on a computer whose clock shows a time now, in the zone of that time; "" for the right time.
+func ExecuteAt(ctx context.Context, now string, args []string, out, err io.Writer) int {
+	at, wrong := time.Parse(time.RFC3339, now)
+	if wrong != nil {
+		return Execute(ctx, "test", args, out, err)
+	}
+	system, begun := protocol.SystemClock(), time.Now()
+	clock := protocol.NewClock(func() time.Time { return at.Add(time.Since(begun)) }, system.Sleep)
+	return execute(ctx, "test", args, streams{out: out, err: err,
+		clock: func(string) *protocol.Clock { return clock }})
+}
+
 // Agents may register before the view of the terminal has begun.
 func TestViewTellsWhatHasHappenedSinceItsParentBegan(t *testing.T) {
 	for _, tt := range []struct {

@@ -20,6 +20,8 @@ import (
 
 // An upPlan is what the parent of evenodd up gives to each of its children, as JSON.
 type upPlan struct {
+	LeagueID string
+
 	Agents  []*upAgent // the manager is the first one
 	Resumed bool       // the manager has listened in a child before
 	Over    bool       // the league was over before evenodd up began

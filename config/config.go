@@ -35,7 +35,7 @@ const Prefix = "EVENODD"
 type Setting struct {
 	Name   string `json:"name"`
 	Value  string `json:"value"`
-	Source string `json:"source"` // SourceFlag, "environment NAME", "file PATH" or SourceDefault
+	Source string `json:"source"` // SourceFlag, "environment NAME", "file PATH", Layer.Source or SourceDefault
 }
 
 // Sources of a setting.
@@ -46,7 +46,8 @@ const (
 
 // A Layer has the values that one file of the data folder gives to flags of a command.
 type Layer struct {
-	Path   string            // of the file
+	Path   string            // of the file; "" if Source tells where the values are from
+	Source string            // for people, in place of the path
 	Values map[string]string // by flag
 }
 
@@ -54,7 +55,7 @@ type Layer struct {
 // command to which it gives its value; a flag of one command has the name of the command and a colon before it.
 // A member of the file counts if the file has it, one of a preset if it is not zero.
 func LayerOf(command string, f File, presets ...any) Layer {
-	l := Layer{f.head().path, map[string]string{}}
+	l := Layer{Path: f.head().path, Values: map[string]string{}}
 	l.add(command, reflect.ValueOf(f).Elem(), "", f.head().Gives)
 	for _, p := range presets {
 		l.add(command, reflect.ValueOf(p).Elem(), "", nil)
@@ -162,7 +163,7 @@ func (s *Settings) Apply(command string, flags *pflag.FlagSet, layers ...Layer) 
 		if source == SourceDefault {
 			for _, l := range layers {
 				if v, there := l.Values[f.Name]; there {
-					value, source = v, "file "+l.Path
+					value, source = v, cmp.Or(l.Source, "file "+l.Path)
 					break
 				}
 			}

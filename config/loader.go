@@ -22,6 +22,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/config/userfile"
+	"evenodd/league"
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
@@ -81,12 +82,26 @@ func (l *Loader) RefereeDefaults() (*RefereeDefaults, error) { return load(l, &R
 // PlayerDefaults returns the defaults of players.
 func (l *Loader) PlayerDefaults() (*PlayerDefaults, error) { return load(l, &PlayerDefaults{}) }
 
-// League returns the file of a league.
+// League returns the file of a league. A league whose id has a date and no file has the file of the default league: each
+// such league is a new one under the rules of the folder.
 func (l *Loader) League(id string) (*League, error) {
 	if !protocol.ValidLeagueID(id) { // it could name a file outside the folder
 		return nil, fmt.Errorf("league id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", id)
 	}
+	if league.HasDate(id) && !l.has(&League{LeagueID: id}) {
+		system, err := l.System()
+		if err != nil {
+			return nil, err
+		}
+		id = system.DefaultLeagueID
+	}
 	return load(l, &League{LeagueID: id})
+}
+
+// has tells whether the folder has a file.
+func (l *Loader) has(f File) bool {
+	_, err := os.Lstat(l.Path(f))
+	return l.dir != "" && err == nil
 }
 
 // Referee returns the preset of a referee, an empty one if there is none.
@@ -109,14 +124,14 @@ func preset[T any](presets []T, wanted func(T) bool) *T {
 // Rules returns the rules of a league, from all files that define them. The league
 // plays the game of its file, unless gameType is given.
 func (l *Loader) Rules(leagueID string, gameType ...string) (*Rules, error) {
-	league, err := l.League(leagueID)
+	file, err := l.League(leagueID)
 	if err != nil {
 		return nil, err
 	}
-	if game := cmp.Or(gameType...); game != "" && game != league.GameType {
-		one := *league // all callers share the file's
+	if game := cmp.Or(gameType...); game != "" && game != file.GameType {
+		one := *file // all callers share the file's
 		one.GameType, one.DisplayName = game, cmp.Or(l.nameOf(game), game)+" League"
-		league = &one
+		file = &one
 	}
 	system, systemErr := l.System()
 	games, gamesErr := l.Games()
@@ -124,20 +139,20 @@ func (l *Loader) Rules(leagueID string, gameType ...string) (*Rules, error) {
 		return nil, err
 	}
 	playable := append(slices.Clone(l.extra), games.Games...)
-	i := slices.IndexFunc(playable, func(g Game) bool { return g.GameType == league.GameType })
+	i := slices.IndexFunc(playable, func(g Game) bool { return g.GameType == file.GameType })
 	if i < 0 {
-		return nil, fmt.Errorf("%s: games: must list %s, the game of league %s", l.Path(games), league.GameType, leagueID)
+		return nil, fmt.Errorf("%s: games: must list %s, the game of league %s", l.Path(games), file.GameType, leagueID)
 	}
-	r := &Rules{League: league, System: system, Game: &playable[i], Timeouts: system.Timeouts,
+	r := &Rules{League: file, System: system, Game: &playable[i], Timeouts: system.Timeouts,
 		Retry: system.RetryPolicy, Games: lists.Map(playable, func(g Game) string { return g.GameType })}
-	if league.Timeouts != nil {
-		err = json.Unmarshal(league.Timeouts, &r.Timeouts)
+	if file.Timeouts != nil {
+		err = json.Unmarshal(file.Timeouts, &r.Timeouts)
 	}
-	if league.RetryPolicy != nil {
-		err = errors.Join(err, json.Unmarshal(league.RetryPolicy, &r.Retry))
+	if file.RetryPolicy != nil {
+		err = errors.Join(err, json.Unmarshal(file.RetryPolicy, &r.Retry))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", l.Path(league), err)
+		return nil, fmt.Errorf("%s: %w", l.Path(file), err)
 	}
 	return r, nil
 }

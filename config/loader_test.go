@@ -366,3 +366,21 @@ func TestBadRosterIsRefusedWithItsLines(t *testing.T) {
 		})
 	}
 }
+
+// A league whose id the manager has made of the date has the rules of the folder, unless it has a file.
+func TestLeaguesWithADateHaveTheRulesOfTheDefaultLeague(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		path := filepath.Join(dir, "config", "leagues", name+".json")
+		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o750))
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+	}
+	write("league_2025_even_odd", `{"legs": 4}`)
+	write("2026-11-30-cup", `{"legs": 2}`)
+	legs := func(id string) int {
+		file, err := config.NewLoader(dir, known()).League(id)
+		require.NoError(t, err)
+		return file.Legs
+	}
+	assert.Equal(t, []int{4, 2, 1}, []int{legs("2026-11-29-cup"), legs("2026-11-30-cup"), legs("cup")})
+}

@@ -34,6 +34,22 @@ func numbered(id, prefix string) (int, bool) {
 	return counting(digits, 6)
 }
 
+// HasDate tells whether the id of a league begins with a date, such as 2026-11-29-class-cup. The manager has made such an
+// id itself.
+func HasDate(leagueID string) bool {
+	const form = "0000-00-00"
+	if len(leagueID) < len(form) || len(leagueID) > len(form) && leagueID[len(form)] != '-' {
+		return false
+	}
+	for i := range form {
+		digit := leagueID[i] >= '0' && leagueID[i] <= '9'
+		if digit != (form[i] == '0') || !digit && leagueID[i] != '-' {
+			return false
+		}
+	}
+	return true
+}
+
 // A MatchID identifies a match by its round and its number in that round, both
 // from 1. The zero MatchID identifies no match. As text it is R1M1.
 type MatchID struct{ Round, Number int }

@@ -117,3 +117,12 @@ func TestMatchIDHasOneTextForm(t *testing.T) {
 		require.Equal(t, want, got)
 	})
 }
+
+func TestLeagueIDsWithADate(t *testing.T) {
+	for id, has := range map[string]bool{
+		"2026-11-29": true, "2026-11-29-class-cup": true, "2026-11-29x": false, "2026-11-2": false, "2026_11_29-cup": false,
+		"league_2025_even_odd": false, "": false,
+	} {
+		assert.Equal(t, has, league.HasDate(id), id)
+	}
+}

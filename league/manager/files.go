@@ -131,6 +131,17 @@ func (f *Files) deriveSecret(leagueID string, master *protocol.MasterSecret) (er
 // their number. It is for a manager that waits: after New it is an error.
 func (f *Files) CatchUp() (added int, err error) { return f.journal.CatchUp() }
 
+// Archive moves a league of a folder to the archive, and returns its new path. The error is *store.LockedError if another
+// process runs the league.
+func Archive(folder store.Folder, leagueID string) (archived string, err error) {
+	unlock, err := folder.Lock(leagueID)
+	if err != nil {
+		return "", err
+	}
+	archived, err = archive(folder, leagueID)
+	return archived, errors.Join(err, unlock())
+}
+
 // archive moves a league into the archive, unless another manager has its journal open: one
 // whose lock file was removed.
 func archive(folder store.Folder, leagueID string) (archived string, err error) {

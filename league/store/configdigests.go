@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"io/fs"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"evenodd/league/store/openfile"
@@ -16,9 +17,9 @@ const (
 	maxConfigFiles = 100
 )
 
-// ConfigDigests returns hex SHA-256 of each file below config, by its path there with slashes, without the files of
-// other leagues. Files that are hidden, too large or no regular files have none; nil if there are no files.
-func (f Folder) ConfigDigests(leagueID string) (digests map[string]string) {
+// ConfigDigests returns hex SHA-256 of each file below config, by its path there with slashes. Of the files of leagues it
+// has those of some ids: that of the league, and that whose rules it has. Files that are hidden, too large or no regular files have none; nil if there are no files.
+func (f Folder) ConfigDigests(leagueIDs ...string) (digests map[string]string) {
 	root := f.path("config")
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {
@@ -28,7 +29,8 @@ func (f Folder) ConfigDigests(leagueID string) (digests map[string]string) {
 			return nil
 		}
 		name := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
-		if strings.HasPrefix(name, "leagues/") && name != "leagues/"+leagueID+".json" {
+		id, ofLeague := strings.CutPrefix(name, "leagues/")
+		if ofLeague && !slices.Contains(leagueIDs, strings.TrimSuffix(id, ".json")) {
 			return nil
 		}
 		if text, err := openfile.Read(path, maxConfig); err == nil {

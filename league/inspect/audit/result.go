@@ -35,7 +35,13 @@ func (a *auditor) noteConfig() {
 	if a.state.Started == nil {
 		return
 	}
-	then, now := a.state.Started.Config, a.dir.ConfigDigests(a.id)
+	then, ids := a.state.Started.Config, []string{a.id}
+	for name := range then {
+		if id, ok := strings.CutPrefix(name, "leagues/"); ok {
+			ids = append(ids, strings.TrimSuffix(id, ".json"))
+		}
+	}
+	now := a.dir.ConfigDigests(ids...)
 	all := maps.Clone(now)
 	if all == nil {
 		all = map[string]string{}
