@@ -360,15 +360,5 @@ func (r *leagueRecord) told(e *journal.Event) string {
 // outcome describes the result of a match in a few words.
 func (r *leagueRecord) outcome(id league.MatchID, of *league.Result) string {
 	_, a, b, _ := r.Find(id)
-	text, winner := "%s and %s both lost", protocol.ValueOf(of.WinnerPlayerID)
-	switch {
-	case winner != "":
-		text = "%s won against %s"
-	case of.Status == league.StatusDraw:
-		text = "%s and %s drew"
-	}
-	if winner == b {
-		a, b = b, a
-	}
-	return fmt.Sprintf(text, r.named(a), r.named(b)) + record.ReasonAfter(of.Reason)
+	return outcomeOf(of, r.Ref(a), r.Ref(b))
 }

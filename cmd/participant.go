@@ -14,6 +14,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -138,6 +139,7 @@ type agent interface {
 	Done() <-chan struct{}
 	Stamp() *protocol.Stamp
 	ID() string
+	Membership() *membership.Membership
 	Watch(ctx context.Context, changed func(away bool, err error), register func(context.Context) error) error
 }
 
@@ -197,7 +199,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 	}
 	p := &participant{agentOptions: o, streams: s, role: role, listener: l, lowMB: system.Disk.LowSpaceMB,
 		file: openAgentLog(o.data, role, role+"-"+membership.Slug(o.Name), system.Logs, s.err)}
-	o.Log = newLogger(s.logs(), o.logLevel, agentFileLevel(o.logLevel), p.sender, p.file)
+	o.Log = newLogger(s.logs(), o.logLevelOn(s), agentFileLevel(o.logLevel), p.sender, p.file)
 	if o.several {
 		o.Log = o.Log.With().Str("display_name", o.Name).Logger()
 	}
@@ -283,6 +285,9 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 		err := a.Register(ctx)
 		if err == nil {
 			p.file.setAgent(a.ID())
+			if p.prints(p.streams) {
+				p.note("Registered as %s in %s at %s.", league.Ref{ID: a.ID(), Name: p.Name}, a.Membership().LeagueID, p.Manager)
+			}
 		}
 		return err
 	}
@@ -329,15 +334,17 @@ func (p *participant) takePart(ctx context.Context, a agent) error {
 }
 
 // reportWaiting tells the user that no manager runs, and how to start one. Several players in one
-// process have the line in the log only, and a host starts the manager itself.
-func (p *participant) reportWaiting(err error) {
+// process have the line in the log only, and a host starts the manager itself. A terminal needs no second line.
+func (p *participant) reportWaiting(err error) (told bool) {
 	remedy := "'evenodd manager', or name another with --manager"
 	if p.nats.on() {
 		remedy = "'evenodd manager --nats' and the same --league-id"
 	}
 	if protocol.Unreachable(err) && !p.several && p.host == nil {
 		p.note("No league manager listens at %s: waiting for one. Start it with %s.", p.Manager, remedy)
+		return p.prints(p.streams)
 	}
+	return false
 }
 
 // reportUnreached tells the user why the manager cannot call this agent, and what to do.

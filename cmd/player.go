@@ -172,6 +172,11 @@ func (o *playerOptions) play(ctx context.Context, s streams, files *config.Loade
 		options.Entropy = func(matchID string, _ int) protocol.Secret { return simulation.Entropy(o.seed, matchID, p.ID()) }
 		options.Random = func(playerID, decision string) *rand.Rand { return simulation.Random(o.seed, playerID, decision) }
 	}
+	if o.prints(s) {
+		lines := newAgentLines(s, func(ctx context.Context) map[string]string { return p.Names(ctx) })
+		defer background(lines.run)()
+		options.Ended = func(m *protocol.PlayedMatch, reason string) { lines.played(ctx, *m, reason) }
+	}
 	if p, err = player.New(options); err != nil {
 		return r, asUsage(err)
 	}
@@ -365,6 +370,11 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 		})
 	}
 	playing.Wait()
+	if o.prints(s) && problems[0] == nil && isTerminal(s.out) {
+		if err := printLastTable(s, &records[0].Record); err != nil {
+			return err
+		}
+	}
 	var text printout
 	var failed []string
 	champion := ""

@@ -236,6 +236,19 @@ func columnsOf(w io.Writer) int {
 	return 0
 }
 
+// usualRows is the number of rows of a terminal that does not tell it.
+const usualRows = 25
+
+// heightOf is the number of rows of a terminal.
+func heightOf(w io.Writer) int {
+	if f, ok := w.(interface{ Fd() uintptr }); ok {
+		if _, rows, err := term.GetSize(int(f.Fd())); err == nil && rows > 0 {
+			return rows
+		}
+	}
+	return usualRows
+}
+
 // printStandings prints the final table, which has at least one row, and the champion.
 func printStandings(s streams, standings []league.Standing, evidence []string, champion league.Champion) error {
 	return cmp.Or(printTableOf(s.out, standings, evidence),

@@ -109,6 +109,11 @@ func runReferee(ctx context.Context, s streams, files *config.Loader, o *referee
 	if o.given["seed"] {
 		options.Nonce = func(matchID string) protocol.Secret { return simulation.Nonce(o.seed, matchID) }
 	}
+	if o.prints(s) {
+		lines := newAgentLines(s, nil)
+		defer background(lines.run)()
+		options.Reported = lines.conducted
+	}
 	r, err := referee.New(options)
 	if err != nil {
 		return asUsage(err)

@@ -154,3 +154,21 @@ func TestUpOnATerminal(t *testing.T) {
 	assert.Zero(t, p.awaitExit(t), "the exit code is that of the league")
 	assert.NotRegexp(t, `adm-|process id|has ended|Run the same command|event_type`, p.stderr.String())
 }
+
+// On a terminal agents print lines for people: who they are, each match with its result and the names, the last table.
+func TestAgentsOnATerminalTellTheirMatches(t *testing.T) {
+	t.Parallel()
+	m := startManager(t, "--players", "2", "--exit-when-done")
+	dir := t.TempDir()
+	ada, _ := onTerminal(t, dir, "player", "--port", "0", "--manager", m.url, "--name", "Ada", "--strategy", "even")
+	whistle, _ := onTerminal(t, dir, "referee", "--port", "0", "--manager", m.url, "--name", "Whistle")
+	m.join(t, "player", "--name", "Bob", "--strategy", "odd")
+	assert.Zero(t, ada.awaitExit(t))
+	assert.Zero(t, whistle.awaitExit(t))
+	assert.Regexp(t, `\ARegistered as P0\d Ada in league_2025_even_odd at http://\S+/mcp\.\r\n`+
+		`R1M1: (won against|lost to) P0\d Bob: P0\d chose (even|odd), number was \d+ \((even|odd)\)\r\n`+
+		`╭(?s).*Points.* Ada .*╯\r\nP0\d: 1 played, .* Champion: (Ada|Bob) \(P0\d\)`, ada.stderr.String())
+	assert.Regexp(t, `\ARegistered as REF01 Whistle in league_2025_even_odd at http://\S+/mcp\.\r\n`+
+		`R1M1: P0\d (Ada won against P0\d Bob|Bob won against P0\d Ada): P0\d chose .*\r\nREF01: 1 match conducted\.`,
+		whistle.stderr.String())
+}

@@ -138,7 +138,7 @@ func (v *upView) show(ctx context.Context) error {
 		}
 		return err
 	case r.CompletedRounds() > completed && r.CompletedRounds() < r.TotalRounds():
-		rows, more := fitting(r.Standings(), v.rows())
+		rows, more := fitting(r.Standings(), heightOf(v.err))
 		err := printTableOf(v.err, rows, nil)
 		if more > 0 {
 			v.note("and %s: evenodd league standings shows all.", words.Counted(more, "more player"))
@@ -149,21 +149,8 @@ func (v *upView) show(ctx context.Context) error {
 	return nil
 }
 
-// rows is the number of rows of the terminal.
-func (v *upView) rows() int {
-	if v.screen != nil {
-		if _, rows := v.screen.size(); rows > 0 {
-			return rows
-		}
-	}
-	return usualRows
-}
-
 // missingRows is the number of rows for the names of those who are not here, below a terminal that has no lobby.
 const missingRows = 3
-
-// usualRows is the number of rows of a terminal that does not tell it.
-const usualRows = 25
 
 // fitting are the first rows of a table that fit a terminal, with the frame of the table, the line below it and an
 // empty row, and the number of the others.

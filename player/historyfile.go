@@ -109,6 +109,10 @@ func (p *Player) add(m *store.HistoryMatch, reason string) bool {
 		played := m.PlayedMatch // a copy, as below
 		p.watcher.Ended(&played, reason)
 	}
+	if added && p.options.Ended != nil {
+		played := m.PlayedMatch
+		p.options.Ended(&played, reason)
+	}
 	if added && p.options.Folder != "" {
 		line := *m // a copy, so that m stays on the stack of a player without a folder
 		p.line(&line)

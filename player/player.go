@@ -66,6 +66,9 @@ type Options struct {
 	// it from the player's secret, so that a player that restarts during a match can
 	// still reveal the value that it committed to.
 	Entropy func(matchID string, attempt int) protocol.Secret
+	// Ended, if not nil, is called with each match that has got a result, and with its reason, "" for none. It must
+	// neither wait nor call the player.
+	Ended func(m *protocol.PlayedMatch, reason string)
 	// Random returns the random source of one decision; nil means a source with a seed
 	// from the system.
 	Random func(playerID, matchID string) *rand.Rand
@@ -288,7 +291,8 @@ type Record struct {
 	Rank     int                   // 0 when unknown
 	Tied     bool                  // another player has the same rank
 	Points   int
-	Players  int // in the league; 0 when unknown
+	Table    []protocol.StandingRow // the last one, or the first rows of it; nil for none
+	Players  int                    // in the league; 0 when unknown
 	Champion league.Champion
 }
 
@@ -307,6 +311,7 @@ func (p *Player) Record() Record {
 			rows, r.Players = c.Rows(), c.TotalPlayers
 		}
 	}
+	r.Table = rows
 	for i := range rows {
 		if rows[i].PlayerID == r.PlayerID {
 			r.Rank, r.Tied, r.Points = rows[i].ShownRank(), rows[i].Tied, rows[i].Points

@@ -8,6 +8,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 
+	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -27,22 +28,8 @@ func (p *Player) askTotals(ctx context.Context) {
 	if m == nil || !m.Strict() || !p.returned.Load() {
 		return
 	}
-	q := &protocol.LeagueQuery{
-		Envelope: p.Stamp().Envelope(protocol.TypeLeagueQuery, "conv-player-stats-"+strings.ToLower(m.AgentID)),
-		LeagueID: m.LeagueID, QueryType: protocol.QueryPlayerStats, QueryParams: protocol.QueryParams{PlayerID: m.AgentID},
-	}
-	q.AuthToken = m.Token
 	var row protocol.PlayerStatsData
-	r, err := protocol.Query.Call(ctx, p.options.Caller, protocol.Peer{Endpoint: p.options.Manager}, q)
-	if err == nil && r.Error != nil {
-		err = errors.New(r.Error.ErrorCode + " " + r.Error.ErrorName)
-	}
-	if err == nil {
-		var raw []byte // the type of the data depends on the carrier
-		if raw, err = json.Marshal(r.Data); err == nil {
-			err = json.Unmarshal(raw, &row)
-		}
-	}
+	err := p.query(ctx, m, protocol.QueryPlayerStats, protocol.QueryParams{PlayerID: m.AgentID}, &row)
 	if err != nil {
 		p.options.Log.Warn().Err(err).Str("event_type", "TOTALS_MISSING").Msg("manager did not return this player's totals")
 		return
@@ -50,6 +37,48 @@ func (p *Player) askTotals(ctx context.Context) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.totals = totalsOf(&row.StandingRow)
+}
+
+// query asks the manager.
+func (p *Player) query(ctx context.Context, m *membership.Membership, kind string, q protocol.QueryParams, into any) error {
+	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(kind, "GET_")), "_", "-")
+	request := &protocol.LeagueQuery{
+		Envelope: p.Stamp().Envelope(protocol.TypeLeagueQuery, "conv-"+name+"-"+strings.ToLower(m.AgentID)),
+		LeagueID: m.LeagueID, QueryType: kind, QueryParams: q,
+	}
+	request.AuthToken = m.Token
+	r, err := protocol.Query.Call(ctx, p.options.Caller, protocol.Peer{Endpoint: p.options.Manager}, request)
+	if err == nil && r.Error != nil {
+		err = errors.New(r.Error.ErrorCode + " " + r.Error.ErrorName)
+	}
+	if err != nil {
+		return err
+	}
+	raw, err := json.Marshal(r.Data) // its type depends on the carrier
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, into)
+}
+
+// Names asks the manager for the names of the players in the table, by their ids; nil if it does not tell. A manager
+// that does not prove itself, which may be of another program, is not asked: then the names are those of the last
+// table that it has sent.
+func (p *Player) Names(ctx context.Context) map[string]string {
+	var table protocol.StandingsData
+	if m := p.Membership(); m != nil && m.Strict() {
+		_ = p.query(ctx, m, protocol.QueryStandings, protocol.QueryParams{}, &table) // ids remain
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.standings != nil {
+		table.Standings = append(table.Standings, p.standings.Standings...)
+	}
+	names := map[string]string{}
+	for i := range table.Standings {
+		names[table.Standings[i].PlayerID] = table.Standings[i].DisplayName
+	}
+	return names
 }
 
 // totalsOf returns the counts of a row.

@@ -27,6 +27,7 @@ type match struct {
 	game         protocol.GameID
 	hidden       bool           // a side does not see all that happens in the game
 	views        bool           // the questions of the game have views
+	names        [2]string      // of the players, for people; "" for unknown
 	commitment   string         // to the nonce; "" in a plain match
 	abandoned    atomic.Bool    // a later attempt has replaced it
 	forgotten    atomic.Bool    // it is of an earlier league
@@ -56,6 +57,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 	m := &match{
 		referee: r, member: member, assignment: a, conduct: c, state: c.State(), nonce: nonce,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
+		names:        [2]string{a.PlayerA.DisplayName, a.PlayerB.DisplayName},
 		conversation: c.Conversation(), commitment: c.Commitment(),
 		program: r.options.Programs[a.GameType], game: r.gameID(game), hidden: rules.Hides(game), views: rules.HasViews(game),
 	}

@@ -61,6 +61,10 @@ type Options struct {
 	// decides, so that no simulation depends on the speed of the machine. Nil: those of all players take time.
 	Instant func(playerID string) bool
 
+	// Reported, if not nil, is called with each result that the manager has acknowledged, and the players of the match,
+	// whose names a restart loses. It is called from any goroutine, and must not wait.
+	Reported func(matchID string, r *league.Result, players [2]league.Ref)
+
 	// Warned, if not nil, is called for every reply that does not conform although
 	// its meaning is clear, from any goroutine.
 	Warned func(playerID, what string)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -85,6 +86,12 @@ func (m *match) deliver() {
 		m.referee.mu.Lock()
 		m.referee.remember(m)
 		m.referee.mu.Unlock()
+		if o.Reported != nil {
+			result := m.final.Result.Result
+			o.Reported(m.final.MatchID, &result, [2]league.Ref{
+				{ID: m.players[0], Name: m.names[0]}, {ID: m.players[1], Name: m.names[1]},
+			})
+		}
 	}
 	if err == nil {
 		o.Log.Info().Str("conversation_id", m.conversation).Str("match_id", m.final.MatchID).

@@ -45,8 +45,8 @@ type Options struct {
 	Guard  protocol.Guard // of the goroutines of the agent; nil: a panic ends the process
 
 	// Waiting is called with the first error of a registration that is tried again; nil for
-	// nothing.
-	Waiting func(err error)
+	// nothing. If it has told the user, the log line is no warning.
+	Waiting func(err error) (told bool)
 
 	// Unreached is called with each new reason why the manager cannot call the agent, such as
 	// "connection refused at http://192.0.2.7:8101/mcp, 3 tries"; nil for nothing.

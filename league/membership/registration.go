@@ -117,8 +117,9 @@ func (a *Agent) apply(ctx context.Context, request Apply, joined func(*Membershi
 	}, func(err error, wait time.Duration) {
 		level := zerolog.DebugLevel // the log has each reason once
 		if reason := err.Error(); reason != last {
-			if level = zerolog.WarnLevel; last == "" && a.options.Waiting != nil {
-				a.options.Waiting(err)
+			level = zerolog.WarnLevel
+			if last == "" && a.options.Waiting != nil && a.options.Waiting(err) {
+				level = zerolog.InfoLevel
 			}
 			last = reason
 		}

@@ -264,7 +264,7 @@ func TestRefusalWithRetryAfterIsRetried(t *testing.T) {
 		d := &scriptedManager{answers: []answer{taken(30), taken(30), taken(1), asP01}}
 		var told []error
 		current := membership.AgentWith(&membership.IdentityStore{}, membership.Options{
-			Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Waiting: func(err error) { told = append(told, err) },
+			Clock: protocol.SystemClock(), Log: zerolog.New(&lines), Waiting: func(err error) bool { told = append(told, err); return false },
 		})
 		began := time.Now()
 		waited := make(chan time.Duration, 1)
