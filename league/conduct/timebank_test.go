@@ -10,8 +10,8 @@ import (
 	"evenodd/rules"
 )
 
-// A clock is a naive model of the time of one side at one question, in milliseconds: it has what the description of time
-// banks says, and nothing of windows.
+// A clock is a naive model of the time of one side at one question, in milliseconds: it has what the description of
+// time banks says, and nothing of windows.
 type clock struct {
 	bank  *int
 	since time.Time // of the present question; zero before it

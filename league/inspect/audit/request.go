@@ -59,7 +59,7 @@ var methods = map[string]*matchMethod{
 		}),
 	protocol.ChooseParity.Name: row(phaseMove, &protocol.ChooseParity,
 		func(t *transcriptCheck, e *exchange, got, q *protocol.ChooseParityCall) {
-			q.Deadline = got.Deadline
+			q.Deadline, q.TimeLeft = got.Deadline, timeLeft(q.TimeLeft, got.TimeLeft)
 			q.Context.YourStandings = got.Context.YourStandings
 			// Standings rest on the journal, which may have findings.
 			if rank, ok := t.state.PlayerIndex(e.side.id); ok && !t.doubtful && !t.chain.stopped {
@@ -69,7 +69,7 @@ var methods = map[string]*matchMethod{
 		}),
 	protocol.MakeMove.Name: row(phaseMove, &protocol.MakeMove,
 		func(t *transcriptCheck, e *exchange, got, q *protocol.GameMoveCall) {
-			q.Deadline = got.Deadline
+			q.Deadline, q.TimeLeft = got.Deadline, timeLeft(q.TimeLeft, got.TimeLeft)
 			t.unsigned(&q.SignatureRequest, &got.SignatureRequest)
 			if t.game.Info().Rules == "" && q.MoveRequest.Context["rules"] != nil { // its program is not given
 				q.MoveRequest.Context["rules"] = got.MoveRequest.Context["rules"]
@@ -274,7 +274,7 @@ func (t *transcriptCheck) next(s *playerSide) (conduct.Step, conduct.Match) {
 // checkRequest compares a request of the referee with what the conduct does next.
 func (t *transcriptCheck) checkRequest(e *exchange) {
 	s := e.side
-	if e.Void != "" || e.Timing != nil || e.Stalled != 0 || e.Local || e.WrongToken {
+	if e.Void != "" || e.Used != nil || e.Timing != nil || e.Stalled != 0 || e.Local || e.WrongToken {
 		t.find(e, "/direction", "an exchange that was sent to %s has the result of a call; only one that was received can",
 			s.id)
 	}

@@ -55,6 +55,7 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 	if t.conduct == nil {
 		return
 	}
+	t.checkUsed(e, attempt)
 	worth := t.conduct.Judge(s.side, attempt)
 	switch {
 	case e.Void != "":
@@ -67,6 +68,7 @@ func (t *transcriptCheck) checkResponse(e *exchange) {
 	if t.conduct == nil {
 		return
 	}
+	t.checkLeft(e, &worth)
 	t.conduct.Take(s.side, worth)
 	if t.conduct.Strayed() { // by the rules of the game, whatever the conduct says
 		if !s.unknown {
@@ -317,7 +319,7 @@ func (t *transcriptCheck) checkVoid(e *exchange, worth *conduct.Worth) {
 			"a failure of %s is said to be void (%s), but the question waited only %v at the referee, which stalled for %v",
 			e.side.id, clip(e.Void), protocol.ValueOf(e.Timing).Queued, protocol.FromMilliseconds(e.Stalled))
 	}
-	worth.Verdict, worth.Fault, worth.Void = conduct.Void, protocol.Fault(code, "%s", e.Error.Detail), e.Void
+	worth.Verdict, worth.Fault, worth.Void, worth.Used = conduct.Void, protocol.Fault(code, "%s", e.Error.Detail), e.Void, nil
 }
 
 // pauses tells whether a call can fail with a code at the referee's side.

@@ -43,6 +43,7 @@ type playerSide struct {
 	unknown    bool // the file omits a response
 	doubted    bool // there is a finding about its part of the transcript
 	overs      int  // how often GAME_OVER was sent to it
+	time       timeSum
 }
 
 // A transcriptCheck is one walk over a transcript. It has the conduct of the match do again what the referee did, and
