@@ -231,6 +231,9 @@ func (r *toldMatch) printBoards(ctx context.Context, w io.Writer, pace time.Dura
 		if sec := step.Took(); sec != nil {
 			took = fmt.Sprintf("  %.3f s", *sec)
 		}
+		if clocks := step.ClocksBy(r.named); clocks != "" {
+			took += "  " + clocks
+		}
 		text.line("%d. %s%s", step.Number, step.WordsBy(r.named), took)
 		for _, m := range step.Mistakes() {
 			text.line("   %s %s", r.named(m.PlayerID), m.Mistake())
@@ -300,6 +303,9 @@ func (r *toldMatch) addLines(text *printout) {
 		}
 		if u.Tries > 1 {
 			try = fmt.Sprintf(" [try %d of %d]", u.Try, u.Tries)
+		}
+		if left := u.TimeLeft(); left != "" {
+			try += " [" + left + "]"
 		}
 		says := u.Says
 		if !r.full {

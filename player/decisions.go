@@ -24,8 +24,10 @@ func (p *Player) chooseParity(ctx context.Context, _ string,
 	if err != nil {
 		return nil, err
 	}
+	timeLeft := inBank(q.TimeLeft)
 	view := ownView(protocol.MoveFormBy(protocol.ChooseParity.Name), max(q.Context.RoundID, m.round),
-		p.within(q.Timestamp, q.Deadline))
+		inTime(p.within(q.Timestamp, q.Deadline), timeLeft))
+	view.TimeLeft = timeLeft
 	a, err := p.answer(ctx, m, ownQuestion, view, &q.SignatureRequest)
 	if err != nil {
 		return nil, err
@@ -69,7 +71,8 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 	if err != nil {
 		return nil, err
 	}
-	within, form := p.within(q.Timestamp, q.Deadline), protocol.MoveFormOf(q.GameType)
+	timeLeft, form := inBank(q.TimeLeft), protocol.MoveFormOf(q.GameType)
+	within := inTime(p.within(q.Timestamp, q.Deadline), timeLeft)
 	asked, view, own := ownQuestion, ownView(form, m.round, within), asksOwn(form, &q.MoveRequest)
 	if !own {
 		asked = digestOf(&q.MoveRequest)
@@ -78,6 +81,7 @@ func (p *Player) makeMove(ctx context.Context, _ string, q *protocol.GameMoveCal
 			Text: q.MoveRequest.Text, Context: q.MoveRequest.Context, RoundID: m.round, Within: within,
 		}
 	}
+	view.TimeLeft = timeLeft
 	a, err := p.answer(ctx, m, asked, view, &q.SignatureRequest)
 	if err != nil {
 		return nil, err
@@ -194,6 +198,23 @@ func (p *Player) within(asked, deadline string) time.Duration {
 		return 0
 	}
 	return max(end.Sub(p.options.Clock.Now()), 0)
+}
+
+// inBank is the time that a question shows of the player's time bank; 0 for none.
+func inBank(ms int) time.Duration { return time.Duration(max(ms, 0)) * time.Millisecond }
+
+// inTime is the time until a deadline that has whole seconds, or until the end of the time bank, which is exact and may
+// be the same; 0 if neither is known.
+func inTime(within, timeLeft time.Duration) time.Duration {
+	switch {
+	case timeLeft == 0:
+		return within
+	case within == 0: // the deadline may be within a second: a bank alone says nothing of the limit of a move
+		return min(timeLeft, protocol.Seconds(protocol.DefaultTimeouts().Move))
+	case timeLeft < within+time.Second:
+		return timeLeft
+	}
+	return within
 }
 
 // recentMatches returns the last finished matches, n at most, oldest first, without those whose

@@ -102,6 +102,19 @@ func TestPastDeadlineIsIgnored(t *testing.T) {
 	}
 }
 
+func TestTimeOfADecisionEndsWithTheTimeBank(t *testing.T) {
+	for _, test := range []struct{ within, left, want time.Duration }{
+		{30 * time.Second, 0, 30 * time.Second},
+		{30 * time.Second, time.Minute, 30 * time.Second},
+		{6 * time.Second, 6700 * time.Millisecond, 6700 * time.Millisecond}, // the deadline is cut to a second
+		{0, 300 * time.Millisecond, 300 * time.Millisecond},
+		{0, time.Hour, 30 * time.Second},
+		{0, 0, 0},
+	} {
+		assert.Equal(t, test.want, inTime(test.within, test.left), test)
+	}
+}
+
 // Only conversation ids in the form of this program contain an attempt.
 func TestAttemptIsParsedFromOwnConversationIDs(t *testing.T) {
 	for conversation, attempt := range map[string]int{

@@ -48,6 +48,8 @@ type View struct {
 
 	// Within is the time until the referee's deadline; 0 if unknown.
 	Within time.Duration
+	// TimeLeft is what the player has for all further moves of the match; 0 without a time bank.
+	TimeLeft time.Duration
 	// Memory returns the counts of all finished matches, which are read only. The player
 	// keeps them from the first call on.
 	Memory func() *Memory

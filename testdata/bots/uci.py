@@ -15,7 +15,7 @@ import sys
 parser = argparse.ArgumentParser(description="A chess engine as a strategy.")
 parser.add_argument("engine", help="the program, such as stockfish")
 parser.add_argument("--level", type=int, help="the skill level of Stockfish, from 0 to 20")
-parser.add_argument("--movetime", type=int, default=100, help="milliseconds for a move (100)")
+parser.add_argument("--movetime", type=int, help="milliseconds for a move (100; with a time bank a fortieth of it)")
 parser.add_argument("--nodes", type=int, help="positions to search for a move, in place of a time")
 flags, rest = parser.parse_known_args()
 
@@ -51,7 +51,8 @@ for line in sys.stdin:
         say("ucinewgame", "isready")
         hear("readyok")
     moves = question["view"]["moves"]
-    milliseconds = min(flags.movetime, question["time_limit_ms"] // 2)
+    share = question["time_left_ms"] // 40 if "time_left_ms" in question else 100
+    milliseconds = max(min(flags.movetime or share, question["time_limit_ms"] // 2), 1)
     limit = f"nodes {flags.nodes}" if flags.nodes else f"movetime {milliseconds}"
     say(f"position startpos moves {moves}" if moves else "position startpos", f"go {limit}")
     print(json.dumps({"choice": hear("bestmove")[1]}), flush=True)

@@ -14,9 +14,9 @@ type timeSum struct {
 }
 
 // off tells whether debits differ from the time that passed by more than a file may be imprecise: a tenth of a second,
-// as for all timings, a thousandth, because the clock of a machine may be adjusted meanwhile, and a millisecond for each
-// call, because all times are cut to milliseconds. The sums of a match must agree as well: else a referee could give a
-// player a little time with each call, or take it.
+// as for all timings, a thousandth, because the clock of a machine may be adjusted meanwhile, and a millisecond for
+// each call, because all times are cut to milliseconds. The sums of a match must agree as well: else a referee could
+// give a player a little time with each call, or take it.
 func (s *timeSum) off() bool {
 	tolerance := timingTolerance + s.passed/1000 + time.Duration(s.calls)*time.Millisecond
 	return (s.said - s.passed).Abs() > tolerance

@@ -16,6 +16,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/view/record"
 	"evenodd/rules"
 	"evenodd/rules/tictactoe"
 )
@@ -58,6 +59,12 @@ func TestPlayerThatUsesUpItsTimeLoses(t *testing.T) {
 		assert.Equal(t, 7*time.Second, last.Until-last.At, "the window ends with the bank")
 
 		doc := leaguetest.ReadMatchFile(t, folder, leaguetest.FirstMatchFile)
+		shown := record.ConversationOf(doc, rules.NewRegistry(w.Game))
+		assert.Equal(t, []string{"", "P01 0:16.0 left", "P01 0:16.0, P02 0:20.0 left", "P01 0:07.0, P02 0:20.0 left",
+			"P01 0:07.0, P02 0:21.0 left"}, lists.Map(shown.Steps, func(s record.Step) string { return s.Clocks() }))
+		failed := slices.IndexFunc(shown.Lines, func(u record.Line) bool { return u.Trouble == record.TroubleNoAnswer })
+		assert.Equal(t, "0:00.0 left", shown.Lines[failed].TimeLeft())
+
 		testForgedTimes(t, folder, doc)
 	})
 }

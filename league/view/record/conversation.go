@@ -52,6 +52,7 @@ type Line struct {
 	WrongToken  bool                 `json:"wrong_token,omitzero"`
 	Mark        string               `json:"mistake,omitzero"` // what the move gave away
 	Answer      string               `json:"answer,omitzero"`  // the beginning of a wrong response as it arrived
+	Used        *protocol.TimeUsed   `json:"time_used,omitzero"`
 	Message     jsontext.Value       `json:"message,omitzero"`
 
 	Again bool `json:"-"` // of a try that failed for the same cause as the one before
@@ -81,6 +82,14 @@ func (u *Line) Failure() string {
 		name = ""
 	}
 	return u.Error.ErrorCode + name + ": " + u.Error.Detail
+}
+
+// TimeLeft is what the time bank of the player has after its answer: "0:58.8 left"; "" for no time bank.
+func (u *Line) TimeLeft() string {
+	if u.Used == nil {
+		return ""
+	}
+	return Clock(u.Used.Left) + " left"
 }
 
 // ManagerLane stands for the manager in Line.From and Line.To.
@@ -122,6 +131,7 @@ func ConversationOf(doc *store.Match, games rules.Registry) *Conversation {
 	countTries(c.Lines, doc.RefereeID)
 	markAgain(c.Lines, doc.RefereeID)
 	c.follow(doc, games)
+	c.clock()
 	return c
 }
 
@@ -130,7 +140,7 @@ func lineOf(doc *store.Match, e *store.Exchange) Line {
 	says, bound := sentence(e)
 	u := Line{
 		At: e.At, From: doc.RefereeID, To: e.PlayerID, Method: e.Method, MessageType: e.MessageType, Try: e.Try,
-		Says: says + bound, bound: bound, Error: e.Error, Trouble: troubleOf(e), Void: e.Void, WrongToken: e.WrongToken, Answer: e.Answer,
+		Says: says + bound, bound: bound, Error: e.Error, Trouble: troubleOf(e), Void: e.Void, WrongToken: e.WrongToken, Answer: e.Answer, Used: e.Used,
 		Message: e.Message, order: e.Try,
 	}
 	if e.Direction == store.Received {

@@ -8,6 +8,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"evenodd/league"
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -28,6 +29,9 @@ type Step struct {
 	Changed [][2]int   `json:"changed,omitzero"`
 	Drawn   *int       `json:"drawn_number,omitzero"` // after the last move of a game with a number
 
+	// TimeLeft is what the time banks of the players have then, in milliseconds, as far as it is known.
+	TimeLeft league.PerPlayer[int] `json:"time_left_ms,omitzero"`
+
 	Cells [][]Cell `json:"-"` // of the board
 }
 
@@ -41,6 +45,8 @@ type MadeMove struct {
 	Took     *float64   `json:"took_sec,omitzero"`
 	GaveAway string     `json:"gave_away,omitzero"` // "win" or "draw", of the first such move of a player
 	Better   string     `json:"better,omitzero"`    // a better move in words, if it gave away something
+
+	used *protocol.TimeUsed
 }
 
 // Said are the words of the move after its player: "column 4", or says “Good morning.”
@@ -165,6 +171,33 @@ func (s *Step) Took() (longest *float64) {
 	return longest
 }
 
+// Clocks are the time banks after the step: "P01 0:48.6, P02 1:01.0 left"; "" if none is known.
+func (s *Step) Clocks() string { return s.ClocksBy(func(id string) string { return id }) }
+
+// ClocksBy is Clocks with the names that a function has for the ids of players.
+func (s *Step) ClocksBy(named func(id string) string) string {
+	if len(s.TimeLeft) == 0 {
+		return ""
+	}
+	clocks := lists.Map(s.TimeLeft, func(p league.Member[int]) string { return named(p.Name) + " " + Clock(p.Value) })
+	return strings.Join(clocks, ", ") + " left"
+}
+
+// clock sets what the time banks have after each step. That of a player is known from its first move on.
+func (c *Conversation) clock() {
+	var left [2]*protocol.TimeUsed
+	for i := range c.Steps {
+		for _, m := range c.Steps[i].Moves {
+			left[m.Side] = m.used
+		}
+		for side, id := range [2]string{c.PlayerA.PlayerID, c.PlayerB.PlayerID} {
+			if used := left[side]; used != nil {
+				c.Steps[i].TimeLeft = append(c.Steps[i].TimeLeft, league.Member[int]{Name: id, Value: used.Left})
+			}
+		}
+	}
+}
+
 // Mistakes are the moves of the step that gave away a win or a draw.
 func (s *Step) Mistakes() []MadeMove {
 	return lists.Filter(s.Moves, func(m MadeMove) bool { return m.Better != "" })
@@ -247,7 +280,7 @@ func (r *replay) messages(lines []Line, refereeID string) {
 		case u.From == refereeID && u.Try <= 1:
 			asked[u.To] = u.time
 		case u.From != refereeID && u.Error == nil && u.Void == "":
-			m := MadeMove{PlayerID: u.From, Move: form.ChoiceIn(protocol.ParseObject(u.Message))}
+			m := MadeMove{PlayerID: u.From, Move: form.ChoiceIn(protocol.ParseObject(u.Message)), used: u.Used}
 			if at := asked[u.From]; !at.IsZero() && !u.time.Before(at) {
 				took := u.time.Sub(at).Seconds()
 				m.Took = &took

@@ -156,7 +156,8 @@ func (r *recordedMatch) messages(lines []Line, refereeID string) {
 			}
 		case u.From != refereeID && u.Error == nil && u.Void == "" && asked[u.From] != nil:
 			q := asked[u.From]
-			m := MadeMove{PlayerID: u.From, Move: form.ChoiceIn(protocol.ParseObject(u.Message)), Speech: q.MoveRequest.Text > 0}
+			m := MadeMove{PlayerID: u.From, Move: form.ChoiceIn(protocol.ParseObject(u.Message)), Speech: q.MoveRequest.Text > 0,
+				used: u.Used}
 			if !q.line.time.IsZero() && !u.time.Before(q.line.time) {
 				took := u.time.Sub(q.line.time).Seconds()
 				m.Took = &took

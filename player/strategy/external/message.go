@@ -48,6 +48,7 @@ type request struct {
 	Board         any                    `json:"board,omitzero"`
 	Rules         string                 `json:"rules,omitzero"`
 	TimeLimitMS   int64                  `json:"time_limit_ms"`
+	TimeLeftMS    int64                  `json:"time_left_ms,omitzero"`
 	Seed          uint64                 `json:"seed"`
 	Drawn         map[string]int         `json:"drawn"`
 	Opponent      opponent               `json:"opponent"`
@@ -85,7 +86,8 @@ func requestOf(v *strategy.View, limit time.Duration) *request {
 	q := &request{
 		SchemaVersion: "1.0.0", GameType: v.GameType, MatchID: v.MatchID, RoundID: v.RoundID,
 		PlayerID: v.PlayerID, OpponentID: v.OpponentID, MoveType: v.MoveType, ValidOptions: v.Options, Text: v.Text,
-		TimeLimitMS: limit.Milliseconds(), Seed: v.Random.Uint64() >> 11, // every JSON parser reads 53 bits exactly
+		TimeLimitMS: limit.Milliseconds(), TimeLeftMS: v.TimeLeft.Milliseconds(),
+		Seed:     v.Random.Uint64() >> 11, // every JSON parser reads 53 bits exactly
 		Drawn:    map[string]int{},
 		Opponent: opponent{Choices: map[string]int{}, Last: protocol.NonZero(v.Memory().Last(v.OpponentID))},
 		Context:  v.Context, Opening: v.Opening, History: []past{}, Standings: slices.Clone(v.Table),

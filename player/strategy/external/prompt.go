@@ -55,6 +55,9 @@ func promptFor(games rules.Registry, v *strategy.View) string {
 	p.experience()
 	p.sayRank("You are", v.PlayerID)
 	p.sayRank("Your opponent is", v.OpponentID)
+	if left := v.TimeLeft; left > 0 {
+		p.say("You have %.1f seconds left for all of your moves.\n", left.Seconds())
+	}
 	if r := v.Refused; r != nil {
 		p.say("Your last answer %q was refused: %s. Write another one.\n", r.Choice, r.Reason)
 	}

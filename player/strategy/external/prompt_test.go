@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -240,10 +241,15 @@ func TestPromptNamesExamplesAndTheRefusedText(t *testing.T) {
 	v := strategy.View{GameType: "talk", MoveType: "say", Text: 20, PlayerID: "P01", OpponentID: "P02",
 		Memory:  strategy.NewMemory,
 		Context: map[string]any{"view": "Say a word.", "examples": []any{"one", "two"}},
-		Refused: &strategy.Refusal{Choice: "xylofone", Reason: "not a word"}}
+		Refused: &strategy.Refusal{Choice: "xylofone", Reason: "not a word"}, TimeLeft: 58_700 * time.Millisecond}
 	prompt := promptFor(rules.NewRegistry(), &v)
 	assert.Contains(t, prompt, "Examples of legal texts: \"one\", \"two\".\n")
 	assert.Contains(t, prompt, "Your last answer \"xylofone\" was refused: not a word. Write another one.\n")
+	assert.Contains(t, prompt, "You have 58.7 seconds left for all of your moves.\n")
+	v.TimeLeft = 0
+	assert.NotContains(t, promptFor(rules.NewRegistry(), &v), "seconds left")
+	v.TimeLeft, v.Random = 58_700*time.Millisecond, rand.New(rand.NewPCG(0, 1)) //nolint:gosec // that of no match
+	assert.EqualValues(t, 58_700, requestOf(&v, time.Second).TimeLeftMS)
 }
 
 // The examples of games with draws come after the ready turn.
