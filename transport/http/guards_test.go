@@ -551,6 +551,7 @@ func TestAllAnswersToBrowsersHaveTheSecurityHeaders(t *testing.T) {
 		{"another host", http.MethodGet, "/page/", "", http.Header{"Host": {"evil.example"}}, http.StatusMisdirectedRequest},
 		{"the page of another site", http.MethodPost, "/page/", "", http.Header{"Origin": {"http://evil.example"}}, http.StatusForbidden},
 		{"the health", http.MethodGet, "/healthz", "", nil, http.StatusOK},
+		{"behind a proxy with TLS", http.MethodGet, "/healthz", "", http.Header{"X-Forwarded-Proto": {"https"}}, http.StatusOK},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got := send(t, tt.method, base+tt.path, nil, tt.header)
@@ -563,6 +564,8 @@ func TestAllAnswersToBrowsersHaveTheSecurityHeaders(t *testing.T) {
 			assert.Equal(t, "nosniff", got.header.Get("X-Content-Type-Options"))
 			assert.Equal(t, "no-referrer", got.header.Get("Referrer-Policy"))
 			assert.Equal(t, "no-store", got.header.Get("Cache-Control"))
+			assert.Equal(t, tt.header.Get("X-Forwarded-Proto") == "https", got.header.Get("Cross-Origin-Opener-Policy") != "",
+				"browsers complain of it without TLS")
 		})
 	}
 }

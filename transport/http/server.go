@@ -413,8 +413,10 @@ func secured(next http.Handler) http.Handler {
 			h.Set("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
 			h.Set("X-Content-Type-Options", "nosniff")
 			h.Set("Referrer-Policy", "no-referrer")
-			h.Set("Cross-Origin-Opener-Policy", "same-origin")
 			h.Set("Cross-Origin-Resource-Policy", "same-origin")
+			if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" { // it concerns nobody but the caller
+				h.Set("Cross-Origin-Opener-Policy", "same-origin") // browsers ignore it without TLS, and complain
+			}
 			h.Set("Cache-Control", "no-store")
 		}
 		next.ServeHTTP(w, r)

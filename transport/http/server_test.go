@@ -2,6 +2,7 @@ package http_test
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
@@ -324,6 +325,13 @@ func TestTLS(t *testing.T) {
 			_, err = calls(roots, "http://example.com:80/mcp")
 			require.EqualError(t, err, "HTTP 400 Bad Request: the server needs HTTPS: call it by https://")
 		}
+		browser := &http.Transport{DialContext: l.Dial, TLSClientConfig: &tls.Config{RootCAs: roots}, DisableKeepAlives: true}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "https://example.com:80/", nil)
+		require.NoError(t, err)
+		page, err := browser.RoundTrip(r)
+		require.NoError(t, err)
+		require.NoError(t, page.Body.Close())
+		require.Equal(t, "same-origin", page.Header.Get("Cross-Origin-Opener-Policy"))
 	})
 }
 
