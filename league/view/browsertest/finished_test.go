@@ -184,6 +184,12 @@ func TestReportOpensFromDiskWithTheNumbersOfItsJSON(t *testing.T) {
 	p.do(chromedp.Click(chromedp.CSS(`[data-line="P01"]`)))
 	p.await(`document.getElementById('line-P01').hasAttribute('hidden')`)
 	p.assertReadable("report")
+	p.assertClean()
+	p.host = strings.TrimPrefix(serve(t, folder), "http://")
+	p.do(chromedp.Navigate("http://" + p.host + "/matches/R2M2"))
+	p.await(`document.querySelector('.lanes .trouble') !== null`)
+	p.do(chromedp.Click(chromedp.CSS(`#messages > summary`)))
+	p.assertAccessibleInAllLooks("match with failures")
 }
 
 // Each sheet is a page of its own, and nothing of it is cut.
@@ -223,6 +229,9 @@ func (p *tab) assertReadable(name string) {
 			}
 		}
 		p.screenshot(name + " " + l.String())
+		if l.width != tablet.width {
+			p.assertAccessible(name, l)
+		}
 	}
 	assert.NotEqual(p.t, colours["light"], colours["dark"], "the colour scheme changes the background")
 	assert.Equal(p.t, 1, get[int](p, `document.querySelectorAll('h1').length`), "headings of level 1")

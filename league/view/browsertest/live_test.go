@@ -122,6 +122,7 @@ func TestPageOfAManagerShowsItsLeagueFromTheStart(t *testing.T) {
 	p.await(points + ` > 0`)
 	assert.False(t, get[bool](p, champion), "the page follows the league while it runs")
 	p.screenshot("running")
+	p.assertAccessibleInAllLooks("running")
 	release()
 	p.await(champion)
 	p.assertNotReloaded()

@@ -129,6 +129,8 @@ func TestPersonPlaysOnAPhone(t *testing.T) {
 	p.await(due)
 	assert.LessOrEqual(t, get[int](p, `document.documentElement.scrollWidth`), 360)
 	p.screenshot("second move")
+	p.assertAccessibleInAllLooks("play")
+	p.do(phone.inDark().action())
 	p.finish()
 	p.screenshot("result")
 	assert.LessOrEqual(t, get[int](p, `document.documentElement.scrollWidth`), 360)
