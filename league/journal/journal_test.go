@@ -229,6 +229,21 @@ func TestCondensedMatchLacksOnlyTheDraw(t *testing.T) {
 	})
 }
 
+func TestMatchesWithAnotherOpeningAreNoCopies(t *testing.T) {
+	numbers := map[uint64]bool{}
+	for _, opening := range [][]string{nil, {"1"}, {"1", "2"}, {"12"}} {
+		l := newTestLeague(t, 0, 0)
+		id := l.announce()
+		attempt := league.Attempt{MatchID: id, Number: 1}
+		l.apply(&journal.MatchAssigned{Attempt: attempt, RefereeID: "REF01"})
+		l.apply(&journal.MatchReported{Attempt: attempt, RefereeID: "REF01", Score: league.Both("P01", 1, "P02", 1),
+			Result:   league.Result{Status: league.StatusDraw, Choices: league.Both[*string]("P01", nil, "P02", nil)},
+			Evidence: protocol.Evidence{Opening: opening, Moves: []protocol.PlayerMove{{PlayerID: "P01", Move: "3"}}}})
+		numbers[l.Match(id).Moves] = true
+	}
+	assert.Len(t, numbers, 4)
+}
+
 // Statistics recognise copies of a match after its moves are gone.
 func TestCondensedMatchKeepsTheNumberOfItsMoves(t *testing.T) {
 	l := newTestLeague(t, 0, 0)

@@ -137,8 +137,9 @@ func (d *Created) CheckOpenings() error {
 		return nil
 	case d.Openings < 0:
 		return fmt.Errorf("an opening cannot have %d plies", d.Openings)
-	case d.Tournament != nil && !d.Tournament.IsSequential():
-		return fmt.Errorf("a tournament of format %s has no openings: they need a round-robin", d.Tournament.Format())
+	case !d.Tournament.IsFixed() && !d.Tournament.IsSequential():
+		return fmt.Errorf("a tournament of format %s has no openings: they need a round-robin or gauntlet",
+			d.Tournament.Format())
 	case d.Legs%2 != 0:
 		return fmt.Errorf("each opening is played from both sides, so that the number of legs must be even, not %d: set "+
 			"legs to %d", d.Legs, d.Legs+1)

@@ -3,6 +3,7 @@ package manager_test
 import (
 	"testing"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -67,6 +68,37 @@ func TestPairOfLegsBeginsWithOneOpening(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A player that knows nothing of openings plays by what the question shows.
+func TestPlayerThatIgnoresTheOpeningPlays(t *testing.T) {
+	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
+		w.Game = tictactoe.Game{}
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, withOpenings, func(o *manager.Options) { o.Openings = 6 })
+		w.RefereeWithFiles("REF01", folder)
+		for _, id := range []string{"P01", "P02"} {
+			w.Player(id, leaguetest.On(protocol.MakeMove.Name, func(c *leaguetest.Call) (jsontext.Value, error) {
+				q := leaguetest.Decode[protocol.GameMoveCall](c.Message)
+				require.Len(t, q.MoveRequest.ValidOptions, 10-int(q.MoveRequest.Context["move_number"].(float64)))
+				r := &protocol.GameMoveResponse{
+					Envelope: protocol.NewStamp(protocol.PlayerSender(id), w.Clock).Envelope(protocol.MakeMove.Result, q.ConversationID),
+					MatchID:  q.MatchID, PlayerID: id, GameType: q.GameType,
+					MoveData:  protocol.MoveData{MoveType: q.MoveRequest.MoveType, Choice: q.MoveRequest.ValidOptions[0]},
+					MoveProof: protocol.MoveProof{Entropy: w.Entropy(q.MatchID, id).Hex()},
+				}
+				r.AuthToken = q.AuthToken
+				return leaguetest.Encode(r), nil
+			}))
+		}
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		for _, m := range w.CheckAudited(folder).Matches() {
+			assert.NotEqual(t, league.StatusTechnicalLoss, m.Report.Status)
+			assert.Equal(t, journal.GradeRecomputed, m.Report.Grade)
+			assert.Less(t, len(m.Report.Evidence.Moves), 4, "three cells are left")
+		}
+	})
 }
 
 func TestReportOfAnotherOpeningIsRejected(t *testing.T) {

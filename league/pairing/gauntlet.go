@@ -45,6 +45,9 @@ func (g gauntlet) Matches() int { return len(g.seeds) * len(g.others) * g.legs }
 // turns is the number of rounds of a leg.
 func (g gauntlet) turns() int { return max(len(g.seeds), len(g.others)) }
 
+// Leg returns the leg of a round: see Legged.
+func (g gauntlet) Leg(round int) int { return (round-1)/g.turns() + 1 }
+
 // Round returns the pairings of a round, in the order of the seeds or of the others if these are fewer. They do not
 // depend on results: played may be nil.
 func (g gauntlet) Round(round int, _ [][]league.Played, _ Absences) (pairings []Pairing) {

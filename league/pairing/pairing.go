@@ -53,7 +53,7 @@ type Ranker interface {
 	Bracket(played [][]league.Played, absent Absences) [][][]Slot
 }
 
-// A Legged is a Pairer whose pairs meet once in each leg: a RoundRobin.
+// A Legged is a Pairer whose pairs meet once in each leg: a RoundRobin, or a gauntlet.
 type Legged interface {
 	// Leg returns the leg of a round, both from 1. In each even leg the pairs meet as in the leg before, with the opposite
 	// sides.
@@ -314,7 +314,7 @@ func (r RoundRobin) pair(turn, i int) Pairing {
 	return p
 }
 
-// Leg returns the leg of a round, from 1. In each even leg the pairs meet as in the leg before, with the opposite sides.
+// Leg returns the leg of a round: see Legged.
 func (r RoundRobin) Leg(round int) int { return (round-1)/r.ring() + 1 }
 
 // ring is the number of positions on the ring, including that of the dummy. It is

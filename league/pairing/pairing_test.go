@@ -201,3 +201,32 @@ func TestAbsences(t *testing.T) {
 		assert.False(t, absent.Has(0, round))
 	}
 }
+
+// In each two legs, the pairs of the first one meet again from the other side, and no others.
+func TestPairsMeetFromBothSidesInTwoLegs(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		players := rapid.IntRange(2, 9).Draw(t, "players")
+		f := pairing.Format{Players: players, Legs: 2 * rapid.IntRange(1, 3).Draw(t, "double legs"),
+			Name: rapid.SampledFrom([]string{pairing.Circle, pairing.Berger, pairing.BergerMirrored, pairing.Sequential,
+				pairing.SequentialBerger, pairing.Gauntlet}).Draw(t, "algorithm")}
+		if f.Name == pairing.Gauntlet {
+			f.Gauntlet = rapid.IntRange(1, players-1).Draw(t, "seeds")
+		}
+		p, err := pairing.New(f)
+		require.NoError(t, err)
+		met := map[pairing.Pairing][]int{} // the legs by pairs
+		for round := 1; round <= p.Rounds(); round++ {
+			leg := p.(pairing.Legged).Leg(round)
+			for _, pair := range p.Round(round, make([][]league.Played, round-1), nil) {
+				met[pair] = append(met[pair], leg)
+			}
+		}
+		for pair, legs := range met {
+			for i, leg := range met[pairing.Pairing{A: pair.B, B: pair.A}] {
+				require.Equal(t, (leg+1)/2, (legs[i]+1)/2)
+				require.NotEqual(t, leg, legs[i])
+			}
+			require.Len(t, legs, f.Legs/2)
+		}
+	})
+}
