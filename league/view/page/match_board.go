@@ -29,7 +29,8 @@ func boardOf(c *record.Conversation, move, attempt string) *matchBoard {
 		return nil
 	}
 	last := len(c.Steps) - 1
-	b := &matchBoard{Drawn: len(c.Steps[0].Board) > 0, Several: last > 1, attempt: attempt, Shown: last,
+	b := &matchBoard{Drawn: len(c.Steps[0].Board) > 0, Several: last > 1 || len(c.Steps[0].Opening) > 0,
+		attempt: attempt, Shown: last,
 		A: ref{shown(c.PlayerA.PlayerID), shown(c.PlayerA.DisplayName)},
 		B: ref{shown(c.PlayerB.PlayerID), shown(c.PlayerB.DisplayName)}}
 	if n, err := strconv.Atoi(move); err == nil && n >= 0 && n <= last {
