@@ -118,13 +118,18 @@ func onTerminal(t *testing.T, dir string, args ...string) (p *process, keyboard 
 	p.cmd.Dir, p.cmd.Stdin, p.cmd.Stdout, p.cmd.Stderr = dir, terminal, terminal, terminal
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
 	require.NoError(t, p.cmd.Start())
+	copied := make(chan struct{})
 	go func() {
 		defer close(p.done)
 		_ = p.cmd.Wait() // the state tells
 		p.code = p.cmd.ProcessState.ExitCode()
 		_ = terminal.Close()
+		<-copied
 	}()
-	go func() { _, _ = io.Copy(&p.stderr, master) }() // fails when nobody has the terminal open
+	go func() {
+		defer close(copied)
+		_, _ = io.Copy(&p.stderr, master) // fails when no process has the terminal open
+	}()
 	p.endWith(t)
 	t.Cleanup(func() { _ = master.Close() })
 	return p, master
