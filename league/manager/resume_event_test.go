@@ -13,6 +13,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
+	"evenodd/league/pairing"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -30,12 +31,12 @@ func withTakeover(o *manager.Options) {
 
 // leagueWithCrash runs a whole league whose manager dies once, and another one takes over. It returns its folded
 // journal.
-func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int) (
+func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int, change ...func(*manager.Options)) (
 	*journal.State, []record.Match,
 ) {
 	w.T.Helper()
 	folder, files := leaguetest.TempFolder(w.T), leaguetest.TempFolder(w.T)
-	x := w.StartMortalManager(end, folder, players, 1, withPause)
+	x := w.StartMortalManager(end, folder, players, 1, append(change, withPause)...)
 	var known map[string]bool // matches with a durable result at the crash
 	var back time.Duration
 	succession := w.InBackground(func() {
@@ -44,7 +45,7 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 			x.RestoreDisk()
 			time.Sleep(leaguetest.Second)
 			known, back = recordedIn(w, folder), w.Now()
-			x = w.StartManagerIn(folder, players, 1, withTakeover)
+			x = w.StartManagerIn(folder, players, 1, append(change, withTakeover)...)
 		}
 	})
 	w.RefereeWithFiles("REF01", files)
@@ -62,7 +63,9 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 		require.NotNil(w.T, state.Leader)
 		assert.Equal(w.T, journal.ManagerTookOver{Manager: "second", Term: 1}, state.Leader.ManagerTookOver)
 	}
-	assert.Equal(w.T, state.Completed.Champion, final.Champion)
+	want := state.Completed.Champion
+	want.Reason = state.Champion().Reason // the journal does not have it
+	assert.Equal(w.T, want, final.Champion)
 	for _, m := range state.Matches() {
 		assert.Len(w.T, m.Attempts, 1, "%s", m.Report.MatchID)
 	}
@@ -141,6 +144,37 @@ func TestLeagueSurvivesAManagerCrashAtAnyEvent(t *testing.T) {
 						w.Close()
 						w.CheckMessages()
 					})
+				})
+			}
+		})
+	}
+}
+
+// The next rounds of a bracket follow from results, and those of a gauntlet from the seeds, also after a crash in any
+// round.
+func TestOtherFormatsSurviveAManagerCrashInAnyRound(t *testing.T) {
+	t.Parallel()
+	for _, tournament := range []journal.Tournament{
+		{Algorithm: pairing.DoubleElimination, Seeding: []string{"Agent P03"}},
+		{Algorithm: pairing.Gauntlet, Gauntlet: 2, Seeding: []string{"Agent P03"}},
+	} {
+		t.Run(tournament.Algorithm, func(t *testing.T) {
+			t.Parallel()
+			var want []record.Match
+			step := 13
+			if leaguetest.All() {
+				step = 4 // each round has more events
+			}
+			for crash, events := 0, 1; crash < events; crash += step {
+				synctest.Test(t, func(t *testing.T) {
+					w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
+					end := leaguetest.CrashPoint{Event: crash, When: leaguetest.Moment(crash / step % 3)}
+					state, got := leagueWithCrash(w, end, 4, withTournament(&tournament))
+					if crash == 0 {
+						want, events = got, state.Events
+					}
+					assert.Equal(t, want, got, "a crash at event %d", crash)
+					w.Close()
 				})
 			}
 		})
