@@ -121,7 +121,7 @@ func TestPagesAreReadable(t *testing.T) {
 	t.Parallel()
 	needsChromium(t)
 	address := serve(t, played(t))
-	all := map[string]string{"bracket": serve(t, played(t, "--tournament", "knockout")) + "/cross"}
+	all := map[string]string{"bracket": serve(t, played(t, "--tournament", "double-elimination")) + "/cross"}
 	for name, page := range pages {
 		all[name] = address + page
 	}
