@@ -109,23 +109,51 @@ func TestPageOfAManagerShowsItsLeagueFromTheStart(t *testing.T) {
 	}))
 	t.Cleanup(model.Close)
 	t.Cleanup(release)
-	manager := start(t, "manager", "--port", "0", "--players", "4")
+	manager := start(t, "manager", "--host", "0.0.0.0", "--port", "0", "--players", "4")
 	endpoint := manager.await(`at (http://\S+/mcp) waits`)[1]
-	p := open(t, manager.await(`in a browser: (http://\S+/)\n`)[1], desktop)
+	p := open(t, manager.await(`in a browser: (http://\S+/)\n`)[1], projector)
 	p.mark()
 	p.assertReadable("waiting")
+	p.assertLobby(strings.TrimSuffix(endpoint, "mcp"))
 	start(t, "player", "--port", "0", "--manager", endpoint, "--strategy", "llm", "--llm-url", model.URL+"/v1", "--llm-model", "m")
 	for range 3 {
 		start(t, "player", "--port", "0", "--manager", endpoint)
 	}
+	p.await(`document.querySelectorAll('.crowd li:not(.silent)').length === 4`)
+	p.screenshot("lobby")
 	start(t, "referee", "--port", "0", "--manager", endpoint)
 	p.await(points + ` > 0`)
 	assert.False(t, get[bool](p, champion), "the page follows the league while it runs")
+	assert.False(t, get[bool](p, visible(`#join`)), "nobody can join any more")
 	p.screenshot("running")
 	p.assertAccessibleInAllLooks("running")
 	release()
 	p.await(champion)
 	p.assertNotReloaded()
+}
+
+// visible tells whether the page shows an element.
+func visible(selector string) string {
+	return `(document.querySelector('` + selector + `').getClientRects().length > 0)`
+}
+
+// assertLobby requires that the page before the start fits a projector and has the address that works from other
+// computers, and that a phone which opens the address of the code sees the commands for a computer.
+func (p *tab) assertLobby(address string) {
+	p.t.Helper()
+	p.do(projector.action())
+	p.await(`innerWidth == ` + strconv.FormatInt(projector.width, 10))
+	assert.True(p.t, get[bool](p, `document.documentElement.scrollHeight <= innerHeight`), "all is on the screen")
+	assert.True(p.t, get[bool](p, visible(`#join .code svg`)))
+	assert.Contains(p.t, get[string](p, `document.querySelector('#join .address').innerText`), address)
+	assert.True(p.t, get[bool](p, visible(`#join .referee`)), "the league lacks a referee")
+	scanned := open(p.t, get[string](p, `document.querySelector('#join .code').href`), phone)
+	assert.Equal(p.t, "On a computer of this network, run", get[string](scanned, `document.querySelector('#join h2').innerText`))
+	assert.Equal(p.t, "evenodd player --name NAME --manager "+address,
+		strings.Join(strings.Fields(get[string](scanned, `document.querySelector('#join dd').innerText`)), " "))
+	assert.False(p.t, get[bool](scanned, visible(`#join .code`)), "the phone has scanned it")
+	assert.True(p.t, get[bool](scanned, `document.documentElement.scrollWidth <= innerWidth`), "nothing is cut")
+	scanned.screenshot("lobby on a phone")
 }
 
 // A league ends before its page knows it: the process waits until the page has the end, and the page then tells that

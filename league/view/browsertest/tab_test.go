@@ -47,9 +47,10 @@ type look struct {
 }
 
 var (
-	desktop = look{width: 1280, height: 900, scale: 1}
-	tablet  = look{width: 768, height: 1024, scale: 1}
-	phone   = look{width: 360, height: 740, scale: 2, phone: true}
+	desktop   = look{width: 1280, height: 900, scale: 1}
+	projector = look{width: 1280, height: 720, scale: 1}
+	tablet    = look{width: 768, height: 1024, scale: 1}
+	phone     = look{width: 360, height: 740, scale: 2, phone: true}
 )
 
 // inDark is the same look with a dark colour scheme.
