@@ -106,9 +106,9 @@ entrants:
 	}
 	code, stdout, stderr := run(t.Context(), "simulate", "--entrants", file, "--force", "--seed", "1")
 	assert.Zero(t, code, stderr)
-	assert.Regexp(t, `\nLocked: 5 of 5 moves by chance \(HTTP 401 from `+host+`\)
-Dead: 5 of 5 moves by chance \(dial tcp 127.0.0.1:1: connect: connection refused\)
-Nonsense-1: 5 technical losses \(sh: answered "maybe", .*\)
+	assert.Regexp(t, `\nP01 Locked: 5 of 5 moves by chance \(HTTP 401 from `+host+`\)
+P02 Dead: 5 of 5 moves by chance \(dial tcp 127.0.0.1:1: connect: connection refused\)
+P03 Nonsense-1: 5 technical losses \(sh: answered "maybe", .*\)
 `, stdout)
 	// A busy machine may not answer in time in a round, which is another cause.
 	assert.Regexp(t, `HTTP 401 Unauthorized`, stderr)

@@ -130,7 +130,7 @@ func (r *leagueRecord) attention() [][]any {
 		add(row.Fallbacks, "move", " by chance")
 		if len(needs) > 0 || len(r.Agents) <= most || !a.Answered || a.Inactive() || decide.LastChoice(r.State, a) ||
 			a.KeyChanged > 0 {
-			rows = append(rows, []any{a.DisplayName, a.AgentID, r.StateInWords(a), strings.Join(needs, ", ")})
+			rows = append(rows, []any{a.Name, a.AgentID, r.StateInWords(a), strings.Join(needs, ", ")})
 		}
 	}
 	return rows

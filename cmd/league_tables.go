@@ -25,12 +25,12 @@ func recordedStandings(ctx context.Context, o *leagueCommand, r *leagueRecord, f
 		Standings []league.Standing `json:"standings"`
 		Evidence  []string          `json:"evidence,omitempty"`
 	}{headOf(o.leagueID), r.Round, r.Recorded, rows, evidence}, func(w io.Writer) error {
-		return printTableOf(w, rows, append(evidence, r.causes(ctx, from, rows)...))
+		return printTableOf(w, rows, append(decide.EvidenceInWords(r.State), r.causes(ctx, from, rows)...))
 	})
 }
 
-// causes says of each player with technical losses what went wrong: "Maybe: 2 technical losses, failed with an internal
-// error (bot.py: file not found)". A program's own words are those of its last loss with a transcript.
+// causes says of each player with technical losses what went wrong: "P03 Maybe: 2 technical losses, failed with an
+// internal error (bot.py: file not found)". A program's own words are those of its last loss with a transcript.
 func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []league.Standing) (lines []string) {
 	lost := r.CausesOfLosses()
 	const most = 20 // transcripts, which may come from the manager
@@ -39,7 +39,7 @@ func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []le
 		if losses == nil || len(lines) == most {
 			continue
 		}
-		line := fmt.Sprintf("%s: %s, %s", row.DisplayName, words.Counted(row.TechnicalLosses, "technical loss"),
+		line := fmt.Sprintf("%s: %s, %s", row.Ref(), words.Counted(row.TechnicalLosses, "technical loss"),
 			record.CountedInWords(losses.Causes))
 		if doc, err := from.Transcript(ctx, losses.Last); err == nil {
 			if said := record.OwnWords(doc, row.PlayerID); said != "" {

@@ -163,6 +163,9 @@ func (o *agentOptions) prepare(ctx context.Context, s streams) error {
 	if err := cmp.Or(completeManager(&o.Manager), o.prepareNATS()); err != nil {
 		return err
 	}
+	if err := league.CheckNewName(o.Name); err != nil {
+		return usage("--name %q: %v", o.Name, err)
+	}
 	if o.RegistrationCode != "" {
 		if err := protocol.CheckRegistrationCode(o.RegistrationCode); err != nil {
 			return usage("--registration-code: %v", err)

@@ -255,7 +255,7 @@ func printStandings(s streams, standings []league.Standing, evidence []string, c
 		printLine(s.out, "%s", record.ChampionLine(standings, champion)))
 }
 
-// printTableOf prints a table, and below it the sentences of decide.Evidence.
+// printTableOf prints a table, and below it the sentences of decide.EvidenceInWords.
 func printTableOf(w io.Writer, standings []league.Standing, evidence []string) error {
 	titles, cells := league.Cells(league.Columns(standings), standings)
 	err := printTable(w, titles, cells)

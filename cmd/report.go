@@ -190,7 +190,7 @@ func addReport(t *printout, r *report.Report) {
 		titles, cells := league.Cells(league.Columns(r.Standings), r.Standings)
 		t.table(titles, cells)
 	}
-	for _, sentence := range r.Evidence {
+	for _, sentence := range r.EvidenceInWords() {
 		t.line("%s", sentence)
 	}
 	if r.League.ChampionLine != "" {
@@ -203,11 +203,11 @@ func addReport(t *printout, r *report.Report) {
 		t.heading("Language models")
 	}
 	for i := range r.Models {
-		t.line("  %s (%s): %s", r.Models[i].DisplayName, r.Models[i].Name, r.Models[i].Words())
+		t.line("  %s (%s): %s", r.Ref(r.Models[i].PlayerID), r.Models[i].Name, r.Models[i].Words())
 	}
 	if len(r.Faults) > 0 || len(r.Evidence) == 0 { // else an agent may have failed without a word
 		t.heading("Faults by agent")
-		addFaults(t, r.Faults, r.NameOf, false)
+		addFaults(t, r.Faults, r.Ref, false)
 	}
 	if len(r.Decisions) > 0 {
 		t.heading("Decisions of organisers")
@@ -221,7 +221,7 @@ func addReport(t *printout, r *report.Report) {
 
 // addSheet adds the sheet of an agent.
 func addSheet(t *printout, s *report.Sheet) {
-	t.line("%s (%s), %s of %s: %s", s.Agent.AgentID, s.Agent.DisplayName, s.Agent.Role, s.League.Name(),
+	t.line("%s, %s of %s: %s", s.Ref(s.Agent.AgentID), s.Agent.Role, s.League.Name(),
 		s.League.Words())
 	t.line("State: %s", s.StateWords())
 	if s.Standing != nil {
@@ -233,13 +233,13 @@ func addSheet(t *printout, s *report.Sheet) {
 		t.line("Accepted, with a warning: %s, %s", one.Problem, words.Times(one.Count))
 	}
 	t.heading("Faults by agent")
-	addFaults(t, s.Faults, s.NameOf, true)
+	addFaults(t, s.Faults, s.Ref, true)
 	t.heading("Matches")
 	addMatches(t, s)
 	if len(s.Opponents) > 0 {
 		t.heading("Opponents")
 		t.table([]string{"Opponent", "Name", "W", "D", "L", "Points"}, lists.Map(s.Opponents, func(h record.HeadToHead) []any {
-			return []any{h.OpponentID, s.NameOf(h.OpponentID), h.Wins, h.Draws, h.Losses, h.Points}
+			return []any{h.OpponentID, s.Ref(h.OpponentID).Name, h.Wins, h.Draws, h.Losses, h.Points}
 		}))
 	}
 	if len(s.Agent.Latency) > 0 {
@@ -266,20 +266,20 @@ func addMatches(t *printout, s *report.Sheet) {
 			remarks = append(remarks, f.Name+": "+words.Counted(f.Value, "fallback"))
 		}
 		remarks = append(remarks, s.Mistakes(m.MatchID)...)
-		return []any{m.MatchID, m.PlayerAID, m.PlayerBID, m.Word(), m.Winner(), m.Reason, strings.Join(remarks, "; ")}
+		return []any{m.MatchID, s.Ref(m.PlayerAID), s.Ref(m.PlayerBID), m.Word(), s.Ref(m.Winner()), m.Reason, strings.Join(remarks, "; ")}
 	})
 	t.table([]string{"Match", "Player A", "Player B", "Result", "Winner", "Reason", "Remark"}, rows)
 }
 
 // addFaults adds faults with their remedies, and each try if they are wanted.
-func addFaults(t *printout, groups []report.FaultGroup, nameOf func(id string) string, tries bool) {
+func addFaults(t *printout, groups []report.FaultGroup, named func(id string) league.Ref, tries bool) {
 	if len(groups) == 0 {
 		t.line("None.")
 	}
 	for i := range groups {
 		g := &groups[i]
 		if i == 0 || g.AgentID != groups[i-1].AgentID {
-			t.line("%s (%s)", g.AgentID, nameOf(g.AgentID))
+			t.line("%s", named(g.AgentID))
 		}
 		t.line("  %s", g.Sentence())
 		t.line("    %s", g.Problem)

@@ -84,7 +84,7 @@ func printExternal(w io.Writer, r *simulation.Result) error {
 		if i == 0 {
 			text.line("Technical losses:")
 		}
-		text.line("  %s  %s (%s): %s", loss.MatchID, loss.PlayerID, rows[loss.PlayerID].DisplayName, loss.Reason)
+		text.line("  %s  %s: %s", loss.MatchID, r.State.Ref(loss.PlayerID), loss.Reason)
 		if loss.Code != "" {
 			text.line("        %s", strings.TrimSuffix(fmt.Sprintf("%s %s: %s", loss.Code, loss.Name, loss.Detail), ": "))
 		}
@@ -103,7 +103,7 @@ func printExternal(w io.Writer, r *simulation.Result) error {
 		if i == 0 {
 			text.line("Accepted, with a warning:")
 		}
-		text.line("  %s (%s): %s, %s", b.PlayerID, rows[b.PlayerID].DisplayName, b.Problem, words.Times(b.Count))
+		text.line("  %s: %s, %s", r.State.Ref(b.PlayerID), b.Problem, words.Times(b.Count))
 	}
 	return text.print(w)
 }

@@ -37,7 +37,7 @@ func (o *simulateOptions) print(s streams, r *simulation.Result) error {
 }
 
 func printSimulation(s streams, r *simulation.Result) error {
-	return cmp.Or(printStandings(s, r.Players, decide.Evidence(r.State), r.State.Champion()),
+	return cmp.Or(printStandings(s, r.Players, decide.EvidenceInWords(r.State), r.State.Champion()),
 		printLine(s.out, "%s", r.Sentence()), printFailures(s.out, r), printExternal(s.out, r))
 }
 
@@ -52,7 +52,7 @@ func printFailures(w io.Writer, r *simulation.Result) error {
 		case t.Failed == 0:
 			continue
 		case t.Fallback == "":
-			text.line("%s: %s (%s)", row.DisplayName, words.Counted(row.TechnicalLosses, "technical loss"), t.Cause)
+			text.line("%s: %s (%s)", row.Ref(), words.Counted(row.TechnicalLosses, "technical loss"), t.Cause)
 			continue
 		}
 		how := "by chance"
@@ -63,7 +63,7 @@ func printFailures(w io.Writer, r *simulation.Result) error {
 		if t.Failed == t.Questions && r.State.Champion().PlayerID == row.PlayerID {
 			champion = ": a champion " + how
 		}
-		text.line("%s: %d of %d moves %s (%s)%s", row.DisplayName, t.Failed, t.Questions, how, t.Cause, champion)
+		text.line("%s: %d of %d moves %s (%s)%s", row.Ref(), t.Failed, t.Questions, how, t.Cause, champion)
 	}
 	return text.print(w)
 }
@@ -72,7 +72,7 @@ func printFailures(w io.Writer, r *simulation.Result) error {
 func noteModels(s streams, r *simulation.Result) {
 	for i := range r.Players {
 		if m := r.Totals[r.Players[i].PlayerID].Model; m != nil {
-			s.note("%s (%s): %s", r.Players[i].DisplayName, m.Name, m.Words())
+			s.note("%s (%s): %s", r.Players[i].Ref(), m.Name, m.Words())
 		}
 	}
 }
@@ -91,7 +91,7 @@ func printRated(s streams, r *simulation.Result) error {
 	opponents := all.Ratings[:min(len(all.Ratings), mostColumns)]
 	header = append(header, lists.Map(opponents, func(o stats.Player) string { return o.PlayerID })...)
 	rows := lists.Map(all.Ratings, func(p stats.Player) []any {
-		return append([]any{p.PlayerID, p.DisplayName, p.Interval(), p.Ranks()}, lists.Map(opponents,
+		return append([]any{p.PlayerID, p.Shown(), p.Interval(), p.Ranks()}, lists.Map(opponents,
 			func(o stats.Player) any { return winsDrawsLosses(met[[2]string{p.PlayerID, o.PlayerID}]) })...)
 	})
 	note := "Columns of opponents: wins–draws–losses against them."
@@ -113,7 +113,7 @@ func printSuperiority(s streams, all *stats.Analysis, opponents []stats.Player) 
 	}
 	header := append([]string{"Player", "Name"}, lists.Map(opponents, func(o stats.Player) string { return o.PlayerID })...)
 	rows := lists.Map(all.Ratings, func(p stats.Player) []any {
-		return append([]any{p.PlayerID, p.DisplayName}, lists.Map(opponents, func(o stats.Player) any {
+		return append([]any{p.PlayerID, p.Shown()}, lists.Map(opponents, func(o stats.Player) any {
 			if o.PlayerID == p.PlayerID || o.Matches == 0 || p.Matches == 0 {
 				return ""
 			}

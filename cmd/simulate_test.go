@@ -172,17 +172,17 @@ func TestSimulationReportsTechnicalLossesOfAnExternalPlayer(t *testing.T) {
 	code, stdout, stderr := run(t.Context(), args...)
 	assert.Equal(t, 3, code)
 	host := strings.TrimSuffix(strings.TrimPrefix(g.url, "http://"), "/mcp")
-	_, below, found := strings.Cut(stdout, "\nChampion: Player 02 (P02) with 3 points\n")
+	_, below, found := strings.Cut(stdout, "\nChampion: random 2 (P02) with 3 points\n")
 	require.True(t, found, stdout)
 	assert.Equal(t, `No match has been decided by play yet: nothing can be said about the players.
 Technical losses:
-  R1M1  P01 (`+host+`): P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default
+  R1M1  P01 `+host+`: P01 sent no valid CHOOSE_PARITY_RESPONSE (E004) - P02 wins by default
         E004 INVALID_PARITY_CHOICE: choice must be "even" or "odd", got "\x1b[31mmaybe"
         last answer to choose_parity, after 4 failures: {"message_type":"CHOOSE_PARITY_RESPONSE","timestamp":"2026-01-02T03:04:05","match_id":"R1M1","player_id":"P01","parity_choice":"\u001b[31mmaybe"}
 To see what the player should have replied: evenodd check player `+g.url+`
 Accepted, with a warning:
-  P01 (`+host+`): timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ, 4 times
-  P01 (`+host+`): timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ (and 1 more), once
+  P01 `+host+`: timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ, 4 times
+  P01 `+host+`: timestamp: a UTC time of the form YYYY-MM-DDTHH:MM:SSZ (and 1 more), once
 `, below)
 	assert.Contains(t, stderr, "evenodd: 1 technical loss\n")
 

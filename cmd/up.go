@@ -17,6 +17,7 @@ import (
 
 	"evenodd/cmd/supervise"
 	"evenodd/config"
+	"evenodd/league"
 	"evenodd/league/store"
 	"evenodd/player/strategy/external"
 )
@@ -235,7 +236,7 @@ func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error
 	own.close()
 	table, err := p.run(ctx, roster)
 	for _, m := range store.Folder(o.data).Models(o.LeagueID) {
-		s.note("%s (%s): %s", m.DisplayName, m.Name, m.Words())
+		s.note("%s (%s): %s", league.Ref{ID: m.PlayerID, Name: m.DisplayName}, m.Name, m.Words())
 	}
 	if _, failed := s.out.Write([]byte(table)); failed != nil {
 		return fmt.Errorf("cannot print the final table: %w", failed)

@@ -132,7 +132,7 @@ func (v *upView) show(ctx context.Context) error {
 		return err
 	case r.Completed != nil:
 		v.over = true
-		err := printStandings(v.streams, r.Standings(), decide.Evidence(r.State), r.Champion())
+		err := printStandings(v.streams, r.Standings(), decide.EvidenceInWords(r.State), r.Champion())
 		if v.stays {
 			v.note("The page stays until Ctrl-C.")
 		}

@@ -354,6 +354,7 @@ func TestBadRosterIsRefusedWithItsLines(t *testing.T) {
 		"a name twice":          {"name,code\nAlice,code-of-alice\nAlice,code-of-other\n", `line 3: name "Alice": line 2 has this name already`},
 		"a name like another":   {"name,code\nAlice,code-of-alice\nALICE,code-of-other\n", `line 3: name "ALICE": line 2 has this name already, or one that looks like it`},
 		"no name":               {"name,code\n,code-of-alice\n", `line 2: name "": must have 1 to 50 characters`},
+		"a name like an id":     {"name,code\nＰ０３,code-of-alice\n", `line 2: name "Ｐ０３": display_name: the name looks like an id (P03, REF01, R1M1)`},
 		"an invisible name":     {"name,code\nAl\u200bice,code-of-alice\n", `line 2: name "Al\u200bice": display_name has a character that cannot be seen, U+200B`},
 		"an unknown role":       {"name,code,role\nAlice,code-of-alice,judge\n", `line 2: role "judge": must be player or referee`},
 		"a quote in the middle": {"name,code\nAl\"ice,code-of-alice\n", "not CSV"},

@@ -56,6 +56,9 @@ type Standing struct {
 	ShownName string `json:"-"` // for people; "" for DisplayName
 }
 
+// Ref is the player as people know it.
+func (r *Standing) Ref() Ref { return Ref{ID: r.PlayerID, Name: r.Name(), Role: rolePlayer} }
+
 // Name is the name of the player for people.
 func (r *Standing) Name() string { return cmp.Or(r.ShownName, r.DisplayName) }
 

@@ -14,9 +14,16 @@ import (
 // Evidence tells what the results of each referee rest on, in order of ids: those on its word alone, with its
 // own reasons if it names no choices; those that it did not show; and those that players dispute. Nil if there is
 // nothing to say.
-func Evidence(s *journal.State) (sentences []string) {
+func Evidence(s *journal.State) []string { return allEvidence(s, func(id string) string { return id }) }
+
+// EvidenceInWords is Evidence for people, with the names of agents beside their ids.
+func EvidenceInWords(s *journal.State) []string {
+	return allEvidence(s, func(id string) string { return s.Ref(id).String() })
+}
+
+func allEvidence(s *journal.State, named func(id string) string) (sentences []string) {
 	for _, id := range slices.SortedFunc(maps.Keys(s.Doubts), league.CompareIDs) {
-		sentences = append(sentences, evidence(s, id, s.Doubts[id])...)
+		sentences = append(sentences, evidence(s, named(id), s.Doubts[id], named)...)
 	}
 	return sentences
 }
@@ -25,13 +32,13 @@ func Evidence(s *journal.State) (sentences []string) {
 const maxSingle = 3
 
 // evidence is what Evidence tells of one referee.
-func evidence(s *journal.State, id string, d *journal.Doubts) (all []string) {
+func evidence(s *journal.State, referee string, d *journal.Doubts, named func(id string) string) (all []string) {
 	several := func(n int, one, more string) {
 		if n == 1 {
 			more = one
 		}
 		if n > 0 {
-			all = append(all, fmt.Sprintf(more, n, id))
+			all = append(all, fmt.Sprintf(more, n, referee))
 		}
 	}
 	several(d.Stated-d.NotShown, "%d result rests on the word of referee %s alone.",
@@ -52,7 +59,8 @@ func evidence(s *journal.State, id string, d *journal.Doubts) (all []string) {
 	if len(d.Denied) > 0 {
 		players := slices.Concat(slices.Collect(maps.Values(d.Denied))...)
 		slices.SortFunc(players, league.CompareIDs)
-		all[len(all)-1] += " by players that know nothing of the match: " + strings.Join(slices.Compact(players), ", ") + "."
+		all[len(all)-1] += " by players that know nothing of the match: " +
+			strings.Join(lists.Map(slices.Compact(players), named), ", ") + "."
 	}
 	return all
 }

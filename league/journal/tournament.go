@@ -195,7 +195,7 @@ func (s *State) seeds(players []string) []int {
 		byName[s.Agents[id].DisplayName] = i
 	}
 	for _, name := range s.Created.Tournament.Seeding {
-		if i, ok := byName[name]; ok {
+		if i, ok := byName[name]; ok && !listed[i] { // a player can be there by its id and its name
 			seeds, listed[i] = append(seeds, i), true
 		}
 	}

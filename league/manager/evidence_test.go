@@ -114,7 +114,8 @@ func TestBothPlayersAreAskedAboutAnInventedResult(t *testing.T) {
 		state := finish(x)
 		assert.Equal(t, journal.GradeRecomputed, leaguetest.Results(x.Manager)[0].Grade)
 		assert.Equal(t, []string{"P01", "P02"}, state.Rounds[0].Matches[0].Disputed)
-		assert.Equal(t, []string{"1 result of referee REF01 is disputed by players that know nothing of the match: P01, P02."},
+		assert.Equal(t, []string{"1 result of referee REF01 Referee REF01 is disputed by players that know nothing of " +
+			"the match: P01 Agent P01, P02 Agent P02."},
 			x.Manager.Evidence())
 	})
 }
@@ -137,7 +138,7 @@ func TestInventedTranscriptContradictsNoDenial(t *testing.T) {
 				"message_type": "MATCH_TRANSCRIPT", "match_id": "R1M1", "attempt": 1, "match": doc}),
 		}
 		w.Open(a, w.ScriptMux(a.Script))
-		mustApplyReferee(w, w.RefereeApplication("Whistle"))
+		mustApplyReferee(w, w.RefereeApplication("REF01"))
 		w.Players(2)
 		w.WaitUntil(leaguetest.Second)
 		report := w.WinReport("REF01")

@@ -357,7 +357,7 @@ func (m *Manager) Standings() []league.Standing { return locked(m, m.state.Stand
 // State is the league itself. Read it when Run has returned and no more requests arrive.
 func (m *Manager) State() *journal.State { return m.state }
 
-// Evidence tells which results rest on the word of a referee alone: see decide.Evidence.
+// Evidence tells which results rest on the word of a referee alone: see decide.EvidenceInWords.
 func (m *Manager) Evidence() []string {
-	return locked(m, func() []string { return decide.Evidence(m.state) })
+	return locked(m, func() []string { return decide.EvidenceInWords(m.state) })
 }

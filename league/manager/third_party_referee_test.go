@@ -34,7 +34,6 @@ func thirdPartyReferee(
 	}
 	w.Open(a, w.ScriptMux(a.Script))
 	q := w.RefereeApplication(id)
-	q.RefereeMeta.DisplayName = "Referee " + id
 	for _, set := range change {
 		set(q)
 	}
@@ -241,9 +240,10 @@ func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 		assert.Equal(t, 5, audited.Stated, "all but the technical loss")
 		assert.Equal(t, 1, strings.Count(log.Text(), "RESULT_STATED"), "one warning for the referee")
 		assert.Equal(t, []string{
-			"3 results rest on the word of referee REF01 alone.", "R1M1: its referee drew 18; the game draws 1 to 10.",
-			"2 results are draws, because referee REF01 did not show them.",
-			"6 results of referee REF01 are disputed by players that know nothing of the match: P01, P02, P03, P04.",
+			"3 results rest on the word of referee REF01 Referee REF01 alone.", "R1M1: its referee drew 18; the game draws 1 to 10.",
+			"2 results are draws, because referee REF01 Referee REF01 did not show them.",
+			"6 results of referee REF01 Referee REF01 are disputed by players that know nothing of the match: " +
+				"P01 Agent P01, P02 Agent P02, P03 Agent P03, P04 Agent P04.",
 		}, x.Manager.Evidence())
 		notes := map[string]int{}
 		for _, n := range audited.Notes {
@@ -308,7 +308,7 @@ func TestRefereeThatMayNotReachAPlayerIsNamed(t *testing.T) {
 		finish(x)
 		assert.Equal(t, 1, strings.Count(log.Text(), "PLAYER_OUT_OF_REACH"))
 		assert.Equal(t, []string{
-			"4 results rest on the word of referee REF01 alone.",
+			"4 results rest on the word of referee REF01 Referee REF01 alone.",
 			`R1M1: its referee says: "P02 failed to join"; R2M1: its referee says: "P02 failed to join"; ` +
 				`R3M1: its referee says: "P02 failed to join"; and 1 more.`,
 		}, x.Manager.Evidence())

@@ -57,6 +57,7 @@ func TestDisplayNamesWithInvisibleCharactersAreRefused(t *testing.T) {
 		"\u2800": "U+2800", "Alpha\u2800": "U+2800 (character 6)", "\u2800\u2801": "U+2800",
 		"Al\ue000pha": "U+E000 (character 3)", "\uf8ff": "U+F8FF", "\U000F0000": "U+F0000", "\U0010FFFD": "U+10FFFD",
 		"\u0301": "U+0301 (character 1)", "\u0301Alpha": "U+0301", "Al \u0308pha": "U+0308", "\u00a0\u0301": "U+0301",
+		"ｒｅｆ０１": "looks like an id", "r1m12": "looks like an id",
 		"\u05b8\u05d3": "U+05B8", "\u093f\u0915": "U+093F", "\u20e3": "U+20E3", "\u3099か": "U+3099",
 	} {
 		t.Run(strconv.Quote(name), func(t *testing.T) {

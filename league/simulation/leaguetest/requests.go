@@ -121,6 +121,9 @@ func (w *World) Application(name string) *protocol.LeagueRegisterRequest {
 // RefereeApplication is a registration of a referee that the manager accepts.
 func (w *World) RefereeApplication(name string) *protocol.RefereeRegisterRequest {
 	host := strings.ToLower(name)
+	if league.CheckNewName(name) != nil { // the test names it by its id
+		name = "Referee " + name
+	}
 	return &protocol.RefereeRegisterRequest{
 		Envelope: protocol.NewStamp(protocol.RefereeSender(host), w.Clock).
 			Envelope(protocol.TypeRefereeRegisterRequest, "conv-"+host),

@@ -159,7 +159,13 @@ func (v *Views) Course(c *record.Conversation) *matchCourse {
 }
 
 // Board is the game of a conversation; nil without moves.
-func (v *Views) Board(c *record.Conversation) *matchBoard { return boardOf(c, "", "") }
+func (v *Views) Board(c *record.Conversation) *matchBoard {
+	b := boardOf(c, "", "")
+	if b != nil {
+		b.A, b.B = v.moment.agent(b.A.ID), v.moment.agent(b.B.ID)
+	}
+	return b
+}
 
 // A file is what the templates of an exported file show.
 type file struct {

@@ -271,7 +271,9 @@ func (v *matchView) course(b *Board, r *http.Request, id league.MatchID) *matchC
 	}
 	c := record.ConversationOf(doc, v.games)
 	course := courseOf(c)
-	course.Board = boardOf(c, r.FormValue("move"), r.FormValue("attempt"))
+	if course.Board = boardOf(c, r.FormValue("move"), r.FormValue("attempt")); course.Board != nil {
+		course.Board.A, course.Board.B = v.A.ref, v.B.ref
+	}
 	for _, p := range []string{doc.PlayerA.PlayerID, doc.PlayerB.PlayerID} {
 		if _, ok := doc.Signatures.Get(p); ok {
 			course.Signed = append(course.Signed, shown(p))

@@ -25,7 +25,7 @@ type standings struct {
 	Deciders bool
 	Columns  []league.Column // without those of rank, player, points and tie-breaks
 
-	Evidence []string // see decide.Evidence
+	Evidence []string // see decide.EvidenceInWords
 	Crowd    *crowd   // before the start; then nil
 	Missing  []string // names of the roster that were not there at the start
 	More     int      // names that Missing lacks
@@ -60,7 +60,7 @@ func (m *moment) standings() *standings {
 	}
 	s := &standings{Caption: "Standings " + m.name(), Ranked: m.Started != nil, Rows: make([]standingsRow, len(rows))}
 	if m.round == live {
-		s.Evidence = decide.Evidence(m.State)
+		s.Evidence = decide.EvidenceInWords(m.State)
 	}
 	switch {
 	case m.Started == nil:

@@ -189,7 +189,7 @@ func TestDamagedJournalIsLoggedOnce(t *testing.T) {
 func TestResultOnTheWordOfItsRefereeIsMarkedOnEachPage(t *testing.T) {
 	const (
 		tag      = ">stated</span>"
-		sentence = "rest on the word of referee REF01 alone."
+		sentence = "rest on the word of referee REF01 Referee 01 alone."
 		note     = "The result rests on the word of referee REF01 alone"
 	)
 	for _, stated := range []bool{false, true} {

@@ -114,7 +114,7 @@ func (l *League) CheckAgent(id string) error {
 	return fmt.Errorf("no agent %.40q: the league has %s", id, strings.Join(known, ", "))
 }
 
-// NameOf is the display name of an agent; "" for an unknown id.
+// NameOf is the display name of an agent, as data have it; "" for an unknown id. People see Ref.
 func (l *League) NameOf(id string) string {
 	if a := l.Agents[id]; a != nil {
 		return a.DisplayName

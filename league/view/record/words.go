@@ -67,11 +67,11 @@ func (l *League) ChampionLine() string {
 // tie-break that decided: "Champion: Ann (P03) with 9 points, on head-to-head".
 func ChampionLine(rows []league.Standing, champion league.Champion) string {
 	if !rows[0].Tied {
-		return fmt.Sprintf("Champion: %s (%s) with %s", champion.DisplayName, champion.PlayerID,
+		return fmt.Sprintf("Champion: %s (%s) with %s", rows[0].Name(), champion.PlayerID,
 			words.Counted(champion.Points, "point")) + Because(champion)
 	}
 	first := lists.Filter(rows, func(r league.Standing) bool { return r.Rank == rows[0].Rank })
-	sharing := lists.Map(first, func(r league.Standing) string { return r.DisplayName + " (" + r.PlayerID + ")" })
+	sharing := lists.Map(first, func(r league.Standing) string { return r.Name() + " (" + r.PlayerID + ")" })
 	return fmt.Sprintf("Champion: %s with %s", league.SharedBy(sharing), words.Counted(rows[0].Points, "point"))
 }
 

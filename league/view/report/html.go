@@ -49,7 +49,7 @@ func (s *Sheet) HTML(w io.Writer) error {
 	for i := range s.Matches {
 		view.List.add(&s.Matches[i])
 	}
-	return page.Export(w, s.report.state.Zone, "sheet.html", fmt.Sprintf("%s (%s) in %s", s.Agent.DisplayName, s.Agent.AgentID,
+	return page.Export(w, s.report.state.Zone, "sheet.html", fmt.Sprintf("%s (%s) in %s", s.Ref(s.Agent.AgentID).Name, s.Agent.AgentID,
 		s.League.Name()), &view)
 }
 

@@ -25,13 +25,19 @@ func (s *Sheet) Mistakes(matchID string) []string {
 	return nil
 }
 
-// NameOf is the display name of an agent; "" for an unknown id.
-func (s *Sheet) NameOf(id string) string { return s.report.NameOf(id) }
+// Ref is an agent as people know it.
+func (s *Sheet) Ref(id string) league.Ref { return s.report.Ref(id) }
 
 // Name is the name of the league for people.
 func (l *League) Name() string { return cmp.Or(l.DisplayName, l.LeagueID) }
 
-// NameOf is the display name of an agent; "" for an unknown id.
+// Ref is an agent as people know it.
+func (r *Report) Ref(id string) league.Ref { return r.state.Ref(id) }
+
+// EvidenceInWords is Evidence for people.
+func (r *Report) EvidenceInWords() []string { return decide.EvidenceInWords(r.state.State) }
+
+// NameOf is the display name of an agent, as data have it; "" for an unknown id.
 func (r *Report) NameOf(id string) string { return r.state.NameOf(id) }
 
 // Headline names the league and its champion.
