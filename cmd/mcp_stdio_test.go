@@ -123,6 +123,7 @@ func TestDesktopSimulatesALeague(t *testing.T) {
 		{object{"seed": 9, "players": 5, "game": "tic_tac_toe", "legs": 2, "strategies": []string{"perfect", "random"}},
 			"--seed 9 --players 5 --game tic_tac_toe --legs 2 --strategies perfect,random", 20},
 		{object{"seed": 7, "players": 7, "tournament": "swiss", "rounds": 2}, "--seed 7 --players 7 --tournament swiss --rounds 2", 6},
+		{object{"seed": 7, "players": 5, "tournament": "gauntlet", "gauntlet": 2}, "--seed 7 --players 5 --tournament gauntlet --gauntlet 2", 6},
 		{object{"seed": 7, "players": 20}, "--seed 7 --players 20", 0}, // no results of a large league
 	} {
 		var want, got object

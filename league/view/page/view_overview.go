@@ -3,6 +3,7 @@ package page
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"strings"
 
 	"evenodd/league"
@@ -162,11 +163,15 @@ func (m *moment) progress() *progress {
 
 // describe sets the state and what belongs to it.
 func (m *moment) describe(p *progress) {
+	of := strconv.Itoa(p.Rounds)
+	if m.AtMost() {
+		of = "at most " + of
+	}
 	switch {
 	case m.round == 0:
 		p.State, p.Text = "replay", "Before round 1"
 	case m.round > 0:
-		p.State, p.Text = "replay", fmt.Sprintf("After round %d of %d", m.round, p.Rounds)
+		p.State, p.Text = "replay", fmt.Sprintf("After round %d of %s", m.round, of)
 	case m.Completed != nil:
 		p.State, p.Text, p.Champion = "over", "Finished", shown(m.ChampionLine())
 		p.Announce = p.Champion + "."
@@ -180,10 +185,10 @@ func (m *moment) describe(p *progress) {
 		p.State, p.Text, p.Paused = "paused", "Paused", m.Paused
 		p.Announce = "The league is paused."
 	case m.Open():
-		p.State, p.Text = "running", fmt.Sprintf("Round %d of %d", m.Round, p.Rounds)
+		p.State, p.Text = "running", fmt.Sprintf("Round %d of %s", m.Round, of)
 		p.Announce = m.lastRound()
 	default:
-		p.State, p.Text = "running", fmt.Sprintf("Between rounds: %d of %d played", m.Round, p.Rounds)
+		p.State, p.Text = "running", fmt.Sprintf("Between rounds: %d of %s played", m.Round, of)
 		p.Announce = m.lastRound()
 	}
 }

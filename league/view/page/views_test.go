@@ -459,6 +459,7 @@ func TestDoubleEliminationIsShownInParts(t *testing.T) {
 	for s.l.HasRound(s.l.Round + 1) {
 		assert.Equal(t, want, titles(overviewOf(s.l, live).Bracket))
 		s.announce()
+		assert.Equal(t, fmt.Sprintf("Round %d of at most 32", s.l.Round), overviewOf(s.l, live).Progress.Text)
 		for i := range s.l.Pairings(s.l.Round) {
 			s.report(i+1, "A", "") // the higher seed
 		}
