@@ -246,14 +246,17 @@ func (o *simulateOptions) complete(files *config.Loader) error {
 	if err := o.invite(); err != nil {
 		return err
 	}
-	players := o.Players
+	players, openings := o.Players, o.Openings
 	if o.resume && !o.given("players") {
 		o.Players = 0 // the journal has it
+	}
+	if o.resume {
+		o.Openings = 0 // likewise, with the legs to which they belong
 	}
 	if _, err := o.leagueSettings.complete(files, &o.Rules); err != nil {
 		return err
 	}
-	o.Players = players
+	o.Players, o.Openings = players, openings
 	o.limitConcurrency(runtime.GOMAXPROCS(0))
 	o.StopWithin = stopPatience
 	given := o.Options

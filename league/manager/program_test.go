@@ -120,16 +120,19 @@ func TestReportThatTheProgramContradictsIsRejected(t *testing.T) {
 // The program fails where the manager or a referee asks it: no agent pays, the third failure pauses the league, and
 // when the program is mended and the league resumed, the match goes on.
 func TestFailingProgramPausesTheLeague(t *testing.T) {
-	for _, at := range []string{"the manager", "REF01"} {
-		leaguetest.RunInMemory(t, at, func(t *testing.T, w *leaguetest.World) {
+	for what, at := range map[string]string{"a report": "the manager", "an opening": "the manager", "a turn": "REF01"} {
+		leaguetest.RunInMemory(t, what, func(t *testing.T, w *leaguetest.World) {
 			failing := &brokenProgram{Program: playsProgram(w, tictactoe.Game{})}
-			failing.broken.Store(true)
 			log := w.CaptureLog()
 			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *manager.Options) {
 				if at == "the manager" {
 					o.Program = failing
 				}
+				if what == "an opening" {
+					o.Legs, o.Openings = 2, 2
+				}
 			})
+			failing.broken.Store(true)
 			r := w.RefereeWith("REF01", nil, func(o *referee.Options) {
 				o.Folder = x.Folder
 				if at == "REF01" {

@@ -12,14 +12,15 @@ import (
 
 // Counted is a number with its noun: "1 match", "3 matches".
 func Counted(n int, noun string) string {
-	stem, ies := strings.CutSuffix(noun, "ry")
+	stem, ies := strings.CutSuffix(noun, "y")
+	ies = ies && stem != "" && !strings.ContainsRune("aeiou", rune(stem[len(stem)-1]))
 	switch {
 	case n == 1:
 		return "1 " + noun
 	case strings.HasSuffix(noun, "s") || strings.HasSuffix(noun, "ch"):
 		noun += "es"
 	case ies:
-		noun = stem + "ries"
+		noun = stem + "ies"
 	default:
 		noun += "s"
 	}

@@ -137,7 +137,7 @@ type conditions struct {
 // progress is what the league does at the moment.
 func (m *moment) progress() *progress {
 	p := &progress{Progress: m.Progress(), Game: game(m.Created.GameType)}
-	p.Format, p.Round, p.Paused = record.FormatInWords(m.Created.Tournament, m.Created.Legs), m.last(), nil
+	p.Format, p.Round, p.Paused = record.FormatInWords(m.Created), m.last(), nil
 	if m.round != live {
 		p.Recorded = 0
 	}

@@ -102,12 +102,18 @@ func TestDurationsHaveTwoOrThreeDigits(t *testing.T) {
 }
 
 func TestFormatsInWords(t *testing.T) {
-	assert.Equal(t, "round-robin", record.FormatInWords(nil, 1))
-	assert.Equal(t, "round-robin, 2 legs", record.FormatInWords(nil, 2))
-	assert.Equal(t, "Swiss system", record.FormatInWords(&journal.Tournament{Algorithm: pairing.Swiss}, 1))
-	assert.Equal(t, "knockout", record.FormatInWords(&journal.Tournament{Algorithm: pairing.Knockout}, 1))
-	assert.Equal(t, "double elimination", record.FormatInWords(&journal.Tournament{Algorithm: pairing.DoubleElimination}, 1))
-	assert.Equal(t, "gauntlet of 2, 4 legs", record.FormatInWords(&journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 2}, 4))
+	for want, d := range map[string]journal.Created{
+		"round-robin":                                 {Legs: 1},
+		"round-robin, 2 legs":                         {Legs: 2},
+		"round-robin, 2 legs, openings of 1 ply":      {Legs: 2, Openings: 1},
+		"Swiss system":                                {Legs: 1, Tournament: &journal.Tournament{Algorithm: pairing.Swiss}},
+		"knockout":                                    {Legs: 1, Tournament: &journal.Tournament{Algorithm: pairing.Knockout}},
+		"double elimination":                          {Legs: 1, Tournament: &journal.Tournament{Algorithm: pairing.DoubleElimination}},
+		"gauntlet of 2, 4 legs":                       {Legs: 4, Tournament: &journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 2}},
+		"gauntlet of 2, 4 legs, openings of 32 plies": {Legs: 4, Openings: 32, Tournament: &journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 2}},
+	} {
+		assert.Equal(t, want, record.FormatInWords(&d))
+	}
 }
 
 func rated(id, strategy string, points int) league.Standing {

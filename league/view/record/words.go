@@ -17,8 +17,16 @@ import (
 	"evenodd/league/words"
 )
 
-// FormatInWords is the format of a league for people: "round-robin, 2 legs".
-func FormatInWords(t *journal.Tournament, legs int) string {
+// FormatInWords is the format of a league for people: "round-robin, 2 legs, openings of 6 plies".
+func FormatInWords(d *journal.Created) string {
+	text := formatOf(d.Tournament, d.Legs)
+	if d.Openings > 0 {
+		text += ", openings of " + words.Counted(d.Openings, "ply")
+	}
+	return text
+}
+
+func formatOf(t *journal.Tournament, legs int) string {
 	switch {
 	case t.IsSwiss():
 		return "Swiss system"

@@ -14,7 +14,7 @@ import (
 
 // Format is the format of the league for people.
 func (r *Report) Format() string {
-	return record.FormatInWords(r.state.Created.Tournament, r.League.Legs)
+	return record.FormatInWords(r.state.Created)
 }
 
 // Mistakes say which moves of a match gave away a win or a draw.
