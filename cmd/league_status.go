@@ -230,7 +230,8 @@ func (s *leagueStatus) addTables(text *printout) {
 
 // statusFlags defines the flags of the status for the organiser.
 func statusFlags(o *leagueCommand, f *pflag.FlagSet) {
-	f.StringVar(&o.roster, "roster", "", "the manager's roster `file`: show the agents in it that have not registered")
+	f.StringVar(&o.roster, "roster", "", "the manager's roster `file`: show the agents in it that have not registered, or did not "+
+		"come")
 	f.BoolVar(&o.follow, "watch", false, "go on until the league is over, and show each change")
 }
 

@@ -37,8 +37,9 @@ func (j Joining) at(r *http.Request) Joining {
 		return j
 	}
 	front := url.URL{Scheme: "http", Host: r.Host, Path: j.Base + "/"}
-	// Browsers send this header only with TLS, except to their own computer. TLS may end before this server.
-	if r.TLS != nil || r.Header.Get("Sec-Fetch-Mode") != "" {
+	// TLS may end at a proxy. If that does not say so, the browser does: it sends Sec-Fetch-Mode only with TLS, except to
+	// its own computer.
+	if r.TLS != nil || r.Header.Get("X-Forwarded-Proto") == "https" || r.Header.Get("Sec-Fetch-Mode") != "" {
 		front.Scheme = "https"
 	}
 	if j.Local = false; j.Base == "" {

@@ -63,27 +63,29 @@ func TestLobbyShowsAddressesThatWork(t *testing.T) {
 	local := Joining{Manager: "http://localhost:8000/mcp", Page: "http://localhost:8000/", Local: true}
 	below := Joining{Manager: "http://192.0.2.7:8000/mcp", Page: "http://192.0.2.7:8000/cup/", Base: "/cup"}
 	for name, tt := range map[string]struct {
-		joining     Joining
-		host, fetch string
-		tls         bool
-		page, typed string
-		code        bool
+		joining      Joining
+		host, header string
+		tls          bool
+		page, typed  string
+		code         bool
 	}{
 		"direct":             {direct, "192.0.2.7:8000", "", false, "http://192.0.2.7:8000/", "http://192.0.2.7:8000/", true},
-		"on the own machine": {direct, "localhost:8000", "navigate", false, "http://192.0.2.7:8000/", "http://192.0.2.7:8000/", true},
-		"local":              {local, "localhost:8000", "navigate", false, "http://localhost:8000/", "http://localhost:8000/", false},
-		"local behind a proxy": {local, "cup.example.org", "navigate", false, "https://cup.example.org/", "https://cup.example.org/",
+		"on the own machine": {direct, "localhost:8000", "Sec-Fetch-Mode", false, "http://192.0.2.7:8000/", "http://192.0.2.7:8000/", true},
+		"local":              {local, "localhost:8000", "Sec-Fetch-Mode", false, "http://localhost:8000/", "http://localhost:8000/", false},
+		"local behind a proxy": {local, "cup.example.org", "Sec-Fetch-Mode", false, "https://cup.example.org/", "https://cup.example.org/",
 			true},
 		"proxy without TLS": {direct, "CUP.example.org:81", "", false, "http://CUP.example.org:81/", "http://CUP.example.org:81/", true},
-		"proxy to TLS":      {direct, "cup.example.org", "", true, "https://cup.example.org/", "https://cup.example.org/", true},
-		"base path":         {below, "192.0.2.7:8000", "", false, "http://192.0.2.7:8000/cup/", "http://192.0.2.7:8000/mcp", true},
-		"proxy of the pages alone": {below, "cup.example.org", "navigate", false, "https://cup.example.org/cup/",
+		"proxy that ends TLS": {direct, "cup.example.org", "X-Forwarded-Proto", false, "https://cup.example.org/",
+			"https://cup.example.org/", true},
+		"proxy to TLS": {direct, "cup.example.org", "", true, "https://cup.example.org/", "https://cup.example.org/", true},
+		"base path":    {below, "192.0.2.7:8000", "", false, "http://192.0.2.7:8000/cup/", "http://192.0.2.7:8000/mcp", true},
+		"proxy of the pages alone": {below, "cup.example.org", "Sec-Fetch-Mode", false, "https://cup.example.org/cup/",
 			"http://192.0.2.7:8000/mcp", true},
 	} {
 		r := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", http.NoBody)
 		r.Host = tt.host
-		if tt.fetch != "" {
-			r.Header.Set("Sec-Fetch-Mode", tt.fetch)
+		if tt.header != "" {
+			r.Header.Set(tt.header, "https")
 		}
 		if tt.tls {
 			r.TLS = &tls.ConnectionState{}
