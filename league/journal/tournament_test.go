@@ -212,14 +212,16 @@ func TestPlayersAreAbsentOnceTheirPartIsOver(t *testing.T) {
 	} {
 		for format, tournament := range map[string]*journal.Tournament{
 			"Swiss": {Algorithm: pairing.Swiss}, "knockout": {Algorithm: pairing.Knockout}, "round-robin": nil,
+			"double elimination": {Algorithm: pairing.DoubleElimination}, "gauntlet": {Algorithm: pairing.Gauntlet, Gauntlet: 1},
 		} {
 			t.Run(tt.name+", "+format, func(t *testing.T) {
 				l := startTournament(t, tournament, 4)
 				known := l.Pairings(1)
-				l.apply(tt.event(tournament == nil))
+				l.apply(tt.event(tournament.IsFixed()))
 				paired := slices.ContainsFunc(l.Pairings(1), func(p pairing.Pairing) bool { return p.A == 1 || p.B == 1 })
-				assert.Equal(t, tt.absent && tournament != nil, !paired)
-				if tournament == nil {
+				assert.Equal(t, tt.absent && !tournament.IsFixed(), !paired)
+				if tournament.IsFixed() {
+					assert.Equal(t, l.TotalRounds(), l.KnownRounds())
 					assert.Equal(t, known, l.Pairings(1))
 				}
 			})
@@ -262,13 +264,15 @@ func TestReadmissionInAKnockoutChangesTheStandings(t *testing.T) {
 
 func TestImpossibleTournamentIsRejected(t *testing.T) {
 	for want, d := range map[string]*journal.Created{
-		"not known":   created(1, &journal.Tournament{Algorithm: "swiss-v9"}),
-		`"circle-v1"`: created(1, &journal.Tournament{Algorithm: pairing.Circle}),
-		"2 legs":      created(2, &journal.Tournament{Algorithm: pairing.Swiss}),
-		"3 rounds":    created(1, &journal.Tournament{Algorithm: pairing.Knockout, Rounds: 3}),
-		"-1 rounds":   created(1, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: -1}),
-		`"A" in the`:  created(1, &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"A", "B", "A"}}),
-		`name "" in `: created(1, &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{""}}),
+		"not known":    created(1, &journal.Tournament{Algorithm: "swiss-v9"}),
+		`"circle-v1"`:  created(1, &journal.Tournament{Algorithm: pairing.Circle}),
+		"2 legs":       created(2, &journal.Tournament{Algorithm: pairing.Swiss}),
+		"3 rounds":     created(1, &journal.Tournament{Algorithm: pairing.Knockout, Rounds: 3}),
+		"-1 rounds":    created(1, &journal.Tournament{Algorithm: pairing.Swiss, Rounds: -1}),
+		"of 0 players": created(2, &journal.Tournament{Algorithm: pairing.Gauntlet}),
+		"of 2 players": created(1, &journal.Tournament{Algorithm: pairing.DoubleElimination, Gauntlet: 2}),
+		`"A" in the`:   created(1, &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{"A", "B", "A"}}),
+		`name "" in `:  created(1, &journal.Tournament{Algorithm: pairing.Swiss, Seeding: []string{""}}),
 	} {
 		l := folded(t)
 		require.ErrorContains(t, l.try(d), want)
