@@ -28,7 +28,7 @@ const listGrades = "grades"
 
 // newLeagueExport makes 'evenodd league export'.
 func newLeagueExport(o *leagueCommand) *cobra.Command {
-	list, format, roster := "", "", ""
+	list, format, roster, season := "", "", "", false
 	c := &cobra.Command{
 		Use:   "export",
 		Short: "Print the whole league as JSON or CSV",
@@ -37,15 +37,24 @@ agents in one document; with --format csv, or with
 --list, one list: matches, standings, decisions, agents or grades.
 
 The grades are a row for each player of --roster, also for those that never came: rank, points, matches, technical
-losses, matches that a ruling decided, and moves by chance (the fallback of a model or host).`,
+losses, matches that a ruling decided, and moves by chance (the fallback of a model or host).
+
+--season prints a CSV over all leagues of the data folder: a row for each player of --roster, without one for each that
+took part, with points, matches, rating with its 95% interval, and a column with the points of each league, which is
+empty where the player took no part.`,
 		Example: examples(
 			"Export everything", "evenodd league export --format json > league.json",
 			"Export the table for a spreadsheet", "evenodd league export --format csv --list standings > table.csv",
 			"Export the results of a class", "evenodd league export --list grades --roster class.csv > grades.csv",
+			"Export the points of a term", "evenodd league export --season --roster class.csv > term.csv",
 		),
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.format = cmp.Or(format, formatJSON)
 			switch {
+			case season && (list != "" || format == formatJSON || o.remote):
+				return usage("--season prints one CSV from a data folder: leave out --list, --format json and --manager")
+			case season:
+				return o.exportSeason(c.Context(), roster)
 			case list != "" && format == formatJSON:
 				return usage("--list needs --format csv: a document in JSON has all lists")
 			case (list == listGrades) != (roster != ""):
@@ -63,7 +72,8 @@ losses, matches that a ruling decided, and moves by chance (the fallback of a mo
 		},
 	}
 	choiceFlag(c.Flags(), &format, "format", "", "the form (default \"json\", with --list \"csv\")", formatJSON, formatCSV)
-	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`, for the grades; its codes are not printed")
+	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`, for the grades or a season; its codes are not printed")
+	c.Flags().BoolVar(&season, "season", false, "print a CSV over all leagues of the data folder, with a column for each")
 	choiceFlag(c.Flags(), &list, "list", "", "the list of a CSV (default \"matches\")", exportLists[:]...)
 	return c
 }

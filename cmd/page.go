@@ -52,7 +52,13 @@ func newLeaguePage(source page.Source, o page.Options) (*leaguePage, error) {
 		return nil, err
 	}
 	quota := pageQuota()
-	return &leaguePage{pageMounts(pages.Routes(), quota), quota, board, pages.Finish, board.Close}, nil
+	end := func() {
+		board.Close()
+		if o.Season != nil {
+			o.Season.Close()
+		}
+	}
+	return &leaguePage{pageMounts(pages.Routes(), quota), quota, board, pages.Finish, end}, nil
 }
 
 // pageQuota is the quota of pages: room for a class behind one address. The calls of agents have limits of their own.
@@ -75,6 +81,9 @@ func (p *managerProcess) leaguePage(source page.Source, o page.Options) (*league
 	}
 	o.Log, o.Base, o.Games, o.Listed = p.log, string(p.basePath), p.userGame.games(), p.Roster.Names(true)
 	o.Zone = time.Local
+	if p.data != "" {
+		o.Season = page.NewSeason(store.Folder(p.data), p.LeagueID)
+	}
 	return newLeaguePage(source, o)
 }
 
@@ -179,9 +188,9 @@ func pageOf(agent string, base basePath) string {
 
 // servePage serves the page of a source at an address, apart from its manager, until stop, and returns its URL for
 // browsers.
-func servePage(listener net.Listener, a *address, source page.Source, base basePath, log zerolog.Logger) (url string,
-	stop func(), err error) {
-	shown, err := newLeaguePage(source, page.Options{Log: log, Base: string(base), Zone: time.Local})
+func servePage(listener net.Listener, a *address, source page.Source, season *page.Season, base basePath,
+	log zerolog.Logger) (url string, stop func(), err error) {
+	shown, err := newLeaguePage(source, page.Options{Log: log, Base: string(base), Season: season, Zone: time.Local})
 	if err != nil {
 		return "", nil, errors.Join(err, listener.Close())
 	}
@@ -216,7 +225,7 @@ func (o *simulateOptions) startPage(ctx context.Context, s streams) (stop func()
 	at := &address{}
 	listener, err := at.listenOn(ctx, "serve", o.serveAt)
 	if err == nil {
-		o.page, stopPage, err = servePage(listener, at, from, "", o.Log)
+		o.page, stopPage, err = servePage(listener, at, from, nil, "", o.Log)
 	}
 	if err != nil {
 		remove()

@@ -264,7 +264,7 @@ func (p *playing) seat(ctx context.Context, stop func()) (leave func(), err erro
 	}
 	log := newLogger(p.err, "warn", "", func() string { return "" }, nil)
 	league := page.NewFolder(store.Folder(p.data), p.LeagueID)
-	shown, err := newLeaguePage(league, page.Options{Log: log, Games: p.tools.Games})
+	shown, err := newLeaguePage(league, page.Options{Log: log, Games: p.tools.Games, Zone: time.Local})
 	if err != nil {
 		return nil, err
 	}

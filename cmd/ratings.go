@@ -12,12 +12,10 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/inspect/audit"
-	"evenodd/league/journal"
 	"evenodd/league/lists"
 	"evenodd/league/simulation"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
-	"evenodd/league/view/stats"
 	"evenodd/league/words"
 	"evenodd/player/strategy/external"
 )
@@ -43,7 +41,8 @@ apart. Only the record of a simulation has strategies.
 
 A league counts once, also if several folders have it: the hash of its start decides. So do matches in which the same
 players repeat their moves. Technical losses and results that rest on the word of a referee alone do not count. The
-leagues may be running.`,
+leagues may be running. Points and places are those in the tables of the leagues, in the order of their begin; the page
+/leagues shows the same table.`,
 		Example: examples(
 			"Rate over the leagues of three folders", "evenodd ratings ./spring ./summer ./autumn",
 			"Compare strategies, for a spreadsheet", "evenodd ratings ./cup ./test --by strategy --format csv",
@@ -60,21 +59,25 @@ leagues may be running.`,
 }
 
 func (o *ratingsOptions) run(ctx context.Context, s streams, dirs []string) error {
-	leagues := map[string][]record.Season{} // by game
+	leagues := map[string][]record.SeasonLeague{} // by game
 	for _, dir := range dirs {
 		ids, err := audit.Leagues(store.Folder(dir))
 		if err != nil {
 			return err
 		}
 		for _, id := range ids {
-			if err := readSeason(ctx, leagues, dir, id); err != nil {
-				return err
+			l := record.ReadSeasonLeague(ctx, store.Folder(dir), id, games())
+			if l.Problem != nil {
+				return fmt.Errorf("%s: %w", dir, l.Problem)
+			}
+			if l.Start != "" {
+				leagues[l.GameType] = append(leagues[l.GameType], l)
 			}
 		}
 	}
 	known := slices.Sorted(maps.Keys(leagues))
 	if o.game != "" {
-		maps.DeleteFunc(leagues, func(game string, _ []record.Season) bool { return game != o.game })
+		maps.DeleteFunc(leagues, func(game string, _ []record.SeasonLeague) bool { return game != o.game })
 	}
 	switch types := slices.Sorted(maps.Keys(leagues)); len(types) {
 	case 0:
@@ -91,30 +94,10 @@ func (o *ratingsOptions) run(ctx context.Context, s streams, dirs []string) erro
 	return o.print(s, record.Rate(leagues[o.game], o.key))
 }
 
-// readSeason adds a league of a folder to those of its game, if it has started.
-func readSeason(ctx context.Context, leagues map[string][]record.Season, dir, id string) error {
-	from := record.NewFolder(store.Folder(dir), id)
-	defer from.Close()
-	l, start := record.NewLeague(), ""
-	err := l.Update(ctx, from, func(e *journal.Event, line string) {
-		if _, ok := e.Data.(*journal.Started); ok {
-			start = journal.Hash([]byte(line))
-		}
-	})
-	if err != nil {
-		return fmt.Errorf("%s: %w", dir, err)
-	}
-	if start != "" {
-		game := l.Created.GameType
-		leagues[game] = append(leagues[game], record.NewSeason(l, dir, start, l.Results(games())))
-	}
-	return nil
-}
-
 // key is what players that count as one have in common; "" if it is not known.
 func (o *ratingsOptions) key(p *league.Standing) string {
 	if o.by == byName {
-		return p.DisplayName
+		return record.NameOf(p)
 	}
 	model, isModel := strings.CutPrefix(p.Strategy, external.Model+":")
 	switch {
@@ -141,10 +124,11 @@ func (o *ratingsOptions) print(s streams, r *record.Ratings) error {
 		for _, sentence := range r.Sentences() {
 			s.note("%s", sentence)
 		}
-		const columns = "player leagues played wins draws losses rating low high rank best_rank worst_rank"
+		const columns = "player leagues played wins draws losses rating low high rank best_rank worst_rank " +
+			"points matches"
 		return printCSV(s.out, csvRows(columns, slices.Values(r.Players), func(p record.RatedPlayer) []any {
-			return []any{p.Player, p.Leagues, p.Played, p.Wins, p.Draws, p.Losses, p.Rating, p.Low, p.High, p.Rank, p.Best,
-				p.Worst}
+			row := []any{p.Player, p.Leagues, p.Played, p.Wins, p.Draws, p.Losses}
+			return append(append(row, p.RatingCells()...), p.Points, p.Matches)
 		}))
 	}
 	return o.printText(s.out, r)
@@ -153,10 +137,14 @@ func (o *ratingsOptions) print(s streams, r *record.Ratings) error {
 func (o *ratingsOptions) printText(w io.Writer, r *record.Ratings) error {
 	text := printout{screen: columnsOf(w)}
 	title := map[string]string{byName: "Player", byStrategy: "Strategy", byModel: "Model"}[o.by]
-	header := []string{"Rank", title, "Leagues", "Played", "W", "D", "L", "Rating (95%)", "Ranks"}
+	header := []string{"Rank", title, "Leagues", "Played", "W", "D", "L", "Rating (95%)", "Ranks", "Points", "Places"}
 	text.table(header, lists.Map(r.Players, func(p record.RatedPlayer) []any {
-		shown := stats.Player{Rating: p.Rating, Low: p.Low, High: p.High, BestRank: p.Best, WorstRank: p.Worst}
-		return []any{p.Rank, p.Player, p.Leagues, p.Played, p.Wins, p.Draws, p.Losses, shown.Interval(), shown.Ranks()}
+		rank := any(p.Rank)
+		if p.Rank == 0 {
+			rank = ""
+		}
+		return []any{rank, p.Player, p.Leagues, p.Played, p.Wins, p.Draws, p.Losses, p.Interval(),
+			p.Ranks(), p.Points, p.PlacesInWords()}
 	}))
 	text.line("%s of %s.", words.Counted(len(r.Leagues), "league"), o.game)
 	for _, sentence := range r.Sentences() {

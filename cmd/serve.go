@@ -69,7 +69,8 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 	if err != nil {
 		return err
 	}
-	url, stop, err := servePage(listener, &o.address, page.NewFolder(dir, o.leagueID), o.base, log)
+	url, stop, err := servePage(listener, &o.address, page.NewFolder(dir, o.leagueID),
+		page.NewSeason(dir, o.leagueID), o.base, log)
 	if err != nil {
 		return err
 	}

@@ -21,6 +21,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
+	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
 	"evenodd/league/store/atomicfile"
 	"evenodd/league/store/openfile"
@@ -51,6 +52,17 @@ func (f Folder) Journal(leagueID string) string { return f.league(leagueID, "jou
 
 func (f Folder) league(leagueID, name string) string {
 	return f.path("data", "leagues", leagueID, name)
+}
+
+// Leagues are the ids of the leagues in the folder, in alphabetical order; none if it cannot be read.
+func (f Folder) Leagues() (ids []string) {
+	entries, _ := os.ReadDir(f.path("data", "leagues"))
+	for _, e := range entries {
+		if e.IsDir() && protocol.ValidLeagueID(e.Name()) {
+			ids = append(ids, e.Name())
+		}
+	}
+	return ids
 }
 
 // Players is the folder of the players' files.

@@ -29,12 +29,15 @@ type Options struct {
 	Games  rules.Registry // for boards, the words of moves, and whether the rules treat both sides alike
 	Base   string         // path of the pages, such as /league; "" for /
 	Listed []string       // names of the players of the roster; nil if they are not known
+	Season *Season        // the leagues of the folder; nil for the pages of one league alone
 	Zone   *time.Location // of times, until the script of the page shows them in that of the reader; nil is UTC
 
 	Joining *Joining // how others join the league before its start; nil without a manager
 	// Obstacles are what the pings of the manager to agents that have not answered met, by their ids. Nil if that is
 	// not known.
 	Obstacles func() map[string]string
+
+	within *Pages // of the chosen league; nil for these themselves
 }
 
 // Pages serve a board. They are safe for concurrent use.
@@ -62,6 +65,7 @@ func New(b *Board, o Options) (*Pages, error) {
 	b.league.Games, b.league.Listed, b.league.Zone = o.Games, o.Listed, o.Zone
 	b.joining, b.obstacles = o.Joining, o.Obstacles
 	p := &Pages{board: b, options: o, assets: readAssets(), templates: map[string]*template.Template{}, routes: routes()}
+	p.routes = append(p.routes, p.seasonRoutes()...)
 	p.build = strconv.FormatInt(time.Now().UnixNano(), 36)
 	p.updates = &updates{pages: p}
 	for _, name := range append(lists.Map(p.routes, func(r route) string { return r.template }), "problem") {
@@ -87,8 +91,7 @@ func New(b *Board, o Options) (*Pages, error) {
 }
 
 // parse parses files of templates, which call links for URLs, show times in a zone, and have the names of the
-// files. Two blocks of one name
-// are an error, unless one of them is empty: a page may fill what the layout leaves empty.
+// files. Two blocks of one name are an error, unless one of them is empty: a page may fill what the layout leaves empty.
 func parse(from fs.FS, zone *time.Location, links template.FuncMap, patterns ...string) (*template.Template, error) {
 	blocks := map[string]*parsing.Tree{}
 	for _, pattern := range patterns {
@@ -126,6 +129,11 @@ func (p *Pages) Routes() []Route {
 	for _, one := range p.routes {
 		add(one.pattern, false, func(w http.ResponseWriter, r *http.Request) { p.page(w, r, &one) })
 	}
+	if p.options.Season != nil {
+		add("GET /leagues/{league}", false, p.other)
+		add("GET /leagues/{league}/{rest...}", false, p.other)
+		add("GET /leagues/{league}/events", true, p.other)
+	}
 	if base := p.options.Base; base != "" {
 		home := guarded(http.RedirectHandler(base+"/", http.StatusFound).ServeHTTP)
 		list = append(list, Route{Pattern: "GET /{$}", Handler: home}, Route{Pattern: "GET " + base, Handler: home},
@@ -158,7 +166,8 @@ type frame struct {
 	Version int    // of the league: events from here on are new to the page
 	Over    bool
 	Links   []link
-	View    any // of the page
+	Season  string // URL of the page of the season; "" for none
+	View    any    // of the page
 }
 
 // A link is a link of the navigation.
@@ -169,12 +178,16 @@ type link struct {
 
 // page answers a request for a page, or for one fragment of it.
 func (p *Pages) page(w http.ResponseWriter, r *http.Request, of *route) {
-	if err := p.board.Ready(r.Context()); err != nil {
+	if err := p.board.Ready(r.Context()); err != nil && !of.ofFolder {
 		p.problem(w, of, err)
 		return
 	}
 	at, _ := p.board.View(func(*record.League) {})
-	h, tag := w.Header(), fmt.Sprintf(`"%s-%d"`, p.build, at)
+	build := p.build
+	if p.seasonLink() != "" { // of each page, as soon as the folder has another league
+		build += "s"
+	}
+	h, tag := w.Header(), fmt.Sprintf(`"%s-%d"`, build, at)
 	h.Set("Cache-Control", "no-cache")
 	if !of.volatile {
 		h.Set("ETag", tag)
@@ -227,7 +240,7 @@ func safely(do func() error) (err error) {
 
 // frame is the frame of a page.
 func (p *Pages) frame(of *route, at int, view any) *frame {
-	f := &frame{Title: of.title, Version: at, View: view}
+	f := &frame{Title: of.title, Version: at, View: view, Season: p.seasonLink()}
 	if v, ok := view.(interface{ title() string }); ok { // else the title is that of all such pages
 		f.Title = v.title()
 	}
@@ -267,6 +280,10 @@ func (p *Pages) problem(w http.ResponseWriter, of *route, err error) {
 		status = http.StatusServiceUnavailable
 		view = problem{"The league has not begun", "There are no records of it yet. Reload the page later."}
 		w.Header().Set("Retry-After", "5")
+	case errors.Is(err, errBusy):
+		status = http.StatusServiceUnavailable
+		view = problem{"This league cannot be shown now", "Too many others are being read. Reload the page later."}
+		w.Header().Set("Retry-After", "5")
 	case errors.Is(err, errFailed):
 		p.broken.Do(func() { p.failed(of.template, err) })
 	default:
@@ -304,6 +321,7 @@ type route struct {
 	// volatile pages depend on more than the events of the league, such as transcripts. They
 	// have no ETag.
 	volatile bool
+	ofFolder bool // the page needs no events of the league
 }
 
 // errNotFound is the error of a page that does not exist.

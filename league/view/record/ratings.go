@@ -9,26 +9,11 @@ import (
 	"evenodd/league/words"
 )
 
-// A Season is a league among several that are rated together.
-type Season struct {
-	LeagueID string `json:"league_id"`
-	Folder   string `json:"folder"`
-	Start    string `json:"start_hash"` // of the event that started it, by which it counts once
-	Results  int    `json:"results"`    // that count in it, rated or not
-
-	results *Results
-}
-
-// NewSeason is a league that has started, in a folder, with the hash of its event started.
-func NewSeason(l *League, folder, start string, r *Results) Season {
-	return Season{l.Created.LeagueID, folder, start, len(r.Meetings), r}
-}
-
 // Ratings are the players of several leagues of one game, rated together.
 type Ratings struct {
-	Leagues []Season      `json:"leagues"` // each once
-	Players []RatedPlayer `json:"ratings"` // the highest rating first
-	Pairs   []Pair        `json:"head_to_head"`
+	Leagues []SeasonLeague `json:"leagues"` // each once
+	Players []RatedPlayer  `json:"ratings"` // the highest rating first
+	Pairs   []Pair         `json:"head_to_head"`
 	NotUsed
 }
 
@@ -50,17 +35,20 @@ type RatedPlayer struct {
 	Player  string `json:"player"`
 	Leagues int    `json:"leagues"`
 	league.Tally
-	Rating float64 `json:"rating"`
-	Low    float64 `json:"low"`
-	High   float64 `json:"high"`
-	Rank   int     `json:"rank"`
-	Best   int     `json:"best_rank"`
-	Worst  int     `json:"worst_rank"`
+	Points  int     `json:"points"`  // in the tables of the leagues
+	Matches int     `json:"matches"` // the same; Played are those that are rated
+	Places  []Place `json:"places"`  // in the leagues, in their order
+	Rating  float64 `json:"rating"`
+	Low     float64 `json:"low"`
+	High    float64 `json:"high"`
+	Rank    int     `json:"rank"` // 0 without a rating, as all from here on
+	Best    int     `json:"best_rank"`
+	Worst   int     `json:"worst_rank"`
 }
 
 // Rate rates players over leagues of one game. Players of equal key are one; those with the key "" are not
 // known. The order of the leagues has no effect.
-func Rate(leagues []Season, key func(*league.Standing) string) *Ratings {
+func Rate(leagues []SeasonLeague, key func(*league.Standing) string) *Ratings {
 	r := &Ratings{Leagues: once(leagues)}
 	r.Repeated = len(leagues) - len(r.Leagues)
 	all, starts, played := &Results{}, []string{}, map[string]*RatedPlayer{}
@@ -83,6 +71,8 @@ func Rate(leagues []Season, key func(*league.Standing) string) *Ratings {
 			p.WorstRank
 		r.Players = append(r.Players, *row)
 	}
+	slices.SortStableFunc(r.Leagues, byBegin)
+	r.place(key)
 	return r
 }
 
@@ -92,11 +82,11 @@ func (p *RatedPlayer) join(t *league.Tally) {
 }
 
 // once leaves one of each league, the one with most results, in the order of their hashes.
-func once(leagues []Season) []Season {
-	leagues = slices.SortedStableFunc(slices.Values(leagues), func(a, b Season) int {
+func once(leagues []SeasonLeague) []SeasonLeague {
+	leagues = slices.SortedStableFunc(slices.Values(leagues), func(a, b SeasonLeague) int {
 		return cmp.Or(strings.Compare(a.Start, b.Start), b.Results-a.Results)
 	})
-	return slices.CompactFunc(leagues, func(a, b Season) bool { return a.Start == b.Start })
+	return slices.CompactFunc(leagues, func(a, b SeasonLeague) bool { return a.Start == b.Start })
 }
 
 // add adds the results of a league that are rated, under the keys of their players, and counts the others.

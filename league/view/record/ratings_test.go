@@ -12,13 +12,13 @@ import (
 )
 
 // season is a league whose players are called as their ids.
-func season(start string, results *record.Results) record.Season {
+func season(start string, results *record.Results) record.SeasonLeague {
 	l := record.NewLeague()
 	l.Created = &journal.Created{LeagueID: "cup"}
 	for i := range results.Players {
 		results.Players[i].DisplayName = results.Players[i].PlayerID
 	}
-	return record.NewSeason(l, "folder", start, results)
+	return record.NewSeasonLeague(l, "folder", start, results)
 }
 
 func byName(p *league.Standing) string { return p.DisplayName }
@@ -31,7 +31,7 @@ func differing(legs int, first uint64) *record.Results {
 func TestRatingsCountEachLeagueOnce(t *testing.T) {
 	whole, part := season("a", differing(6, 100)), season("a", differing(2, 100))
 	other := season("b", differing(4, 200))
-	for _, leagues := range [][]record.Season{{whole, part, other}, {other, part, whole, whole}} {
+	for _, leagues := range [][]record.SeasonLeague{{whole, part, other}, {other, part, whole, whole}} {
 		r := record.Rate(leagues, byName)
 		require.Len(t, r.Leagues, 2)
 		assert.Equal(t, 6, r.Leagues[0].Results, "the copy with most results counts")
@@ -44,14 +44,14 @@ func TestRatingsCountEachLeagueOnce(t *testing.T) {
 // A match of one league can be the copy of a match of another, although both have ids of their own.
 func TestRatingsCountCopiesOfMatchesOnce(t *testing.T) {
 	same := func(int, *record.Meeting) {}
-	one := record.Rate([]record.Season{season("a", played(4, same))}, byName)
-	several := record.Rate([]record.Season{season("a", played(4, same)), season("b", played(6, same))}, byName)
+	one := record.Rate([]record.SeasonLeague{season("a", played(4, same))}, byName)
+	several := record.Rate([]record.SeasonLeague{season("a", played(4, same)), season("b", played(6, same))}, byName)
 	assert.Equal(t, []int{2, 8}, []int{one.Copies, several.Copies})
 	assert.InDelta(t, one.Players[0].Rating, several.Players[0].Rating, 0, "they show nothing new")
 	assert.Equal(t, 10, several.Players[0].Played)
 	assert.Equal(t, []string{"Counted once: the matches of P01 and P02 are copies of each other, with the same sides and moves (8)."},
 		several.Sentences())
-	assert.Zero(t, record.Rate([]record.Season{season("a", differing(4, 0)), season("b", differing(4, 9))}, byName).Copies)
+	assert.Zero(t, record.Rate([]record.SeasonLeague{season("a", differing(4, 0)), season("b", differing(4, 9))}, byName).Copies)
 }
 
 func TestRatingsLeaveOutWhatShowsNoStrength(t *testing.T) {
@@ -66,7 +66,7 @@ func TestRatingsLeaveOutWhatShowsNoStrength(t *testing.T) {
 	results.Players = append(results.Players, league.Standing{PlayerID: "P05", StandingDetails: league.StandingDetails{Annulled: true}})
 	results.Meetings = append(results.Meetings, meeting(4, 0, 0, false))
 	results.Meetings[0].Technical, results.Meetings[1].Stated = true, true
-	r := record.Rate([]record.Season{season("a", results)}, key)
+	r := record.Rate([]record.SeasonLeague{season("a", results)}, key)
 	assert.Equal(t, []int{1, 1, 1, 1}, []int{r.Stated, r.Technical, r.Unknown, r.Within})
 	assert.Equal(t, []string{
 		"1 result not rated: on the word of a referee alone.", "1 result not rated: a technical loss.",
@@ -85,7 +85,7 @@ func TestRatingsAllowForTheAdvantageOfASide(t *testing.T) {
 			m.Winner = m.A
 		}
 		r.Meetings = append(r.Meetings, record.Meeting{Played: league.Played{A: 1, B: 0, Winner: 1}, Moves: 99})
-		return record.Rate([]record.Season{season("a", r)}, byName).Players[0].Rating
+		return record.Rate([]record.SeasonLeague{season("a", r)}, byName).Players[0].Rating
 	}
 	assert.Less(t, onSideA(false), onSideA(true))
 }

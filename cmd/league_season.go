@@ -1,0 +1,87 @@
+package cmd
+
+import (
+	"context"
+	"slices"
+
+	"evenodd/config"
+	"evenodd/league/inspect/audit"
+	"evenodd/league/lists"
+	"evenodd/league/protocol"
+	"evenodd/league/store"
+	"evenodd/league/view/record"
+	"evenodd/league/words"
+)
+
+// exportSeason prints the leagues of the data folder as one CSV. It leaves out a league that cannot be read, and then
+// fails behind the others.
+func (o *leagueCommand) exportSeason(ctx context.Context, roster string) error {
+	listed, err := readRoster(roster)
+	if err != nil {
+		return err
+	}
+	ids, err := audit.Leagues(store.Folder(o.data))
+	if err != nil {
+		return err
+	}
+	leagues := lists.Map(ids, func(id string) record.SeasonLeague {
+		return record.ReadSeasonLeague(ctx, store.Folder(o.data), id, games())
+	})
+	season := record.NewSeason(leagues, record.NameOf)
+	names := lists.Map(lists.Filter(listed, func(e config.RosterEntry) bool { return e.Role == protocol.RolePlayer }),
+		func(e config.RosterEntry) string { return e.Name })
+	if err := printCSV(o.out, seasonCSV(season, names)); err != nil {
+		return err
+	}
+	unread := lists.Filter(leagues, func(l record.SeasonLeague) bool { return l.Problem != nil })
+	if len(unread) == 0 {
+		return nil
+	}
+	for _, l := range unread {
+		o.note("League %s: %v", l.LeagueID, l.Problem)
+	}
+	return exit(exitFailed, "%s of %s cannot be read", words.Counted(len(unread), "league"), o.data)
+}
+
+// seasonCSV has a row for each name, without names for each player. Ratings are those of the leagues of one game: with
+// several, nobody has one.
+func seasonCSV(s *record.Season, names []string) [][]string {
+	rows := [][]string{{"name", "points", "matches", "rating", "low", "high"}}
+	for _, t := range s.Tables {
+		for i := range t.Leagues {
+			rows[0] = append(rows[0], t.Leagues[i].LeagueID)
+		}
+	}
+	if len(names) == 0 {
+		for _, t := range s.Tables {
+			for i := range t.Players {
+				if name := t.Players[i].Player; !slices.Contains(names, name) {
+					names = append(names, name)
+				}
+			}
+		}
+	}
+	for _, name := range names {
+		points, matches, rating, places := 0, 0, []any{"", "", ""}, []any{}
+		for _, t := range s.Tables {
+			at := slices.IndexFunc(t.Players, func(p record.RatedPlayer) bool { return p.Player == name })
+			for n := range t.Leagues {
+				if at < 0 || t.Players[at].Places[n].Rank == 0 {
+					places = append(places, "")
+				} else {
+					places = append(places, t.Players[at].Places[n].Points)
+				}
+			}
+			if at < 0 {
+				continue
+			}
+			points, matches = points+t.Players[at].Points, matches+t.Players[at].Matches
+			if len(s.Tables) == 1 {
+				rating = t.Players[at].RatingCells()[:3]
+			}
+		}
+		row := append(append([]any{name, points, matches}, rating...), places...)
+		rows = append(rows, lists.Map(row, cellText))
+	}
+	return rows
+}
