@@ -69,6 +69,38 @@ func TestPlayerThatUsesUpItsTimeLoses(t *testing.T) {
 	})
 }
 
+// An attempt that begins again has full time banks. A league keeps them, whatever the settings of the manager that resumes
+// it.
+func TestAttemptThatBeginsAgainHasFullTimeBanks(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.Game = tictactoe.Game{}
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2, func(o *manager.Options) { o.TimeBank = &protocol.TimeBank{Initial: 12_000} })
+		r := w.RefereeWithFiles("REF01", folder)
+		w.RefereeWithFiles("REF02", folder)
+		w.Player("P01", marks("012"), moving(leaguetest.FirstN(2, leaguetest.Delayed(10*time.Second, leaguetest.Normally),
+			leaguetest.Normally)))
+		w.Player("P02", marks("345"))
+		w.WaitUntil(11 * time.Second) // P01 has 2 s left, and thinks
+		r.StopReferee()
+		x.Kill()
+		x = w.StartManagerIn(folder, 2, 2)
+		w.WaitUntil(30 * time.Second)
+		w.RefereeWithFiles("REF01", folder)
+		x.Finish()
+		assert.Equal(t, league.StatusWin, leaguetest.Results(x.Manager)[0].Status)
+		x.CloseAudited()
+
+		var left []int
+		for _, e := range w.Calls(protocol.MakeMove.Name) {
+			if e.To == "p01" {
+				left = append(left, leaguetest.Decode[protocol.GameMoveCall](e.Message).TimeLeft)
+			}
+		}
+		assert.Equal(t, []int{12_000, 2000, 12_000, 12_000, 12_000}, left)
+	})
+}
+
 // testForgedTimes makes one forgery of the times in a match file after the other.
 func testForgedTimes(t *testing.T, folder store.Folder, doc *store.Match) {
 	t.Helper()

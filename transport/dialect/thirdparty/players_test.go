@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/inspect/audit"
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/player"
@@ -26,10 +27,13 @@ type entrant struct {
 	port    int
 }
 
+// mixed is the league of players of all captures and ours, which has time banks.
+const mixed = "all of them and ours"
+
 // The leagues of captured players: one of each capture, and a mixed one.
 func leaguesOfThirdParties(t *testing.T) map[string][]entrant {
 	t.Helper()
-	leagues := map[string][]entrant{"all of them and ours": {
+	leagues := map[string][]entrant{mixed: {
 		{"maker-a", 8101}, {"maker-b", 8102}, {"maker-c", 8103}, {"maker-d", 8104}, {"maker-e", 8100}, {"", 8105},
 	}}
 	for name := range captures {
@@ -51,7 +55,11 @@ func TestLeagueOfThirdPartyPlayersHasNoTechnicalLosses(t *testing.T) {
 			folder := store.Folder(t.TempDir())
 			inAWorld(t, func(w *world) {
 				w.folder = folder
-				w.playThirdParty(entrants)
+				var banks []func(*manager.Options)
+				if name == mixed {
+					banks = append(banks, func(o *manager.Options) { o.TimeBank = &protocol.TimeBank{Initial: 5000} })
+				}
+				w.playThirdParty(entrants, banks...)
 			})
 			audited(t, folder)
 		})
@@ -67,9 +75,9 @@ func audited(t *testing.T, folder store.Folder) {
 	assert.Empty(t, report.Leagues[0].Findings)
 }
 
-func (w *world) playThirdParty(entrants []entrant) {
+func (w *world) playThirdParty(entrants []entrant, change ...func(*manager.Options)) {
 	w.t.Helper()
-	m := w.manager(len(entrants), 1)
+	m := w.manager(len(entrants), 1, change...)
 	require.NoError(w.t, w.referee(refereePort).Register(w.life))
 	thirdParties := map[string]*replay{} // by id
 	for _, s := range entrants {
