@@ -82,6 +82,9 @@ func (b *TimeBank) Longest(turns int) time.Duration {
 	return 2 * time.Duration(b.Initial+turns*b.Increment) * time.Millisecond
 }
 
+// UsedUpTime begins the reason of a loss by time, behind the id of the player.
+const UsedUpTime = "used up its time"
+
 // TimeUsed is what one call attempt took from the time bank of its player, in milliseconds.
 type TimeUsed struct {
 	Debit int `json:"debit_ms"`

@@ -47,6 +47,7 @@ func TestPlayerThatUsesUpItsTimeLoses(t *testing.T) {
 		require.Len(t, results, 2)
 		assert.Equal(t, league.StatusTechnicalLoss, results[0].Status)
 		assert.Equal(t, "P01 used up its time of 25s+1s - P02 wins by default", results[0].Reason)
+		assert.Equal(t, "used up its time", record.CauseIn(&results[0].Result, "P01").Words)
 		assert.Equal(t, league.StatusWin, results[1].Status, results[1].Reason)
 
 		asked := map[string][]int{}

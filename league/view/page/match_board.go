@@ -120,9 +120,6 @@ func (s boardStep) Time() string {
 	if took := s.Took(); took != nil {
 		text += ", after " + record.Milliseconds(*took*1000)
 	}
-	if clocks := s.Clocks(); clocks != "" {
-		text += "; " + clocks
-	}
 	return shown(text)
 }
 

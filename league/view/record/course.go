@@ -183,6 +183,20 @@ func (s *Step) ClocksBy(named func(id string) string) string {
 	return strings.Join(clocks, ", ") + " left"
 }
 
+// Left is what the time banks of the players that moved have after the step: "0:48.6 left"; "" if it is not known.
+func (s *Step) Left() string {
+	var left []string
+	for _, m := range s.Moves {
+		if m.used != nil {
+			left = append(left, Clock(m.used.Left))
+		}
+	}
+	if left == nil {
+		return ""
+	}
+	return strings.Join(left, ", ") + " left"
+}
+
 // clock sets what the time banks have after each step. That of a player is known from its first move on.
 func (c *Conversation) clock() {
 	var left [2]*protocol.TimeUsed
