@@ -106,9 +106,8 @@ func (m *Match) Judge(of rules.Side, a *Attempt) Worth {
 		w.Verdict, w.Loss = Lost, "refused the invitation"
 	case w.Fault == nil:
 	case w.Used != nil && w.Used.Left <= 0:
-		fault := *w.Fault
-		w.Verdict, w.Loss, w.Fault = Lost, protocol.UsedUpTime+" of "+m.assignment.TimeBank.String(), &fault
-		fault.Detail = w.Loss
+		w.Verdict, w.Loss = Lost, protocol.UsedUpTime+" of "+m.assignment.TimeBank.String()
+		w.Fault = protocol.Fault(protocol.ErrTimeout, "%s", w.Loss)
 	case w.Fault.Code == protocol.ErrRateLimited && m.waits(of, &w, &q, a.At):
 		w.Verdict = Wait
 	case m.again(w.Fault.Code, &q, a.At):

@@ -206,8 +206,7 @@ func (m *anyMatch) count(n *tally, a *conduct.Attempt, w *conduct.Worth, window 
 		require.Equal(m.t, n.voids, w.Voids)
 		require.Equal(m.t, n.voids == 10, w.GivenUp)
 	case conduct.Lost:
-		timeout := w.Fault != nil && w.Fault.Code == protocol.ErrTimeout
-		require.False(m.t, a.Local || stalled && timeout, "the attempt is void")
+		require.False(m.t, a.Local || stalled && timedOut(a), "the attempt is void")
 		require.NotEmpty(m.t, w.Loss)
 	case conduct.Counts:
 		require.NotNil(m.t, a.Reply)
@@ -219,6 +218,11 @@ func (m *anyMatch) count(n *tally, a *conduct.Attempt, w *conduct.Worth, window 
 	}
 	require.LessOrEqual(m.t, n.waits, n.windows*(4+int(31*time.Second/(800*time.Millisecond))), "each is longer, up to a second")
 	require.LessOrEqual(m.t, n.asked, 1+n.again+n.waits+n.voids)
+}
+
+// timedOut tells whether no answer came in time.
+func timedOut(a *conduct.Attempt) bool {
+	return a.Reply == nil && a.Fault.Code == protocol.ErrTimeout && !a.Fault.Remote
 }
 
 func (m *anyMatch) wait(d time.Duration) {

@@ -49,18 +49,18 @@ func (m *Match) Spent(of rules.Side, at time.Time, timing *protocol.Timing) time
 // without time banks.
 func (m *Match) Bank(of rules.Side) time.Duration { return m.sides[of].bank }
 
-// debit returns what a call attempt takes from the bank of its side. Only a missing answer (E001) in a window that ends
-// with the bank uses it up, so that the end of a call decides, and not a measurement: after anything else a millisecond
-// is left at least.
+// debit returns what a call attempt takes from the bank of its side. A window that ends with the bank uses it up if no
+// answer comes, or a wrong one at its end. An answer that counts leaves a millisecond at least: the end of the call
+// decides about it, and not a measurement.
 func (m *Match) debit(of rules.Side, a *Attempt, fault *protocol.Error) time.Duration {
-	s := &m.sides[of]
+	s, spent := &m.sides[of], m.Spent(of, a.At, a.Timing)
 	switch {
 	case a.Used != nil:
 		return milliseconds(a.Used.Debit)
-	case fault != nil && fault.Code == protocol.ErrTimeout && s.question.last:
+	case fault != nil && s.question.last && (fault.Code == protocol.ErrTimeout || spent >= s.bank):
 		return s.bank
 	}
-	return min(m.Spent(of, a.At, a.Timing), s.bank-time.Millisecond)
+	return min(spent, s.bank-time.Millisecond)
 }
 
 // use makes a call attempt that is not void take its time: it returns what a transcript has of that; nil for nothing.

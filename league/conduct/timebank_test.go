@@ -58,7 +58,11 @@ func (c *clock) take(m *anyMatch, side rules.Side, a *conduct.Attempt, w *conduc
 	if a.Timing != nil {
 		spent = max(spent-a.Timing.Queued, 0)
 	}
-	before, ranOut := *c.bank, w.Fault != nil && w.Fault.Code == protocol.ErrTimeout && c.last
+	before, ranOut := *c.bank, false
+	if w.Fault != nil && c.last {
+		ranOut = timedOut(a) || int(spent.Milliseconds()) >= before
+		require.Equal(m.t, ranOut, w.Verdict == conduct.Lost && w.Fault.Code == protocol.ErrTimeout)
+	}
 	if *c.bank = max(*c.bank-int(spent.Milliseconds()), 1); ranOut {
 		*c.bank = 0
 	}
