@@ -71,9 +71,9 @@ func newDecision(o *leagueCommand, row protocol.Command) *cobra.Command {
 	}
 	switch row.Of {
 	case protocol.OfAgent:
-		c.Use, c.Args = c.Use+" AGENT", cobra.ExactArgs(1)
+		c.Use, c.Args, c.ValidArgsFunction = c.Use+" AGENT", cobra.ExactArgs(1), agentArgument
 	case protocol.OfMatch:
-		c.Use, c.Args = c.Use+matchUse, oneMatch
+		c.Use, c.Args, c.ValidArgsFunction = c.Use+matchUse, oneMatch, matchArguments
 	}
 	why := "the reason, for the record"
 	if row.Reasoned {
@@ -85,6 +85,7 @@ func newDecision(o *leagueCommand, row protocol.Command) *cobra.Command {
 		c.Flags().StringVar(&q.StartAt, "at", "", "start at this `time`, such as 2026-09-01T10:00:00Z (RFC 3339)")
 	case protocol.CommandRule:
 		c.Flags().StringVar(&q.Winner, "winner", "", "the `player` that wins, by its id or its name, or draw, or none (required)")
+		completeAgent(c, "winner", protocol.RolePlayer, protocol.WinnerDraw, protocol.WinnerNone)
 	}
 	return c
 }

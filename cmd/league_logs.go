@@ -42,7 +42,8 @@ Standard error lists the matches without a transcript.`,
 			"Write P01.zip", "evenodd league logs P01",
 			"Write another file", "evenodd league logs P01 -o alice.zip",
 		),
-		Args: cobra.ExactArgs(1),
+		Args:              cobra.ExactArgs(1),
+		ValidArgsFunction: agentArgument,
 		RunE: func(c *cobra.Command, args []string) error {
 			a := &agentArchive{}
 			err := o.withLeague(c.Context(), nil, func(r *leagueRecord, _ record.Source) (err error) {

@@ -99,14 +99,14 @@ func (r *leagueRecord) status() *leagueStatus {
 }
 
 // attention has a row for each agent: its name, its id, its state, and what needs attention. In a large league only
-// agents that need attention have one.
-func (r *leagueRecord) attention() [][]any {
+// agents that need attention have one; more is the number of the others.
+func (r *leagueRecord) attention() (rows [][]any, more int) {
 	const most = 50
 	why := "has not registered"
 	if r.Started != nil {
 		why = "was not here at the start"
 	}
-	rows := lists.Map(r.missing(), func(a missingAgent) []any {
+	rows = lists.Map(r.missing(), func(a missingAgent) []any {
 		return []any{a.DisplayName, "", "absent " + a.Role, why}
 	})
 	table := map[string]league.Standing{}
@@ -131,9 +131,11 @@ func (r *leagueRecord) attention() [][]any {
 		if len(needs) > 0 || len(r.Agents) <= most || !a.Answered || a.Inactive() || decide.LastChoice(r.State, a) ||
 			a.KeyChanged > 0 {
 			rows = append(rows, []any{a.Name, a.AgentID, r.StateInWords(a), strings.Join(needs, ", ")})
+		} else {
+			more++
 		}
 	}
-	return rows
+	return rows, more
 }
 
 // missing lists the agents of the roster that have not registered, or were not there at the start.
@@ -214,7 +216,11 @@ func (s *leagueStatus) addTables(text *printout) {
 		}
 	}
 	named := s.record.named
-	add("Agents", []string{"Name", "Agent", "State", "Attention"}, s.record.attention())
+	agents, more := s.record.attention()
+	add("Agents", []string{"Name", "Agent", "State", "Attention"}, agents)
+	if more > 0 {
+		text.line("and %s without anything to attend to", words.Counted(more, "more agent"))
+	}
 	add("Running matches", []string{"Match", "Player A", "Player B", "Referee", "Attempt", "Since"},
 		lists.Map(s.Running, func(m record.RunningMatch) []any {
 			return []any{m.MatchID, named(m.PlayerAID), named(m.PlayerBID), named(m.RefereeID), protocol.NonZero(m.Attempt),
@@ -226,6 +232,9 @@ func (s *leagueStatus) addTables(text *printout) {
 		}))
 	add("Last decisions", []string{"Event", "Time", "Decision"}, lists.Map(s.Decisions,
 		func(d record.DecisionMade) []any { return []any{d.Event, localTimes(d.At), localTimes(d.Shown)} }))
+	if more := len(s.record.League.Decisions) - len(s.Decisions); more > 0 {
+		text.line("and %d more: evenodd league export --format csv --list decisions", more)
+	}
 }
 
 // statusFlags defines the flags of the status for the organiser.

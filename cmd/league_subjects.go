@@ -119,6 +119,9 @@ func newSubject(o *leagueCommand, data *dataFolder, settings *pflag.FlagSet, abo
 	}
 	for _, name := range append([]string{"id"}, about.flags...) {
 		c.Flags().AddFlag(settings.Lookup(name))
+		if name != "round" {
+			completeAgent(c, name, "")
+		}
 	}
 	if about.ofOrganiser != nil {
 		about.ofOrganiser(o, c.Flags())

@@ -34,9 +34,14 @@ func recordedStandings(ctx context.Context, o *leagueCommand, r *leagueRecord, f
 func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []league.Standing) (lines []string) {
 	lost := r.CausesOfLosses()
 	const most = 20 // transcripts, which may come from the manager
+	more := 0
 	for _, row := range rows {
 		losses := lost[row.PlayerID]
-		if losses == nil || len(lines) == most {
+		switch {
+		case losses == nil:
+			continue
+		case len(lines) == most:
+			more++
 			continue
 		}
 		line := fmt.Sprintf("%s: %s, %s", row.Ref(), words.Counted(row.TechnicalLosses, "technical loss"),
@@ -47,6 +52,9 @@ func (r *leagueRecord) causes(ctx context.Context, from record.Source, rows []le
 			}
 		}
 		lines = append(lines, line)
+	}
+	if more > 0 {
+		lines = append(lines, fmt.Sprintf("and %s with technical losses", words.Counted(more, "more player")))
 	}
 	return lines
 }

@@ -179,7 +179,7 @@ func (s streams) chooseLeague(dir store.Folder, leagueID string, change bool) (s
 
 // namesOf lists leagues.
 func namesOf(leagues []folderLeague) string {
-	return words.Clip(strings.Join(lists.Map(leagues, folderLeague.String), ", "), 1000)
+	return words.Some(lists.Map(leagues, folderLeague.String), 12)
 }
 
 // A listedLeague is a league as 'evenodd league list' shows it. Its members are a contract.

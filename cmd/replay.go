@@ -52,7 +52,8 @@ result.`,
 			"evenodd replay R1M1 --data ./my-league --board --pace 500ms",
 			"Show an attempt at it that was given up", "evenodd replay R1M1 --data ./my-league --attempt 1",
 		),
-		Args: oneMatch,
+		Args:              oneMatch,
+		ValidArgsFunction: matchArguments,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.match = matchText(args)
 			return runReplay(c.Context(), s, o)

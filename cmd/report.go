@@ -70,6 +70,7 @@ report has no tokens and no endpoints.`,
 	leagueFlag(f, &o.leagueID, "the league", "")
 	o.rules.flags(f, "for the words of its moves")
 	f.StringVar(&o.agent, "agent", "", "write the sheet of this `agent`: its id or its name")
+	completeAgent(c, "agent", "")
 	f.BoolVar(&o.sheets, "sheets", false, "write the sheets of all agents as one HTML file, one page of A4 each")
 	choiceFlag(f, &o.format, "format", formatHTML, "", formatHTML, formatText, formatJSON, formatCSV)
 	lists := append(slices.Clone(reportLists), "opponents", "latency")
@@ -193,8 +194,8 @@ func addReport(t *printout, r *report.Report) {
 	for _, sentence := range r.EvidenceInWords() {
 		t.line("%s", sentence)
 	}
-	if r.League.ChampionLine != "" {
-		t.line("%s", r.League.ChampionLine)
+	if r.League.Champions != "" {
+		t.line("%s", r.League.Champions)
 	}
 	if r.Statistics != nil {
 		t.line("%s", r.Statistics.Sentence)

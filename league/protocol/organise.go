@@ -78,10 +78,12 @@ type OrganiseRequest struct {
 	// name of the organiser, which nobody verifies
 	By string `json:"by,omitzero" rule:"required,max=64,printable"`
 	// reason for the record
-	Reason  string `json:"reason,omitzero" rule:"upto=500,printable,reasoned"`
-	AgentID string `json:"agent_id,omitzero"` // of suspend, readmit and withdraw
-	MatchID string `json:"match_id,omitzero"` // of rematch and rule
-	// of rule: the id of a player, `draw`, or `none` for a loss of both
+	Reason string `json:"reason,omitzero" rule:"upto=500,printable,reasoned"`
+	// of suspend, readmit and withdraw: the id or the name of an agent
+	AgentID string `json:"agent_id,omitzero"`
+	// of rematch and rule: an id, or two players and a round such as `Alice / Bob / 1`
+	MatchID string `json:"match_id,omitzero"`
+	// of rule: the id or the name of a player, `draw`, or `none` for a loss of both
 	Winner string `json:"winner,omitzero"`
 	// of start: time with a zone; absent means now
 	StartAt string `json:"start_at,omitzero"`

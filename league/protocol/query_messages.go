@@ -32,7 +32,7 @@ var Queries = [...]string{QueryStandings, QuerySchedule, QueryNextMatch, QueryPl
 // it uses. Offset and Limit select a page of the standings, at most 100 rows, or of the
 // schedule, at most MaxSchedule bytes, or of the journal. Limit 0 means the largest page.
 type QueryParams struct {
-	// player or agent that the query is about; absent means the sender
+	// id or name of the player or agent that the query is about; absent means the sender
 	PlayerID string `json:"player_id,omitzero"`
 	// round of GET_SCHEDULE, or `"all"`; absent means all rounds
 	RoundID QueryRound `json:"round_id,omitzero" rule:"min=1,or=all"`

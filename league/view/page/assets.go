@@ -100,14 +100,15 @@ func NewViews(l *record.League, agents *record.Health, s *stats.Analysis, standi
 	if s != nil {
 		v.Statistics.fill(s)
 		v.Cross.addSuperiority(v.Statistics)
-		v.Statistics.Rows = v.Statistics.Rows[:min(len(v.Statistics.Rows), mostExported)]
+		rows := v.Statistics.Rows
+		v.Statistics.Rows, v.Statistics.Further = rows[:min(len(rows), mostExported)], max(len(rows)-mostExported, 0)
 	}
 	for i := range standings {
 		v.Standings.Rows[i].Strategy = shown(standings[i].Strategy)
 	}
 	v.Standings.fill()
 	v.Cross.Windows = nil
-	v.Decisions = m.decisions(len(l.Decisions))
+	v.Decisions, v.Earlier = m.decisions(len(l.Decisions)), 0
 	return v
 }
 

@@ -25,6 +25,7 @@ type overview struct {
 	Results   *results
 	Chart     *chart
 	Decisions []decision
+	Earlier   int   // decisions that are left out
 	Join      *join // before the start of a league with a manager; else nil
 }
 
@@ -34,8 +35,10 @@ func overviewOf(l *record.League, round int) *overview {
 	v := &overview{
 		League: leagueName(l), Round: m.round, Progress: m.progress(), Timeline: m.timeline("/"), Standings: m.standings(),
 		Bracket: m.bracket(leadingPlaces),
-		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(decisionsShown),
+		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(len(m.League.Decisions)),
 	}
+	v.Earlier = max(len(v.Decisions)-decisionsShown, 0)
+	v.Decisions = v.Decisions[:len(v.Decisions)-v.Earlier]
 	if v.Progress.State == "over" {
 		v.Progress.End = m.ending(v.Standings.Rows)
 	}

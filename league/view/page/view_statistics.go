@@ -48,6 +48,7 @@ type statistics struct {
 	league    *record.League // only to tell it from another one
 
 	Rows    []ratingRow
+	Further int    // ratings that a file leaves out
 	Unrated []ref  // players without a rated match
 	Average string // where the picture has the average player, in percent
 	Scale   []scaleMark

@@ -124,7 +124,11 @@ func (b *builder) describe() {
 	if s.Completed != nil {
 		champion := s.Champion()
 		one.Champion, one.Simulation = &champion, publicSimulation(d.Simulation)
-		one.ChampionLine = s.ChampionLine()
+		rows := s.Standings()
+		for i := range rows {
+			rows[i].ShownName = "" // documents have display names
+		}
+		one.ChampionLine, one.Champions = record.ChampionLine(rows, s.Champion()), s.ChampionLine()
 	}
 }
 

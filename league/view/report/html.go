@@ -83,10 +83,11 @@ func (r *Report) Sheets(w io.Writer) error {
 			return err
 		}
 		s.Matches = lists.Filter(s.Matches, func(m record.Match) bool { return m.HasResult() })
+		warnings := len(s.Agent.Warnings)
 		s.Agent.Warnings = s.Agent.Warnings[:min(len(s.Agent.Warnings), sheetWarnings)]
 		view.Sheets = append(view.Sheets, pageSheet{
 			s, s.Matches[max(len(s.Matches)-sheetMatches, 0):], s.Faults[:min(len(s.Faults), sheetFaults)],
-			len(s.Matches) > sheetMatches || len(s.Faults) > sheetFaults,
+			len(s.Matches) > sheetMatches || len(s.Faults) > sheetFaults || warnings > sheetWarnings,
 		})
 	}
 	return page.Export(w, r.state.Zone, "sheets.html", "Sheets of "+r.League.Name(), &view)

@@ -42,10 +42,10 @@ func (r *Report) NameOf(id string) string { return r.state.NameOf(id) }
 
 // Headline names the league and its champion.
 func (r *Report) Headline() string {
-	if r.League.ChampionLine == "" {
+	if r.League.Champions == "" {
 		return r.Title()
 	}
-	return r.League.Name() + ". " + r.League.ChampionLine
+	return r.League.Name() + ". " + r.League.Champions
 }
 
 // Title describes the league in one line.

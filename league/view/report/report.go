@@ -63,6 +63,7 @@ type League struct {
 	CompletedRounds int                    `json:"completed_rounds"`
 	Champion        *league.Champion       `json:"champion,omitzero"`
 	ChampionLine    string                 `json:"champion_line,omitzero"` // names all players that share the first rank
+	Champions       string                 `json:"-"`                      // ChampionLine for people
 	Scoring         league.MatchPoints     `json:"scoring"`
 	Tiebreakers     []string               `json:"tiebreakers"`
 	SuspendAfter    int                    `json:"suspend_after"`  // failures in a row; 0 for never
