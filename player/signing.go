@@ -140,12 +140,10 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 
 // checkOpening returns an error for an opening that the rules do not allow, in a game that the player has.
 func (p *Player) checkOpening(gameType string, q *protocol.SignatureRequest) *protocol.Error {
-	game, err := p.options.Rules.Game(gameType)
-	if err != nil {
-		return nil
-	}
-	if _, err := rules.BeginAfter(game, q.Opening); err != nil {
-		return protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+	if game, err := p.options.Rules.Game(gameType); err == nil {
+		if _, err := rules.BeginAfter(game, q.Opening); err != nil {
+			return protocol.Fault(protocol.ErrInvalidFieldType, "%v", err)
+		}
 	}
 	return nil
 }

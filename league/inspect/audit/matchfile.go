@@ -54,9 +54,7 @@ func (a *auditor) checkMatchFile(f *matchFile) bool {
 		return false
 	}
 	a.checkForm(f)
-	if d.WrittenBy == store.WrittenByReferee { // that of the manager has the opening of the report
-		a.checkOpening(m, d.Opening, f.attempt("/opening"))
-	}
+	a.checkFileOpening(f)
 	a.checkDigest(f)
 	a.checkTranscript(f)
 	a.checkRefuted(f)

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"evenodd/league/decide"
+	"evenodd/league/store"
 	"evenodd/rules"
 )
 
@@ -52,6 +53,13 @@ var errFailed = errors.New("the program has failed")
 func (a *auditor) fits(m *scheduledMatch, shown []string) bool {
 	want := a.openingOf(m)
 	return !want.known || slices.Equal(shown, want.plies)
+}
+
+// checkFileOpening checks the opening in a match file. That of the manager has the opening of the report.
+func (a *auditor) checkFileOpening(f *matchFile) {
+	if f.value.WrittenBy == store.WrittenByReferee {
+		a.checkOpening(f.match, f.value.Opening, f.attempt("/opening"))
+	}
 }
 
 // checkOpening compares the opening that a file shows of a match with the one that follows from the start.

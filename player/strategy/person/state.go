@@ -321,17 +321,22 @@ func (m *match) replayed() (cells [][]Cell, fills map[string]place) {
 		}
 		show(m.draw(c), mover)
 	}
-	for i, row := range before {
+	label(cells, first, before)
+	if m.waits() {
+		fills = m.fills(cells, before)
+	}
+	return cells, fills
+}
+
+// label makes the cells of full rows labels that are the same on the first and the last board.
+func label(cells [][]Cell, first, last [][]string) {
+	for i, row := range last {
 		if !slices.Contains(row, "") && slices.Equal(row, first[i]) {
 			for k := range row {
 				cells[i][k].Label = true
 			}
 		}
 	}
-	if m.waits() {
-		fills = m.fills(cells, before)
-	}
-	return cells, fills
 }
 
 // draw is the board as the person may see it; nil for none.
