@@ -200,16 +200,45 @@ func TestSheetsAreOnePageEach(t *testing.T) {
 	start(t, "report", played(t, "--legs", "16", "--faults", "drop=0.1,garbage=0.05"), "--sheets", "-o", file).succeeds()
 	p := open(t, "file://"+file, desktop)
 	p.assertReadable("sheets")
-	printed, err := chromedp.Call(p.ctx, page.PrintToPDF, page.PrintToPDFParams{PreferCSSPageSize: new(true)})
-	require.NoError(t, err)
 	sheets := get[int](p, `document.querySelectorAll('.sheet').length`)
 	assert.Equal(t, 6, sheets, "four players and two referees")
-	assert.Len(t, regexp.MustCompile(`/Type\s*/Page\b[^s]`).FindAll(printed.Data, -1), sheets, "pages")
+	assert.Equal(t, sheets, p.printed(8.27, 11.69), "pages")
 	p.do(look{width: 688, height: 1000, scale: 1}.action())
-	_, err = chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
 	require.NoError(t, err)
 	p.await(`matchMedia('print').matches`)
 	assert.Zero(t, get[int](p, `[...document.querySelectorAll('.sheet')].filter(e => e.scrollHeight > e.clientHeight + 1).length`), "sheets that are cut")
+	assert.Equal(t, "0px", get[string](p, `getComputedStyle(document.querySelector('.sheet')).borderTopLeftRadius`),
+		"a round corner cuts the first letter")
+}
+
+// printed is the number of pages of paper of a size in inches.
+func (p *tab) printed(width, height float64) int {
+	p.t.Helper()
+	pdf, err := chromedp.Call(p.ctx, page.PrintToPDF,
+		page.PrintToPDFParams{PaperWidth: width, PaperHeight: height, PreferCSSPageSize: new(true)})
+	require.NoError(p.t, err)
+	return len(regexp.MustCompile(`/Type\s*/Page\b[^s]`).FindAll(pdf.Data, -1))
+}
+
+// The report of a class needs little paper: matches are rows of a table, and nothing looks as if it could be unfolded.
+func TestPrintedReportOfAClassHasFourPages(t *testing.T) {
+	t.Parallel()
+	needsChromium(t)
+	folder := filepath.Join(t.TempDir(), "league")
+	start(t, "simulate", "--players", "12", "--game", "tic_tac_toe", "--faults", "drop=0.01,garbage=0.005", "--seed", "3",
+		"--quiet", "--data", folder).succeeds()
+	p := open(t, "file://"+reported(t, folder, "html"), desktop)
+	assert.LessOrEqual(t, p.printed(8.27, 11.69), 4, "pages of A4")
+	assert.LessOrEqual(t, p.printed(8.5, 11), 4, "pages of Letter")
+	_, err := chromedp.Call(p.ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Media: "print"})
+	require.NoError(t, err)
+	p.await(`matchMedia('print').matches`)
+	get[bool](p, `dispatchEvent(new Event('beforeprint'))`)
+	assert.Equal(t, 66, get[int](p, `[...document.querySelectorAll('#matches li[data-match]')].filter(
+		e => e.checkVisibility() && getComputedStyle(e).display == 'table-row').length`), "rows")
+	assert.Zero(t, get[int](p, `[...document.querySelectorAll('summary')].filter(
+		e => e.checkVisibility() && getComputedStyle(e).listStyleType != 'none').length`), "triangles")
 }
 
 // assertReadable requires that a page fits a desktop and a phone, is dark and light as the user
