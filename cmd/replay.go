@@ -217,7 +217,7 @@ func (r *toldMatch) print(w io.Writer) error {
 	return text.print(w)
 }
 
-// printBoards writes the positions of the match, each after a pause. The last moves stand in brackets.
+// printBoards writes the positions of the match, each after a pause. The last moves stand in brackets, the line that wins in parentheses.
 func (r *toldMatch) printBoards(ctx context.Context, w io.Writer, pace time.Duration) error {
 	if len(r.Steps) == 0 {
 		return printLine(w, "No move of %s is recorded.", r.MatchID)
@@ -239,8 +239,12 @@ func (r *toldMatch) printBoards(ctx context.Context, w io.Writer, pace time.Dura
 		for _, m := range step.Mistakes() {
 			text.line("   %s %s", r.named(m.PlayerID), m.Mistake())
 		}
-		for _, row := range step.Cells {
-			text.line("%s", boardLine(row))
+		for k, row := range step.Cells {
+			name := ""
+			if step.Rows != nil {
+				name = step.Rows[k]
+			}
+			text.line("%s", boardLine(name, row))
 		}
 		if err := text.print(w); err != nil {
 			return err
@@ -252,18 +256,21 @@ func (r *toldMatch) printBoards(ctx context.Context, w io.Writer, pace time.Dura
 	return printLine(w, "Result: %s", r.result())
 }
 
-// boardLine is a row of a board, with the cells in columns of equal width.
-func boardLine(row []record.Cell) string {
+// boardLine is a row of a board behind its name, with the cells in columns of equal width.
+func boardLine(name string, row []record.Cell) string {
 	var line strings.Builder
 	for _, c := range row {
 		left, right := " ", " "
-		if c.Changed {
+		switch {
+		case c.Changed:
 			left, right = "[", "]"
+		case c.Line:
+			left, right = "(", ")"
 		}
 		text := cmp.Or(c.Text, "·")
 		line.WriteString(left + text + right + strings.Repeat(" ", max(0, 3-utf8.RuneCountInString(text))))
 	}
-	return strings.TrimRight("   "+line.String(), " ")
+	return strings.TrimRight(fmt.Sprintf("%2s ", name)+line.String(), " ")
 }
 
 // addRemarks adds what there is to say about a message, indented.

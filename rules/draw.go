@@ -9,6 +9,16 @@ type Drawer interface {
 	Draw(side Side) [][]string
 }
 
+// A LineDrawer is a Drawer of a game that a line of cells wins.
+type LineDrawer interface {
+	// Line returns the places of the cells of the winning line in what Draw returns, each its row and its column;
+	// nil for none.
+	Line() [][2]int
+	// RowNames returns the names that verdicts use for the rows that Draw returns, "" for a row without one; nil if
+	// verdicts name no rows.
+	RowNames() []string
+}
+
 // A Solver is a Position of a game that has an exact solution, found in milliseconds. The game has
 // no chance.
 type Solver interface {

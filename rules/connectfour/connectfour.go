@@ -133,6 +133,25 @@ func (p position) Draw(rules.Side) [][]string {
 	return append(drawn, position{}.open())
 }
 
+// Line returns the places of the line of four; nil for none.
+func (p position) Line() (places [][2]int) {
+	for _, marks := range p.marks {
+		for _, at := range marks.line() {
+			places = append(places, [2]int{rows - 1 - at%(rows+1), at / (rows + 1)})
+		}
+	}
+	return places
+}
+
+// RowNames returns the letters of the rows, and none for that of the names of columns.
+func (position) RowNames() []string {
+	names := make([]string, rows+1)
+	for row := range rows {
+		names[row] = string(rune('a' + rows - 1 - row))
+	}
+	return names
+}
+
 // Check returns an error for an illegal move.
 func (p position) Check(side rules.Side, move string) error {
 	column, ok := column(move)
@@ -168,7 +187,7 @@ func (p position) Judge(rules.Chance) rules.Verdict {
 	for side := range p.marks {
 		if line := p.marks[side].line(); len(line) > 0 {
 			return p.Verdict(rules.Side(side), func(ids [2]string) string {
-				return fmt.Sprintf("%s has four %c in a line: %s", ids[side], marks[side], strings.Join(line, ", "))
+				return fmt.Sprintf("%s has four %c in a line: %s", ids[side], marks[side], strings.Join(names(line), ", "))
 			})
 		}
 	}
@@ -204,20 +223,23 @@ func (s set) won() bool {
 	return false
 }
 
-// line returns a line of four in the set: its columns and rows, rows from the bottom, such as 1a. It
-// returns nil for none.
-func (s set) line() []string {
+// line returns the cells of a line of four in the set, as the numbers of their bits; nil for none.
+func (s set) line() []int {
 	for _, direction := range directions {
 		if fours := s.fours(direction); fours != 0 {
-			var names []string
-			for i := range 4 {
-				at := bits.TrailingZeros64(uint64(fours)) + i*direction
-				names = append(names, fmt.Sprintf("%d%c", at/(rows+1)+1, 'a'+at%(rows+1)))
-			}
-			return names
+			first := bits.TrailingZeros64(uint64(fours))
+			return []int{first, first + direction, first + 2*direction, first + 3*direction}
 		}
 	}
 	return nil
+}
+
+// names returns the columns and rows of cells, rows from the bottom, such as 1a.
+func names(line []int) (names []string) {
+	for _, at := range line {
+		names = append(names, fmt.Sprintf("%d%c", at/(rows+1)+1, 'a'+at%(rows+1)))
+	}
+	return names
 }
 
 // Best returns the best moves of the side with the mark, on a board in the form of a question's

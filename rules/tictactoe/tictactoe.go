@@ -34,6 +34,8 @@ var (
 	_ rules.Position = position{}
 	_ rules.Drawer   = position{}
 	_ rules.Solver   = position{}
+
+	_ rules.LineDrawer = position{}
 )
 
 // cells are the names of the cells.
@@ -134,6 +136,20 @@ func (p position) Draw(rules.Side) [][]string {
 	}
 	return drawn
 }
+
+// Line returns the places of the row of three; nil for none.
+func (p position) Line() (places [][2]int) {
+	row := p.taken[0].row() | p.taken[1].row()
+	for cell := range cells {
+		if row.has(cell) {
+			places = append(places, [2]int{cell / 3, cell % 3})
+		}
+	}
+	return places
+}
+
+// RowNames returns nil: cells have numbers.
+func (position) RowNames() []string { return nil }
 
 func (p position) Check(side rules.Side, move string) error {
 	cell, ok := cellOf(move)

@@ -282,6 +282,9 @@ func (v *matchView) course(b *Board, r *http.Request, id league.MatchID) *matchC
 	if course.Count == 0 { // of a file that the manager wrote
 		course.Missing = missing
 	}
+	if course.Board != nil { // which shows the moves
+		v.A.Choice, v.B.Choice = "", ""
+	}
 	if v.Counts {
 		course.Outcome = ""
 		for _, p := range []*matchPlayer{&v.A, &v.B} {

@@ -33,6 +33,7 @@ type Step struct {
 	TimeLeft league.PerPlayer[int] `json:"time_left_ms,omitzero"`
 
 	Cells [][]Cell `json:"-"` // of the board
+	Rows  []string `json:"-"` // names of its rows, for the reader; nil for none
 }
 
 // A MadeMove is a legal move.
@@ -117,6 +118,7 @@ type Cell struct {
 	Changed bool       // it differs from the position before
 	Label   bool       // it has this text in all positions, such as the name of a column
 	Better  bool       // the better move would have changed it
+	Line    bool       // it belongs to the line that wins
 }
 
 // Class are the classes of the cell in HTML; "" for none.
@@ -132,6 +134,9 @@ func (c *Cell) Class() string {
 	}
 	if c.Changed {
 		classes = append(classes, "new")
+	}
+	if c.Line {
+		classes = append(classes, "line")
 	}
 	if c.Better {
 		classes = append(classes, "better")
@@ -280,6 +285,7 @@ func (c *Conversation) follow(doc *store.Match, games rules.Registry) {
 		r.steps[len(r.steps)-1].Drawn = c.Result.DrawnNumber
 	}
 	label(r.steps, isLabel)
+	r.markLine()
 	c.Steps = r.steps
 }
 
@@ -375,6 +381,23 @@ func (r *replay) add(at string) {
 		}
 	}
 	last.changed()
+}
+
+// markLine marks the line that wins, and names the rows of the boards.
+func (r *replay) markLine() {
+	lines, ok := r.course.Position().(rules.LineDrawer)
+	if !ok {
+		return
+	}
+	for i := range r.steps {
+		r.steps[i].Rows = lines.RowNames()
+	}
+	if r.broken {
+		return
+	}
+	for _, at := range lines.Line() {
+		r.steps[len(r.steps)-1].Cells[at[0]][at[1]].Line = true
+	}
 }
 
 // boardOf is the board of a position; nil for none. A cell is at most 3 characters of visible text.

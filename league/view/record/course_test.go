@@ -80,6 +80,38 @@ func TestPositionsFollowTheOpening(t *testing.T) {
 	assert.Equal(t, []string{"after the opening: e4, e5", "P01 d4"}, wordsOf(record.ConversationOf(doc, games)))
 }
 
+func TestLineThatWinsIsMarked(t *testing.T) {
+	for game, tt := range map[string]struct {
+		moves string
+		line  [][2]int // row and column
+		rows  []string
+	}{
+		"tic_tac_toe":  {"03142", [][2]int{{0, 0}, {0, 1}, {0, 2}}, nil},
+		"connect_four": {"1213141", [][2]int{{2, 0}, {3, 0}, {4, 0}, {5, 0}}, []string{"f", "e", "d", "c", "b", "a", ""}},
+	} {
+		doc := matchOf()
+		doc.GameType = game
+		for i, move := range tt.moves {
+			doc.Moves = append(doc.Moves, protocol.PlayerMove{PlayerID: []string{"P01", "P02"}[i%2], Move: string(move)})
+		}
+		c := record.ConversationOf(doc, rules.NewRegistry(connectfour.Game{}, tictactoe.Game{}))
+		var line [][2]int
+		for n, step := range c.Steps {
+			assert.Equal(t, tt.rows, step.Rows)
+			for i, row := range step.Cells {
+				for k := range row {
+					if row[k].Line {
+						assert.Equal(t, len(tt.moves), n)
+						assert.Contains(t, row[k].Class(), "line")
+						line = append(line, [2]int{i, k})
+					}
+				}
+			}
+		}
+		assert.Equal(t, tt.line, line, game)
+	}
+}
+
 // withDraws is a match of a game with draws, with the moves of P01 and P02 by turns.
 func withDraws(game string, turns ...string) *store.Match {
 	doc := matchOf()
