@@ -14,12 +14,14 @@ import (
 	"os"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"evenodd/config/userfile"
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/journal/journalstream"
+	"evenodd/league/lists"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
@@ -78,7 +80,7 @@ func (p *managerProcess) operatorFiles(j *sharedJournal) (func() map[string]stri
 		}
 	}
 	fixed := map[string]string{
-		"roster": digest(p.admission.listed), "configuration": digest(p.Created),
+		"roster": digest(p.admission.listed), "configuration": digestOfParts(p.Created, digest),
 		"allowed endpoints": digest(p.calls.list()), "secret file": digest("evenodd"),
 	}
 	return func() map[string]string {
@@ -94,6 +96,17 @@ func (p *managerProcess) operatorFiles(j *sharedJournal) (func() map[string]stri
 		}
 		return now
 	}, nil
+}
+
+// digestOfParts has a digest of each member of a value's JSON, so that a standby can name those that differ.
+func digestOfParts(of any, digest func(of any) string) string {
+	text, _ := json.Marshal(of) // values that came from JSON
+	var parts map[string]json.RawMessage
+	_ = json.Unmarshal(text, &parts) // it is an object
+	const digits = 16
+	return strings.Join(lists.Map(slices.Sorted(maps.Keys(parts)), func(name string) string {
+		return name + "=" + digest(parts[name])[:digits]
+	}), " ")
 }
 
 // processName is the name of this process among the managers of the league: its machine and its port.
@@ -131,11 +144,13 @@ func (p *managerProcess) awaitLeadership(ctx context.Context, s streams, j *shar
 	}
 	defer hide()
 	stopFollowing := background(func(ctx context.Context) { l.follow(ctx, s) })
-	err = l.lease.Await(ctx, p.standby)
+	err = l.lease.Await(ctx, p.standby && !p.newLeague) // a new league needs nothing of the leader before
 	stopFollowing()
 	switch lost := (*journalstream.LostError)(nil); {
 	case ctx.Err() != nil:
 		return nil, interrupted("This manager does not lead the league.")
+	case errors.As(err, &lost) && p.newLeague:
+		return nil, fmt.Errorf("%w: --new-league would replace the league that it runs; stop that manager first", lost)
 	case errors.As(err, &lost):
 		return nil, fmt.Errorf("%w: start this manager with --standby, so that it waits", lost)
 	case err != nil:

@@ -166,13 +166,37 @@ func (l *Lease) differs(leader Claim) bool {
 	l.mu.Unlock()
 	switch {
 	case changed && len(differ) > 0:
+		var what []string
+		for _, name := range differ {
+			what = append(what, name+partsIn(own[name], leader.Files[name]))
+		}
 		l.log.Error().Strs("differ", differ).Str("leader", leader.Manager).Str("event_type", "STANDBY_DIFFERS").Msg(
-			"this standby does not take over: it has not the same " + strings.Join(differ, ", ") + " as the leader")
+			"this standby does not take over: it has not the same " + strings.Join(what, ", ") + " as the leader. Start it " +
+				"with what the leader has; if no manager has that any more, start one with --new-league")
 	case changed:
 		l.log.Info().Str("leader", leader.Manager).Str("event_type", "STANDBY_AGREES").
 			Msg("this standby has the files of the leader")
 	}
 	return len(differ) > 0
+}
+
+// partsIn names the parts in which two digests of several parts differ, in parentheses: "legs=12ab players=34cd" and
+// "legs=12ab players=56ef" in " (players)". It is "" for digests of a whole.
+func partsIn(one, other string) string {
+	var names []string
+	for _, pair := range [][2]string{{one, other}, {other, one}} {
+		known := strings.Fields(pair[1])
+		for _, part := range strings.Fields(pair[0]) {
+			if name, _, several := strings.Cut(part, "="); several && !slices.Contains(known, part) {
+				names = append(names, name)
+			}
+		}
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	slices.Sort(names)
+	return " (" + strings.Join(slices.Compact(names), ", ") + ")"
 }
 
 // Keep renews the lease until ctx ends; then it returns nil. It returns a *LostError when another manager leads.

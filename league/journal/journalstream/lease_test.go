@@ -179,6 +179,11 @@ func (c *contest) set(of map[string]bool, manager string, value bool) {
 	c.change(func(*memoryCell) { of[manager] = value })
 }
 
+func TestPartsOfDigestsAreNamed(t *testing.T) {
+	assert.Equal(t, " (legs, players)", partsIn("id=1 legs=2 players=4", "id=1 players=5"))
+	assert.Empty(t, partsIn("0a1b", "2c3d"), "digests of a whole")
+}
+
 func TestLeaseHasOneLeaderAtATime(t *testing.T) {
 	lostTo := func(t *testing.T, err error, manager string) {
 		t.Helper()
