@@ -45,7 +45,8 @@ func newMCP(s streams, data *dataFolder) *cobra.Command {
 		Long: `Serve one host of the Model Context Protocol, such as a desktop assistant, on standard input and output. The
 tools (docs/mcp.md):
 
-    standings, schedule, next_match   query the running manager at --manager
+    standings, schedule, next_match   query the manager at --manager, or the
+                                      folder --data if none answers
     replay_match                      a finished match in the folder --data
     check_agent                       tests an agent, as evenodd check does
     simulate_league                   plays a league of built-in strategies

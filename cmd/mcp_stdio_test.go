@@ -109,6 +109,12 @@ func TestDesktopHostUsesEveryTool(t *testing.T) {
 	assert.Zero(t, p.awaitExit(t))
 	assert.Empty(t, schemas, "tools that were not called")
 	d.mustEnd(t)
+
+	d = startDesktop(t, nil, "--manager", "http://localhost:"+freePort(t)+"/mcp", "--data", q.data)
+	var recorded object
+	use(t.Context(), t, d.ClientSession, "standings", nil, &recorded)
+	assert.Equal(t, standings["standings"], recorded["standings"], "from the folder, because no manager answers")
+	d.mustEnd(t)
 }
 
 // A simulation gives the league of 'evenodd simulate' with the same seed.

@@ -58,10 +58,10 @@ func (d *desktop) queryTools() []mcp.Tool {
 		"type": []string{"integer", "string"}, "minimum": 1, "pattern": "^all$"}
 	return []mcp.Tool{
 		queryTool[protocol.StandingsData](d, "standings", "standings", mcp.Tool{
-			Title: "Standings", Description: "Returns the table of the running league.", Input: argumentsSchema(properties{}),
+			Title: "Standings", Description: "Returns the table of the league.", Input: argumentsSchema(properties{}),
 		}),
 		queryTool[protocol.ScheduleData](d, "schedule", "matches", mcp.Tool{
-			Title: "Schedule", Description: fmt.Sprintf("Returns the matches of a round or of all rounds of the running "+
+			Title: "Schedule", Description: fmt.Sprintf("Returns the matches of a round or of all rounds of the "+
 				"league, about %d at most.", maxItems),
 			Input: argumentsSchema(properties{"round": round}),
 		}),
@@ -89,10 +89,14 @@ func queryTool[T any](d *desktop, name, member string, t mcp.Tool) mcp.Tool {
 	return withArguments(t, query{}, func(ctx context.Context, _ string, given *query) (any, error) {
 		ctx, cancel := context.WithTimeout(ctx, queryTime)
 		defer cancel()
-		_, data, err := d.query.answer(ctx, d.caller, d.files, about,
-			protocol.QueryParams{PlayerID: given.PlayerID, RoundID: given.Round})
+		params := protocol.QueryParams{PlayerID: given.PlayerID, RoundID: given.Round}
+		_, data, err := d.query.answer(ctx, d.caller, d.files, about, params)
 		if err != nil {
-			return nil, err
+			recorded, ok := d.recorded(ctx, about.queryType, params)
+			if !ok || protocol.Answered(err) {
+				return nil, err
+			}
+			data = recorded
 		}
 		if result, ok := dataAs[T](data, member); ok {
 			return result, nil

@@ -34,7 +34,9 @@ func TestEachFileOfTheOperatorHasItsDigest(t *testing.T) {
 	}
 	ca := writeFile(t, "an authority", t.TempDir(), "ca.pem")
 	first := digests(func(*managerProcess, *sharedJournal) {})
-	assert.Regexp(t, `(^| )legs=[0-9a-f]{16}( |$)`, first["configuration"])
+	for _, setting := range []string{"legs", "players"} {
+		assert.Regexp(t, `(^| )`+setting+`=[0-9a-f]{16}( |$)`, first["configuration"])
+	}
 	for file, changes := range map[string][]func(p *managerProcess, j *sharedJournal){
 		"roster": {
 			func(p *managerProcess, _ *sharedJournal) { p.admission.listed[0].Name = "Anne" },
