@@ -95,11 +95,12 @@ func (p *pinned) draw(block []string) {
 }
 
 // last are the last lines, of so many at most. The lock is held.
-func (p *pinned) last(most int) (text string) {
+func (p *pinned) last(most int) string {
+	var text strings.Builder
 	for _, line := range p.recent[max(len(p.recent)-max(most, 0), 0):] {
-		text += line + "\n"
+		text.WriteString(line + "\n")
 	}
-	return text
+	return text.String()
 }
 
 // remove ends the block: lines follow in its place.

@@ -370,6 +370,11 @@ func runPlayers(ctx context.Context, s streams, files *config.Loader, o *playerO
 		})
 	}
 	playing.Wait()
+	return o.printRecords(s, records, problems)
+}
+
+// printRecords prints the records of players whose leagues are over, and returns an error if any has failed.
+func (o *playerOptions) printRecords(s streams, records []finalRecord, problems []error) error {
 	if o.prints(s) && problems[0] == nil && isTerminal(s.out) {
 		if err := printLastTable(s, &records[0].Record); err != nil {
 			return err

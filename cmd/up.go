@@ -225,7 +225,7 @@ func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error
 	p := &upParent{upOptions: o, streams: s, opened: make(chan struct{})}
 	if o.shows {
 		if p.screen = pin(s.err); p.screen != nil {
-			p.streams.err = p.screen
+			p.err = p.screen
 		}
 	}
 	p.plan = upPlan{LeagueID: o.LeagueID, Shows: o.shows, Brief: isTerminal(s.err)}

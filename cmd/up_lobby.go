@@ -97,7 +97,7 @@ func (l *lobby) lists(width, room int) (text []string) {
 	for i, one := range l.silent {
 		rows := wrapped(words.Escape(one), width)
 		if len(silent)+len(rows) >= room-others {
-			silent = append(silent, fmt.Sprintf("%s not reached.", words.Counted(len(l.silent)-i, "agent")))
+			silent = append(silent, words.Counted(len(l.silent)-i, "agent")+" not reached.")
 			break
 		}
 		silent = append(silent, rows...)

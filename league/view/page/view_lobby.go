@@ -100,12 +100,13 @@ func codeOf(url string) *code {
 	}
 	var path strings.Builder
 	for y := range encoded.Size {
-		for x, end := 0, 0; x < encoded.Size; x = end + 1 {
-			for end = x; encoded.Black(end, y); {
-				end++
+		for x := 0; x < encoded.Size; x++ {
+			from := x
+			for encoded.Black(x, y) {
+				x++
 			}
-			if end > x {
-				_, _ = fmt.Fprintf(&path, "M%d %dh%dv1H%d", x+codeMargin, y+codeMargin, end-x, x+codeMargin)
+			if x > from {
+				_, _ = fmt.Fprintf(&path, "M%d %dh%dv1H%d", from+codeMargin, y+codeMargin, x-from, from+codeMargin)
 			}
 		}
 	}
