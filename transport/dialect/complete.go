@@ -75,6 +75,9 @@ func (q *Request) correct(f *Facts) {
 	case protocol.TypeLeagueRegisterRequest, protocol.TypeRefereeRegisterRequest:
 		q.correctMeta(byType[q.Kind])
 	}
+	if league.HasDate(f.League) && p.Text("league_id") == UsualLeague { // the only one that the agent knows
+		p.SetText("league_id", f.League)
+	}
 	sender, referee := p.Text("sender"), f.Match.Referee
 	if strings.HasPrefix(sender, protocol.ManagerSender+":") { // league_manager:LM01
 		p.SetText("sender", protocol.ManagerSender)
