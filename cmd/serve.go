@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -75,7 +76,11 @@ func runServe(ctx context.Context, s streams, o *serveOptions) error {
 		return err
 	}
 	defer stop()
-	s.note("Watch league %s at %s until you interrupt this command.", o.leagueID, url)
+	name := o.leagueID
+	if created := readEnds(dir, name).created; created != nil {
+		name = cmp.Or(created.DisplayName, name)
+	}
+	s.note("Watch %s at %s until you interrupt this command.", name, url)
 	<-ctx.Done()
 	return nil
 }
