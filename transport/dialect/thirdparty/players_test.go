@@ -27,7 +27,7 @@ type entrant struct {
 	port    int
 }
 
-// mixed is the league of players of all captures and ours, which has time banks.
+// mixed is the league of players of all captures and ours. It has time banks, and so has one of a single capture.
 const mixed = "all of them and ours"
 
 // The leagues of captured players: one of each capture, and a mixed one.
@@ -56,7 +56,7 @@ func TestLeagueOfThirdPartyPlayersHasNoTechnicalLosses(t *testing.T) {
 			inAWorld(t, func(w *world) {
 				w.folder = folder
 				var banks []func(*manager.Options)
-				if name == mixed {
+				if name == mixed || name == "maker-d" {
 					banks = append(banks, func(o *manager.Options) { o.TimeBank = &protocol.TimeBank{Initial: 5000} })
 				}
 				w.playThirdParty(entrants, banks...)
