@@ -164,6 +164,8 @@ func (o *playOptions) check() error {
 		return usage("--people %d: must be 1 or 2", o.people)
 	case o.terminal && o.people > 1:
 		return usage("--terminal: one person plays in the terminal; leave --people out")
+	case slices.ContainsFunc(o.names, func(name string) bool { return league.CheckNewName(name) != nil }):
+		return usage("--name %s: a name must not look like an id (P03, REF01, R1M1)", strings.Join(o.names, ","))
 	case len(o.names) > 0 && len(o.names) != o.people:
 		return usage("--name %s: must be as many names as --people, %d", strings.Join(o.names, ","), o.people)
 	case o.moveTime < leastMoveTime || o.moveTime > mostMoveTime:
