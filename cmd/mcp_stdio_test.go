@@ -109,12 +109,6 @@ func TestDesktopHostUsesEveryTool(t *testing.T) {
 	assert.Zero(t, p.awaitExit(t))
 	assert.Empty(t, schemas, "tools that were not called")
 	d.mustEnd(t)
-
-	d = startDesktop(t, nil, "--manager", "http://localhost:"+freePort(t)+"/mcp", "--data", q.data)
-	var recorded object
-	use(t.Context(), t, d.ClientSession, "standings", nil, &recorded)
-	assert.Equal(t, standings["standings"], recorded["standings"], "from the folder, because no manager answers")
-	d.mustEnd(t)
 }
 
 // A simulation gives the league of 'evenodd simulate' with the same seed.
@@ -163,7 +157,7 @@ func TestDesktopToolsRefuseHarmfulArguments(t *testing.T) {
 		{"too many players", "simulate_league", object{"players": 101}, "invalid arguments: players: maximum: 101 is greater than 100"},
 		{"an unknown game", "simulate_league", object{"game": "chess"}, "game: enum: chess does not equal any of: [connect_four "},
 		{"an unknown argument", "simulate_league", object{"data": data}, `unexpected additional properties ["data"]`},
-		{"another file as a match", "replay_match", object{"match_id": "../../secret"}, "matches are called R1M1, R1M2"},
+		{"another file as a match", "replay_match", object{"match_id": "../../secret"}, "want an id such as R1M2"},
 		{"another folder as a league", "replay_match", object{"match_id": "R1M1", "league_id": "../.."}, `there is no league "../.."`},
 		{"the metadata service of a cloud", "check_agent", object{"role": "player", "url": "http://169.254.169.254/latest"}, "169.254.169.254 has no address that this league may call"},
 		{"the manager", "check_agent", object{"role": "manager", "url": "localhost:1"}, "it is the endpoint of the league manager itself; a user can test it by 'evenodd check'"},
@@ -177,6 +171,9 @@ func TestDesktopToolsRefuseHarmfulArguments(t *testing.T) {
 			assert.NotContains(t, text, "s3cr3t")
 		})
 	}
+	var recorded object
+	use(t.Context(), t, d.ClientSession, "standings", nil, &recorded)
+	assert.Len(t, recorded["standings"], 4, "from the folder, because no manager answers")
 	d.mustEnd(t)
 }
 

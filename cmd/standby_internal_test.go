@@ -34,7 +34,7 @@ func TestEachFileOfTheOperatorHasItsDigest(t *testing.T) {
 	}
 	ca := writeFile(t, "an authority", t.TempDir(), "ca.pem")
 	first := digests(func(*managerProcess, *sharedJournal) {})
-	for _, setting := range []string{"legs", "players"} {
+	for _, setting := range []string{"legs", "participants"} {
 		assert.Regexp(t, `(^| )`+setting+`=[0-9a-f]{16}( |$)`, first["configuration"])
 	}
 	for file, changes := range map[string][]func(p *managerProcess, j *sharedJournal){
