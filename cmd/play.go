@@ -67,7 +67,7 @@ Only this machine reaches the page. --host 0.0.0.0 opens it to the network, and 
 phone.`,
 		Example: examples(
 			"Play Connect Four in the browser", "evenodd play",
-			"Play tic-tac-toe in the terminal", "evenodd play --game tic_tac_toe --terminal",
+			"Play Tic-Tac-Toe in the terminal", "evenodd play --game tic_tac_toe --terminal",
 			"Play against a strategy and your own program", "evenodd play --against 'random,exec:python3 bot.py'",
 			"Play against somebody with a phone", "evenodd play --people 2 --host 0.0.0.0",
 		),

@@ -146,7 +146,7 @@ func (o *ratingsOptions) printText(w io.Writer, r *record.Ratings) error {
 		return []any{rank, p.Player, p.Leagues, p.Played, p.Wins, p.Draws, p.Losses, p.Interval(),
 			p.Ranks(), p.Points, p.PlacesInWords()}
 	}))
-	text.line("%s of %s.", words.Counted(len(r.Leagues), "league"), o.game)
+	text.line("%s of %s.", words.Counted(len(r.Leagues), "league"), games().Name(o.game))
 	for _, sentence := range r.Sentences() {
 		text.line("%s", sentence)
 	}

@@ -186,7 +186,7 @@ func printLeagueReport(w io.Writer, r *report.Report, s *report.Sheet, dir strin
 
 // addReport adds a report without its matches.
 func addReport(t *printout, r *report.Report) {
-	t.line("%s (%s, %s)", r.Title(), r.League.GameType, r.Format())
+	t.line("%s (%s, %s)", r.Title(), r.Game(), r.Format())
 	if len(r.Standings) > 0 {
 		titles, cells := league.Cells(league.Columns(r.Standings), r.Standings)
 		t.table(titles, cells)

@@ -158,6 +158,20 @@ func (r Registry) Game(gameType string) (Game, error) {
 	return nil, &unknownGameError{gameType, r}
 }
 
+// Name is the name of a game for people. Without the game it is made of the type: "Word Chain" for word_chain.
+func (r Registry) Name(gameType string) string {
+	if g, ok := r.games[gameType]; ok {
+		return g.Info().DisplayName
+	}
+	words := strings.Split(gameType, "_")
+	for i, word := range words {
+		if word != "" {
+			words[i] = strings.ToUpper(word[:1]) + word[1:]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
 // An unknownGameError names a game that a registry does not have. Most callers do not read it.
 type unknownGameError struct {
 	gameType string

@@ -60,6 +60,13 @@ func TestRegistriesDoNotShareGames(t *testing.T) {
 	assert.Equal(t, []string{"even_odd"}, other.Types())
 }
 
+func TestNamesOfGames(t *testing.T) {
+	registry := rules.NewRegistry(evenodd.Game{}, tictactoe.Game{})
+	for _, test := range [][2]string{{"even_odd", "Even/Odd"}, {"tic_tac_toe", "Tic-Tac-Toe"}, {"word_chain", "Word Chain"}, {"_", " "}, {"", ""}} {
+		assert.Equal(t, test[1], registry.Name(test[0]), "a game that is not there has the name of its type")
+	}
+}
+
 func TestFollows(t *testing.T) {
 	for _, test := range []struct {
 		name    string

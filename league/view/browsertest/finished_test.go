@@ -135,6 +135,13 @@ func TestPagesAreReadable(t *testing.T) {
 		assert.Contains(t, text, hostileName)
 		assert.Contains(t, text, hebrewName)
 		assert.Zero(t, get[int](p, `document.querySelectorAll('img').length`), "names are text")
+		if name == "overview" { // still on a phone
+			assert.Equal(t, 4, get[int](p, `[...document.querySelectorAll('#chart g[id] text')].filter(e => e.checkVisibility()).length`),
+				"names at the lines of the chart")
+			assert.NotZero(t, get[int](p, `document.querySelectorAll('.pair .D .who').length`), "draws")
+			assert.Zero(t, get[int](p, `[...document.querySelectorAll('.pair .D .who')].filter(
+				e => getComputedStyle(e).fontWeight > 500).length`), "no winner")
+		}
 		p.assertClean()
 	}
 }

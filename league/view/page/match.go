@@ -93,7 +93,7 @@ func (now *moment) match(id league.MatchID, attempt int) *matchView {
 		return nil
 	}
 	v := &matchView{
-		ID: id.String(), Round: id.Round, Game: game(now.Created.GameType), Recorded: m.Report != nil,
+		ID: id.String(), Round: id.Round, Game: shown(now.Games.Name(now.Created.GameType)), Recorded: m.Report != nil,
 		A: matchPlayer{ref: now.agent(idA)}, B: matchPlayer{ref: now.agent(idB)}, games: now.Games,
 	}
 	if v.Attempt = cmp.Or(attempt, len(m.Attempts)); m.Report != nil {

@@ -222,16 +222,16 @@ func (p *Pages) buildSeason(_ *Board, r *http.Request) (any, error) {
 	v := &seasonView{}
 	for i := range slices.Backward(read.Leagues) {
 		l := &read.Leagues[i]
-		if one := s.shown(l, p.options.Base); l.Problem != nil {
+		if one := s.shown(l, &p.options); l.Problem != nil {
 			v.Unread = append(v.Unread, one)
 		} else if l.GameType != "" {
 			v.Leagues = append(v.Leagues, one)
 		}
 	}
 	for n, t := range read.Tables {
-		one := seasonTable{Number: n + 1, Game: game(t.Leagues[0].GameType), Notes: t.Sentences()}
+		one := seasonTable{Number: n + 1, Game: shown(p.options.Games.Name(t.Leagues[0].GameType)), Notes: t.Sentences()}
 		for i := range t.Leagues {
-			one.Columns = append(one.Columns, s.shown(&t.Leagues[i], p.options.Base))
+			one.Columns = append(one.Columns, s.shown(&t.Leagues[i], &p.options))
 		}
 		met := map[string]bool{}
 		for i := range t.Players {
@@ -250,14 +250,14 @@ func (p *Pages) buildSeason(_ *Board, r *http.Request) (any, error) {
 }
 
 // shown is a league in the list.
-func (s *Season) shown(l *record.SeasonLeague, base string) seasonLeague {
+func (s *Season) shown(l *record.SeasonLeague, o *Options) seasonLeague {
 	one := seasonLeague{ID: l.LeagueID, Name: shown(cmp.Or(l.DisplayName, l.LeagueID)), Begun: l.Begun, Ended: l.Ended,
-		Champions: shown(l.Champions), To: base + "/leagues/" + l.LeagueID + "/"}
+		Champions: shown(l.Champions), To: o.Base + "/leagues/" + l.LeagueID + "/"}
 	if l.GameType != "" {
-		one.Game = game(l.GameType)
+		one.Game = shown(o.Games.Name(l.GameType))
 	}
 	if l.LeagueID == s.chosen {
-		one.To = base + "/"
+		one.To = o.Base + "/"
 	}
 	switch {
 	case l.Ended != "":

@@ -16,9 +16,9 @@ import (
 const (
 	chartWidth, chartHeight = 720, 300
 	chartLeft, chartRight   = 34, chartWidth - 112 // of the plot: the names of players stand right of it
-	chartName               = 15                   // characters of a name that fit there
+	chartName, chartShort   = 15, 9                // characters of a name that fit there, and on a phone
 	chartTop, chartBottom   = 10, chartHeight - 26
-	chartLabel              = 13     // between the ids of two players at least
+	chartLabel              = 19     // between the names of two players at least
 	chartTickX, chartTickY  = 60, 36 // between two labels of an axis at least
 )
 
@@ -58,6 +58,7 @@ type chartLine struct {
 	Shown  bool   // at first
 	Path   string // points of the polyline
 	Label  string // its name, if that is short
+	Short  string // the label on a phone, whose letters are larger
 	LabelY float64
 	Cells  []int // of the columns of the table
 }
@@ -90,7 +91,8 @@ func (m *moment) chart() *chart {
 		path := lists.Map(c.rounds, func(round int) string { return decimal(x(round)) + "," + decimal(y(of(round))) })
 		c.Lines = append(c.Lines, chartLine{
 			ref: m.agent(row.PlayerID), Colour: m.colour(row.PlayerID), Shown: i < chartShown,
-			Path: strings.Join(path, " "), Label: label(m.agent(row.PlayerID)), LabelY: y(of(last)), Cells: lists.Map(c.Columns, of),
+			Path: strings.Join(path, " "), LabelY: y(of(last)), Cells: lists.Map(c.Columns, of),
+			Label: label(m.agent(row.PlayerID), chartName), Short: label(m.agent(row.PlayerID), chartShort),
 		})
 	}
 	c.separateLabels()
@@ -122,9 +124,9 @@ func (m *moment) colour(playerID string) colour {
 	return c
 }
 
-// label is the name of a player, or its id if the name is too long.
-func label(r ref) string {
-	if utf8.RuneCountInString(r.Name) > chartName {
+// label is the name of a player, or its id if the name has more characters than fit.
+func label(r ref, fit int) string {
+	if utf8.RuneCountInString(r.Name) > fit {
 		return r.ID
 	}
 	return r.Name

@@ -139,7 +139,7 @@ type conditions struct {
 
 // progress is what the league does at the moment.
 func (m *moment) progress() *progress {
-	p := &progress{Progress: m.Progress(), Game: game(m.Created.GameType)}
+	p := &progress{Progress: m.Progress(), Game: shown(m.Games.Name(m.Created.GameType))}
 	p.Format, p.Round, p.Paused = record.FormatInWords(m.Created), m.last(), nil
 	if m.round != live {
 		p.Recorded = 0

@@ -25,20 +25,8 @@ type result struct {
 
 	A, B         ref
 	MarkA, MarkB mark   // "" without a result
+	Score        string // the points of both sides: "3–0"
 	Note         string // what the players chose, or why one lost technically
-}
-
-// Score is the result as side A and side B see it: "1–0".
-func (r *result) Score() string {
-	switch {
-	case r.MarkA == won:
-		return "1–0"
-	case r.MarkB == won:
-		return "0–1"
-	case r.MarkA == drawn:
-		return "½–½"
-	}
-	return "0–0"
 }
 
 // Sentence is the result in words: "P01 won against P02 in R3M1".
@@ -106,6 +94,7 @@ func (m *moment) result(id league.MatchID) result {
 	r.A, r.B = m.agent(r.PlayerAID), m.agent(r.PlayerBID)
 	if r.HasResult() {
 		r.MarkA, r.MarkB = markOf(&r.Result, r.PlayerAID), markOf(&r.Result, r.PlayerBID)
+		r.Score = fmt.Sprintf("%d–%d", m.Created.Scoring.For(r.Outcome(r.PlayerAID)), m.Created.Scoring.For(r.Outcome(r.PlayerBID)))
 		notes := append([]string{m.note(&r.Match)}, r.KeyMarks...)
 		if r.Doubt != journal.OnItsWord {
 			notes = append(notes, shown(r.Doubt))

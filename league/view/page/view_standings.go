@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 
 	"evenodd/league"
 	"evenodd/league/decide"
@@ -43,6 +44,7 @@ type standingsRow struct {
 	Decider  string   // the tie-break that separated the player from the row above
 	Form     []mark   // recent results
 	Inactive string   // why the player gets no matches now; "" if it does
+	State    string   // of a player that gets none: suspended or shutdown
 	Colour   colour
 }
 
@@ -104,8 +106,8 @@ func (s *standings) fill() {
 func (m *moment) standingsRow(r *league.Standing) standingsRow {
 	row := standingsRow{ref: m.agent(r.PlayerID), Standing: *r, Decider: r.DeciderText(), Colour: m.colour(r.PlayerID)}
 	if a := m.Agents[r.PlayerID]; a != nil && a.Inactive() && !r.Withdrawn && m.round == live {
-		_, row.Inactive = m.Lifecycle(a)
-		row.Inactive = shown(row.Inactive)
+		state, reason := m.Lifecycle(a)
+		row.State, row.Inactive = strings.ToLower(state), shown(reason)
 	}
 	return row
 }

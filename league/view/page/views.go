@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"evenodd/league"
@@ -81,17 +80,6 @@ func shown(text string) string { return clipped(text, 1000) }
 // clipped is a text of others as shown has it, of another length.
 func clipped(text string, longest int) string {
 	return words.Escape(words.Clip(record.Public(text), longest))
-}
-
-// game is the name of a game for people: "Even Odd" for even_odd.
-func game(kind string) string {
-	words := strings.Split(kind, "_")
-	for i, word := range words {
-		if word != "" {
-			words[i] = strings.ToUpper(word[:1]) + word[1:]
-		}
-	}
-	return shown(strings.Join(words, " "))
 }
 
 // leagueName is the name of the league for people.

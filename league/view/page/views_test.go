@@ -161,6 +161,18 @@ func TestPointsOfTheChartAreThoseOfTheStandings(t *testing.T) {
 	}
 }
 
+func TestStandingsTellThatAPlayerIsSuspended(t *testing.T) {
+	s := startedScript(t, 4)
+	s.add(&journal.AgentSuspended{AgentID: "P02", Reason: "did not answer"})
+	for _, row := range at(s.l, live).standings().Rows {
+		if row.ID == "P02" {
+			assert.Equal(t, [2]string{"suspended", "did not answer"}, [2]string{row.State, row.Inactive})
+		} else {
+			assert.Empty(t, row.State+row.Inactive)
+		}
+	}
+}
+
 func TestStandingsTellTheMovementSinceTheRoundBefore(t *testing.T) {
 	s := startedScript(t, 4)
 	assert.False(t, at(s.l, live).standings().Moves, "nothing to compare with")
@@ -287,9 +299,9 @@ func TestResultTellsWhyAMatchWasLost(t *testing.T) {
 	assert.Equal(t, first.B.ID+" did not answer in time", first.Note)
 	assert.Equal(t, technical, first.MarkB)
 	assert.Equal(t, first.A.ID+" won against "+first.B.ID+" in R1M1", first.Sentence())
-	assert.Equal(t, "1–0", first.Score())
+	assert.Equal(t, "3–0", first.Score)
 	assert.Equal(t, "P03 even, P04 odd, number 4", second.Note)
-	assert.Equal(t, "0–1", second.Score())
+	assert.Equal(t, "0–3", second.Score)
 	assert.Equal(t, second.B.ID+" won against "+second.A.ID+" in R1M2", second.Sentence())
 }
 

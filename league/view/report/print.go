@@ -12,6 +12,9 @@ import (
 	"evenodd/league/words"
 )
 
+// Game is the name of the game for people.
+func (r *Report) Game() string { return r.state.Games.Name(r.League.GameType) }
+
 // Format is the format of the league for people.
 func (r *Report) Format() string {
 	return record.FormatInWords(r.state.Created)
