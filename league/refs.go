@@ -40,13 +40,11 @@ func idOf(text string) string {
 	return ""
 }
 
-// likeID are keys of words.NameKey that readers take for an id, or for one with a role before it.
-var likeID = words.Pattern(`^((p|ref|r[0-9]+m)[0-9]+$|player:|referee:)`)
-
-// CheckNewName returns an error for a name that could be taken for the id of another agent or of a match: P03, ref1,
-// R1M1, player:P03.
+// CheckNewName returns an error for a name that is taken for the id of an agent or of a match: P03, ref01, R1M1, or with
+// a role before it, player:P03. Names such as P1 and Ref1, which third-party agents have, are no ids.
 func CheckNewName(name string) error {
-	if likeID().MatchString(words.NameKey(name)) {
+	key := words.NameKey(name)
+	if idOf(name) != "" || strings.HasPrefix(key, rolePlayer+":") || strings.HasPrefix(key, roleReferee+":") {
 		return errors.New("the name looks like an id (P03, REF01, R1M1), and could be taken for another agent or a match: " +
 			"choose another")
 	}

@@ -70,11 +70,11 @@ func TestAgentIsFoundByIDOrName(t *testing.T) {
 }
 
 func TestNewNamesLookLikeNoID(t *testing.T) {
-	for _, name := range []string{"P03", "p03", "P3", "P003", "REF01", "ref1", "R1M1", "r12m3", "Ｐ０３", "ＲＥＦ０１",
+	for _, name := range []string{"P03", "p03", "P100", "REF01", "R1M1", "r12m3", "Ｐ０３", "ＲＥＦ０１",
 		"P\u200b03", " P03 ", "player:Ann", "Referee:1"} {
 		require.Error(t, league.CheckNewName(name), name)
 	}
-	for _, name := range []string{"Ann", "P", "P03x", "Player 03", "R2D2", "REF", "R1", "Team P03", "players", "Π03"} {
+	for _, name := range []string{"Ann", "P", "P03x", "Player 03", "R2D2", "REF", "R1", "Team P03", "players", "Π03", "P3", "P003", "Ref1"} {
 		require.NoError(t, league.CheckNewName(name), name)
 	}
 	assert.Equal(t, "player:P03", league.SeedID("p03"))
