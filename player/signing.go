@@ -190,7 +190,7 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 	}
 	d.Decision.ViewHash = q.ViewHash
 	switch {
-	case key.turn <= 1:
+	case key.turn <= 1 && len(q.Opening) == 0:
 	case q.ViewHash != "":
 		d.Decision.MovesHash = protocol.HiddenMovesHash(q.Moves)
 	default:

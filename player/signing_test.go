@@ -205,6 +205,26 @@ func TestPlayerSignsEachTurn(t *testing.T) {
 	})
 }
 
+// A referee could show another opening before the first move of the player, and report the right one.
+func TestFirstMoveIsSignedWithItsOpening(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := store.Folder(t.TempDir())
+		w.ScriptedManager()
+		p, c := signingPlayer(w, folder)
+		c.AskForSignature(started, 1)
+		c.Signature.Opening = []string{"a", "b"}
+		answer, err := c.Move(w.Clock.Timestamp(), "x", "y")
+		require.NoError(t, err)
+		signed := leaguetest.ReadHistory(t, folder, "P01").Decisions[0].Statement("P01")
+		for opening, want := range map[string]bool{"a b": true, "b a": false, "": false} {
+			if signed.MovesHash = ""; opening != "" {
+				signed.MovesHash = protocol.MovesHash(strings.Fields(opening), nil)
+			}
+			assert.Equal(t, want, signed.Verify(p.Player.PublicKey(), answer.Signature), "opening %q", opening)
+		}
+	})
+}
+
 func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 	even, odd, p01, p02 := "even", "odd", "P01", "P02"
 	for _, test := range []struct {

@@ -311,7 +311,7 @@ func (m *Match) Statement(of rules.Side, r *Reply) (statement *protocol.MoveStat
 	}
 	statement.ViewHash = s.viewHash
 	switch shown := m.shown(s); {
-	case m.turn == 1:
+	case m.turn == 1 && len(m.assignment.Opening) == 0:
 	case m.hidden:
 		statement.MovesHash = protocol.HiddenMovesHash(shown)
 	default:

@@ -367,7 +367,7 @@ func (d *MatchReported) Statement(started string, ids [2]string, at SignedMove) 
 	}
 	signature, _ := d.Signatures.Get(id)
 	switch s.ViewHash = signature.ViewHash; {
-	case at.Turn <= 1:
+	case at.Turn <= 1 && len(d.Opening) == 0:
 	case s.ViewHash == "":
 		s.MovesHash = protocol.MovesHash(d.Opening, d.Evidence.Moves[:at.Before])
 	default:

@@ -37,7 +37,7 @@ type MoveStatement struct {
 	Turn               int    // from 1
 	Move               string // exactly as in the answer
 	Entropy            string // in hexadecimal digits; "" for none
-	MovesHash          string // of the moves of earlier turns; see MovesHash. Turn 1 ignores it.
+	MovesHash          string // of opening and moves of earlier turns; see MovesHash. "" in turn 1 without an opening
 	// ViewHash is that of the view that the player was shown (see ViewHash), in a game that hides something; "" in any
 	// other. The statement of a hidden game has a tag of its own, and its MovesHash is a HiddenMovesHash.
 	ViewHash string
@@ -75,7 +75,7 @@ func (s *MoveStatement) texts() []string {
 		tag, s.Started, s.MatchID, strconv.Itoa(s.Attempt), s.RefereeID, s.PlayerID, s.DrawCommitment,
 		s.EntropyCommitments[0], s.EntropyCommitments[1], strconv.Itoa(s.Turn), s.Move, s.Entropy,
 	}
-	if s.Turn > 1 {
+	if s.Turn > 1 || s.MovesHash != "" {
 		texts = append(texts, s.MovesHash)
 	}
 	if s.ViewHash != "" {

@@ -136,7 +136,7 @@ type Decision struct {
 	RoleInMatch        string                   `json:"role_in_match,omitzero"`
 	DrawCommitment     string                   `json:"draw_commitment,omitzero"`
 	EntropyCommitments league.PerPlayer[string] `json:"entropy_commitments,omitzero"`
-	MovesHash          string                   `json:"moves_hash,omitzero"` // "" in turn 1
+	MovesHash          string                   `json:"moves_hash,omitzero"` // "" in turn 1 without an opening
 	ViewHash           string                   `json:"view_hash,omitzero"`  // "" unless the game hides something
 	Fallback           bool                     `json:"fallback,omitzero"`   // as in the reply; not signed
 	Signature          string                   `json:"signature,omitzero"`
