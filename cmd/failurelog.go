@@ -13,8 +13,8 @@ import (
 )
 
 // oncePerRound leaves out the lines about failures of a player that tell what an earlier line of the same round told:
-// a program that cannot start fails four times in a match, and player and referee log each time. The files of the agents
-// have all lines.
+// a program that cannot start fails four times in a match, and player and referee log each time. The files of the
+// agents have all lines.
 type oncePerRound struct {
 	io.Writer
 

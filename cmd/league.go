@@ -73,15 +73,16 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 	f.StringVar(&o.data, "data", defaultData, "data `folder` of the manager, or of an agent")
 	f.StringVar(&o.leagueID, "league-id", "", "the league (default: that of the manager, or in the data folder the running one; to "+
 		"read, else that with the newest entry)")
-	f.StringVar(&o.manager, "manager", "", "`address` of the manager, or of a page of its league (default: from the data folder, or "+
-		"http://localhost:8000/mcp); HTTPS unless it is on this machine")
+	f.StringVar(&o.manager, "manager", "", "`address` of the manager, or of a page of its league (default: from the data "+
+		"folder, or http://localhost:8000/mcp); HTTPS unless it is on this machine")
 	tlsCAFlag(f, &o.ca)
 	secretFileFlag(f, &o.secretFile)
 	f.StringVar(&o.by, "by", "", "your `name`, for the record (default: your login name)")
 	formatFlag(f, &o.format)
 	settings.AddFlagSet(f)
 	settings.StringVar(&o.id, "id", "", "ask as this agent, by its id or its name, with its token in the data folder")
-	settings.StringVar(&o.playerID, "player-id", "", "the `agent` to tell about, by its id or its name (default: the one that asks)")
+	settings.StringVar(&o.playerID, "player-id", "", "the `agent` to tell about, by its id or its name (default: the one "+
+		"that asks)")
 	settings.StringVar(&o.round, "round", "", "only round `N` (default: all)")
 	for _, about := range &subjects {
 		c.AddCommand(newSubject(o, data, settings, about))

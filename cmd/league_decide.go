@@ -84,7 +84,8 @@ func newDecision(o *leagueCommand, row protocol.Command) *cobra.Command {
 	case protocol.CommandStart:
 		c.Flags().StringVar(&q.StartAt, "at", "", "start at this `time`, such as 2026-09-01T10:00:00Z (RFC 3339)")
 	case protocol.CommandRule:
-		c.Flags().StringVar(&q.Winner, "winner", "", "the `player` that wins, by its id or its name, or draw, or none (required)")
+		c.Flags().StringVar(&q.Winner, "winner", "", "the `player` that wins, by its id or its name, or draw, or none "+
+			"(required)")
 		completeAgent(c, "winner", protocol.RolePlayer, protocol.WinnerDraw, protocol.WinnerNone)
 	}
 	return c

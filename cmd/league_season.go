@@ -44,7 +44,7 @@ func (o *leagueCommand) exportSeason(ctx context.Context, roster string) error {
 }
 
 // seasonCSV has a row for each name, without names for each player. Ratings are those of the leagues of one game: with
-// several, nobody has one.
+// several, no player has one.
 func seasonCSV(s *record.Season, names []string) [][]string {
 	rows := [][]string{{"name", "points", "matches", "rating", "low", "high"}}
 	for _, t := range s.Tables {

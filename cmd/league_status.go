@@ -152,6 +152,11 @@ func (r *leagueRecord) missing() (list []missingAgent) {
 	return list
 }
 
+// missingNames are the names of the agents of missing.
+func (r *leagueRecord) missingNames() []string {
+	return lists.Map(r.missing(), func(a missingAgent) string { return a.DisplayName })
+}
+
 // phases are the states of a manager as people read them.
 var phases = map[string]string{
 	decide.StateWaitingForRegistrations: "waiting for registrations",
@@ -169,7 +174,8 @@ func (s *leagueStatus) print(w io.Writer) error {
 		if s.record.Created.Simulation != nil {
 			hint = "'evenodd simulate --resume'"
 		}
-		state += fmt.Sprintf(" (last entry %s): start it with the command that began the league, such as %s", localTimes(s.At), hint)
+		state += fmt.Sprintf(" (last entry %s): start it with the command that began the league, such as %s",
+			localTimes(s.At), hint)
 	}
 	text.line("League %s: %s", s.LeagueID, state)
 	if p := s.Paused; p != nil {
@@ -239,8 +245,8 @@ func (s *leagueStatus) addTables(text *printout) {
 
 // statusFlags defines the flags of the status for the organiser.
 func statusFlags(o *leagueCommand, f *pflag.FlagSet) {
-	f.StringVar(&o.roster, "roster", "", "the manager's roster `file`: show the agents in it that have not registered, or did not "+
-		"come")
+	f.StringVar(&o.roster, "roster", "", "the manager's roster `file`: show the agents in it that have not registered, "+
+		"or did not come")
 	f.BoolVar(&o.follow, "watch", false, "go on until the league is over, and show each change")
 }
 

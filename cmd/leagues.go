@@ -211,8 +211,8 @@ which commands that read choose without --league-id.`,
 			}{outputSchema, rows}, func(w io.Writer) error {
 				header := []string{"League", "Name", "State", "Last entry", "Players", "Results"}
 				return printTable(w, header, lists.Map(rows, func(l listedLeague) []any {
-					return []any{l.LeagueID, l.DisplayName, cmp.Or(l.Problem, stateOf(&l.Progress, l.Running)), localTimes(l.LastEntry),
-						l.Players, fmt.Sprintf("%d of %s%d", l.Recorded, atMost(l.AtMost), l.Matches)}
+					return []any{l.LeagueID, l.DisplayName, cmp.Or(l.Problem, stateOf(&l.Progress, l.Running)),
+						localTimes(l.LastEntry), l.Players, fmt.Sprintf("%d of %s%d", l.Recorded, atMost(l.AtMost), l.Matches)}
 				}))
 			})
 		},

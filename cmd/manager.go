@@ -96,7 +96,8 @@ func (o *managerOptions) commonFlags(f *pflag.FlagSet) {
 	o.nats.flags(f)
 	o.leagueSettings.flags(f, &o.Options, defaultData, "info")
 	id := f.Lookup("league-id")
-	id.DefValue, id.Usage = "", id.Usage+" (default: that of the unfinished league in the data folder, for a new one date and name)"
+	id.DefValue = ""
+	id.Usage += " (default: that of the unfinished league in the data folder, for a new one date and name)"
 	f.IntVar(&o.Players, "players", usualPlayers, "players that start the league when they have registered, 2 to "+
 		"10,000; 0: only start_league does")
 	f.IntVar(&o.Referees, "referees", 1, "referees that must have registered before the league starts")

@@ -115,7 +115,8 @@ func matchArguments(c *cobra.Command, args []string, begun string) ([]cobra.Comp
 		for id := range l.Matches() {
 			_, a, b, _ := l.Find(id)
 			if strings.HasPrefix(id.String(), strings.ToUpper(begun)) {
-				found = append(found, cobra.CompletionWithDesc(id.String(), words.Escape(l.Ref(a).String()+" – "+l.Ref(b).String())))
+				players := l.Ref(a).String() + " – " + l.Ref(b).String()
+				found = append(found, cobra.CompletionWithDesc(id.String(), words.Escape(players)))
 			}
 		}
 	}

@@ -42,9 +42,9 @@ func newReplay(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay" + matchUse,
 		Short: "Show a match as a conversation",
-		Long: `Show the conversation of a match, named by its id or by two players and a round, from its match file: each message with sender, receiver, time and delay, the
-tries of each question in order, every wrong answer as it arrived with its error, the draw of the number and the
-result.`,
+		Long: `Show the conversation of a match, named by its id or by two players and a round, from its match file: each message
+with sender, receiver, time and delay, the tries of each question in order, every wrong answer as it arrived with its
+error, the draw of the number and the result.`,
 		Example: examples(
 			"Show a match", "evenodd replay R1M1 --data ./my-league",
 			"Show the match of two players in round 2", "evenodd replay Alice Bob 2 --data ./my-league",
@@ -217,7 +217,8 @@ func (r *toldMatch) print(w io.Writer) error {
 	return text.print(w)
 }
 
-// printBoards writes the positions of the match, each after a pause. The last moves stand in brackets, the line that wins in parentheses.
+// printBoards writes the positions of the match, each after a pause. The last moves stand in brackets, the line that
+// wins in parentheses.
 func (r *toldMatch) printBoards(ctx context.Context, w io.Writer, pace time.Duration) error {
 	if len(r.Steps) == 0 {
 		return printLine(w, "No move of %s is recorded.", r.MatchID)
@@ -349,7 +350,8 @@ func (r *toldMatch) addDraw(text *printout) {
 		text.line("Draw: the referee reveals nonce %s,", d.Nonce)
 		text.line("      which matches the commitment %s.", d.Commitment)
 	default:
-		text.line("Draw: the referee reveals a nonce, which matches its commitment, and the players their entropies (--full).")
+		text.line("Draw: the referee reveals a nonce, which matches its commitment, and the players their entropies " +
+			"(--full).")
 	}
 	if r.full || !d.CommitmentHolds || len(differ) > 0 {
 		for _, e := range d.Entropies {

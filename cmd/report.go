@@ -267,7 +267,8 @@ func addMatches(t *printout, s *report.Sheet) {
 			remarks = append(remarks, f.Name+": "+words.Counted(f.Value, "fallback"))
 		}
 		remarks = append(remarks, s.Mistakes(m.MatchID)...)
-		return []any{m.MatchID, s.Ref(m.PlayerAID), s.Ref(m.PlayerBID), m.Word(), s.Ref(m.Winner()), m.Reason, strings.Join(remarks, "; ")}
+		return []any{m.MatchID, s.Ref(m.PlayerAID), s.Ref(m.PlayerBID), m.Word(), s.Ref(m.Winner()), m.Reason,
+			strings.Join(remarks, "; ")}
 	})
 	t.table([]string{"Match", "Player A", "Player B", "Result", "Winner", "Reason", "Remark"}, rows)
 }

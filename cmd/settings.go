@@ -165,10 +165,10 @@ func (l *layers) league() {
 	}
 }
 
-// leagueID is the id of the league that a command runs whose user gives none. A simulation always has that of the files,
-// because its results depend on it. So has a league on NATS: there the id is a part of all addresses, and each of its
-// managers has a folder of its own. A league without a name also has it if the file of the system names another one
-// than usual.
+// leagueID is the id of the league that a command runs whose user gives none. A simulation always has that of the
+// files, because its results depend on it. So has a league on NATS: there the id is a part of all addresses, and each
+// of its managers has a folder of its own. A league without a name also has it if the file of the system names another
+// one than usual.
 func (l *layers) leagueID(system *config.System) string {
 	usual := system.DefaultLeagueID
 	if l.command == "simulate" {
@@ -370,7 +370,8 @@ func (l *leagueSettings) flags(f *pflag.FlagSet, o *manager.Options, folder, lev
 		"for games without chance, with an even number of legs (default: none)")
 	f.IntVar(&l.rounds, "rounds", 0, "rounds of a Swiss system (default: log2 of the players, rounded up)")
 	f.StringVar(&l.seeding, "seeding", "",
-		"`file` with names or ids of players, one a line, best first: the seeds of other formats than round-robin (default: registration)")
+		"`file` with names or ids of players, one a line, best first: the seeds of other formats than round-robin "+
+			"(default: registration)")
 	f.StringVar(&l.time, "time", "", "`time` of each player for all moves of a match, such as 60s, or 60s+1s with one "+
 		"second more after each move (default: a limit for each move)")
 	choiceFlag(f, &l.members, "members", membersAll, "members of messages: all that this program has, or plain, those of "+

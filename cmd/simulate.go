@@ -121,8 +121,8 @@ technical loss (docs/agents.md).
 	f.BoolVar(&o.rated, "ratings", false, "print a second table: ratings with intervals, and the results of each pair")
 	f.BoolVar(&o.untilSignificant, "until-significant", false, "play two legs at a time, until one player is shown to "+
 		"be better than every other; --legs is the largest number, even (default 200)")
-	f.Float64Var(&o.elo.Elo0, "elo0", 0, "with --until-significant and two players: play until the results decide whether "+
-		"the first one is --elo0 or --elo1 `Elo` stronger; --legs is 20,000 by default")
+	f.Float64Var(&o.elo.Elo0, "elo0", 0, "with --until-significant and two players: play until the results decide "+
+		"whether the first one is --elo0 or --elo1 `Elo` stronger; --legs is 20,000 by default")
 	f.Float64Var(&o.elo.Elo1, "elo1", 0, "see --elo0, which is less: `Elo` of the other bound")
 	f.BoolVar(&o.quiet, "quiet", false, "write nothing but errors to standard error")
 	return c

@@ -111,7 +111,8 @@ func printSuperiority(s streams, all *stats.Analysis, opponents []stats.Player) 
 	for i := range all.Players {
 		index[all.Players[i].PlayerID] = i
 	}
-	header := append([]string{"Player", "Name"}, lists.Map(opponents, func(o stats.Player) string { return o.PlayerID })...)
+	ids := lists.Map(opponents, func(o stats.Player) string { return o.PlayerID })
+	header := append([]string{"Player", "Name"}, ids...)
 	rows := lists.Map(all.Ratings, func(p stats.Player) []any {
 		return append([]any{p.PlayerID, p.Shown()}, lists.Map(opponents, func(o stats.Player) any {
 			if o.PlayerID == p.PlayerID || o.Matches == 0 || p.Matches == 0 {

@@ -166,7 +166,8 @@ func colours() bool { return os.Getenv("NO_COLOR") == "" }
 // lobby is the league before its start.
 func (v *upView) lobby(now time.Time) *lobby {
 	r := v.record
-	l := &lobby{title: cmp.Or(r.Created.DisplayName, r.Created.LeagueID), joining: v.joining, colours: colours(), ends: v.next(now)}
+	l := &lobby{title: cmp.Or(r.Created.DisplayName, r.Created.LeagueID), joining: v.joining, missing: r.missingNames(),
+		colours: colours(), ends: v.next(now)}
 	players := 0
 	for _, a := range r.SortedAgents() {
 		if a.Player {
@@ -179,7 +180,6 @@ func (v *upView) lobby(now time.Time) *lobby {
 			l.players = append(l.players, a.DisplayName)
 		}
 	}
-	l.missing = lists.Map(r.missing(), func(a missingAgent) string { return a.DisplayName })
 	status := r.status()
 	l.count = words.Counted(players, "player")
 	if wanted := status.Expected.Players; wanted > 0 {

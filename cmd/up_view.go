@@ -164,8 +164,7 @@ func fitting[R any](table []R, rows int) (first []R, more int) {
 func (v *upView) ask() {
 	if question := v.question(); question != v.asked {
 		if v.asked = question; question != "" && !v.lobbies(v.record) {
-			missing := lists.Map(v.record.missing(), func(a missingAgent) string { return a.DisplayName })
-			if len(missing) > 0 {
+			if missing := v.record.missingNames(); len(missing) > 0 {
 				question += " " + strings.Join(fitted("Not here yet: ", missing, columnsOf(v.err), missingRows), " ") + "."
 			}
 			v.note("%s", question)

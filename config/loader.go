@@ -82,8 +82,8 @@ func (l *Loader) RefereeDefaults() (*RefereeDefaults, error) { return load(l, &R
 // PlayerDefaults returns the defaults of players.
 func (l *Loader) PlayerDefaults() (*PlayerDefaults, error) { return load(l, &PlayerDefaults{}) }
 
-// League returns the file of a league. A league whose id has a date and no file has the file of the default league: each
-// such league is a new one under the rules of the folder.
+// League returns the file of a league. A league whose id has a date and no file has the file of the default league:
+// each such league is a new one under the rules of the folder.
 func (l *Loader) League(id string) (*League, error) {
 	if !protocol.ValidLeagueID(id) { // it could name a file outside the folder
 		return nil, fmt.Errorf("league id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", id)

@@ -63,7 +63,8 @@ func (e *ending) Title() string {
 	return "Champion: " + e.Champions[0].Name
 }
 
-// climb is the largest rise of any player; nil for none, and if the points do not rank the players: in a bracket or gauntlet.
+// climb is the largest rise of any player; nil for none, and if the points do not rank the players: in a bracket or
+// gauntlet.
 func (m *moment) climb(rows []standingsRow) (best *climb) {
 	if m.Created.Tournament.HasBracket() || m.Created.Tournament.IsGauntlet() {
 		return nil

@@ -93,7 +93,9 @@ func (v *statistics) fill(s *stats.Analysis) {
 		})
 	}
 	v.Average = decimal(x(averageRating))
-	for _, mark := range []scaleMark{{int(low), "0", "start"}, {averageRating, v.Average, "middle"}, {int(high), "100", "end"}} {
+	for _, mark := range []scaleMark{
+		{int(low), "0", "start"}, {averageRating, v.Average, "middle"}, {int(high), "100", "end"},
+	} {
 		const apart = 15 // percent, or the texts overlap
 		if mark.Rating == averageRating || math.Abs(x(float64(mark.Rating))-x(averageRating)) > apart {
 			v.Scale = append(v.Scale, mark)

@@ -79,8 +79,8 @@ func CauseOf(code, detail, answer string) Cause {
 		return Cause{Words: detail, Remedy: "A player that registers for a league accepts its matches."}
 	}
 	if of == protocol.ErrTimeout && strings.Contains(detail, protocol.UsedUpTime) {
-		return Cause{Code: code, Words: protocol.UsedUpTime, Remedy: "Each player has a time for all moves of a match. Look at its clock " +
-			"after each move, and let its program decide by time_left_ms of the questions."}
+		return Cause{Code: code, Words: protocol.UsedUpTime, Remedy: "Each player has a time for all moves of a match. " +
+			"Look at its clock after each move, and let its program decide by time_left_ms of the questions."}
 	}
 	c, known := wireCauseOf(of, detail, answer)
 	if c.Code, c.Wire = code, known; !known {

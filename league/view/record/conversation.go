@@ -140,8 +140,8 @@ func lineOf(doc *store.Match, e *store.Exchange) Line {
 	says, bound := sentence(e)
 	u := Line{
 		At: e.At, From: doc.RefereeID, To: e.PlayerID, Method: e.Method, MessageType: e.MessageType, Try: e.Try,
-		Says: says + bound, bound: bound, Error: e.Error, Trouble: troubleOf(e), Void: e.Void, WrongToken: e.WrongToken, Answer: e.Answer, Used: e.Used,
-		Message: e.Message, order: e.Try,
+		Says: says + bound, bound: bound, Error: e.Error, Trouble: troubleOf(e), Void: e.Void, WrongToken: e.WrongToken,
+		Answer: e.Answer, Used: e.Used, Message: e.Message, order: e.Try,
 	}
 	if e.Direction == store.Received {
 		u.From, u.To, u.reply = u.To, u.From, true

@@ -98,7 +98,8 @@ func NewSeason(leagues []SeasonLeague, key func(*league.Standing) string) *Seaso
 
 // byBegin compares leagues by the time of their begin.
 func byBegin(a, b SeasonLeague) int {
-	return cmp.Or(strings.Compare(a.Begun, b.Begun), strings.Compare(a.Start, b.Start), strings.Compare(a.LeagueID, b.LeagueID))
+	return cmp.Or(strings.Compare(a.Begun, b.Begun), strings.Compare(a.Start, b.Start),
+		strings.Compare(a.LeagueID, b.LeagueID))
 }
 
 // A Place is what the table of a league says of a player.

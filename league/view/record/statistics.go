@@ -452,8 +452,8 @@ func (t *BoundsTest) sentence(c *Comparison) string {
 		return fmt.Sprintf("Stopped after all %d legs: the results do not decide between %g and %g Elo (%s).", c.Legs, t.Elo0,
 			t.Elo1, ratio)
 	}
-	return fmt.Sprintf("After %d of at most %d legs the results do not decide between %g and %g Elo (%s).", c.Legs, c.MostLegs,
-		t.Elo0, t.Elo1, ratio)
+	return fmt.Sprintf("After %d of at most %d legs the results do not decide between %g and %g Elo (%s).", c.Legs,
+		c.MostLegs, t.Elo0, t.Elo1, ratio)
 }
 
 // Sentence says what stopped the league, and which players could not be told apart.

@@ -2,7 +2,6 @@ package record
 
 import (
 	"cmp"
-	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -10,7 +9,6 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
-	"evenodd/league/lists"
 )
 
 // The documents about agents, running matches and decisions. Their members are a contract.
@@ -96,22 +94,6 @@ func (l *League) SortedAgents() []*journal.Agent {
 	return slices.SortedFunc(maps.Values(l.Agents), func(a, b *journal.Agent) int {
 		return league.CompareIDs(a.AgentID, b.AgentID)
 	})
-}
-
-// CheckAgent returns an error that names the agents unless there is one with this id.
-func (l *League) CheckAgent(id string) error {
-	const most = 20 // of which the error tells the ids
-	agents := l.SortedAgents()
-	known := lists.Map(agents[:min(len(agents), most)], func(a *journal.Agent) string { return a.AgentID })
-	switch further := len(agents) - len(known); {
-	case l.Agents[id] != nil:
-		return nil
-	case len(known) == 0:
-		return fmt.Errorf("no agent %.40q: none has registered", id)
-	case further > 0:
-		return fmt.Errorf("no agent %.40q: the league has %s and %d more", id, strings.Join(known, ", "), further)
-	}
-	return fmt.Errorf("no agent %.40q: the league has %s", id, strings.Join(known, ", "))
 }
 
 // NameOf is the display name of an agent, as data have it; "" for an unknown id. People see Ref.

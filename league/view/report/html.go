@@ -49,8 +49,8 @@ func (s *Sheet) HTML(w io.Writer) error {
 	for i := range s.Matches {
 		view.List.add(&s.Matches[i])
 	}
-	return page.Export(w, s.report.state.Zone, "sheet.html", fmt.Sprintf("%s (%s) in %s", s.Ref(s.Agent.AgentID).Name, s.Agent.AgentID,
-		s.League.Name()), &view)
+	title := fmt.Sprintf("%s (%s) in %s", s.Ref(s.Agent.AgentID).Name, s.Agent.AgentID, s.League.Name())
+	return page.Export(w, s.report.state.Zone, "sheet.html", title, &view)
 }
 
 // What a sheet of one A4 page has room for.

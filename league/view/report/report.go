@@ -2,10 +2,11 @@
 // that is recorded of the league, and the sheet of one agent. Both have a form as JSON, which is a
 // contract, and as HTML. A report has no token, no endpoint and no registration code,
 // and nothing of matches that are being played. It depends on the data folder alone: the same
-// folder gives the same bytes.
+// folder gives the same bytes, as HTML in the same time zone.
 package report
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -157,8 +158,8 @@ func (r *Report) Sheet(agentID string) (*Sheet, error) {
 		SchemaVersion: SchemaVersion, League: r.League, Matches: []record.Match{}, Decisions: []record.DecisionMade{},
 		History: r.history[agentID], Transcripts: r.Transcripts, Omitted: r.Omitted, report: r,
 	}
-	if err := r.state.CheckAgent(agentID); err != nil {
-		return nil, err
+	if r.state.Agents[agentID] == nil {
+		return nil, fmt.Errorf("no agent %.40q has registered", agentID)
 	}
 	s.Agent = r.Agents[r.order()[agentID]]
 	if i := slices.IndexFunc(r.Standings, func(p league.Standing) bool { return p.PlayerID == agentID }); i >= 0 {
