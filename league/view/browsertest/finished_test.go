@@ -121,7 +121,12 @@ func TestPagesAreReadable(t *testing.T) {
 	t.Parallel()
 	needsChromium(t)
 	address := serve(t, played(t))
-	all := map[string]string{"bracket": serve(t, played(t, "--tournament", "double-elimination")) + "/cross"}
+	season := played(t, "--league-id", "first")
+	start(t, "simulate", "--players", "4", "--league-id", "second", "--quiet", "--data", season).succeeds()
+	all := map[string]string{
+		"bracket": serve(t, played(t, "--tournament", "double-elimination")) + "/cross",
+		"leagues": start(t, "serve", season, "--port", "0").await(`at (http://\S+/)`)[1] + "leagues",
+	}
 	for name, page := range pages {
 		all[name] = address + page
 	}
