@@ -64,7 +64,7 @@ func TestLeagueFollowsItsConfigurationFiles(t *testing.T) {
 				{"player_id": "P12", "display_name": "Twelve"}]}`,
 		"config/defaults/player.json": `{"strategy": "even"}`,
 	})
-	m := startManager(t, "--data", data, "--exit-when-done")
+	m := startManager(t, "--data", data, "--exit-when-done", "--league-id", "cup")
 	players := []*process{
 		m.join(t, "player", "--data", data, "--id", "P11"),
 		m.join(t, "player", "--data", data, "--id", "P12", "--strategy", "odd"),

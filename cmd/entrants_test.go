@@ -147,7 +147,7 @@ entrants:
 	assert.Regexp(t, models, stdout)
 	assert.Equal(t, models.ReplaceAllString(stdout, ""), models.ReplaceAllString(resumed, ""))
 	report := mustRun(t, "report", dir, "--format", "text")
-	assert.Regexp(t, `\nLanguage models:\n  Silent \(silent\): 4 requests, median \d+ ms, 90 % within \d+ ms\n  Good \(good\): 4 requests`, report)
+	assert.Regexp(t, `\nLanguage models:\n  P01 Silent \(silent\): 4 requests, median \d+ ms, 90 % within \d+ ms\n  P02 Good \(good\): 4 requests`, report)
 	assert.Contains(t, mustRun(t, "report", dir, "-o", "-"), "<li><bdi dir=\"auto\">Silent</bdi> (silent): 4 requests")
 	assert.Regexp(t, `│ Silent +│.* 4 │\n`, mustRun(t, "league", "standings", "--data", dir))
 	assert.Equal(t, 1, strings.Count(mustRun(t, "league", "export", "--data", dir), `"fallbacks": 4`))

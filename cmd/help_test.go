@@ -152,7 +152,7 @@ func TestFlagsOfPagesExist(t *testing.T) {
 			if first, _, _ := strings.Cut(code[1], " "); !strings.HasPrefix(first, "-") && !programs[first] {
 				continue // another program has flags of its own
 			}
-			for _, flag := range regexp.MustCompile(`(?:^|[ (])(--[a-z][a-z-]*)`).FindAllStringSubmatch(code[1], -1) {
+			for _, flag := range regexp.MustCompile(`(?:^|[ (])(--[a-z][a-z0-9-]*)`).FindAllStringSubmatch(code[1], -1) {
 				named++
 				assert.True(t, known[flag[1]], "%s: no command has %s", page, flag[1])
 			}

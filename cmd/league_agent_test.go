@@ -106,10 +106,10 @@ func TestAgentAsksARunningManager(t *testing.T) {
 	t.Run("tokens", func(t *testing.T) {
 		_, stderr, code := q.ask(t, nil, "status", "--data", q.data)
 		assert.Equal(t, 2, code)
-		assert.Contains(t, stderr, "evenodd: "+filepath.Join(q.data, "private")+" has the tokens of P01, P02, P03, REF01: choose one with --id\n")
+		assert.Contains(t, stderr, "evenodd: "+filepath.Join(q.data, "private")+" has the tokens of P01 Alpha, P02 Beta, P03 Gamma and REF01 Whistle: choose one with --id\n")
 		_, stderr, code = q.ask(t, nil, "status", "--data", q.data, "--id", "P09")
 		assert.Equal(t, 2, code)
-		assert.Contains(t, stderr, `--id "P09": must be one of the agents in `+filepath.Join(q.data, "private")+": P01, P02, P03, REF01\n")
+		assert.Contains(t, stderr, "evenodd: --id: "+filepath.Join(q.data, "private")+" has no agent \"P09\"; did you mean P01 Alpha, P02 Beta or P03 Gamma?\n")
 		stdout, stderr, code := q.ask(t, nil, "status", "--data", q.data, "--id", "REF01")
 		require.Zero(t, code, stderr)
 		assert.Contains(t, stdout, "LEAGUE_COMPLETED")

@@ -326,6 +326,6 @@ func TestRejectedAgentPrintsTheReason(t *testing.T) {
 		elsewhere := serveAgent(t, func(context.Context, string, object) object { return nil })
 		p := start(t, "player", "--port", "0", "--manager", elsewhere)
 		assert.Equal(t, 1, p.awaitExit(t))
-		assert.Contains(t, p.stderr.String(), "\nevenodd: JSON-RPC error -32601: Method not found\n")
+		assert.Contains(t, p.stderr.String(), "\nevenodd: no league manager answers at "+elsewhere+" (JSON-RPC error -32601: Method not found): set --manager to ")
 	})
 }

@@ -25,7 +25,7 @@ func clone(t *testing.T, files ...string) string {
 // The game is tested in a module with nothing but its imports.
 func TestNewGameCompilesAndPassesItsTests(t *testing.T) {
 	t.Parallel()
-	root := clone(t, "go.sum", "rules/rules.go", "rules/course.go", "rules/draw.go", "rules/turns.go", "rules/chance.go",
+	root := clone(t, "go.sum", "rules/rules.go", "rules/course.go", "rules/draw.go", "rules/turns.go", "rules/chance.go", "rules/opening.go",
 		"rules/program.go", "rules/rulestest/rulestest.go")
 	var out strings.Builder
 	require.NoError(t, runNewGame(streams{out: &out, err: io.Discard}, root, "pick_2_stones"))

@@ -100,7 +100,7 @@ func TestReportOfALeagueWithFaults(t *testing.T) {
 	assert.Len(t, sheet.Faults, own, "its own faults")
 	assert.Len(t, sheet.Matches, 7)
 	text := mustRun(t, "report", data, "--format", "text", "--agent", "P05")
-	assert.Regexp(t, `\n    R3M\d, try 1, \S+Z: no answer in time\n`, text)
+	assert.Regexp(t, `\n    R3M\d, 4 tries, [-0-9]+ [0-9:]+ \S+: no answer in time\n`, text)
 	assert.Contains(t, text, "was suspended: it did not answer in its last 3 matches")
 	checkRunningReports(t, data)
 }
