@@ -42,7 +42,7 @@ func (t *transcriptCheck) checkUsed(e *exchange, a *conduct.Attempt) {
 	s.time = timeSum{s.time.said + one.said, s.time.passed + one.passed, s.time.calls + 1}
 	switch {
 	case t.wentBack:
-	case said < 0 || one.off():
+	case e.Used.Debit < 0 || one.off(): // as a duration it can overflow
 		s.time = timeSum{}
 		t.find(e, "/time_used/debit_ms", "the call to %s is said to have taken %v from its time bank, but took %v", s.id,
 			said, one.passed)
