@@ -110,7 +110,9 @@ func bidSignature(q *protocol.MatchResultReport, side int, hidden bool) protocol
 		return signatureOf(s)
 	}
 	s.ViewHash = protocol.ViewHash(map[string]any{"side": side})
-	s.MovesHash = protocol.HiddenMovesHash(protocol.ShownMoves(q.Moves[:before], players[side], drawNonce))
+	if s.Turn > 1 {
+		s.MovesHash = protocol.HiddenMovesHash(protocol.ShownMoves(q.Moves[:before], players[side], drawNonce))
+	}
 	signature := signatureOf(s)
 	signature.ViewHash = s.ViewHash
 	return signature

@@ -314,7 +314,9 @@ func ticTacToe(change ...func(*protocol.MatchResultReport)) *protocol.MatchResul
 // laterStatement is what a player signs in a later turn.
 func laterStatement(side, turn int, move string, before []protocol.PlayerMove) protocol.MoveStatement {
 	s := statementOf(side, move)
-	s.Turn, s.MovesHash = turn, protocol.MovesHash(nil, before)
+	if s.Turn = turn; turn > 1 {
+		s.MovesHash = protocol.MovesHash(nil, before)
+	}
 	return s
 }
 
