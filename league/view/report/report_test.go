@@ -206,10 +206,10 @@ func TestHTMLNeedsNoNetwork(t *testing.T) {
 	}
 }
 
-func TestSheetOfUnknownAgentNamesTheAgents(t *testing.T) {
+func TestSheetOfUnknownAgentIsRefused(t *testing.T) {
 	r := read(t, store.Folder(filepath.Join(leagues, "finished")), "")
 	_, err := r.Sheet("P99")
-	assert.EqualError(t, err, `no agent "P99": the league has P01, P02, P03, P04, REF01, REF02`)
+	assert.EqualError(t, err, `no agent "P99" has registered`)
 }
 
 func TestMatchWithAnotherKeyHasARemark(t *testing.T) {
