@@ -121,7 +121,7 @@ func (o *leagueCommand) order(row protocol.Command, q *protocol.OrganiseRequest,
 }
 
 // matchUse is how the arguments of a command name a match: by its id, or by two players and a round.
-const matchUse = " MATCH | PLAYER PLAYER ROUND"
+const matchUse = " MATCH | PLAYER OPPONENT ROUND"
 
 // oneMatch checks that the arguments have the form of matchUse.
 func oneMatch(_ *cobra.Command, args []string) error {

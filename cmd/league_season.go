@@ -47,41 +47,45 @@ func (o *leagueCommand) exportSeason(ctx context.Context, roster string) error {
 // several, no player has one.
 func seasonCSV(s *record.Season, names []string) [][]string {
 	rows := [][]string{{"name", "points", "matches", "rating", "low", "high"}}
+	var met []string
 	for _, t := range s.Tables {
 		for i := range t.Leagues {
 			rows[0] = append(rows[0], t.Leagues[i].LeagueID)
 		}
+		for i := range t.Players {
+			if name := t.Players[i].Player; !slices.Contains(met, name) {
+				met = append(met, name)
+			}
+		}
 	}
 	if len(names) == 0 {
-		for _, t := range s.Tables {
-			for i := range t.Players {
-				if name := t.Players[i].Player; !slices.Contains(names, name) {
-					names = append(names, name)
-				}
-			}
-		}
+		names = met
 	}
 	for _, name := range names {
-		points, matches, rating, places := 0, 0, []any{"", "", ""}, []any{}
-		for _, t := range s.Tables {
-			at := slices.IndexFunc(t.Players, func(p record.RatedPlayer) bool { return p.Player == name })
-			for n := range t.Leagues {
-				if at < 0 || t.Players[at].Places[n].Rank == 0 {
-					places = append(places, "")
-				} else {
-					places = append(places, t.Players[at].Places[n].Points)
-				}
-			}
-			if at < 0 {
-				continue
-			}
-			points, matches = points+t.Players[at].Points, matches+t.Players[at].Matches
-			if len(s.Tables) == 1 {
-				rating = t.Players[at].RatingCells()[:3]
-			}
-		}
-		row := append(append([]any{name, points, matches}, rating...), places...)
-		rows = append(rows, lists.Map(row, cellText))
+		rows = append(rows, seasonRow(s, name))
 	}
 	return rows
+}
+
+// seasonRow is the row of a player in the CSV of a season.
+func seasonRow(s *record.Season, name string) []string {
+	points, matches, rating, places := 0, 0, []any{"", "", ""}, []any{}
+	for _, t := range s.Tables {
+		p := record.RatedPlayer{Places: make([]record.Place, len(t.Leagues))} // that took no part
+		if at := slices.IndexFunc(t.Players, func(p record.RatedPlayer) bool { return p.Player == name }); at >= 0 {
+			p = t.Players[at]
+		}
+		for _, place := range p.Places {
+			if place.Rank == 0 {
+				places = append(places, "")
+			} else {
+				places = append(places, place.Points)
+			}
+		}
+		points, matches = points+p.Points, matches+p.Matches
+		if len(s.Tables) == 1 {
+			rating = p.RatingCells()[:3]
+		}
+	}
+	return lists.Map(append(append([]any{name, points, matches}, rating...), places...), cellText)
 }

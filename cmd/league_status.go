@@ -238,7 +238,7 @@ func (s *leagueStatus) addTables(text *printout) {
 		}))
 	add("Last decisions", []string{"Event", "Time", "Decision"}, lists.Map(s.Decisions,
 		func(d record.DecisionMade) []any { return []any{d.Event, localTimes(d.At), localTimes(d.Shown)} }))
-	if more := len(s.record.League.Decisions) - len(s.Decisions); more > 0 {
+	if more := len(s.record.Decisions) - len(s.Decisions); more > 0 {
 		text.line("and %d more: evenodd league export --format csv --list decisions", more)
 	}
 }

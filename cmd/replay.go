@@ -306,21 +306,7 @@ func (r *toldMatch) addLines(text *printout) {
 				continue
 			}
 		}
-		waited, try := "", ""
-		if u.Waited != nil {
-			waited = fmt.Sprintf("%+.3fs", *u.Waited)
-		}
-		if u.Tries > 1 {
-			try = fmt.Sprintf(" [try %d of %d]", u.Try, u.Tries)
-		}
-		if left := u.TimeLeft(); left != "" {
-			try += " [" + left + "]"
-		}
-		says := u.Says
-		if !r.full {
-			says = u.Brief()
-		}
-		text.line("%s %10s  %s → %s  %s%s", clock, waited, r.side(u.From), r.side(u.To), says, try)
+		text.line("%s %s", clock, r.said(u))
 		if u.Error != nil {
 			text.line("%s%s", below, u.Failure())
 		}
@@ -333,6 +319,25 @@ func (r *toldMatch) addLines(text *printout) {
 	if r.Omitted > 0 && len(r.Lines) > 0 {
 		text.line("(%d more exchanges are not in the file)", r.Omitted)
 	}
+}
+
+// said is a message with its delay, sender, receiver, try, and the time that the sender has left.
+func (r *toldMatch) said(u *record.Line) string {
+	waited, try := "", ""
+	if u.Waited != nil {
+		waited = fmt.Sprintf("%+.3fs", *u.Waited)
+	}
+	if u.Tries > 1 {
+		try = fmt.Sprintf(" [try %d of %d]", u.Try, u.Tries)
+	}
+	if left := u.TimeLeft(); left != "" {
+		try += " [" + left + "]"
+	}
+	says := u.Says
+	if !r.full {
+		says = u.Brief()
+	}
+	return fmt.Sprintf("%10s  %s → %s  %s%s", waited, r.side(u.From), r.side(u.To), says, try)
 }
 
 // addDraw adds the draw, in full if its values do not fit.

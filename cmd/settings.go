@@ -401,20 +401,8 @@ func (l *leagueSettings) tournament(players, legs int, listed []string) (*journa
 		return nil, usage("--seeding %s: --tournament round-robin does not take it", l.seeding)
 	case l.untilSignificant && !roundRobin:
 		return nil, usage("--until-significant: only --tournament round-robin takes it")
-	case l.untilSignificant && legs%2 != 0:
-		return nil, usage("--legs %d: with --until-significant the number is even, so that each pair meets once on each side",
-			legs)
-	case l.bounds != nil && !l.untilSignificant:
-		return nil, usage("--elo0 and --elo1: only --until-significant takes them")
-	case l.bounds != nil && players != 2:
-		return nil, usage("--elo0 and --elo1 compare two players, not %d: set --players 2", players)
-	case l.bounds != nil:
-		if err := l.bounds.Check(); err != nil {
-			return nil, usage("--elo0, --elo1: %w", err)
-		}
-		return &journal.Tournament{Algorithm: pairing.SPRT, Bounds: l.bounds}, nil
-	case l.untilSignificant:
-		return &journal.Tournament{Algorithm: pairing.Sequential}, nil
+	case l.untilSignificant || l.bounds != nil:
+		return l.sequential(players, legs)
 	case roundRobin:
 		return nil, nil //nolint:nilnil // no tournament is a round-robin
 	case legs != 1 && !gauntlet:
@@ -440,6 +428,25 @@ func (l *leagueSettings) tournament(players, legs int, listed []string) (*journa
 		}
 	}
 	return t, nil
+}
+
+// sequential returns a round-robin that ends by its results.
+func (l *leagueSettings) sequential(players, legs int) (*journal.Tournament, error) {
+	switch {
+	case !l.untilSignificant:
+		return nil, usage("--elo0 and --elo1: only --until-significant takes them")
+	case legs%2 != 0:
+		return nil, usage("--legs %d: with --until-significant the number is even, so that each pair meets once on each side",
+			legs)
+	case l.bounds == nil:
+		return &journal.Tournament{Algorithm: pairing.Sequential}, nil
+	case players != 2:
+		return nil, usage("--elo0 and --elo1 compare two players, not %d: set --players 2", players)
+	}
+	if err := l.bounds.Check(); err != nil {
+		return nil, usage("--elo0, --elo1: %w", err)
+	}
+	return &journal.Tournament{Algorithm: pairing.SPRT, Bounds: l.bounds}, nil
 }
 
 // atMost precedes the number of rounds or matches of a league, if it is only the largest possible number.

@@ -10,7 +10,7 @@ import (
 // Timed tells whether the present question takes time from the banks of the sides: one for a move does, but not the
 // invitation and the ready turn, which ask for no decision.
 func (m *Match) Timed() bool {
-	return m.assignment.TimeBank != nil && m.state == protocol.StateCollectingChoices && !(m.ready && m.turn == 1)
+	return m.assignment.TimeBank != nil && m.state == protocol.StateCollectingChoices && (!m.ready || m.turn != 1)
 }
 
 // startClock makes the time of a side count while it is asked: from now on, or on from its answer that asked the

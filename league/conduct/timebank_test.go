@@ -45,7 +45,8 @@ func (c *clock) ask(m *anyMatch, side rules.Side, step *conduct.Step) {
 
 // counts tells whether time counts: there are banks, and the question is one for a move, but not that of a ready turn.
 func (c *clock) counts(m *anyMatch) bool {
-	return m.increment >= 0 && m.State() == protocol.StateCollectingChoices && !(m.draws && m.turns > 0 && m.Turn() == 1)
+	ready := m.draws && m.turns > 0 && m.Turn() == 1
+	return m.increment >= 0 && m.State() == protocol.StateCollectingChoices && !ready
 }
 
 // take takes the time of an attempt, and compares the match with the model.

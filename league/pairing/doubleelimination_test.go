@@ -277,7 +277,7 @@ func (m *doubleModel) winner(a, b int) int {
 	winner := league.None
 	switch {
 	case there(a) && there(b):
-		for draws := 0; draws < 4; draws++ {
+		for range 4 { // draws
 			r := m.result(a, b)
 			if winner = r.Winner; winner != league.None || r.Technical {
 				break

@@ -88,21 +88,8 @@ func (s *Season) read(ctx context.Context, p *Pages) *record.Season {
 		}
 	}
 	for _, id := range ids {
-		info, err := os.Stat(s.folder.Journal(id))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		before := s.known[id]
-		if err == nil && before != nil && before.size == info.Size() && before.changed.Equal(info.ModTime()) {
-			continue
-		}
-		same = false
-		one := &readLeague{SeasonLeague: record.ReadSeasonLeague(ctx, s.folder, id, p.options.Games)}
-		if err == nil && ctx.Err() == nil {
-			one.size, one.changed = info.Size(), info.ModTime()
-		}
-		if s.known[id] = one; one.Problem != nil && (before == nil || before.Problem == nil) {
-			p.failed("season", one.Problem)
+		if s.readOne(ctx, id, p) {
+			same = false
 		}
 	}
 	if !same {
@@ -114,6 +101,24 @@ func (s *Season) read(ctx context.Context, p *Pages) *record.Season {
 	}
 	s.looked = time.Now()
 	return s.table
+}
+
+// readOne reads a league unless its journal is as before. It returns whether it has read it. The caller holds reading.
+func (s *Season) readOne(ctx context.Context, id string, p *Pages) bool {
+	info, err := os.Stat(s.folder.Journal(id))
+	before := s.known[id]
+	if errors.Is(err, fs.ErrNotExist) ||
+		err == nil && before != nil && before.size == info.Size() && before.changed.Equal(info.ModTime()) {
+		return false
+	}
+	one := &readLeague{SeasonLeague: record.ReadSeasonLeague(ctx, s.folder, id, p.options.Games)}
+	if err == nil && ctx.Err() == nil {
+		one.size, one.changed = info.Size(), info.ModTime()
+	}
+	if s.known[id] = one; one.Problem != nil && (before == nil || before.Problem == nil) {
+		p.failed("season", one.Problem)
+	}
+	return true
 }
 
 // use returns the pages of a league, until done; nil for an unknown one, or while too many others are being read.

@@ -35,7 +35,7 @@ func overviewOf(l *record.League, round int) *overview {
 	v := &overview{
 		League: leagueName(l), Round: m.round, Progress: m.progress(), Timeline: m.timeline("/"), Standings: m.standings(),
 		Bracket: m.bracket(leadingPlaces),
-		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(len(m.League.Decisions)),
+		Running: m.running(), Results: m.results(), Chart: m.chart(), Decisions: m.decisions(len(m.Decisions)),
 	}
 	v.Earlier = max(len(v.Decisions)-decisionsShown, 0)
 	v.Decisions = v.Decisions[:len(v.Decisions)-v.Earlier]

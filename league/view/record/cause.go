@@ -96,13 +96,13 @@ func wireCauseOf(code protocol.Code, detail, answer string) (Cause, bool) {
 	}
 	rpc, status := rpcCodes().FindStringSubmatch(detail), statuses().FindStringSubmatch(detail)
 	switch {
-	case rpc != nil && rpc[1] == internalError:
+	case len(rpc) > 1 && rpc[1] == internalError:
 		return Cause{Words: "failed with an internal error", Remedy: "The program of the player crashed, or gave no " +
 			"usable choice. Look at its log."}, true
-	case rpc != nil:
+	case len(rpc) > 1:
 		return Cause{Words: "answered with JSON-RPC error " + rpc[1], Remedy: "The program of the player refused the " +
 			"message. Look at its log, and whether it knows the method and the match."}, true
-	case status != nil:
+	case len(status) > 1:
 		return Cause{Words: "answered with HTTP " + status[1], Remedy: "The server of the player answered in place of its " +
 			"program, which may have failed with an exception, or is not at this path. Look at its log."}, true
 	case code == protocol.ErrInvalidFieldType:

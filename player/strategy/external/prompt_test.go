@@ -248,7 +248,7 @@ func TestPromptNamesExamplesAndTheRefusedText(t *testing.T) {
 	assert.Contains(t, prompt, "You have 58.7 seconds left for all of your moves.\n")
 	v.TimeLeft = 0
 	assert.NotContains(t, promptFor(rules.NewRegistry(), &v), "seconds left")
-	v.TimeLeft, v.Random = 58_700*time.Millisecond, rand.New(rand.NewPCG(0, 1)) //nolint:gosec // that of no match
+	v.TimeLeft, v.Random = 58_700*time.Millisecond, rand.New(rand.NewPCG(0, 1))
 	assert.EqualValues(t, 58_700, requestOf(&v, time.Second).TimeLeftMS)
 }
 
