@@ -183,15 +183,10 @@ func (c Course) Judge(chance Chance) Verdict {
 	return v
 }
 
-// Replay plays a game by its moves, in order of turns, and SideA before SideB within a
-// turn. Moves of the last turn may be missing. Deal goes on where a draw is due, or where the course awaits what the
-// program of the game says; it may be nil for a game without draws and program. The error is that of deal, or names the
-// first move that the rules do not allow at its place.
-func Replay(game Game, moves []Move, deal func(Course) (Course, error)) (Course, error) {
-	return Begin(game).Replay(moves, deal)
-}
-
-// Replay goes on as the function Replay does, from a course without moves.
+// Replay plays on by moves, in order of turns, and SideA before SideB within a turn, from a course without moves. Moves of
+// the last turn may be missing. Deal goes on where a draw is due, or where the course awaits what the program of the game
+// says; it may be nil for a game without draws and program. The error is that of deal, or names the first move that the
+// rules do not allow at its place.
 func (c Course) Replay(moves []Move, deal func(Course) (Course, error)) (Course, error) {
 	c, err := dealt(c, deal)
 	if err != nil {

@@ -141,7 +141,7 @@ func TestReplayFollowsTheMoves(t *testing.T) {
 			[2]rules.LastMove{{}, {Text: "odd", Turn: 1}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			course, err := rules.Replay(tt.game, tt.moves, nil)
+			course, err := rules.Begin(tt.game).Replay(tt.moves, nil)
 			require.NoError(t, err)
 			assert.Equal(t, tt.over, course.Over())
 			last := [2]rules.LastMove{course.Last(rules.SideA), course.Last(rules.SideB)}
@@ -179,7 +179,7 @@ func TestCourseAdvancesWhenAllSidesHaveMoved(t *testing.T) {
 }
 
 func TestCoursesFromOnePositionAreIndependent(t *testing.T) {
-	course, err := rules.Replay(tictactoe.Game{}, alternating("0", "3", "1", "4"), nil)
+	course, err := rules.Begin(tictactoe.Game{}).Replay(alternating("0", "3", "1", "4"), nil)
 	require.NoError(t, err)
 	won, open := course.Play([2]string{"2"}), course.Play([2]string{"8"})
 	assert.True(t, won.Over())
@@ -207,7 +207,7 @@ func TestBetterFindsWhatGivesAwayAPosition(t *testing.T) {
 		"moves at the same time":        {evenodd.Game{}, nil, "even", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			course, err := rules.Replay(tt.game, alternating(tt.moves...), nil)
+			course, err := rules.Begin(tt.game).Replay(alternating(tt.moves...), nil)
 			require.NoError(t, err)
 			assert.Equal(t, tt.better, rules.Better(course.Position(), tt.move))
 		})
@@ -229,7 +229,7 @@ func TestBoardsShowTheMoves(t *testing.T) {
 		"rock paper scissors": {rockpaperscissors.Game{}, []string{"rock", "paper"}, [][]string{{"A", "B"}, {"R", "P"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			course, err := rules.Replay(tt.game, alternating(tt.moves...), nil)
+			course, err := rules.Begin(tt.game).Replay(alternating(tt.moves...), nil)
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, course.Position().(rules.Drawer).Draw(rules.NoSide))
 		})
@@ -254,7 +254,7 @@ func TestReplayRejectsMovesAgainstTheRules(t *testing.T) {
 		"more turns than the game has": {evenodd.Game{}, alternating("even", "odd", "even")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, err := rules.Replay(tt.game, tt.moves, nil)
+			_, err := rules.Begin(tt.game).Replay(tt.moves, nil)
 			assert.Error(t, err)
 		})
 	}

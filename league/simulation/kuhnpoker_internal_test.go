@@ -60,7 +60,7 @@ func chipsOfFirst(t *testing.T, report *protocol.MatchResultReport) (won []int) 
 			moves[i].Side = rules.SideB
 		}
 	}
-	course, err := rules.Replay(kuhnpoker.Game{}, moves, func(course rules.Course) (rules.Course, error) {
+	course, err := rules.Begin(kuhnpoker.Game{}).Replay(moves, func(course rules.Course) (rules.Course, error) {
 		if course.Turn() > 2 {
 			ended(course)
 		}

@@ -25,7 +25,7 @@ func after(t *testing.T, moves string) rules.Position {
 	for i, column := range moves {
 		list = append(list, rules.Move{Side: rules.Side(i % 2), Text: string(column)})
 	}
-	course, err := rules.Replay(connectfour.Game{}, list, nil)
+	course, err := rules.Begin(connectfour.Game{}).Replay(list, nil)
 	require.NoError(t, err)
 	return course.Position()
 }

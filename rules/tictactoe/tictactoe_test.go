@@ -23,7 +23,7 @@ func after(t *testing.T, moves string) rules.Position {
 	for i, cell := range moves {
 		list = append(list, rules.Move{Side: rules.Side(i % 2), Text: string(cell)})
 	}
-	course, err := rules.Replay(tictactoe.Game{}, list, nil)
+	course, err := rules.Begin(tictactoe.Game{}).Replay(list, nil)
 	require.NoError(t, err)
 	return course.Position()
 }
