@@ -72,8 +72,8 @@ empty where the player took no part.`,
 		},
 	}
 	choiceFlag(c.Flags(), &format, "format", "", "the form (default \"json\", with --list \"csv\")", formatJSON, formatCSV)
-	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`, for the grades or a season; its codes are not "+
-		"printed")
+	c.Flags().StringVar(&roster, "roster", "", "the manager's roster `file`, for the grades or a season; its codes are "+
+		"not printed")
 	c.Flags().BoolVar(&season, "season", false, "print a CSV over all leagues of the data folder, with a column for each")
 	choiceFlag(c.Flags(), &list, "list", "", "the list of a CSV (default \"matches\")", exportLists[:]...)
 	return c

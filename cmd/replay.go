@@ -42,9 +42,9 @@ func newReplay(s streams) *cobra.Command {
 	c := &cobra.Command{
 		Use:   "replay" + matchUse,
 		Short: "Show a match as a conversation",
-		Long: `Show the conversation of a match, named by its id or by two players and a round, from its match file: each message
-with sender, receiver, time and delay, the tries of each question in order, every wrong answer as it arrived with its
-error, the draw of the number and the result.`,
+		Long: `Show the conversation of a match, named by its id or by two players and a round, from its match file: each
+message with sender, receiver, time and delay, the tries of each question in order, every wrong answer as it arrived
+with its error, the draw of the number and the result.`,
 		Example: examples(
 			"Show a match", "evenodd replay R1M1 --data ./my-league",
 			"Show the match of two players in round 2", "evenodd replay Alice Bob 2 --data ./my-league",

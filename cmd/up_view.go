@@ -172,8 +172,8 @@ func (v *upView) ask() {
 	}
 }
 
-// question asks whether to start the league with the agents that have answered; "" if it has not enough, and if nobody
-// can answer.
+// question asks whether to start the league with the agents that have answered; "" if it has not enough, and without a
+// terminal to answer at.
 func (v *upView) question() string {
 	if v.enter == nil || v.record.Started != nil {
 		return ""

@@ -34,8 +34,8 @@ func numbered(id, prefix string) (int, bool) {
 	return counting(digits, 6)
 }
 
-// HasDate tells whether the id of a league begins with a date, such as 2026-11-29-class-cup. The manager has made such an
-// id itself.
+// HasDate tells whether the id of a league begins with a date, such as 2026-11-29-class-cup. The manager has made such
+// an id itself.
 func HasDate(leagueID string) bool {
 	const form = "0000-00-00"
 	if len(leagueID) < len(form) || len(leagueID) > len(form) && leagueID[len(form)] != '-' {

@@ -40,8 +40,8 @@ func idOf(text string) string {
 	return ""
 }
 
-// CheckNewName returns an error for a name that is taken for the id of an agent or of a match: P03, ref01, R1M1, or with
-// a role before it, player:P03. Names such as P1 and Ref1, which third-party agents have, are no ids.
+// CheckNewName returns an error for a name that is taken for the id of an agent or of a match: P03, ref01, R1M1, or
+// with a role before it, player:P03. Names such as P1 and Ref1, which third-party agents have, are no ids.
 func CheckNewName(name string) error {
 	key := words.NameKey(name)
 	if idOf(name) != "" || strings.HasPrefix(key, rolePlayer+":") || strings.HasPrefix(key, roleReferee+":") {
@@ -97,7 +97,8 @@ func FindAgent(text string, agents []Ref) (Ref, error) {
 		return Ref{}, fmt.Errorf("no agent %q: none has registered", words.Clip(text, 60))
 	}
 	if near := similar(key, among); len(near) > 0 {
-		return Ref{}, fmt.Errorf("no agent %q; did you mean %s?", words.Clip(text, 60), words.Or(texts(near[:min(len(near), mostListed)])))
+		near = near[:min(len(near), mostListed)]
+		return Ref{}, fmt.Errorf("no agent %q; did you mean %s?", words.Clip(text, 60), words.Or(texts(near)))
 	}
 	return Ref{}, fmt.Errorf("no agent %q: the league has %s", words.Clip(text, 60), words.Some(texts(among), mostListed))
 }

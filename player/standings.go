@@ -40,7 +40,9 @@ func (p *Player) askTotals(ctx context.Context) {
 }
 
 // query asks the manager.
-func (p *Player) query(ctx context.Context, m *membership.Membership, kind string, q protocol.QueryParams, into any) error {
+func (p *Player) query(ctx context.Context, m *membership.Membership, kind string, q protocol.QueryParams,
+	into any,
+) error {
 	name := strings.ReplaceAll(strings.ToLower(strings.TrimPrefix(kind, "GET_")), "_", "-")
 	request := &protocol.LeagueQuery{
 		Envelope: p.Stamp().Envelope(protocol.TypeLeagueQuery, "conv-"+name+"-"+strings.ToLower(m.AgentID)),

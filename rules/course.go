@@ -183,10 +183,10 @@ func (c Course) Judge(chance Chance) Verdict {
 	return v
 }
 
-// Replay plays on by moves, in order of turns, and SideA before SideB within a turn, from a course without moves. Moves of
-// the last turn may be missing. Deal goes on where a draw is due, or where the course awaits what the program of the game
-// says; it may be nil for a game without draws and program. The error is that of deal, or names the first move that the
-// rules do not allow at its place.
+// Replay plays on by moves, in order of turns, and SideA before SideB within a turn, from a course without moves. Moves
+// of the last turn may be missing. Deal goes on where a draw is due, or where the course awaits what the program of the
+// game says; it may be nil for a game without draws and program. The error is that of deal, or names the first move
+// that the rules do not allow at its place.
 func (c Course) Replay(moves []Move, deal func(Course) (Course, error)) (Course, error) {
 	c, err := dealt(c, deal)
 	if err != nil {

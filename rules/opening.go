@@ -130,8 +130,8 @@ func DrawOpening(game Game, plies int, key *OpeningKey, deal func(Course) (Cours
 			return opening, err
 		}
 	}
-	return nil, fmt.Errorf("%s has no openings of %d plies: each of %d that were drawn ends the match, or a side moves twice "+
-		"in it; use fewer plies", game.Info().Type, plies, openingTries)
+	return nil, fmt.Errorf("%s has no openings of %d plies: each of %d that were drawn ends the match, or a side moves "+
+		"twice in it; use fewer plies", game.Info().Type, plies, openingTries)
 }
 
 // drawPlies draws an opening, once; nil for one that cannot be used.

@@ -181,8 +181,9 @@ func (m *Match) Decided() bool { return m.sides[0].lost != "" || m.sides[1].lost
 // GivenUp tells whether the attempt ends without a result, because too many attempts at one question were void.
 func (m *Match) GivenUp() bool { return m.givenUp }
 
-// Strayed tells whether Take has made a move count that is not legal, or the opening is not, so that nobody can tell how
-// the game goes on. That is so only for a caller that has changed what Judge said, or has not checked the opening.
+// Strayed tells whether Take has made a move count that is not legal, or the opening is not, so that the further course
+// of the game is undefined. That is so only for a caller that has changed what Judge said, or has not checked the
+// opening.
 func (m *Match) Strayed() bool { return m.strayed }
 
 // Commitment is the commitment to the nonce; "" in a plain match.

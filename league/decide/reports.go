@@ -88,8 +88,8 @@ func (j *ReportJudge) Read(s *journal.State, q *protocol.MatchResultReport, refe
 // Match is the id of the match.
 func (c *Claim) Match() league.MatchID { return c.result.MatchID }
 
-// Began compares the opening of a report with that of its match, before Asks. With an error, the program of the game has
-// failed, so that nothing can be said of the report now.
+// Began compares the opening of a report with that of its match, before Asks. With an error, the program of the game
+// has failed, so that nothing can be said of the report now.
 func (c *Claim) Began(opening []string, err error, j *ReportJudge) {
 	switch r := c.result; {
 	case err != nil:

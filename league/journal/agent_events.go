@@ -52,7 +52,8 @@ func (d *AgentRegistered) apply(s *State, at string) error {
 	}
 	a := &Agent{
 		AgentRegistered: *d, Player: d.Role == protocol.RolePlayer, URL: protocol.CanonicalURL(d.Endpoint),
-		Name: s.Created.Simulation.NameOf(d.DisplayName), nameKey: words.NameKey(d.DisplayName), TokenSince: at, RegisteredAt: at, Answered: !d.AwaitsAnswer,
+		Name: s.Created.Simulation.NameOf(d.DisplayName), nameKey: words.NameKey(d.DisplayName), TokenSince: at,
+		RegisteredAt: at, Answered: !d.AwaitsAnswer,
 	}
 	if err := a.setRefereeAuth(d.RefereeAuth); err != nil {
 		return err

@@ -122,7 +122,8 @@ func (d *Created) apply(s *State, _ string) error {
 	case d.Auth != "" && d.Auth != AuthLenient:
 		return fmt.Errorf("auth: %.40q", d.Auth)
 	}
-	if err := cmp.Or(d.TableScoring().Validate(), d.Tournament.check(d.Legs), d.CheckOpenings(), d.TimeBank.Check()); err != nil {
+	err = cmp.Or(d.TableScoring().Validate(), d.Tournament.check(d.Legs), d.CheckOpenings(), d.TimeBank.Check())
+	if err != nil {
 		return err
 	}
 	s.Created, s.Configuration = d, &d.Configuration

@@ -107,8 +107,8 @@ func (s *State) FindMatch(text string) (league.MatchID, error) {
 	}
 	var pair [2]string
 	for cut := 1; cut < last; cut++ { // names can have the separator
-		for i, name := range []string{strings.Join(parts[:cut], betweenPlayers), strings.Join(parts[cut:last], betweenPlayers)} {
-			id, wrong := s.FindPlayer(name)
+		for i, of := range [][]string{parts[:cut], parts[cut:last]} {
+			id, wrong := s.FindPlayer(strings.Join(of, betweenPlayers))
 			pair[i], err = id, cmp.Or(err, wrong)
 		}
 		if err == nil {
@@ -130,7 +130,8 @@ func (s *State) matchOf(pair [2]string, round int) (league.MatchID, error) {
 		return league.MatchID{Round: round, Number: number}, nil
 	case plays:
 		return league.MatchID{}, fmt.Errorf("%s and %s do not meet in round %d: there %s plays %s in %s", s.Ref(pair[0]),
-			s.Ref(pair[1]), round, s.Ref(pair[0]), s.Ref(s.Started.Players[opponent]), league.MatchID{Round: round, Number: number})
+			s.Ref(pair[1]), round, s.Ref(pair[0]), s.Ref(s.Started.Players[opponent]),
+			league.MatchID{Round: round, Number: number})
 	}
 	return league.MatchID{}, fmt.Errorf("%s has no match in round %d", s.Ref(pair[0]), round)
 }
@@ -162,7 +163,9 @@ func programOf(command string) string {
 	if len(bases) == 0 {
 		return command
 	}
-	interpreters := []string{"python", "node", "ruby", "perl", "php", "lua", "java", "deno", "bun", "sh", "bash", "uv", "go"}
+	interpreters := []string{
+		"python", "node", "ruby", "perl", "php", "lua", "java", "deno", "bun", "sh", "bash", "uv", "go",
+	}
 	if slices.Contains(interpreters, strings.TrimRight(bases[0], "0123456789.")) {
 		script := slices.IndexFunc(bases, func(base string) bool {
 			return len(path.Ext(base)) > 1 && unicode.IsLetter(rune(path.Ext(base)[1]))

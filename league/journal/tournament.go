@@ -51,7 +51,7 @@ func (t *Tournament) HasBracket() bool {
 	return t.Format() == FormatKnockout || t.Format() == FormatDoubleElimination
 }
 
-// IsFixed tells whether all pairings follow from the players and their seeds, as those of a round-robin and of a gauntlet.
+// IsFixed tells whether all pairings follow from the players and their seeds, as in a round-robin and in a gauntlet.
 func (t *Tournament) IsFixed() bool { return t == nil || t.IsGauntlet() }
 
 // IsSequential tells whether the format is a round-robin that ends when one player is shown to be
@@ -109,7 +109,8 @@ func (s *State) Format() string {
 // AtMost tells whether the numbers of rounds and matches are only the largest possible ones: draws of a bracket
 // are replayed, and a sequential league ends early.
 func (s *State) AtMost() bool {
-	return s.Created != nil && s.Completed == nil && (s.Created.Tournament.HasBracket() || s.Created.Tournament.IsSequential())
+	return s.Created != nil && s.Completed == nil &&
+		(s.Created.Tournament.HasBracket() || s.Created.Tournament.IsSequential())
 }
 
 func (t *Tournament) check(legs int) error {

@@ -131,8 +131,8 @@ func (f *Files) deriveSecret(leagueID string, master *protocol.MasterSecret) (er
 // their number. It is for a manager that waits: after New it is an error.
 func (f *Files) CatchUp() (added int, err error) { return f.journal.CatchUp() }
 
-// Archive moves a league of a folder to the archive, and returns its new path. The error is *store.LockedError if another
-// process runs the league.
+// Archive moves a league of a folder to the archive, and returns its new path. The error is *store.LockedError if
+// another process runs the league.
 func Archive(folder store.Folder, leagueID string) (archived string, err error) {
 	unlock, err := folder.Lock(leagueID)
 	if err != nil {

@@ -211,8 +211,8 @@ func (o *Options) resume(created *journal.Created) error {
 	if !reflect.DeepEqual(given, o.Created) {
 		o.Log.Warn().Str("game_type", o.GameType).Int("legs", o.Legs).Str("auth", o.Auth).
 			Int("registration_grace_sec", o.RegistrationGrace).Str("event_type", "SETTINGS_CHANGED").Msg(
-			"the settings of game, tournament, legs, time, scoring, auth, signatures, evidence, members, token_length, lifecycle or " +
-				"registration_grace_sec have changed: this league keeps those it began with")
+			"the settings of game, tournament, legs, time, scoring, auth, signatures, evidence, members, token_length, " +
+				"lifecycle or registration_grace_sec have changed: this league keeps those it began with")
 	}
 	return nil
 }

@@ -151,7 +151,8 @@ func (m *Manager) giveTime(h *handover, turn int) {
 	if !m.watchesTurns() {
 		return
 	}
-	if one := time.Now().Add(m.options.Timeouts.LongestMatch(m.options.RetryPolicy, 1, m.options.TimeBank) + margin); one.Before(h.end) {
+	longest := m.options.Timeouts.LongestMatch(m.options.RetryPolicy, 1, m.options.TimeBank)
+	if one := time.Now().Add(longest + margin); one.Before(h.end) {
 		h.end = one
 	}
 }

@@ -167,11 +167,11 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 	return nil
 }
 
-// Retry makes a call to the manager until it succeeds. It retries after a timeout, a
-// broken connection, a rate limit, an internal error of the manager and a temporary
-// refusal, but not after an answer of another program than a manager: after 2, 4, 8 and then always 8 seconds, or after the time that the manager
-// asks for if that is longer, plus up to a tenth of jitter. It returns the first other
-// error, or that of ctx. A sleep that returns early makes the next call early.
+// Retry makes a call to the manager until it succeeds. It retries after a timeout, a broken connection, a rate limit,
+// an internal error of the manager and a temporary refusal, but not after an answer of another program than a manager:
+// after 2, 4, 8 and then always 8 seconds, or after the time that the manager asks for if that is longer, plus up to a
+// tenth of jitter. It returns the first other error, or that of ctx. A sleep that returns early makes the next call
+// early.
 func Retry(ctx context.Context, sleep func(context.Context, time.Duration) error, call func(context.Context) error,
 	waiting func(err error, wait time.Duration)) error {
 	for i := 0; ; i++ {

@@ -52,7 +52,8 @@ func (t Timeouts) LongestMatch(retry RetryPolicy, turns int, bank *TimeBank) tim
 	seconds := float64(calls*t.GameJoinAck) + waits + t.GameOver + float64(calls*t.Generic)
 	moves := float64(float64(turns) * float64(calls*t.Move))
 	if bank != nil {
-		moves = min(moves, float64(calls*t.Move)+bank.Longest(turns).Seconds()+float64(float64(turns)*calls)) // 1 s for each GAME_ERROR
+		gameErrors := float64(float64(turns) * calls) // 1 s each
+		moves = min(moves, float64(calls*t.Move)+bank.Longest(turns).Seconds()+gameErrors)
 	}
 	return Seconds(seconds + moves + float64(float64(turns)*waits))
 }

@@ -82,7 +82,8 @@ func (o *Options) Validate() error {
 	check(o.Transport == Memory || o.Transport == Wire || o.Transport == HTTP,
 		"transport %q: one of memory, wire, http%s", o.Transport, words.DidYouMean(o.Transport,
 			[]string{Memory, Wire, HTTP}))
-	check(o.TimeBank == nil || o.Faults == "", "a league with simulated faults has no time banks, because no time passes in it")
+	check(o.TimeBank == nil || o.Faults == "",
+		"a league with simulated faults has no time banks, because no time passes in it")
 	o.checkExternal(check)
 	o.checkTournament(check)
 	problems = append(problems, o.checkEntrants()...)

@@ -359,8 +359,8 @@ func (o *Options) entrant(n int) Entrant {
 	return e
 }
 
-// instant tells whether a player decides by a built-in strategy. Such players take no time from their time banks, so that
-// the league follows from the seed on any machine.
+// instant tells whether a player decides by a built-in strategy. Such players take no time from their time banks, so
+// that the league follows from the seed on any machine.
 func (o *Options) instant(playerID string) bool {
 	n, ok := league.ParsePlayerID(playerID)
 	return ok && n > o.externalPlayers() && slices.Contains(strategy.Names(), o.entrant(n).Strategy)

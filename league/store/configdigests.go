@@ -17,8 +17,9 @@ const (
 	maxConfigFiles = 100
 )
 
-// ConfigDigests returns hex SHA-256 of each file below config, by its path there with slashes. Of the files of leagues it
-// has those of some ids: that of the league, and that whose rules it has. Files that are hidden, too large or no regular files have none; nil if there are no files.
+// ConfigDigests returns hex SHA-256 of each file below config, by its path there with slashes. Of the files of leagues
+// it has those of some ids: that of the league, and that whose rules it has. Files that are hidden, too large or no
+// regular files have none; nil if there are no files.
 func (f Folder) ConfigDigests(leagueIDs ...string) (digests map[string]string) {
 	root := f.path("config")
 	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

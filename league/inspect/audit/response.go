@@ -319,7 +319,8 @@ func (t *transcriptCheck) checkVoid(e *exchange, worth *conduct.Worth) {
 			"a failure of %s is said to be void (%s), but the question waited only %v at the referee, which stalled for %v",
 			e.side.id, clip(e.Void), protocol.ValueOf(e.Timing).Queued, protocol.FromMilliseconds(e.Stalled))
 	}
-	worth.Verdict, worth.Fault, worth.Void, worth.Used = conduct.Void, protocol.Fault(code, "%s", e.Error.Detail), e.Void, nil
+	worth.Verdict, worth.Fault = conduct.Void, protocol.Fault(code, "%s", e.Error.Detail)
+	worth.Void, worth.Used = e.Void, nil
 }
 
 // pauses tells whether a call can fail with a code at the referee's side.

@@ -90,8 +90,8 @@ func New(b *Board, o Options) (*Pages, error) {
 	return p, nil
 }
 
-// parse parses files of templates, which call links for URLs, show times in a zone, and have the names of the files. Two
-// blocks of one name are an error, unless one of them is empty: a page may fill what the layout leaves empty.
+// parse parses files of templates, which call links for URLs, show times in a zone, and have the names of the files.
+// Two blocks of one name are an error, unless one of them is empty: a page may fill what the layout leaves empty.
 func parse(from fs.FS, zone *time.Location, links template.FuncMap, patterns ...string) (*template.Template, error) {
 	blocks := map[string]*parsing.Tree{}
 	for _, pattern := range patterns {

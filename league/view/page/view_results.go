@@ -94,7 +94,8 @@ func (m *moment) result(id league.MatchID) result {
 	r.A, r.B = m.agent(r.PlayerAID), m.agent(r.PlayerBID)
 	if r.HasResult() {
 		r.MarkA, r.MarkB = markOf(&r.Result, r.PlayerAID), markOf(&r.Result, r.PlayerBID)
-		r.Score = fmt.Sprintf("%d–%d", m.Created.Scoring.For(r.Outcome(r.PlayerAID)), m.Created.Scoring.For(r.Outcome(r.PlayerBID)))
+		scoring := m.Created.Scoring
+		r.Score = fmt.Sprintf("%d–%d", scoring.For(r.Outcome(r.PlayerAID)), scoring.For(r.Outcome(r.PlayerBID)))
 		notes := append([]string{m.note(&r.Match)}, r.KeyMarks...)
 		if r.Doubt != journal.OnItsWord {
 			notes = append(notes, shown(r.Doubt))
