@@ -312,7 +312,8 @@ func TestRejectedAgentPrintsTheReason(t *testing.T) {
 		refused(t, m.join(t, "referee", "--league-id", "league_of_others"), "the manager runs league league_of_three, not league_of_others: this manager listens at "+m.url+"; name another with --manager")
 	})
 	t.Run("the strategy does not play the game", func(t *testing.T) {
-		refused(t, m.join(t, "player", "--strategy", "perfect"), "this league plays even_odd (E026 UNSUPPORTED_GAME_TYPE)")
+		refused(t, m.join(t, "player", "--strategy", "perfect"), "this league plays even_odd: an agent that plays it lists it in game_types of "+
+			"player_meta (those of 'evenodd new' in their last lines) (E026 UNSUPPORTED_GAME_TYPE)")
 	})
 	t.Run("the league has started", func(t *testing.T) {
 		started := startManager(t, "--players", "2")

@@ -198,7 +198,7 @@ func addReport(t *printout, r *report.Report) {
 		t.line("%s", r.League.Champions)
 	}
 	if r.Statistics != nil {
-		t.line("%s", r.Statistics.Sentence)
+		t.line("%s", r.Statistics.Told)
 	}
 	if len(r.Models) > 0 {
 		t.heading("Language models")

@@ -38,7 +38,7 @@ func (o *simulateOptions) print(s streams, r *simulation.Result) error {
 
 func printSimulation(s streams, r *simulation.Result) error {
 	return cmp.Or(printStandings(s, r.Players, decide.EvidenceInWords(r.State), r.State.Champion()),
-		printLine(s.out, "%s", r.Sentence()), printFailures(s.out, r), printExternal(s.out, r))
+		printLine(s.out, "%s", r.Told()), printFailures(s.out, r), printExternal(s.out, r))
 }
 
 // printFailures prints a line for each program and model that failed: the number of failures, the consequence

@@ -179,7 +179,8 @@ func (r *Registrations) freeSlot(s *journal.State, a *Applicant, now time.Time) 
 		return nil, Reject(protocol.ErrLateRegistration, "registration ended at %s: ask the organiser",
 			s.Configuration.RegistrationUntil)
 	case !slices.Contains(a.GameTypes, s.Created.GameType):
-		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s", s.Created.GameType)
+		return nil, Reject(protocol.ErrUnsupportedGame, "this league plays %s: an agent that plays it lists it in "+
+			"game_types of %s_meta (those of 'evenodd new' in their last lines)", s.Created.GameType, a.Role)
 	case r.Large && !a.LargeMessages:
 		return nil, Reject(protocol.ErrUnsupportedGame, "messages of %s can have 64 KB: register with "+
 			`"large_messages": true in %s_meta if the agent takes them`, s.Created.GameType, a.Role)

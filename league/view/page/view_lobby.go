@@ -180,7 +180,9 @@ func atMost[E any](list []E, most int) (first []E, more int) {
 
 // missing are the names of the roster that have not registered.
 func (m *moment) missing() []string {
-	return lists.Map(lists.Filter(m.Listed, func(name string) bool { return len(m.Named(true, name)) == 0 }), shown)
+	names := lists.Filter(m.Listed, func(name string) bool { return len(m.Named(true, name)) == 0 })
+	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(sortKey(a), sortKey(b)) })
+	return lists.Map(names, shown)
 }
 
 // Deadline is the time to which the page counts, and what it is; "" for none. The end of the registration comes first.

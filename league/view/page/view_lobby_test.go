@@ -21,13 +21,13 @@ func TestLobbyNamesThoseWhoAreHereAndThoseWhoAreMissing(t *testing.T) {
 	for id, name := range map[string]string{"P03": "team 9", "P04": "Far"} {
 		s.add(&journal.AgentRegistered{AgentID: id, Role: protocol.RolePlayer, DisplayName: name, Generation: 1, AwaitsAnswer: true})
 	}
-	s.l.Listed = []string{"Ann", "Cem", "Team 9", "Team 10", "Eve"}
+	s.l.Listed = []string{"Ann", "Cem", "Team 11", "Team 9", "Team 10", "Team 2"}
 	s.l.Configuration = &journal.Configuration{Roster: &journal.Roster{Players: 5}, RegistrationUntil: "2026-11-27T08:30:00Z"}
 	crowd := overviewOf(s.l, live).Standings.Crowd
 	assert.Equal(t, []present{
 		{ref{"P02", "Ann"}, false}, {ref{"P04", "Far"}, true}, {ref{"P03", "team 9"}, true}, {ref{"P01", "Team 10"}, false},
 	}, crowd.Players)
-	assert.Equal(t, []string{"Cem", "Eve"}, crowd.Missing)
+	assert.Equal(t, []string{"Cem", "Team 2", "Team 11"}, crowd.Missing)
 	crowd.explain(map[string]string{"P03": "connection refused"})
 	require.Len(t, crowd.Silent, 2)
 	assert.Equal(t, "connection refused", crowd.Silent[0].Cause)
@@ -43,7 +43,7 @@ func TestLobbyNamesThoseWhoAreHereAndThoseWhoAreMissing(t *testing.T) {
 	s.l.Agents["P03"].Answered, s.l.Agents["P04"].Answered = true, true
 	s.start()
 	assert.Nil(t, overviewOf(s.l, live).Standings.Crowd)
-	assert.Contains(t, render(t, s.l)["/"], `Of the roster, not here at the start: <bdi dir="auto">Cem</bdi>, <bdi dir="auto">Eve</bdi>.`)
+	assert.Contains(t, render(t, s.l)["/"], `Of the roster, not here at the start: <bdi dir="auto">Cem</bdi>, <bdi dir="auto">Team 2</bdi>, <bdi dir="auto">Team 11</bdi>.`)
 }
 
 func TestLobbyTellsHowManyItDoesNotName(t *testing.T) {

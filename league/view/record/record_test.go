@@ -169,7 +169,7 @@ func TestStatisticsOmitStatedResults(t *testing.T) {
 	r.Players[1].Annulled = true
 	s = r.Statistics()
 	assert.Equal(t, []int{0, 0}, []int{s.Matches, s.Stated}, "without the annulled player and its matches")
-	assert.NotContains(t, r.Sentence(), "Not rated")
+	assert.NotContains(t, r.Told(), "Not rated")
 }
 
 func TestStatisticsBeforeTheStart(t *testing.T) {
@@ -195,7 +195,7 @@ func TestStatisticsOfRecordedLeagues(t *testing.T) {
 			assert.Equal(t, l.Recorded, s.Matches)
 			assert.Len(t, s.Ratings, tt.players)
 			assert.NotEmpty(t, s.Sentence)
-			assert.Equal(t, s.Sentence, l.Results(games).Sentence())
+			assert.Equal(t, s.Told, l.Results(games).Told())
 			if tt.paired && !s.Equality.Rejected {
 				assert.Contains(t, s.Sentence, "where results decide who meets whom")
 				assert.False(t, s.Equality.Possible)

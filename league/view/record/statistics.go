@@ -96,21 +96,22 @@ func (r *Results) Statistics() *stats.Analysis {
 	s := stats.Analyse(players, matches, r.options())
 	s.Round()
 	s.Stated, s.Copies = left.stated, left.copies
-	s.Matches, s.Sentence = s.Matches+left.stated+left.copies, s.Sentence+left.sentence()
+	s.Matches, s.Sentence = s.Matches+left.stated+left.copies, s.Sentence+left.sentence(byID)
+	s.Told += left.sentence(r.inWords)
 	if c := r.Comparison(); c != nil {
-		s.Sentence = c.Sentence()
+		s.Sentence, s.Told = c.sentence(byID), c.sentence(r.inWords)
 	}
 	return s
 }
 
-// Sentence is the sentence of Statistics, which it computes in a small part of the time unless
+// Told is Statistics().Told, which it computes in a small part of the time unless
 // the results show differences.
-func (r *Results) Sentence() string {
+func (r *Results) Told() string {
 	if c := r.Comparison(); c != nil {
-		return c.Sentence()
+		return c.sentence(r.inWords)
 	}
 	players, matches, left := r.rated()
-	return stats.Sentence(players, matches, r.options()) + left.sentence()
+	return stats.Told(players, matches, r.options()) + left.sentence(r.inWords)
 }
 
 func (r *Results) options() stats.Options {
@@ -126,27 +127,45 @@ func (r *Results) options() stats.Options {
 type unratedResults struct {
 	stated int // on the word of a referee alone
 	copies int // of matches that the players have played before
-	pairs  []string
+	pairs  [][2]string
 }
 
 // sentence tells how many results no rating uses; "" for none.
-func (u *unratedResults) sentence() (text string) {
+func (u *unratedResults) sentence(named naming) (text string) {
 	if u.stated > 0 {
 		text = " Not rated: " + words.Counted(u.stated, "result") + " on the word of a referee alone."
 	}
 	if u.copies > 0 {
 		text += fmt.Sprintf(" Counted once: the matches of %s are copies of each other, with the same sides and moves (%d).",
-			strings.Join(upTo(u.pairs, 3), "; "), u.copies)
+			pairsOf(u.pairs, 3, named), u.copies)
 	}
 	return text
 }
 
-// upTo are so many texts, with the number of the others.
-func upTo(texts []string, most int) []string {
-	if n := len(texts); n > most {
-		return append(slices.Clone(texts[:most-1]), fmt.Sprintf("%d further pairs", n-most+1))
+// A naming is how a sentence names the player of an id.
+type naming func(id string) string
+
+// byID is the naming of documents for programs.
+func byID(id string) string { return id }
+
+// inWords is the naming of people: with the name beside the id.
+func (r *Results) inWords(id string) string {
+	for i := range r.Players {
+		if p := &r.Players[i]; p.PlayerID == id {
+			return league.Ref{ID: id, Name: p.Name()}.String()
+		}
 	}
-	return texts
+	return id
+}
+
+// pairsOf names so many pairs of players, with the number of the others.
+func pairsOf(pairs [][2]string, most int, named naming) string {
+	further := ""
+	if n := len(pairs); n > most {
+		pairs, further = pairs[:most-1], fmt.Sprintf("; %d further pairs", n-most+1)
+	}
+	all := lists.Map(pairs, func(p [2]string) string { return named(p[0]) + " and " + named(p[1]) })
+	return strings.Join(all, "; ") + further
 }
 
 // rated are the players whose results count, in order of ids, the rated matches between them, and the
@@ -175,7 +194,7 @@ const leastCopies, leastCopiesOfOneTurn = 2, 4
 // copies are the matches that repeat an earlier one of the same players, and the pairs of these players. Two programs
 // without chance play the same match again and again in a game without chance. The matches of a pair are copies if all
 // of them on the same sides have the same moves, and no number was drawn. Technical losses are none of them.
-func (r *Results) copies() (copies map[*Meeting]bool, pairs []string) {
+func (r *Results) copies() (copies map[*Meeting]bool, pairs [][2]string) {
 	type pair struct {
 		first   [2]*Meeting // with the lower index as player A, and with the higher one
 		repeats []*Meeting
@@ -214,7 +233,7 @@ func (r *Results) copies() (copies map[*Meeting]bool, pairs []string) {
 	for _, key := range order {
 		if met := of[key]; !met.differ && len(met.repeats) >= met.least {
 			ids := []string{r.Players[key[0]].PlayerID, r.Players[key[1]].PlayerID}
-			pairs = append(pairs, min(ids[0], ids[1])+" and "+max(ids[0], ids[1]))
+			pairs = append(pairs, [2]string{min(ids[0], ids[1]), max(ids[0], ids[1])})
 			for _, m := range met.repeats {
 				copies[m] = true
 			}
@@ -330,8 +349,8 @@ type Comparison struct {
 	Pairs     []ComparedPair `json:"pairs"`
 	Test      *BoundsTest    `json:"test,omitzero"` // with --elo0 and --elo1; nil without
 
-	copied []string // the pairs whose matches are copies
-	ahead  string   // of StoppedByCopies
+	copied [][2]string // the pairs whose matches are copies
+	ahead  string      // of StoppedByCopies
 }
 
 // A ComparedPair compares two players by their double legs.
@@ -435,7 +454,7 @@ func (r *Results) test(rounds [][]league.Played) *BoundsTest {
 }
 
 // sentence says what stopped a league with bounds.
-func (t *BoundsTest) sentence(c *Comparison) string {
+func (t *BoundsTest) sentence(c *Comparison, named naming) string {
 	ratio := fmt.Sprintf("log-likelihood ratio %.2f, limits ±%.2f", t.LogRatio, t.Limit)
 	switch c.StoppedBy {
 	case StoppedBySignificance:
@@ -444,7 +463,7 @@ func (t *BoundsTest) sentence(c *Comparison) string {
 			accepted, rejected = rejected, accepted
 		}
 		return fmt.Sprintf("Stopped after %d of at most %d legs: %s is rather %g than %g Elo stronger than %s (%s).", c.Legs,
-			c.MostLegs, t.PlayerID, accepted, rejected, t.OpponentID, ratio)
+			c.MostLegs, named(t.PlayerID), accepted, rejected, named(t.OpponentID), ratio)
 	case StoppedByCopies:
 		return fmt.Sprintf("Stopped after %d of at most %d legs by copies of earlier matches, which show nothing.", c.Legs,
 			c.MostLegs)
@@ -457,35 +476,37 @@ func (t *BoundsTest) sentence(c *Comparison) string {
 }
 
 // Sentence says what stopped the league, and which players could not be told apart.
-func (c *Comparison) Sentence() string {
+func (c *Comparison) Sentence() string { return c.sentence(byID) }
+
+func (c *Comparison) sentence(named naming) string {
 	if c.Test != nil {
-		return c.Test.sentence(c) + c.copies()
+		return c.Test.sentence(c, named) + c.copies(named)
 	}
 	text := fmt.Sprintf("After %d of at most %d legs no player is shown to be better than every other.", c.Legs, c.MostLegs)
 	switch c.StoppedBy {
 	case StoppedBySignificance:
 		text = fmt.Sprintf("Stopped after %d of at most %d legs: %s is shown to be better than every other player.", c.Legs,
-			c.MostLegs, c.Best)
+			c.MostLegs, named(c.Best))
 	case StoppedByCopies:
 		text = fmt.Sprintf("Stopped after %d of at most %d legs: %s was ahead, but no player is shown to be better than every other.",
-			c.Legs, c.MostLegs, c.ahead)
+			c.Legs, c.MostLegs, named(c.ahead))
 	case StoppedByLegs:
 		text = fmt.Sprintf("Stopped after all %d legs: no player is shown to be better than every other.", c.Legs)
 	}
 	const most = 6
 	level := lists.Filter(c.Pairs, func(p ComparedPair) bool { return p.Better == "" })
-	pairs := lists.Map(level, func(p ComparedPair) string { return p.PlayerID + " and " + p.OpponentID })
-	if len(pairs) > 0 {
-		text += " Not told apart: " + strings.Join(upTo(pairs, most), "; ") + "."
+	if len(level) > 0 {
+		pairs := lists.Map(level, func(p ComparedPair) [2]string { return [2]string{p.PlayerID, p.OpponentID} })
+		text += " Not told apart: " + pairsOf(pairs, most, named) + "."
 	}
-	return text + c.copies()
+	return text + c.copies(named)
 }
 
 // copies says which matches count once; "" for none.
-func (c *Comparison) copies() string {
+func (c *Comparison) copies(named naming) string {
 	if len(c.copied) == 0 {
 		return ""
 	}
-	return " The matches of " + strings.Join(upTo(c.copied, 6), "; ") +
+	return " The matches of " + pairsOf(c.copied, 6, named) +
 		" are copies of each other, with the same sides and moves, and count once."
 }

@@ -154,7 +154,7 @@ func TestHTMLShowsTheNumbersOfTheJSON(t *testing.T) {
 				for i, row := range tableOf(text, "ratings") {
 					assert.Equal(t, fmt.Sprint(math.Round(r.Statistics.Ratings[i].Rating)), row["Rating"])
 				}
-				assert.Contains(t, html.UnescapeString(text), r.Statistics.Sentence)
+				assert.Contains(t, html.UnescapeString(text), r.Statistics.Told)
 			}
 			groups := attributes(text, "kind")
 			require.Len(t, groups, len(r.Faults))

@@ -5,19 +5,27 @@ import (
 	"math"
 	"slices"
 
+	"evenodd/league"
 	"evenodd/league/words"
 )
 
+// A naming is how a sentence names a player.
+type naming func(p *Player) string
+
+// byID is the naming of documents for programs, inWords that of people.
+func byID(p *Player) string    { return p.PlayerID }
+func inWords(p *Player) string { return league.Ref{ID: p.PlayerID, Name: p.ShownName}.String() }
+
 // sentence says what the data show, and what they cannot show.
-func (a *Analysis) sentence(o *Options) string {
-	text := a.verdict(o)
+func (a *Analysis) sentence(o *Options, named naming) string {
+	text := a.verdict(o, named)
 	if a.Sampled {
 		text += fmt.Sprintf(" Ratings and test use a random sample of %d of the %d matches.", a.Used, a.Played)
 	}
 	return text
 }
 
-func (a *Analysis) verdict(o *Options) string {
+func (a *Analysis) verdict(o *Options, named naming) string {
 	e := &a.Equality
 	switch {
 	case a.Used == 0:
@@ -27,7 +35,7 @@ func (a *Analysis) verdict(o *Options) string {
 	case e.Matches == 0:
 		return fmt.Sprintf("All %d matches are draws: they show no difference between the players.", a.Used)
 	case e.Rejected:
-		return fmt.Sprintf("The data show differences (%s)%s.", e.shownP(), a.standouts())
+		return fmt.Sprintf("The data show differences (%s)%s.", e.shownP(), a.standouts(named))
 	case o.PairedByResults:
 		return "The order of these players can be luck: where results decide who meets whom, results hardly tell " +
 			"players apart."
@@ -57,14 +65,14 @@ func (a *Analysis) withWinner() string {
 
 // standouts names the smallest group of players that is clearly better, or worse, than all
 // others. If there is none, it compares the first player with those that are clearly worse.
-func (a *Analysis) standouts() string {
+func (a *Analysis) standouts(named naming) string {
 	n, first := len(a.Order), a.Order[0]
 	for size := 1; size <= n/2; size++ {
 		switch {
 		case a.separate(size):
-			return ": " + a.group(a.Order[:size]) + " better than the rest"
+			return ": " + a.group(a.Order[:size], named) + " better than the rest"
 		case a.separate(n - size):
-			return ": " + a.group(a.Order[n-size:]) + " worse than the rest"
+			return ": " + a.group(a.Order[n-size:], named) + " worse than the rest"
 		}
 	}
 	below := 0
@@ -74,7 +82,7 @@ func (a *Analysis) standouts() string {
 		}
 	}
 	if below > 0 {
-		return fmt.Sprintf(": %s is better than %d of the %d others", a.Players[first].PlayerID, below, n-1)
+		return fmt.Sprintf(": %s is better than %d of the %d others", named(&a.Players[first]), below, n-1)
 	}
 	return ", but no player is clearly better than another"
 }
@@ -88,11 +96,11 @@ func (a *Analysis) separate(first int) bool {
 }
 
 // group names players with a verb.
-func (a *Analysis) group(players []int) string {
+func (a *Analysis) group(players []int, named naming) string {
 	const most = 5
 	var names []string
 	for _, player := range players {
-		names = append(names, a.Players[player].PlayerID)
+		names = append(names, named(&a.Players[player]))
 	}
 	switch last := len(names) - 1; {
 	case last == 0:

@@ -54,6 +54,7 @@ type Options struct {
 // explains. The members are a contract.
 type Analysis struct {
 	Sentence string `json:"sentence"` // what the results show, in one or two sentences
+	Told     string `json:"-"`        // Sentence for people, with names beside the ids
 
 	Matches int  `json:"matches"`          // all results that count
 	Stated  int  `json:"stated,omitzero"`  // not rated: their result rests on the word of a referee
@@ -173,19 +174,19 @@ func Analyse(players []league.Standing, matches []league.Played, o Options) *Ana
 		a.Players[a.Order[i]].LegsToNext = a.LegsToSeparate(a.Order[i], a.Order[i+1])
 	}
 	a.Equality = testEquality(len(players), used, &o)
-	a.Sentence = a.sentence(&o)
+	a.Sentence, a.Told = a.sentence(&o, byID), a.sentence(&o, inWords)
 	return a
 }
 
-// Sentence is the Sentence of Analyse. It takes a small part of its time unless the data show
+// Told is the Told of Analyse. It takes a small part of its time unless the data show
 // differences.
-func Sentence(players []league.Standing, matches []league.Played, o Options) string {
+func Told(players []league.Standing, matches []league.Played, o Options) string {
 	a := &Analysis{}
 	a.Equality = testEquality(len(players), a.use(len(players), matches, o.Seed), &o)
 	if a.Equality.Rejected {
-		return Analyse(players, matches, o).Sentence
+		return Analyse(players, matches, o).Told
 	}
-	return a.sentence(&o)
+	return a.sentence(&o, inWords)
 }
 
 // Round sets Ratings and rounds all numbers: their last bits differ between processors.

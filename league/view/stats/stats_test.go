@@ -104,6 +104,9 @@ func TestSevenWinsOfSevenHaveAFiniteRatingWithAWidth(t *testing.T) {
 	assert.InDelta(t, 2.0/128, a.Equality.P, 0.01, "two of the 128 equally likely results are as clear")
 	assert.InDelta(t, 98, a.Equality.Statistic, 1e-9)
 	assert.Contains(t, a.Sentence, ": player 1 is better than the rest.")
+	players := named(2)
+	players[0].PlayerID, players[0].DisplayName = "P01", "Team 4"
+	assert.Contains(t, stats.Told(players, repeated(won(0, 1), 7), alike()), ": P01 Team 4 is better than the rest.")
 }
 
 func TestEqualPlayersShareTheRank(t *testing.T) {
@@ -293,7 +296,7 @@ func TestNumbersAreFiniteAndIntervalsContainThem(t *testing.T) {
 		players := rapid.IntRange(2, 9).Draw(t, "players")
 		matches, o := matchesOf(t, players), drawnOptions(t)
 		a := analyse(players, matches, o)
-		require.Equal(t, a.Sentence, stats.Sentence(named(players), matches, o))
+		require.Equal(t, a.Told, stats.Told(named(players), matches, o))
 		_, err := json.Marshal(a)
 		require.NoError(t, err, "JSON has no NaN and no infinity")
 		require.Len(t, a.Order, players)

@@ -76,9 +76,14 @@ function endMatch(request) {
   if (match && !match.over) { // a repeated result counts once
     match.over = true;
     history.push(result);
-    say(`${request.match_id}: ${result.status}, ${result.reason}`);
+    say(`${request.match_id}: ${outcome(result)}, ${result.reason}`);
   }
   return acknowledge();
+}
+
+function outcome(result) { // status is WIN for the loser too
+  if (result.status === 'DRAW') return 'drawn';
+  return result.winner_player_id === agent.id ? 'won' : 'lost';
 }
 
 /** LEAGUE_COMPLETED: tied players have a shared_rank */

@@ -85,8 +85,14 @@ def end_match(request):
     if match and not match["over"]:  # a repeated result counts once
         match["over"] = True
         history.append(result)
-        say(f"{request['match_id']}: {result.get('status')}, {result.get('reason')}")
+        say(f"{request['match_id']}: {outcome(result)}, {result.get('reason')}")
     return acknowledge(request)
+
+
+def outcome(result):  # status is WIN for the loser too
+    if result.get("status") == "DRAW":
+        return "drawn"
+    return "won" if result.get("winner_player_id") == agent.id else "lost"
 
 
 def end_league(request):

@@ -29,6 +29,8 @@ class PlayerTest(unittest.TestCase):
         for _ in range(2):  # GAME_OVER may come twice
             self.assertEqual(call("GAME_OVER", game_result={"status": "DRAW"})["result"]["status"], "ACKNOWLEDGED")
         self.assertEqual(player.history, [{"status": "DRAW"}])
+        for winner, words in ((player.agent.id, "won"), ("another", "lost"), (None, "lost")):
+            self.assertEqual(player.outcome({"status": "WIN", "winner_player_id": winner}), words)
         self.assertEqual(call("CHOOSE_PARITY_CALL")["error"]["code"], 4005)
 
     def test_question_for_words(self):
