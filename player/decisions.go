@@ -200,8 +200,13 @@ func (p *Player) within(asked, deadline string) time.Duration {
 	return max(end.Sub(p.options.Clock.Now()), 0)
 }
 
+// mostInBank is more milliseconds than any time bank has: a duration of so many does not overflow.
+const mostInBank = 1 << 40
+
 // inBank is the time that a question shows of the player's time bank; 0 for none.
-func inBank(ms int) time.Duration { return time.Duration(max(ms, 0)) * time.Millisecond }
+func inBank(ms int) time.Duration {
+	return time.Duration(min(max(int64(ms), 0), mostInBank)) * time.Millisecond
+}
 
 // inTime is the time until a deadline that has whole seconds, or until the end of the time bank, which is exact and may
 // be the same; 0 if neither is known.

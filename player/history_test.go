@@ -3,6 +3,7 @@ package player
 import (
 	"context"
 	"errors"
+	"math"
 	"os"
 	"path/filepath"
 	"testing"
@@ -113,6 +114,7 @@ func TestTimeOfADecisionEndsWithTheTimeBank(t *testing.T) {
 	} {
 		assert.Equal(t, test.want, inTime(test.within, test.left), test)
 	}
+	assert.Positive(t, inBank(math.MaxInt), "the time of a question is limited, so that no duration overflows")
 }
 
 // Only conversation ids in the form of this program contain an attempt.

@@ -1,6 +1,7 @@
 package leaguetest_test
 
 import (
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -131,7 +132,7 @@ func testForgedTimes(t *testing.T, folder store.Folder, doc *store.Match) {
 			"the call to P01 is said to have taken 1s from its time bank, but took 10s"},
 		{"a debit below nothing", func(d *store.Match) { shift(used(d, "P02")[2], -60) },
 			"the call to P02 is said to have taken -60ms"},
-		{"a debit that overflows", func(d *store.Match) { shift(used(d, "P01")[0], -1<<58) },
+		{"a debit that overflows", func(d *store.Match) { shift(used(d, "P01")[0], math.MinInt>>5) },
 			"the call to P01 is said to have taken"},
 		{"debits that are too large together", func(d *store.Match) {
 			for _, x := range used(d, "P02") {
