@@ -42,9 +42,6 @@ func formatOf(t *journal.Tournament, legs int) string {
 	return "round-robin"
 }
 
-// Clock is a number of milliseconds as a clock of players shows it: minutes, seconds and tenths, cut: "1:02.3".
-func Clock(ms int) string { return fmt.Sprintf("%d:%02d.%d", ms/60_000, ms/1000%60, ms/100%10) }
-
 // Milliseconds is a duration for people: "< 1 ms", "2.5 ms", "12 ms", "3.2 s".
 func Milliseconds(ms float64) string {
 	switch {
