@@ -41,7 +41,7 @@ func TestAgentIsFoundByIDOrName(t *testing.T) {
 		{"Team 6", `2 agents have the name "Team 6": P06 Team 6 and REF01 Team 6; name one by its id, or with player: ` +
 			`or referee: before its name`},
 		{"player:Twins", `2 agents have the name "Twins": P07 Twins and P08 Twins; name one by its id`},
-		{"Whislte", `no agent "Whislte"; did you mean REF02 Whistle?`},
+		{"Whistlee", `no agent "Whistlee"; did you mean REF02 Whistle?`},
 		{"straße", `no agent "straße"; did you mean P03 Zoë Straße?`},
 		{"player:whistle", `no agent "player:whistle": the league has P01 Anna, P02 P03, P03 Zoë Straße, P04 anna, ` +
 			`P05 perfect 5, P06 Team 6, P07 Twins and P08 Twins`},
