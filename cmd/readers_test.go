@@ -142,7 +142,7 @@ func TestReplayShowsTheConversationOfAMatch(t *testing.T) {
 	}
 	played := replay("R1M1")
 	for _, want := range []string{
-		`R1M1 of league ` + defaultLeague + `: round 1, attempt \d, conducted by REF0\d Referee 0\d \(ACKNOWLEDGED\)`,
+		`R1M1 of Even/Odd League: round 1, attempt \d, conducted by REF0\d Referee 0\d \(ACKNOWLEDGED\)`,
 		`\d\d:\d\d:\d\d\.\d{3} .* REF0\d → P01 random 1  GAME_INVITATION: you are PLAYER_A against P0\d\n`,
 		`\+\d+\.\d{3}s  P01 random 1 → REF0\d  GAME_JOIN_ACK: I accept`,
 		`which matches its commitment`, `as the result says\.`, `Result: (WIN|DRAW)`, `Points: P01 random 1: \d, P02 random 2: \d\.`,

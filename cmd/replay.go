@@ -203,7 +203,11 @@ func (r *toldMatch) print(w io.Writer) error {
 		conducted = "forfeited before it began"
 	}
 	var text printout
-	text.line("%s of league %s: round %d, %s (%s)", r.MatchID, r.LeagueID, r.RoundID, conducted, r.State)
+	called := r.LeagueID // of a folder without the journal
+	if created := r.names.Created; created != nil {
+		called = created.Called()
+	}
+	text.line("%s of %s: round %d, %s (%s)", r.MatchID, called, r.RoundID, conducted, r.State)
 	text.line("%s against %s", r.named(r.PlayerA.PlayerID), r.named(r.PlayerB.PlayerID))
 	text.line("")
 	r.addLines(&text)
