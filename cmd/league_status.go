@@ -177,7 +177,7 @@ func (s *leagueStatus) print(w io.Writer) error {
 		state += fmt.Sprintf(" (last entry %s): start it with the command that began the league, such as %s",
 			localTimes(s.At), hint)
 	}
-	text.line("%s: %s", s.record.Created.Called(), state)
+	text.line("%s: %s", calledOf(s.record.Created), state)
 	if p := s.Paused; p != nil {
 		text.line("Paused by %s since %s%s. 'evenodd league resume' continues it.", p.By, localTimes(p.At),
 			record.ReasonAfter(p.Reason))

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/league"
+	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/view/record"
@@ -39,6 +40,18 @@ func firstEvents(ctx context.Context, dir store.Folder, leagueID string) *record
 	l := record.NewLeague()
 	_ = l.Update(ctx, &firstPage{Folder: record.NewFolder(dir, leagueID)}, nil) // without names there are ids
 	return l
+}
+
+// calledOf is a league for people: its name, with its id behind it if somebody chose that, or the id of a league without
+// a name.
+func calledOf(d *journal.Created) string {
+	switch {
+	case d.DisplayName == "":
+		return d.LeagueID
+	case d.LeagueID == defaultLeague || d.LeagueID == d.DisplayName:
+		return d.DisplayName
+	}
+	return d.DisplayName + " (" + d.LeagueID + ")"
 }
 
 // leagueToComplete is the league about which a shell completes a command line: that of the flags --data and

@@ -183,7 +183,7 @@ func TestStatisticsOfASimulationAreThoseOfItsFiles(t *testing.T) {
 			text, err := json.Marshal(fromFiles)
 			require.NoError(t, err)
 			assert.JSONEq(t, string(text), string(output.Statistics))
-			assert.True(t, strings.HasSuffix(simulate("table"), "\n"+fromFiles.Sentence+"\n"), "the last line of the table")
+			assert.True(t, strings.HasSuffix(simulate("table"), "\n"+fromFiles.Told+"\n"), "the last line of the table")
 		})
 	}
 }

@@ -205,7 +205,7 @@ func (r *toldMatch) print(w io.Writer) error {
 	var text printout
 	called := r.LeagueID // of a folder without the journal
 	if created := r.names.Created; created != nil {
-		called = created.Called()
+		called = calledOf(created)
 	}
 	text.line("%s of %s: round %d, %s (%s)", r.MatchID, called, r.RoundID, conducted, r.State)
 	text.line("%s against %s", r.named(r.PlayerA.PlayerID), r.named(r.PlayerB.PlayerID))

@@ -38,7 +38,10 @@ type upView struct {
 // view reads the league so far, and keeps what has happened since the parent began. Without a terminal the view never
 // has changes.
 func (p *upParent) view(ctx context.Context, began time.Time) (v *upView) {
-	v = &upView{stays: p.stays(), screen: p.screen, joining: p.joining, leagueCommand: leagueCommand{streams: p.streams,
+	p.mu.Lock()
+	joining := p.joining // the child may begin again, and tells it anew
+	p.mu.Unlock()
+	v = &upView{stays: p.stays(), screen: p.screen, joining: joining, leagueCommand: leagueCommand{streams: p.streams,
 		data: p.data, leagueID: p.LeagueID, ca: p.ca, format: formatText}}
 	if !p.shows {
 		return v

@@ -64,21 +64,6 @@ type Created struct {
 // moves.
 func (d *Created) Signs() bool { return d.ManagerKey != "" }
 
-// defaultLeague is the id of a league whose user has chosen none. It says nothing to people.
-const defaultLeague = "league_2025_even_odd"
-
-// Called is the league for people: its name, with its id behind it if somebody chose that, or the id of a league
-// without a name.
-func (d *Created) Called() string {
-	switch {
-	case d.DisplayName == "":
-		return d.LeagueID
-	case d.LeagueID == defaultLeague || d.LeagueID == d.DisplayName:
-		return d.DisplayName
-	}
-	return d.DisplayName + " (" + d.LeagueID + ")"
-}
-
 // Lenient tells whether third-party agents need no token.
 func (d *Created) Lenient() bool { return d.Auth == AuthLenient }
 
