@@ -61,6 +61,10 @@ func (l Limits) start(args []string, attributes *syscall.ProcAttr) (pid int, err
 // run limits this process, and replaces it by the program. It returns only after a failure.
 func (l Limits) run(path string, args, environ []string) error {
 	syscall.CloseOnExec(3)
+	program, err := prepareExec(path, args, environ)
+	if err != nil {
+		return &os.PathError{Op: "fork/exec", Path: path, Err: err}
+	}
 	if l.CPU > 0 {
 		if err := setLimit(unix.RLIMIT_CPU, l.CPU, l.CPU+1); err != nil { // SIGXCPU, and SIGKILL a second later
 			return fmt.Errorf("--exec-cpu: %w", err)
@@ -71,7 +75,7 @@ func (l Limits) run(path string, args, environ []string) error {
 			return fmt.Errorf("--exec-memory: %w", err)
 		}
 	}
-	return &os.PathError{Op: "fork/exec", Path: path, Err: syscall.Exec(path, args, environ)} //nolint:gosec // the user's own program
+	return &os.PathError{Op: "fork/exec", Path: path, Err: program()}
 }
 
 // setLimit sets a limit of this process, unless it has a lower one already.

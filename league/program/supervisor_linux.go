@@ -8,6 +8,7 @@ import (
 	"strings"
 	"syscall"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,28 @@ const limitsMemory = true
 
 // limitMemory limits the address space of this process.
 func limitMemory(size int64) error { return setLimit(unix.RLIMIT_AS, size, size) }
+
+// prepareExec returns a function that replaces this process by a program, and returns only after a failure. The function
+// allocates nothing: with a limit of its address space this process can have no room left.
+func prepareExec(path string, args, environ []string) (run func() error, err error) {
+	file, err := syscall.BytePtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	texts, err := syscall.SlicePtrFromStrings(args)
+	if err != nil {
+		return nil, err
+	}
+	variables, err := syscall.SlicePtrFromStrings(environ)
+	if err != nil {
+		return nil, err
+	}
+	return func() error {
+		_, _, failure := syscall.RawSyscall(syscall.SYS_EXECVE, uintptr(unsafe.Pointer(file)), //nolint:gosec // as syscall.Exec
+			uintptr(unsafe.Pointer(&texts[0])), uintptr(unsafe.Pointer(&variables[0]))) //nolint:gosec // likewise
+		return failure
+	}, nil
+}
 
 // supervisorAttributes puts a supervisor into its own session, because Ctrl-C must reach
 // only this process, and a program must not write to the terminal. Isolated, it is also the
