@@ -330,7 +330,7 @@ func (s source) faults() (faults []string) {
 			faults = append(faults, s.at(sel)+": Windows has its own errors of sockets; package transport has those of each system")
 		}
 	}
-	if !in(s.path, "league/store/openfile", "config/userfile", "league/simulation/leaguetest",
+	if !in(s.path, "league/store/openfile", "league/store/disk", "config/userfile", "league/simulation/leaguetest",
 		"league/program/supervisor_linux.go") { // which reads /proc
 		for _, sel := range s.uses("os", "Open", "OpenFile", "ReadFile", "OpenInRoot", "OpenRoot", "DirFS") {
 			faults = append(faults, s.at(sel)+": another user may have put a named pipe or an endless file there; open it "+
