@@ -194,6 +194,10 @@ type Agent struct {
 	wantsID          bool
 	unsigned         bool // it has no signing key
 	verifiesReferees bool // accepts only referees that authenticate themselves
+
+	offset time.Duration // of its wall clock from that of the World
+	jumps  []Jump
+	pauses []Pause
 }
 
 // An Option changes an agent before it starts.

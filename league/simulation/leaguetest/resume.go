@@ -42,6 +42,7 @@ type ManagerRun struct {
 
 	CrashPoint CrashPoint
 	events     atomic.Int64 // number of recorded events, those of earlier runs included
+	clock      *protocol.Clock
 	Dead       atomic.Bool
 	Died       chan struct{} // closed at the crash
 	disk       string        // copy of the disk at the crash
@@ -87,7 +88,7 @@ func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, refere
 	files, _, err := w.openFiles(folder)
 	require.NoError(w.T, err)
 	x := &ManagerRun{
-		World: w, Agent: NewAgent(ManagerHost, nil), Folder: folder, Files: files, CloseFiles: sync.OnceValue(files.Close),
+		World: w, Agent: NewAgent(ManagerHost, w.ManagerTraits), Folder: folder, Files: files, CloseFiles: sync.OnceValue(files.Close),
 		CrashPoint: end,
 		Done:       make(chan struct{}), Died: make(chan struct{}), disk: filepath.Join(w.T.TempDir(), "data"),
 	}
@@ -95,9 +96,11 @@ func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, refere
 	w.T.Cleanup(func() { _ = x.CloseFiles() })
 	x.events.Store(int64(files.State.Events))
 	mortal := func(o *manager.Options) {
-		o.Files, o.Caller, o.Clock = files, &mortalCaller{x, o.Caller}, protocol.NewClock(x.now, w.Clock.Sleep)
+		x.clock = o.Clock
+		o.Files, o.Clock = files, protocol.NewClock(x.now, x.clock.Sleep)
+		o.Caller = w.pausing(x.Agent, &mortalCaller{x, w.Caller(ManagerHost, 64<<10)})
 	}
-	return x, w.managerOptions(players, referees, append([]func(*manager.Options){mortal}, change...))
+	return x, w.managerOptions(x.Agent, players, referees, append([]func(*manager.Options){mortal}, change...))
 }
 
 func (w *World) openFiles(folder store.Folder) (files *manager.Files, archived string, err error) {
@@ -157,7 +160,7 @@ func (x *ManagerRun) now() time.Time {
 			x.die()
 		}
 	}
-	return x.World.Clock.Now()
+	return x.clock.Now()
 }
 
 // recording reports whether the caller of the clock records an event.

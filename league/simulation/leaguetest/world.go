@@ -63,6 +63,8 @@ type World struct {
 
 	Shared func() *manager.Shared // what managers with folders share; nil for nothing
 
+	ManagerTraits []Option // of the managers that start from now on: their clocks and pauses
+
 	Unchecked map[string]bool // hosts whose messages may be invalid
 	Varies    bool            // the result depends on random secrets
 }
@@ -185,8 +187,8 @@ func (w *World) Open(a *Agent, mux *transport.Mux) {
 // them have registered; with players 0 only by start_league.
 func (w *World) StartManager(players, referees int, change ...func(*manager.Options)) *manager.Manager {
 	w.T.Helper()
-	w.run = &ManagerRun{World: w, Agent: NewAgent(ManagerHost, nil), Done: make(chan struct{})}
-	require.NoError(w.T, w.run.Start(w.managerOptions(players, referees, change)))
+	w.run = &ManagerRun{World: w, Agent: NewAgent(ManagerHost, w.ManagerTraits), Done: make(chan struct{})}
+	require.NoError(w.T, w.run.Start(w.managerOptions(w.run.Agent, players, referees, change)))
 	return w.Manager
 }
 
@@ -202,9 +204,9 @@ func Rules(leagueID, game string, players, referees int) journal.Created {
 	}
 }
 
-func (w *World) managerOptions(players, referees int, change []func(*manager.Options)) manager.Options {
+func (w *World) managerOptions(a *Agent, players, referees int, change []func(*manager.Options)) manager.Options {
 	o := manager.Options{Created: Rules(LeagueID, w.Game.Info().Type, players, referees), Games: rules.NewRegistry(w.Game),
-		Secret: &w.Secret, Caller: w.Caller(ManagerHost, 64<<10), Clock: w.Clock, Log: w.log,
+		Secret: &w.Secret, Caller: w.pausing(a, w.Caller(a.Host, 64<<10)), Clock: w.clockOf(a), Log: w.log,
 	}
 	if w.Program != nil {
 		o.Program = w.Program
@@ -255,7 +257,11 @@ func (w *World) playerWith(id string, traits []Option, change func(*player.Optio
 // mount connects an agent with the handlers that mount registers.
 func (w *World) mount(a *Agent, mount func(protocol.Mux)) *Agent {
 	mux := transport.NewMux(w.log)
-	mount(Scripted{mux, a.Script})
+	var handlers protocol.Mux = Scripted{mux, a.Script}
+	if len(a.pauses) > 0 {
+		handlers = pausedMux{handlers, w, a.pauses}
+	}
+	mount(handlers)
 	w.Open(a, mux)
 	return a
 }
@@ -265,7 +271,7 @@ func (w *World) mount(a *Agent, mount func(protocol.Mux)) *Agent {
 func (w *World) options(a *Agent, maxReply int64) membership.Options {
 	o := membership.Options{
 		Name: a.name, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
-		Caller: w.Caller(a.Host, maxReply), Clock: w.Clock, Log: w.log, Large: w.Game.Info().Large,
+		Caller: w.pausing(a, w.Caller(a.Host, maxReply)), Clock: w.clockOf(a), Log: w.log, Large: w.Game.Info().Large,
 	}
 	if a.league != "" {
 		o.Leagues = []string{a.league}
@@ -295,6 +301,9 @@ func (w *World) RefereeWith(id string, traits []Option, change func(*referee.Opt
 	}
 	if !a.randomSecrets {
 		o.Nonce = w.Nonce
+	}
+	if len(a.pauses) > 0 {
+		o.Stalls = w.stallsOf(a)
 	}
 	change(&o)
 	a.Caller = o.Caller
