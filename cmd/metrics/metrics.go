@@ -1,17 +1,16 @@
 // Package metrics counts what a process does, for Prometheus. Every label has a bounded number of values, whatever
-// other agents send. Only this package imports the Prometheus client. It must not depend on a role or a carrier.
+// other agents send. It must not depend on a role or a carrier.
 package metrics
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
-
-	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"evenodd/league/protocol"
 	"evenodd/transport"
@@ -22,28 +21,29 @@ const other = "other"
 
 // A Set holds the metrics of one process. It is safe for concurrent use.
 type Set struct {
-	registry *prometheus.Registry
+	mu       sync.Mutex
+	families []*family
 	methods  map[string]string // the name of each method, by its names in requests
 
-	calls, requests, refusals *prometheus.CounterVec
-	took, queued, answering   *prometheus.HistogramVec
+	calls, requests, refusals *family // counters
+	took, queued, answering   *family // histograms
 }
 
 // New makes the metrics that every process has: those of its calls and its requests.
 func New() *Set {
-	s := &Set{registry: prometheus.NewRegistry(), methods: map[string]string{}}
+	s := &Set{methods: map[string]string{}}
 	for _, m := range protocol.Methods() {
 		for _, name := range slices.Concat(m.Aliases, []string{m.Name}) {
 			s.methods[name] = m.Name
 		}
 	}
-	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
-		return register(s, prometheus.NewCounterVec(prometheus.CounterOpts{Name: name, Help: help}, labels))
+	counter := func(name, help string, labels ...string) *family {
+		return s.add(&family{name: name, help: help, kind: "counter", labels: labels})
 	}
-	histogram := func(name, help string) *prometheus.HistogramVec {
+	histogram := func(name, help string) *family {
 		// in seconds: from a call on the same machine to the longest limit of a call
-		o := prometheus.HistogramOpts{Name: name, Help: help, Buckets: []float64{.001, .005, .02, .1, .5, 2, 10, 30}}
-		return register(s, prometheus.NewHistogramVec(o, []string{"method"}))
+		return s.add(&family{name: name, help: help, kind: "histogram", labels: []string{"method"},
+			limits: []float64{.001, .005, .02, .1, .5, 2, 10, 30}})
 	}
 	s.calls = counter("evenodd_calls_total", "Calls of this process to other agents.", "method", "outcome", "carrier")
 	s.took = histogram("evenodd_call_duration_seconds", "Time of calls to other agents, with their wait in the queue.")
@@ -55,14 +55,32 @@ func New() *Set {
 	return s
 }
 
-func register[C prometheus.Collector](s *Set, c C) C {
-	s.registry.MustRegister(c)
-	return c
+func (s *Set) add(f *family) *family {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.families = append(s.families, f)
+	return f
 }
 
-// Handler serves the metrics in the format that the scraper asks for.
+// Handler serves the metrics in the text format, which each version of Prometheus reads.
 func (s *Set) Handler() http.Handler {
-	return promhttp.HandlerFor(s.registry, promhttp.HandlerOpts{})
+	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(s.text()) // fails if the scraper has gone
+	})
+}
+
+// text is all metrics in the text format, in the order of their names.
+func (s *Set) text() []byte {
+	s.mu.Lock()
+	families := slices.Clone(s.families)
+	s.mu.Unlock()
+	slices.SortFunc(families, func(a, b *family) int { return strings.Compare(a.name, b.name) })
+	var text bytes.Buffer
+	for _, f := range families {
+		f.write(&text)
+	}
+	return text.Bytes()
 }
 
 // method is the value of the label method.
@@ -81,13 +99,13 @@ func (c *caller) Call(ctx context.Context, r transport.Request) (any, *transport
 	begun := time.Now()
 	result, timing, err := c.next.Call(ctx, r)
 	method := c.method(r.Method)
-	c.calls.WithLabelValues(method, outcomeOf(err), carrierOf(r.Endpoint)).Inc()
+	c.calls.add(1, method, outcomeOf(err), carrierOf(r.Endpoint))
 	if transport.KindOf(err) == transport.Held {
 		return result, timing, err // no call was made
 	}
-	c.took.WithLabelValues(method).Observe(time.Since(begun).Seconds())
+	c.took.add(time.Since(begun).Seconds(), method)
 	if timing != nil {
-		c.queued.WithLabelValues(method).Observe(timing.Queued.Seconds())
+		c.queued.add(timing.Queued.Seconds(), method)
 	}
 	return result, timing, err
 }
@@ -137,8 +155,8 @@ func (s *Set) Answered(carrier, name string, result any, err error, took time.Du
 		outcome = "refused"
 		s.Refused(err)
 	}
-	s.requests.WithLabelValues(method, outcome, carrier).Inc()
-	s.answering.WithLabelValues(method).Observe(took.Seconds())
+	s.requests.add(1, method, outcome, carrier)
+	s.answering.add(took.Seconds(), method)
 }
 
 // Refused counts a request that was refused with an error.
@@ -147,7 +165,7 @@ func (s *Set) Refused(err error) {
 	if e := protocol.AsError(err); e != nil && e.Code.Name() != "" {
 		code = string(e.Code)
 	}
-	s.refusals.WithLabelValues(code).Inc()
+	s.refusals.add(1, code)
 }
 
 // Emit takes one value of a metric, with the values of its labels in their order.
@@ -155,12 +173,7 @@ type Emit = func(value float64, labels ...string)
 
 // Gauge adds a metric whose values read tells at each scrape. The values of labels must be bounded.
 func (s *Set) Gauge(name, help string, labels []string, read func(Emit)) {
-	desc := prometheus.NewDesc(name, help, labels, nil)
-	register(s, prometheus.CollectorFunc(func(out chan<- prometheus.Metric) {
-		read(func(value float64, labels ...string) {
-			out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
-		})
-	}))
+	s.add(&family{name: name, help: help, kind: "gauge", labels: labels, read: read})
 }
 
 // Flag reads a metric that is 1 while a condition holds, else 0.
@@ -176,10 +189,12 @@ func Flag(holds func() bool) func(Emit) {
 
 // Counter is Gauge for a value that only grows.
 func (s *Set) Counter(name, help string, read func() float64) {
-	register(s, prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, read))
+	s.add(&family{name: name, help: help, kind: "counter", read: func(emit Emit) { emit(read()) }})
 }
 
 // Count adds a metric that counts the calls of the returned function.
 func (s *Set) Count(name, help string) (count func()) {
-	return register(s, prometheus.NewCounter(prometheus.CounterOpts{Name: name, Help: help})).Inc
+	f := s.add(&family{name: name, help: help, kind: "counter"})
+	f.add(0) // a counter that has not counted is 0, not missing
+	return func() { f.add(1) }
 }
