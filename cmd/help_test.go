@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/cobra/doc"
 	"github.com/spf13/pflag"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -217,6 +218,20 @@ func TestManualHasEveryCommandAndFlag(t *testing.T) {
 			assert.False(t, strings.HasPrefix(line, "'"), "%s: roff takes the line for a request: %s", path, line)
 		}
 	}
+}
+
+// The pages are those that package doc of cobra writes, byte for byte.
+func TestManualIsThatOfCobra(t *testing.T) {
+	dir := t.TempDir()
+	ours, cobras := filepath.Join(dir, "ours"), filepath.Join(dir, "cobra")
+	require.NoError(t, os.Mkdir(cobras, 0o755))
+	mustPrint(t, "man", ours)
+	date := manualDate()
+	root := newRoot("test", streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}})
+	refuseUnknownTopics(root)
+	header := &doc.GenManHeader{Section: "1", Source: "evenodd", Manual: "User Commands", Date: &date}
+	require.NoError(t, doc.GenManTree(root, header, cobras))
+	assert.Equal(t, pagesIn(t, cobras), pagesIn(t, ours))
 }
 
 func TestVersionShowsTheCommitOfTheBuild(t *testing.T) {

@@ -3,7 +3,6 @@ package cmd
 import (
 	"embed"
 	"errors"
-	"go/format"
 	"go/token"
 	"os"
 	"path/filepath"
@@ -177,9 +176,20 @@ func skeletonFiles(gameType, pkg string) (files [2]string) {
 	return files
 }
 
-// withImport adds the import of a game to a source that imports package rules.
+// withImport adds the import of a game to a source that imports package rules: in the order of gofmt, among the packages
+// of games.
 func withImport(source, pkg string) (string, error) {
 	const rules = "\t\"evenodd/rules\"\n"
-	sorted, err := format.Source([]byte(strings.Replace(source, rules, rules+"\t\"evenodd/rules/"+pkg+"\"\n", 1)))
-	return string(sorted), err
+	before, games, found := strings.Cut(source, rules)
+	if !found {
+		return "", errors.New("the source does not import evenodd/rules")
+	}
+	added, next := "\t\"evenodd/rules/"+pkg+"\"\n", 0
+	for line := range strings.Lines(games) {
+		if !strings.HasPrefix(line, "\t\"evenodd/rules/") || line > added {
+			break
+		}
+		next += len(line)
+	}
+	return before + rules + games[:next] + added + games[next:], nil
 }

@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"go/format"
 	"io"
 	"os"
 	"os/exec"
@@ -52,6 +53,20 @@ func inFolder(t *testing.T, folder, program string, args ...string) string {
 	output, err := command.CombinedOutput()
 	require.NoError(t, err, "%s %s\n%s", program, strings.Join(args, " "), output)
 	return string(output)
+}
+
+// The import of a game stands where gofmt has it.
+func TestImportOfAGameIsSorted(t *testing.T) {
+	for _, pkg := range []string{"aardvark", "kuhn", "pigs", "zoo"} {
+		list, err := withImport(readFile(t, "..", gamesFile), pkg)
+		require.NoError(t, err)
+		formatted, err := format.Source([]byte(list))
+		require.NoError(t, err)
+		assert.Equal(t, string(formatted), list)
+		assert.Contains(t, list, "\t\"evenodd/rules/"+pkg+"\"\n")
+	}
+	_, err := withImport("package cmd\n", "zoo")
+	require.ErrorContains(t, err, "does not import evenodd/rules")
 }
 
 func TestNewGameRefusesOtherNamesAndFolders(t *testing.T) {
