@@ -1,7 +1,7 @@
 // Package faults decides the faults of a simulated league: messages that are lost, late,
-// doubled or garbled, and agents that die, hang or refuse. Every decision derives from a
+// doubled or garbled, agents that die, hang or refuse, and disks that fail. Every decision derives from a
 // seed and its key, so that the same faults occur whatever runs at once. The package is
-// pure: it must not depend on agents, carriers, the clock or a global random source.
+// pure: it must not depend on agents, carriers, disks, the clock or a global random source.
 package faults
 
 import (
@@ -16,6 +16,7 @@ type Plan struct {
 	Delay     float64 // probability that the answer takes up to twice its time limit
 	Duplicate float64 // probability that the request arrives twice
 	Garbage   float64 // probability that the answer cannot be read
+	Disk      float64 // probability that 512 bytes of a disk have a fault, for each kind of DiskFault
 
 	Crash        []Period // players that do not listen
 	Hang         []Period // players that never answer
