@@ -45,7 +45,7 @@ file --config, a file of the data folder, or the built-in default.`,
 }
 
 func showConfig(s streams, file, format string, commands []string, flags map[string]*pflag.FlagSet) error {
-	settings, err := config.Load(file, flags)
+	settings, err := config.Load(file, func() map[string]*pflag.FlagSet { return flags })
 	if err != nil {
 		return asUsage(err)
 	}

@@ -194,6 +194,29 @@ func pagesIn(t *testing.T, dir string) map[string]string {
 	return pages
 }
 
+// A command line that begins with the name of a command makes that command alone, with all its flags.
+func TestCommandLineMakesTheCommandThatItCalls(t *testing.T) {
+	s := streams{out: &bytes.Buffer{}, err: &bytes.Buffer{}}
+	names := func(root *cobra.Command) (names []string) {
+		for _, c := range root.Commands() {
+			names = append(names, c.Name())
+		}
+		return names
+	}
+	all := newRoot("test", s)
+	for _, c := range all.Commands() {
+		if alone := newRoot("test", s, c.Name(), "--help"); c.Name() != "man" {
+			require.Equal(t, []string{c.Name()}, names(alone))
+			assert.Equal(t, c.Flags().FlagUsages(), alone.Commands()[0].Flags().FlagUsages(), c.Name())
+		}
+	}
+	for _, args := range [][]string{{}, {"help"}, {"man", "."}, {"--config", "file", "audit"}, {"simulat"}, {"--help"},
+		{"__complete", "s"}, {"--version", "audit"}} {
+		assert.Equal(t, names(all), names(newRoot("test", s, args...)), "%q", args)
+	}
+	assert.Empty(t, names(newRoot("test", s, "--version")))
+}
+
 // The manual has a page for each command with all its flags, and the same bytes each time.
 func TestManualHasEveryCommandAndFlag(t *testing.T) {
 	dir := t.TempDir()

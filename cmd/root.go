@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"evenodd/cmd/supervise"
-	"evenodd/config"
 	"evenodd/league/program"
 	"evenodd/league/protocol"
 )
@@ -68,7 +67,7 @@ func execute(ctx context.Context, version string, args []string, s streams) int 
 	if s.args, s.child = supervise.Child(args); s.child { // the parent has given the notes about settings
 		s.err = io.Discard
 	}
-	root := newRoot(version, s)
+	root := newRoot(version, s, s.args...)
 	root.SetArgs(s.args)
 	var begun atomic.Pointer[cobra.Command] // whose command line is parsed
 	interruption := make(chan struct{})
@@ -150,7 +149,9 @@ func (k *keptError) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-func newRoot(version string, s streams) *cobra.Command {
+// newRoot makes the command line. Of the commands it has all, or that alone which args call: the flags of the others
+// take longer than all else before a command runs.
+func newRoot(version string, s streams, args ...string) *cobra.Command {
 	var file string
 	root := &cobra.Command{
 		Use:   "evenodd",
@@ -177,34 +178,7 @@ a settings file (--config). 'evenodd config' shows all settings with their sourc
 	root.SetFlagErrorFunc(flagError)
 	root.PersistentFlags().StringVar(&file, "config", "", "settings `file` in YAML or JSON (default: $EVENODD_CONFIG)")
 
-	data, flags := &dataFolder{clock: s.time().Now}, map[string]*pflag.FlagSet{}
-	resolve := func(command string, of *pflag.FlagSet) error {
-		for _, name := range config.UnknownVariables(os.Environ(), flags, secretVariables()...) {
-			s.note(unknownSetting, name)
-		}
-		settings, err := config.Load(file, flags)
-		if err == nil {
-			_, err = data.resolve(settings, command, of)
-		}
-		return asUsage(err)
-	}
-	configurable := []*cobra.Command{newManager(s, data), newReferee(s, data), newPlayer(s, data),
-		newSimulate(s, data), newMCP(s, data), newUp(s, data), newPlay(s, data)}
-	for _, c := range configurable {
-		flags[c.Name()] = c.Flags()
-		c.PreRunE = func(c *cobra.Command, _ []string) error {
-			if err := resolve(c.Name(), c.Flags()); err != nil {
-				return err
-			}
-			data.loader.OnUnknown(func(member string) { s.note(unknownSetting, member) })
-			return nil
-		}
-	}
-	organise, settings := newLeague(s, data, resolve)
-	flags[organise.Name()] = settings
-	root.AddCommand(configurable...)
-	root.AddCommand(organise, newConfig(s, &file, flags), newInit(s), newAudit(s), newReplay(s), newReport(s), newRatings(s),
-		newServe(s), newCheck(s), newSchema(s), newVersion(s), newMan(s), newNew(s), newHealth(s))
+	root.AddCommand(newCommands(s, &file).called(args)...)
 	finish(root)
 	helpOf(root, s.out)
 	return root

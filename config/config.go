@@ -100,10 +100,10 @@ type Settings struct {
 const maxSettings = 1 << 20
 
 // Load reads a settings file (YAML or JSON, by its extension); "" means the file
-// in EVENODD_CONFIG, or none. commands has the flags of all commands. A key of the file
+// in EVENODD_CONFIG, or none. commands returns the flags of all commands. A key of the file
 // is the name of a flag, at the top level or below the name of a command. Any other
 // key is an error, because it is a spelling mistake.
-func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
+func Load(file string, commands func() map[string]*pflag.FlagSet) (*Settings, error) {
 	file = cmp.Or(file, os.Getenv(variable("config")))
 	s := &Settings{file: file, viper: viper.New()}
 	if file == "" {
@@ -122,9 +122,10 @@ func Load(file string, commands map[string]*pflag.FlagSet) (*Settings, error) {
 		return nil, fmt.Errorf("settings file %s: %w", file, err)
 	}
 	var problems []error
-	names := settingNames(commands)
+	flags := commands()
+	names := settingNames(flags)
 	for _, key := range s.viper.AllKeys() {
-		empty := commands[key] != nil && s.viper.Get(key) == nil // the section of a command
+		empty := flags[key] != nil && s.viper.Get(key) == nil // the section of a command
 		if !slices.Contains(names, key) && !empty {
 			problems = append(problems, fmt.Errorf("settings file %s: unknown setting %q%s", file, key,
 				words.DidYouMean(key, names)))
@@ -266,15 +267,24 @@ func variable(parts ...string) string {
 // UnknownVariables returns the variables of an environment that have the prefix but are no
 // setting of any command and none of others, each with the closest name. environ has the form of
 // os.Environ. Those that begin with EVENODD_TEST_ are for tests.
-func UnknownVariables(environ []string, commands map[string]*pflag.FlagSet, others ...string) []string {
+func UnknownVariables(environ []string, commands func() map[string]*pflag.FlagSet, others ...string) []string {
+	var names []string
+	for _, one := range environ {
+		name, _, _ := strings.Cut(one, "=")
+		if strings.HasPrefix(name, Prefix+"_") && !strings.HasPrefix(name, Prefix+"_TEST_") {
+			names = append(names, name)
+		}
+	}
+	if len(names) == 0 {
+		return nil
+	}
 	known := slices.Concat(others, []string{variable("config")})
-	for _, name := range settingNames(commands) {
+	for _, name := range settingNames(commands()) {
 		known = append(known, variable(strings.Split(name, ".")...))
 	}
 	var unknown []string
-	for _, one := range environ {
-		name, _, _ := strings.Cut(one, "=")
-		if strings.HasPrefix(name, Prefix+"_") && !strings.HasPrefix(name, Prefix+"_TEST_") && !slices.Contains(known, name) {
+	for _, name := range names {
+		if !slices.Contains(known, name) {
 			unknown = append(unknown, name+words.DidYouMean(name, known))
 		}
 	}

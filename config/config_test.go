@@ -47,7 +47,7 @@ func settingsFile(t *testing.T, name, text string) string {
 // loadedFrom returns the settings of a valid file.
 func loadedFrom(t *testing.T, path string, flags map[string]*pflag.FlagSet) *config.Settings {
 	t.Helper()
-	s, err := config.Load(path, flags)
+	s, err := config.Load(path, func() map[string]*pflag.FlagSet { return flags })
 	require.NoError(t, err)
 	return s
 }
@@ -176,7 +176,7 @@ func TestUnknownKeysAreRefused(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			file := settingsFile(t, "settings.yaml", tt.text)
-			_, err := config.Load(file, commands())
+			_, err := config.Load(file, commands)
 			var want []string
 			for _, one := range tt.want {
 				key, closest, found := strings.Cut(one, ">")
@@ -224,7 +224,7 @@ func TestFlagAliasWorksInEverySource(t *testing.T) {
 	t.Setenv("EVENODD_MANAGER", "by-its-own-name")
 	set = flags()
 	assert.Equal(t, "by-its-own-name", currentSetting(t, loadedFrom(t, path, set), "player", "manager", set).Value)
-	_, err := config.Load(settingsFile(t, "other.yaml", "manager:\n  boss: nobody\n"), flags())
+	_, err := config.Load(settingsFile(t, "other.yaml", "manager:\n  boss: nobody\n"), flags)
 	assert.ErrorContains(t, err, `unknown setting "manager.boss"`, "a command without that flag")
 }
 

@@ -26,7 +26,8 @@ func ExampleLoad() {
 	flags := pflag.NewFlagSet("player", pflag.ContinueOnError)
 	flags.String("name", "Ann", "")
 	strategy := flags.String("strategy", "random", "")
-	settings, err := config.Load(file, map[string]*pflag.FlagSet{"player": flags})
+	commands := func() map[string]*pflag.FlagSet { return map[string]*pflag.FlagSet{"player": flags} }
+	settings, err := config.Load(file, commands)
 	if err != nil {
 		fmt.Println(err)
 		return
