@@ -54,7 +54,7 @@ type window struct {
 func (m *match) step(side rules.Side) (step conduct.Step, now time.Time) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	now = m.referee.options.Clock.Now()
+	now = m.now()
 	step = m.conduct.Step(side, now)
 	if step.Message != nil {
 		m.transcript.sent(m.players[side], step.Method.Name, step.Try, step.Message, now)
@@ -99,7 +99,7 @@ func call[Q, R any](m *match, side rules.Side, method *protocol.Method[Q, R], q 
 	if timing != nil {
 		w.deadline = w.deadline.Add(timing.Queued)
 	}
-	a := conduct.Attempt{At: m.referee.options.Clock.Now(), Timing: timing}
+	a := conduct.Attempt{At: m.now(), Timing: timing}
 	if instant {
 		a.At = w.asked
 	}
@@ -221,8 +221,8 @@ func (m *match) sendGameError(side rules.Side, step *conduct.Step) (delivered co
 // 5 s. A missing one changes nothing (004 §4.3).
 func (m *match) sendGameOver(side rules.Side) {
 	method, r := &protocol.NotifyMatchResult, m.referee
-	notice := m.conduct.GameOver(side, &m.final.Result.Result, m.final.Draw, r.options.Clock.Now())
-	m.transcript.sent(m.players[side], method.Name, 1, notice, r.options.Clock.Now())
+	notice := m.conduct.GameOver(side, &m.final.Result.Result, m.final.Draw, m.now())
+	m.transcript.sent(m.players[side], method.Name, 1, notice, m.now())
 	limit := protocol.Seconds(m.assignment.Timeouts.GameOver)
 	if err := notify(m, side, method, 1, notice, limit); err != nil {
 		r.options.Log.Info().Err(err).Str("conversation_id", m.conversation).Str("player_id", m.players[side]).

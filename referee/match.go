@@ -3,6 +3,7 @@ package referee
 import (
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"evenodd/league/conduct"
 	"evenodd/league/membership"
@@ -39,6 +40,7 @@ type match struct {
 	doc          *store.Match   // its file, from the result until the manager has it; owned by the goroutine that reports
 	recorded     recordCounts   // what the log has of doc
 	warned       [2]atomic.Bool // the log has a warning about a wrong token of the side
+	clock        steadyClock
 
 	// mu also orders what the conduct decides with the entries of the transcript, so that an audit repeats it.
 	mu        sync.Mutex
@@ -66,10 +68,13 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		m.peers[i], m.tokens[i] = protocol.Peer{Endpoint: p.Endpoint, Networks: networks}, p.AccessToken
 	}
 	if r.hasFile(member, a.MatchID) {
-		m.transcript = newTranscript(r.options.Clock, member.Token, a.PlayerA.AccessToken, a.PlayerB.AccessToken)
+		m.transcript = newTranscript(m.now, member.Token, a.PlayerA.AccessToken, a.PlayerB.AccessToken)
 	}
 	return m
 }
+
+// now is the time of the match.
+func (m *match) now() time.Time { return m.clock.at(m.referee.options.Clock.Now()) }
 
 // run is a whole match, from invitation to report: it asks the program of the game, if the match needs it, and the
 // conduct which sides are to be asked, has a conversation with each of them, and goes on until none is left.

@@ -54,8 +54,7 @@ func (m *match) document() *store.Match {
 
 // advance moves a document to another state, with the exchanges until now.
 func (m *match) advance(doc *store.Match, state string) {
-	clock := m.referee.options.Clock
-	now := clock.Now()
+	now := m.now()
 	if state != protocol.StateFinished {
 		m.pending.Wait()
 	}

@@ -21,7 +21,7 @@ import (
 // when the file is written, while no player waits. It is safe for concurrent use.
 // A nil transcript collects nothing.
 type transcript struct {
-	clock  *protocol.Clock
+	now    func() time.Time
 	tokens []string // that no file may hold
 
 	mu      sync.Mutex
@@ -40,8 +40,8 @@ type entry struct {
 	fault   *protocol.Error
 }
 
-func newTranscript(clock *protocol.Clock, tokens ...string) *transcript {
-	t := &transcript{clock: clock, tokens: lists.Filter(tokens, func(token string) bool {
+func newTranscript(now func() time.Time, tokens ...string) *transcript {
+	t := &transcript{now: now, tokens: lists.Filter(tokens, func(token string) bool {
 		return token != "" && token != protocol.NoToken
 	})}
 	t.enter(protocol.StateAssigned)
@@ -55,7 +55,7 @@ func (t *transcript) enter(state string) {
 	}
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	t.states = append(t.states, store.StateEntry{State: state, At: milliseconds(t.clock.Now())})
+	t.states = append(t.states, store.StateEntry{State: state, At: milliseconds(t.now())})
 }
 
 // sent adds a request to a player at a time.
@@ -110,7 +110,7 @@ func (t *transcript) add(e entry) {
 		return
 	}
 	if e.at.IsZero() {
-		e.at = t.clock.Now()
+		e.at = t.now()
 	}
 	t.entries = append(t.entries, e)
 }

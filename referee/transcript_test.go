@@ -15,7 +15,7 @@ import (
 
 func transcriptWith(tokens ...string) *transcript {
 	begin := time.Date(2025, 1, 15, 10, 30, 0, 123_456_789, time.FixedZone("", 3600))
-	return newTranscript(protocol.NewClock(func() time.Time { return begin }, nil), tokens...)
+	return newTranscript(func() time.Time { return begin }, tokens...)
 }
 
 // filed returns the document that a transcript makes.

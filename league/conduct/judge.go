@@ -99,7 +99,7 @@ func (m *Match) Judge(of rules.Side, a *Attempt) Worth {
 		return w
 	}
 	if m.Timed() {
-		w.Used = m.use(of, m.debit(of, a, w.Fault), w.Fault == nil)
+		w.Used = m.use(of, m.debit(of, a, w.Fault), w.Fault == nil, m.clockSet(of, a.At))
 	}
 	switch {
 	case w.Fault == nil && a.Reply != nil && m.state == protocol.StateWaitingForPlayers && !*a.Reply.Accept:

@@ -63,13 +63,27 @@ func (m *Match) debit(of rules.Side, a *Attempt, fault *protocol.Error) time.Dur
 	return min(spent, s.bank-time.Millisecond)
 }
 
+// clockSet returns how much longer a side took to the end of an answer by the wall clock, whose times a transcript has,
+// than by the monotonic clock, by which it pays: the wall clock was set meanwhile, or the machine of the referee slept. It
+// is 0 for a thousandth and a millisecond, by which clocks differ anyway.
+func (m *Match) clockSet(of rules.Side, at time.Time) time.Duration {
+	since := m.sides[of].question.since
+	measured := at.Sub(since)
+	by := at.Round(0).Sub(since.Round(0)) - measured
+	if by.Abs() <= measured/1000+time.Millisecond {
+		return 0
+	}
+	return by
+}
+
 // use makes a call attempt that is not void take its time: it returns what a transcript has of that; nil for nothing.
-func (m *Match) use(of rules.Side, debit time.Duration, counts bool) *protocol.TimeUsed {
+func (m *Match) use(of rules.Side, debit time.Duration, counts bool, clockSet time.Duration) *protocol.TimeUsed {
 	left := m.sides[of].bank - debit
 	if counts {
 		left += milliseconds(m.assignment.TimeBank.Increment)
 	}
-	return &protocol.TimeUsed{Debit: int(debit.Milliseconds()), Left: int(left.Milliseconds())}
+	return &protocol.TimeUsed{Debit: int(debit.Milliseconds()), Left: int(left.Milliseconds()),
+		ClockSet: int(clockSet.Milliseconds())}
 }
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }

@@ -89,4 +89,6 @@ const UsedUpTime = "used up its time"
 type TimeUsed struct {
 	Debit int `json:"debit_ms"`
 	Left  int `json:"left_ms"` // after the debit, and the increment after a legal move
+	// how much longer it took by the times of the transcript: the clock was set, or the referee's machine slept
+	ClockSet int `json:"clock_set_ms,omitzero"`
 }

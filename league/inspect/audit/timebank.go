@@ -38,11 +38,12 @@ func (t *transcriptCheck) checkUsed(e *exchange, a *conduct.Attempt) {
 	}
 	a.Used = e.Used
 	said := time.Duration(e.Used.Debit) * time.Millisecond
-	one := timeSum{said, min(t.conduct.Spent(s.side, t.at, e.Timing), t.conduct.Bank(s.side)), 1}
+	at := t.at.Add(-time.Duration(e.Used.ClockSet) * time.Millisecond)
+	one := timeSum{said, min(t.conduct.Spent(s.side, at, e.Timing), t.conduct.Bank(s.side)), 1}
 	s.time = timeSum{s.time.said + one.said, s.time.passed + one.passed, s.time.calls + 1}
 	switch {
 	case t.wentBack:
-	case e.Used.Debit < 0 || one.off(): // as a duration it can overflow
+	case min(e.Used.Debit, e.Used.ClockSet) < 0 || one.off(): // as a duration they can overflow
 		s.time = timeSum{}
 		t.find(e, "/time_used/debit_ms", "the call to %s is said to have taken %v from its time bank, but took %v", s.id,
 			said, one.passed)
@@ -51,6 +52,10 @@ func (t *transcriptCheck) checkUsed(e *exchange, a *conduct.Attempt) {
 			"the calls to %s up to this one are said to have taken %v from its time bank, but took %v", s.id, s.time.said,
 			s.time.passed)
 		s.time = timeSum{}
+	case e.Used.ClockSet > 0:
+		t.note(RuleTime, t.location(SeverityNote, e.at+"/time_used/clock_set_ms", s.id),
+			"the clock was set forward by %v during the call to %s, or the machine of the referee slept, as the referee says",
+			time.Duration(e.Used.ClockSet)*time.Millisecond, s.id)
 	}
 }
 
@@ -76,9 +81,10 @@ func (t *transcriptCheck) checkLeft(e *exchange, worth *conduct.Worth) {
 }
 
 // timeLeft is the time that a question shows, if it is right but for what a file is imprecise by after a pause that the
-// player asked for; else the right one.
-func timeLeft(want, got int) int {
-	if -2 <= got-want && got-want <= 2 {
+// player asked for; else the right one. It is more if the clock was set forward in the pause, which the answer then
+// says, but never more than the bank.
+func timeLeft(want, got int, bank time.Duration) int {
+	if -2 <= got-want && (got-want <= 2 || got <= int(bank.Milliseconds())) {
 		return got
 	}
 	return want

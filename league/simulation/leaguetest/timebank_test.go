@@ -117,6 +117,9 @@ func testForgedTimes(t *testing.T, folder store.Folder, doc *store.Match) {
 	shift := func(x *store.Exchange, by int) {
 		x.Used = &protocol.TimeUsed{Debit: x.Used.Debit + by, Left: x.Used.Left - by}
 	}
+	set := func(x *store.Exchange, by int) {
+		x.Used = &protocol.TimeUsed{Debit: x.Used.Debit, Left: x.Used.Left, ClockSet: by}
+	}
 	for _, tt := range []struct {
 		name  string
 		forge func(d *store.Match)
@@ -139,6 +142,10 @@ func testForgedTimes(t *testing.T, folder store.Folder, doc *store.Match) {
 				shift(x, 60)
 			}
 		}, "the calls to P02 up to this one are said to have taken"},
+		{"a clock that is said to have been set", func(d *store.Match) { set(used(d, "P01")[0], 9000) },
+			"the call to P01 is said to have taken 10s from its time bank, but took 1s"},
+		{"a clock that is said to have been set back", func(d *store.Match) { set(used(d, "P01")[0], -1) },
+			"the call to P01 is said to have taken 10s from its time bank, but took 10.001s"},
 		{"no debit", func(d *store.Match) { used(d, "P01")[0].Used = nil },
 			"the file does not say what the call to P01 took from its time bank"},
 		{"a wrong rest", func(d *store.Match) {
