@@ -176,7 +176,8 @@ func (j *ReportJudge) Revealed(r *journal.MatchReported, promised string, ids [2
 
 // demand sets what the signatures of a claim must show: a referee that relays signatures reports no
 // WIN or DRAW without the last signature of each player with a key, and no other result with a choice
-// of such a player without one. A result keeps only signatures that Prove verifies, so it loses those
+// of such a player without one. Each signature over a move that is shown must be right, also if the move is no choice,
+// as the answer to the ready turn. A result keeps only signatures that Prove verifies, so it loses those
 // of a referee that relays none, and only what its game can have.
 func (j *ReportJudge) demand(s *journal.State, c *Claim) {
 	r := c.result
@@ -202,10 +203,17 @@ func (j *ReportJudge) demand(s *journal.State, c *Claim) {
 	}
 	c.relays = true
 	for i, id := range c.ids {
-		if choice, _ := r.Choices.Get(id); choice != nil || r.Status != league.StatusTechnicalLoss {
+		choice, _ := r.Choices.Get(id)
+		_, relayed := r.Signatures.Get(id)
+		if choice != nil || r.Status != league.StatusTechnicalLoss || relayed && hasMove(r, id) {
 			c.keys[i] = s.Agents[id].PublicKey
 		}
 	}
+}
+
+// hasMove tells whether a report of a game of several turns shows a move of a player.
+func hasMove(r *journal.MatchReported, id string) bool {
+	return slices.ContainsFunc(r.Evidence.Moves, func(m protocol.PlayerMove) bool { return m.PlayerID == id })
 }
 
 // Relays tells whether a referee reports signatures, in a league whose players sign their moves.

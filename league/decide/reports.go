@@ -38,7 +38,7 @@ type Judgement struct {
 	Result    *journal.MatchReported // the report, as far as it could be read; nil if it is about no match of the referee
 	Accepted  bool                   // record Result
 	Repeated  bool                   // the result is recorded already: acknowledge it again
-	Disputed  bool                   // the match has another result, which stays
+	Disputed  bool                   // the match has a different result, which stays
 	PingFirst bool                   // ping both players, and judge the report again
 	Rejected  string                 // why the report is not credible; "" if it is
 	Misdrawn  bool                   // nothing but the number is wrong
@@ -124,8 +124,8 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 			r.MatchID, recorded.Ruled)
 	case recorded.Void(r.Number):
 		v.Err = annulled(recorded, r.MatchID)
-	case recorded.Report != nil:
-		v.Disputed = true
+	case recorded.Report != nil && !repeatsLost(recorded, r):
+		v.Disputed = !same(recorded.Report, r)
 		v.Err = protocol.Fault(protocol.ErrDuplicateReport, "match %s has a result already", r.MatchID).
 			With("match_id", r.MatchID.String()).With("previous_report_time", recorded.ReportedAt)
 	case recorded.IsLost(r.Number):
@@ -209,6 +209,14 @@ func repeatsAnnulled(recorded *journal.Match, r *journal.MatchReported) bool {
 func repeatsMisdrawn(recorded *journal.Match, r *journal.MatchReported) bool {
 	return slices.ContainsFunc(recorded.LostAttempts, func(l journal.AttemptLost) bool {
 		return l.Number == r.Number && l.Cause == journal.CauseRejected && l.Report != nil && same(l.Report, r)
+	})
+}
+
+// repeatsLost tells whether a report repeats the double technical loss by which its referee has lost the attempt: the
+// answer to the first one was lost.
+func repeatsLost(recorded *journal.Match, r *journal.MatchReported) bool {
+	return slices.ContainsFunc(recorded.LostAttempts, func(l journal.AttemptLost) bool {
+		return l.Number == r.Number && l.RefereeID == r.RefereeID && l.Cause == journal.CauseBothAnswer && same(l.Report, r)
 	})
 }
 

@@ -139,6 +139,25 @@ func TestRepeatedReportIsAcknowledgedAndADifferentOneIsRefused(t *testing.T) {
 	assert.Equal(t, protocol.ErrDuplicateReport, protocol.AsError(v.Err).Code)
 }
 
+// A referee that lost the answer to its report sends it again, and another referee has conducted the match meanwhile.
+func TestRepeatedReportOfALostAttemptIsNoDispute(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF02"})
+	v := judge(s, report(doubleLoss), "REF02", decide.BothAnswer)
+	require.NotNil(t, v.Lost)
+	apply(t, s, v.Lost, &journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF01"})
+	v = judge(s, report(doubleLoss, func(q *protocol.MatchResultReport) { q.Attempt = 2 }), "REF01", decide.NotPinged)
+	require.True(t, v.Accepted, "%v", v.Err)
+	apply(t, s, v.Result)
+	v = judge(s, report(doubleLoss), "REF02", decide.NotPinged)
+	assert.False(t, v.Disputed || v.Repeated || v.Accepted)
+	assert.Equal(t, protocol.ErrInvalidMatchState, protocol.AsError(v.Err).Code)
+	assert.True(t, judge(s, report(), "REF02", decide.NotPinged).Disputed, "another result")
+	apply(t, s, &journal.MatchAssigned{Attempt: attempt(3), RefereeID: "REF02"})
+	v = judge(s, report(doubleLoss, func(q *protocol.MatchResultReport) { q.Attempt = 3 }), "REF02", decide.NotPinged)
+	assert.False(t, v.Disputed || v.Repeated || v.Accepted, "the same result of another attempt")
+	assert.Equal(t, protocol.ErrDuplicateReport, protocol.AsError(v.Err).Code)
+}
+
 func TestLostAttemptEndsInADrawWithoutChoices(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})
 	v := judge(s, report(winner(new("P02"))), "REF01", decide.NotPinged)

@@ -12,6 +12,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
+	"evenodd/rules/pig"
 	"evenodd/rules/tictactoe"
 )
 
@@ -373,6 +374,32 @@ func TestMovesOfSeveralTurnsAreReplayed(t *testing.T) {
 			assert.Contains(t, v.Rejected, tt.reason)
 		})
 	}
+}
+
+// A player that is ready has signed that, although it has made no choice when the match ends.
+func TestSignatureOfTheReadyTurnIsKept(t *testing.T) {
+	ready := func(move string) *protocol.MatchResultReport {
+		return honest(func(q *protocol.MatchResultReport) {
+			q.Result = resultOf(league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: new("P01"),
+				Choices: league.Both[*string]("P01", nil, "P02", nil)})
+			q.Draw.Entropies = q.Draw.Entropies[:1]
+			q.Moves = []protocol.PlayerMove{{PlayerID: "P01", Move: rules.Ready, Turn: 1}}
+			q.Signatures = q.Signatures[:1]
+			q.Signatures[0].Value = signatureOf(statementOf(0, move))
+		})
+	}
+	p := &decide.ReportJudge{LeagueID: leagueID, GameType: pig.Type, Game: pig.Game{}}
+	judge := func(q *protocol.MatchResultReport) decide.Judgement {
+		s := signed(t)
+		c, err := p.Read(s, q, "REF01", startHash)
+		require.NoError(t, err)
+		p.Prove(&c)
+		return p.Judge(s, c, decide.NotPinged)
+	}
+	v := judge(ready(rules.Ready))
+	require.True(t, v.Accepted, "%v", v.Err)
+	assert.Equal(t, ready(rules.Ready).Signatures, v.Result.Signatures)
+	assert.Contains(t, judge(ready(pig.Roll)).Rejected, "signatures: that of P01: it is not over")
 }
 
 // changed are moves with another one at an index.

@@ -138,7 +138,7 @@ func (a *auditor) checkKeys() {
 }
 
 // heads are the lines of the journal at which the manager signs a head: from the end of a
-// round to the next one, and after the end of the league.
+// round to the next one, and after the end of the league, which may have had no round.
 type heads struct {
 	lines  map[string]headLine
 	signed int                // the last line that a valid signed head covers
@@ -154,7 +154,7 @@ type headLine struct {
 
 // add remembers the hash of a line if the manager may have signed it, by the state after it.
 func (h *heads) add(s *journal.State, hash string, line int) {
-	if s.Open() || s.Round == 0 {
+	if s.Open() || s.Round == 0 && s.Completed == nil {
 		return
 	}
 	at := headLine{line: line}
