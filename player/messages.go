@@ -89,7 +89,9 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	id := p.ID()
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.asked.add(q.MatchID, cmp.Or(q.Attempt, protocol.ConversationAttempt(q.MatchID, q.ConversationID)))
+	named := cmp.Or(q.Attempt, protocol.ConversationAttempt(q.MatchID, q.ConversationID))
+	anew := p.isAnew(q.MatchID, named)
+	p.asked.add(q.MatchID, named)
 	if q.OpponentID == id {
 		p.misnamed(ctx, &q.Envelope, q.MatchID, protocol.Fault(protocol.ErrInvalidFieldType,
 			"opponent_id is %s, which is this player itself", id))
@@ -107,7 +109,7 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 	}
 	if m == nil || m.attempt != attempt || m.auth.sender != auth.sender {
 		m = p.newMatch(q.MatchID, q.OpponentID, q.RoundID, attempt, auth)
-		m.commitment, m.role, m.plain = q.DrawCommitment, q.RoleInMatch, q.DrawCommitment == ""
+		m.commitment, m.role, m.plain, m.anew = q.DrawCommitment, q.RoleInMatch, q.DrawCommitment == "", anew
 		p.current[q.MatchID] = m
 		if p.watcher != nil {
 			p.watcher.Began(m.id, m.opponent, q.GameType, m.role)

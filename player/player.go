@@ -129,6 +129,7 @@ type match struct {
 	opening           []string                    // that of the questions that were signed
 	signs             bool                        // there was such a question since the last start
 	plain             bool                        // its invitation has no commitment: replies are plain, see protocol.Plain
+	anew              bool                        // see isAnew; false when its decisions are forgotten
 	announced         *protocol.RoundAnnouncement // the last one when it began
 
 	deciding sync.Mutex // held while the strategy decides in this match

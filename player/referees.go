@@ -62,6 +62,14 @@ func (p *Player) playsAgain(matchID string) bool {
 	return p.rematch && announcedIn(p.round, matchID).MatchID != ""
 }
 
+// isAnew tells whether an invitation to an attempt, 0 for an unknown one, is that to a rematch whose announcement is
+// missing: the round is over, and nothing of the attempt has reached the player before, so that it has forgotten no
+// decision in it. p.mu is held.
+func (p *Player) isAnew(matchID string, attempt int) bool {
+	id, _ := league.ParseMatchID(matchID)
+	return id.Round <= p.over && id.Round > p.asked.forgotten && attempt > 0 && !p.restarted && !p.asked.has(matchID, attempt)
+}
+
 // mayConduct tells whether a caller may take over a match from the referee of the first
 // invitation. A referee that proves itself may. Of the others only the announced one
 // may, and only from one that did not prove itself either; otherwise an untrusted caller

@@ -115,7 +115,8 @@ func (p *Player) refusal(m *match, key questionKey, q *protocol.SignatureRequest
 	own, commits := q.EntropyCommitments.Get(id)
 	round, _ := league.ParseMatchID(m.id)
 	switch {
-	case p.history.reached(m.id) >= m.attempt || round.Round > 0 && round.Round <= p.over && !p.playsAgain(m.id):
+	case p.history.reached(m.id) >= m.attempt,
+		round.Round > 0 && round.Round <= p.over && !p.playsAgain(m.id) && !m.anew:
 		return protocol.Fault(protocol.ErrInvalidMatchState, "match %s is over", m.id)
 	case q.Turn < 1 || q.Turn > maxDecisions:
 		return wrong("turn must be from 1 to %d to be signed", maxDecisions)
@@ -222,10 +223,14 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 
 // forgetDecisions forgets the signed decisions of the rounds before one. p.mu is held.
 func (p *Player) forgetDecisions(round int) {
-	maps.DeleteFunc(p.signed, func(key questionKey, _ *store.HistoryDecision) bool {
-		id, ok := league.ParseMatchID(key.matchID)
+	forgotten := func(matchID string) bool {
+		id, ok := league.ParseMatchID(matchID)
 		return ok && id.Round < round
-	})
+	}
+	maps.DeleteFunc(p.signed, func(key questionKey, _ *store.HistoryDecision) bool { return forgotten(key.matchID) })
+	for _, m := range p.current {
+		m.anew = m.anew && !forgotten(m.id)
+	}
 }
 
 // restoreDecisions restores the signed decisions of matches without a result from

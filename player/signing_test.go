@@ -342,6 +342,34 @@ func TestDecisionThatOutlastsItsRoundIsNotSigned(t *testing.T) {
 	})
 }
 
+// A rematch is one of a round that is over. The player knows nothing else of it if the announcement gets lost.
+func TestRematchWithoutItsAnnouncementIsPlayed(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.ScriptedManager()
+		p, c := signingPlayer(w, store.Folder(t.TempDir()))
+		_, err := c.Choose()
+		require.NoError(t, err)
+		_, err = c.SendGameOver(8)
+		require.NoError(t, err)
+		w.AnnounceStarted(p, 2, protocol.RefereeAuthAccessToken, started)
+		rematch := w.ScriptedReferee(p, "R1M1", 2)
+		rematch.AskForSignature(started, 1)
+		first, err := rematch.Choose()
+		require.NoError(t, err)
+		_, err = rematch.Invite()
+		require.NoError(t, err)
+		again, err := rematch.Choose()
+		require.NoError(t, err)
+		assert.Equal(t, first.Signature, again.Signature)
+
+		w.AnnounceStarted(p, 3, protocol.RefereeAuthAccessToken, started) // it forgets the decisions in round 1
+		_, err = rematch.Invite()
+		require.NoError(t, err)
+		_, err = rematch.Choose()
+		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+	})
+}
+
 // A referee that asks for one move in several ways at the same time gets one signed answer.
 func TestQuestionsAtTheSameTimeGetOneSignedAnswer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
