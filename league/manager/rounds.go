@@ -24,7 +24,7 @@ func (m *Manager) playRound(starting, running context.Context, round int, before
 		return err
 	}
 	if m.options.RoundBegins != nil {
-		m.options.RoundBegins()
+		m.options.RoundBegins(round)
 	}
 	if err := m.atBarrier(starting); err != nil {
 		return err

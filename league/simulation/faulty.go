@@ -50,7 +50,8 @@ type faultyNetwork struct {
 	network
 	plan     *faults.Plan
 	seed     uint64
-	injected func(Injection) // may be nil
+	injected func(Injection)          // may be nil
+	annulled func(matchID string) int // the number of results of a match that an organiser has annulled
 
 	stopping atomic.Bool  // agents are being stopped
 	round    atomic.Int64 // the current one; 0 before the first
@@ -85,13 +86,19 @@ func freeClock() *protocol.Clock {
 	})
 }
 
-// beginRound begins the next round, and forgets the messages of the round before.
-func (f *faultyNetwork) beginRound() {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.round.Add(1)
-	clear(f.repetitions)
-	clear(f.handovers)
+// beforeRound returns a function that begins a round, forgets the messages of the round before, and calls then, which
+// may be nil.
+func (f *faultyNetwork) beforeRound(then func(round int)) func(round int) {
+	return func(round int) {
+		f.mu.Lock()
+		f.round.Store(int64(round))
+		clear(f.repetitions)
+		clear(f.handovers)
+		f.mu.Unlock()
+		if then != nil {
+			then(round)
+		}
+	}
 }
 
 // A faultyCaller is the network of one agent.

@@ -12,6 +12,7 @@ import (
 // A handover is a match that a referee may have.
 type handover struct {
 	referee  string
+	annulled int   // results of the match before
 	reports  event // the referee sends its report, or is dead
 	finished event // the manager has the report, or the referee is dead
 	reported atomic.Bool
@@ -42,7 +43,7 @@ func (c *faultyCaller) assign(ctx context.Context, a *call) (any, error) {
 		if err := await(ctx, before.finished.happened); err != nil {
 			return nil, err
 		}
-		if before.reported.Load() { // no referee needs to conduct it again
+		if before.reported.Load() && before.annulled == c.annulled(a.matchID) { // no referee needs to conduct it again
 			return nil, context.DeadlineExceeded
 		}
 	}
@@ -91,12 +92,13 @@ func (f *faultyNetwork) handover(matchID string) *handover {
 // handOver notes that a referee may have a match from now on. It returns nil when the
 // referee is dead.
 func (f *faultyNetwork) handOver(matchID, referee string) *handover {
+	annulled := f.annulled(matchID)
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.dead[referee] {
 		return nil
 	}
-	h := &handover{referee: referee, reports: newEvent(), finished: newEvent()}
+	h := &handover{referee: referee, annulled: annulled, reports: newEvent(), finished: newEvent()}
 	f.handovers[matchID] = h
 	return h
 }

@@ -31,7 +31,7 @@ func playOrganised(t *testing.T, concurrency int, rematches int) *Result {
 	secret, err := folder.Secret(benchLeague, true)
 	require.NoError(t, err)
 	begun := 0
-	o.RoundBegins = func() {
+	o.RoundBegins = func(int) {
 		if begun++; begun < 2 || begun > 1+rematches {
 			return
 		}

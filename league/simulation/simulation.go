@@ -226,7 +226,8 @@ func (s *runningLeague) startManager(ctx context.Context) error {
 	}
 	switch {
 	case s.faulty != nil:
-		options.RoundBegins, options.Glance = s.faulty.beginRound, glance
+		options.RoundBegins, options.Glance = s.faulty.beforeRound(options.RoundBegins), glance
+		s.faulty.annulled = func(matchID string) int { return s.manager.AnnulledResults(matchID) }
 		options.Timeouts = withoutTimeouts(options.Timeouts)
 	case o.External != nil:
 		options.Timeouts = o.External.shorten(options.Timeouts)
@@ -242,15 +243,15 @@ func (s *runningLeague) startManager(ctx context.Context) error {
 }
 
 // paced is begin, which may be nil, after the pause before a round.
-func (s *runningLeague) paced(ctx context.Context, begin func()) func() {
+func (s *runningLeague) paced(ctx context.Context, begin func(round int)) func(round int) {
 	pace := protocol.Seconds(s.options.Pace)
 	if pace <= 0 {
 		return begin
 	}
-	return func() {
+	return func(round int) {
 		_ = protocol.SystemClock().Sleep(ctx, pace) // the manager finds that ctx has ended
 		if begin != nil {
-			begin()
+			begin(round)
 		}
 	}
 }
