@@ -2,38 +2,22 @@ package simulation_test
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"reflect"
 	"slices"
 	"strings"
-	"testing"
 	"time"
-
-	"github.com/stretchr/testify/assert"
-	"pgregory.net/rapid"
 
 	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
-	"evenodd/league/simulation"
 	"evenodd/league/simulation/faults"
 	"evenodd/league/view/record"
 	"evenodd/rules/evenodd"
-	"evenodd/rules/tictactoe"
 )
 
-// A swarmLeague is a finished league with its options and its faults.
-type swarmLeague struct {
-	options  simulation.Options
-	result   *simulation.Result
-	report   *audit.Report
-	injected map[[2]string][]string // faults by match and player
-	took     time.Duration          // of virtual time
-}
-
 // swarmChecks are the invariants of every league. Each returns the violations.
-var swarmChecks = map[string]func(*swarmLeague) []string{
+var swarmChecks = map[string]func(*playedLeague) []string{
 	"no time passes":                    noTimePasses,
 	"one result a match":                oneResultEach,
 	"the table is that of the results":  tableOfResults,
@@ -41,11 +25,12 @@ var swarmChecks = map[string]func(*swarmLeague) []string{
 	"a player loses by its own failure": lossesFollowFromFaults,
 	"the audit has no findings":         auditFindsNothing,
 	"no match has two results":          noDisputes,
+	"each decision is recorded":         decisionsRecorded,
 }
 
 // noTimePasses checks that only the checks for dead referees take time.
-func noTimePasses(l *swarmLeague) []string {
-	if l.took >= time.Second {
+func noTimePasses(l *playedLeague) []string {
+	if l.took >= time.Second+time.Duration(len(l.organiser.made))*pauseOfDecision {
 		return []string{fmt.Sprintf("the league took %s", l.took)}
 	}
 	return nil
@@ -53,12 +38,17 @@ func noTimePasses(l *swarmLeague) []string {
 
 // oneResultEach checks that each match of the schedule has one result, and that no player
 // plays twice in a round.
-func oneResultEach(l *swarmLeague) (problems []string) {
+func oneResultEach(l *playedLeague) (problems []string) {
 	players, t := l.options.Players, l.options.Tournament
 	want, often := players*(players-1)/2*l.options.Legs, l.options.Legs // the matches, and those of each pair
 	switch {
+	case t.IsSequential():
+		want = 0 // it may end early
 	case t.IsSwiss():
-		want, often = players/2*l.result.State.Round, 1
+		want, often = 0, 1
+		for round := 1; round <= l.result.State.Round; round++ {
+			want += len(l.result.State.Pairings(round))
+		}
 	case t.IsGauntlet():
 		want = t.Gauntlet * (players - t.Gauntlet) * l.options.Legs
 	case t.Format() == journal.FormatKnockout:
@@ -85,7 +75,8 @@ func oneResultEach(l *swarmLeague) (problems []string) {
 		met[[2]string(pair)]++
 	}
 	for pair, times := range met {
-		if times > often || t.IsFixed() && times != often {
+		fewLeft := t.IsSwiss() && len(l.organiser.made) > 0 // then pairs meet again
+		if times > often && !fewLeft || t.IsFixed() && times != often {
 			problems = append(problems, fmt.Sprintf("%s and %s have %d results", pair[0], pair[1], times))
 		}
 	}
@@ -94,7 +85,7 @@ func oneResultEach(l *swarmLeague) (problems []string) {
 
 // eliminated checks that a player of a knockout that loses plays no more, except for
 // third place, and that the champion does not lose.
-func eliminated(l *swarmLeague) (problems []string) {
+func eliminated(l *playedLeague) (problems []string) {
 	lost := map[string]int{}
 	for _, m := range matchesOf(l.result) {
 		for _, id := range []string{m.PlayerAID, m.PlayerBID} {
@@ -118,7 +109,7 @@ func eliminated(l *swarmLeague) (problems []string) {
 }
 
 // tableOfResults recomputes the table.
-func tableOfResults(l *swarmLeague) (problems []string) {
+func tableOfResults(l *playedLeague) (problems []string) {
 	rows := map[string]*league.Standing{}
 	row := func(id string) *league.Standing {
 		if rows[id] == nil {
@@ -127,7 +118,11 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 		return rows[id]
 	}
 	s := league.DefaultScoring()
+	agents := l.result.State.Agents
 	for _, m := range matchesOf(l.result) {
+		if agents[m.PlayerAID].Annulled || agents[m.PlayerBID].Annulled {
+			continue
+		}
 		for _, id := range []string{m.PlayerAID, m.PlayerBID} {
 			r := row(id)
 			r.Played++
@@ -154,9 +149,12 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 	for _, got := range l.result.Players {
 		want := *row(got.PlayerID)
 		want.Player, want.Rank, want.PlayerID, want.DisplayName, want.Strategy = got.Player, got.Rank, got.PlayerID, got.DisplayName, got.Strategy
-		want.ShownName = got.ShownName
+		want.ShownName, want.Withdrawn, want.Annulled = got.ShownName, got.Withdrawn, got.Annulled
 		want.Tied, want.DecidedBy, want.ByPoints, want.Fallbacks = got.Tied, got.DecidedBy, got.ByPoints, got.Fallbacks
 		want.TiebreakValues = got.TiebreakValues
+		if l.organiser.withdrew() { // then opponents are missing
+			want.Buchholz, want.SonnebornBerger = got.Buchholz, got.SonnebornBerger
+		}
 		if !reflect.DeepEqual(got, want) {
 			problems = append(problems, fmt.Sprintf("%s: %+v in the table, by the results %+v", got.PlayerID, got, want))
 		}
@@ -169,11 +167,16 @@ func tableOfResults(l *swarmLeague) (problems []string) {
 
 // swissScores adds the byes, the points that they give, and the scores of the opponents. A match that neither player
 // began, and a bye, count against a dummy.
-func swissScores(l *swarmLeague, row func(id string) *league.Standing) {
+func swissScores(l *playedLeague, row func(id string) *league.Standing) {
 	points, most := league.DefaultScoring().Win, league.DefaultScoring().Win*l.result.State.Round/2
 	for _, r := range l.result.Players {
 		s := row(r.PlayerID)
-		byes := l.result.State.Round - s.Played
+		byes := 0
+		for _, round := range l.result.State.Rounds {
+			if i, _ := l.result.State.PlayerIndex(r.PlayerID); slices.Contains(round.Byes, i) {
+				byes++
+			}
+		}
 		s.Byes, s.Buchholz, s.SonnebornBerger = &byes, new(int), new(float64)
 		s.Points += byes * points
 	}
@@ -211,13 +214,13 @@ func losers(m record.Match) []string {
 }
 
 // onlyFaultyPlayersLose checks that a player with a technical loss had a fault in that
-// match, or was suspended for earlier failures.
-func onlyFaultyPlayersLose(l *swarmLeague) (problems []string) {
+// match, or was suspended for earlier failures. Failures of annulled results suspend as well, and an organiser.
+func onlyFaultyPlayersLose(l *playedLeague) (problems []string) {
 	lost := map[string]int{}
 	for _, m := range matchesOf(l.result) {
 		for _, id := range losers(m) {
 			fault := slices.ContainsFunc(l.injected[[2]string{m.MatchID, id}], func(f string) bool { return f != faults.Doubled.String() })
-			if !fault && !suspended(m, lost[id]) {
+			if !fault && !suspended(m, lost[id]) && m.Ruled == nil && !(m.RefereeID == "" && len(l.organiser.made) > 0) {
 				problems = append(problems, fmt.Sprintf("%s lost %s technically, and nothing was wrong with it: %s", id, m.MatchID, m.Reason))
 			}
 			lost[id]++
@@ -232,14 +235,14 @@ func suspended(m record.Match, before int) bool { return m.RefereeID == "" && be
 
 // lossesFollowFromFaults computes the failing players of each match and their failures
 // from the plan alone, and compares them with the results.
-func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
+func lossesFollowFromFaults(l *playedLeague) (problems []string) {
 	plan, err := faults.Parse(l.options.Faults)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for _, m := range matchesOf(l.result) {
-		if m.RefereeID == "" {
-			continue // a forfeit: the players were not asked
+		if m.RefereeID == "" || m.Ruled != nil {
+			continue // a forfeit or a ruling: the players were not asked
 		}
 		want := map[string]string{}
 		ask := func(method string) {
@@ -250,10 +253,10 @@ func lossesFollowFromFaults(l *swarmLeague) (problems []string) {
 			}
 		}
 		ask(protocol.Invite.Name)
-		switch {
+		switch game, _ := l.options.Games.Game(l.options.GameType); {
 		case len(want) > 0:
-		case l.options.GameType == tictactoe.Type:
-			problems = append(problems, failureInTurn(plan, l.options.Seed, m)...)
+		case game.MaxTurns() > 1:
+			problems = append(problems, failuresInTurn(plan, l.options.Seed, m, l.result.State.Match(leagueMatch(m.MatchID)).Report)...)
 			continue
 		case l.options.GameType == evenodd.Type:
 			ask(protocol.ChooseParity.Name)
@@ -303,35 +306,45 @@ func asked(plan *faults.Plan, seed uint64, m record.Match, id, method string, tr
 	return code, tries, true
 }
 
-// failureInTurn computes the player that fails first when both are asked in turn. The
-// result does not contain the number of moves; without a failure there are at least
-// five.
-func failureInTurn(plan *faults.Plan, seed uint64, m record.Match) (problems []string) {
-	ids := [2]string{m.PlayerAID, m.PlayerBID}
+func leagueMatch(matchID string) league.MatchID {
+	id, _ := league.ParseMatchID(matchID)
+	return id
+}
+
+// failuresInTurn checks, in a match of several turns, that by the plan each player answers the questions whose answers
+// the report has, and that one that loses technically does not answer the next.
+func failuresInTurn(plan *faults.Plan, seed uint64, m record.Match, r *journal.MatchReported) (problems []string) {
 	lost := losers(m)
-	tries := [2]int{}
-	for turn := range 9 {
-		side := turn % 2
-		code, after, failed := asked(plan, seed, m, ids[side], protocol.MakeMove.Name, tries[side])
-		tries[side] = after
-		if !failed {
+	for _, id := range []string{m.PlayerAID, m.PlayerBID} {
+		tries, code, failed := 0, "", false
+		ask := func() { code, tries, failed = asked(plan, seed, m, id, protocol.MakeMove.Name, tries) }
+		number := 0
+		for _, move := range r.Evidence.Moves {
+			if move.PlayerID != id {
+				continue
+			}
+			if number++; !failed {
+				ask()
+			}
+		}
+		if failed {
+			problems = append(problems, fmt.Sprintf("%s: %s made %d moves, by the plan it fails before", m.MatchID, id, number))
 			continue
 		}
-		got, _ := m.Faults.Get(ids[side])
-		over := turn >= 5 && len(lost) == 0 // before the failure
-		if !over && (len(lost) != 1 || lost[0] != ids[side] || got != code) {
-			problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan %s with %s in turn %d", m.MatchID, lost, ids[side], code, turn+1))
+		if !slices.Contains(lost, id) {
+			continue
 		}
-		return problems
-	}
-	if len(lost) > 0 {
-		problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan no player", m.MatchID, lost))
+		if ask(); !failed {
+			problems = append(problems, fmt.Sprintf("%s: %s lost after %d moves, by the plan it makes another", m.MatchID, id, number))
+		} else if got, _ := m.Faults.Get(id); got != code {
+			problems = append(problems, fmt.Sprintf("%s: %s lost by %s, by the plan by %s", m.MatchID, id, got, code))
+		}
 	}
 	return problems
 }
 
 // auditFindsNothing checks that the audit of the files has no findings.
-func auditFindsNothing(l *swarmLeague) (problems []string) {
+func auditFindsNothing(l *playedLeague) (problems []string) {
 	for _, audited := range l.report.Leagues {
 		for _, f := range audited.Findings {
 			problems = append(problems, f.String())
@@ -343,17 +356,56 @@ func auditFindsNothing(l *swarmLeague) (problems []string) {
 // noDisputes checks that this program's referees report one result for each match, that its
 // players conform to the protocol, and that a player denies only a match of which each message to
 // it was lost.
-func noDisputes(l *swarmLeague) (problems []string) {
+func noDisputes(l *playedLeague) (problems []string) {
 	plan, err := faults.Parse(l.options.Faults)
 	if err != nil {
 		return []string{err.Error()}
 	}
 	for _, audited := range l.report.Leagues {
 		for _, f := range audited.Notes {
-			denied := f.Rule == audit.RuleDispute && strings.HasPrefix(f.AgentID, "P")
-			if f.Rule == audit.RuleConformance || f.Rule == audit.RuleDispute && !denied || denied && reached(plan, l.options.Seed, f.MatchID, f.AgentID) {
+			var right bool
+			switch {
+			case f.Rule == audit.RuleConformance:
+			case f.Rule != audit.RuleDispute:
+				right = true
+			case strings.HasPrefix(f.AgentID, "P"):
+				right = !reached(plan, l.options.Seed, f.MatchID, f.AgentID)
+			default:
+				right = mayBeRefused(l, f)
+			}
+			if !right {
 				problems = append(problems, f.String())
 			}
+		}
+	}
+	return problems
+}
+
+// mayBeRefused tells whether the manager may have refused the report of a match: the organiser ruled or annulled the
+// match, or it was the first report that both players failed, although both answer the manager, and each later one said
+// the same. The journal has no second result.
+func mayBeRefused(l *playedLeague, f audit.Finding) bool {
+	m := l.result.State.Match(leagueMatch(f.MatchID))
+	if m.Ruled != nil || len(m.Annulled) > 0 {
+		return true
+	}
+	doubted := func(lost journal.AttemptLost) bool {
+		return lost.Cause == journal.CauseBothAnswer && lost.Report.Status == m.Report.Status && m.Report.WinnerPlayerID == nil
+	}
+	return strings.Contains(f.File, "/matches/") && slices.ContainsFunc(m.LostAttempts, doubted)
+}
+
+// decisionsRecorded checks that the journal has each decision that the manager confirmed, at the place that it named.
+func decisionsRecorded(l *playedLeague) (problems []string) {
+	noted := map[int]bool{}
+	for _, f := range l.report.Leagues[0].Notes {
+		if f.Rule == audit.RuleDecision {
+			noted[f.Line] = true
+		}
+	}
+	for i, made := range l.organiser.made {
+		if !noted[made.Event] {
+			problems = append(problems, fmt.Sprintf("decision %d, %s: event %d of the journal is not it", i+1, made.About, made.Event))
 		}
 	}
 	return problems
@@ -368,60 +420,4 @@ func reached(plan *faults.Plan, seed uint64, matchID, id string) bool {
 		}
 	}
 	return false
-}
-
-func TestKeysStayTheSame(t *testing.T) {
-	// Computed by another program: a seed gives the same league in every version.
-	for _, tt := range []struct {
-		name string
-		key  protocol.Secret
-		want string
-	}{
-		{"nonce", simulation.Nonce(7, "R1M1"), "e688895195d84613c0ca337cc64136feafcdf1cebede9e81113bb59755debdb7"},
-		{"entropy", simulation.Entropy(7, "R1M1", "P02"), "76b48d0ea4cc963dd00be423f2a3f47135bb1ea40ff824d855e634e4e91e0ff4"},
-		{"second choice in a match, largest seed", simulation.Derive(1<<64-1, "choice", "R12M3/1", "P100"),
-			"311dc756eab913d4a3919fe20a3fa0a16a7e517b1d4fda79ce84a8619cd14126"},
-	} {
-		t.Run(tt.name, func(t *testing.T) { assert.Equal(t, tt.want, tt.key.Hex()) })
-	}
-	t.Run("a choice's source begins with its key", func(t *testing.T) {
-		const high, low = 0x311dc756eab913d4, 0xa3919fe20a3fa0a1
-		assert.Equal(t, rand.New(rand.NewPCG(high, low)).Uint64(), simulation.Random(1<<64-1, "P100", "R12M3/1").Uint64())
-	})
-}
-
-// A key determines the random values of a decision.
-type key struct {
-	seed       uint64
-	what, a, b string
-}
-
-func (k key) derive() protocol.Secret { return simulation.Derive(k.seed, k.what, k.a, k.b) }
-
-func TestDifferentDecisionsHaveDifferentKeys(t *testing.T) {
-	// Few letters, so that two keys often have the same concatenated parts; zero bytes,
-	// because lengths contain them.
-	part := rapid.OneOf(
-		rapid.StringOfN(rapid.SampledFrom([]rune("R1M\x00\x01")), 0, 4, -1),
-		rapid.SampledFrom([]string{"R1M1", "R1M11", "R11M1", "R1M1/1", "P01", "P10", "P011"}),
-		rapid.StringN(0, 200, 1000), // longer than usual ids
-	)
-	any1 := rapid.Custom(func(t *rapid.T) key {
-		return key{
-			rapid.OneOf(rapid.Uint64Range(0, 3), rapid.Uint64()).Draw(t, "seed"),
-			rapid.SampledFrom([]string{"nonce", "entropy", "choice"}).Draw(t, "what"),
-			part.Draw(t, "a"), part.Draw(t, "b"),
-		}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		keys := map[protocol.Secret]key{}
-		for _, k := range rapid.SliceOfN(any1, 2, 30).Draw(t, "keys") {
-			secret := k.derive()
-			if other, taken := keys[secret]; taken {
-				assert.Equal(t, other, k, "two decisions, one key")
-			}
-			keys[secret] = k
-			assert.Equal(t, secret, k.derive(), "the same decision, the same key")
-		}
-	})
 }

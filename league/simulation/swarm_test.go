@@ -4,45 +4,37 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"math/rand/v2"
+	"math"
 	"os"
 	"os/signal"
 	"runtime"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/rs/zerolog"
+	"github.com/go-json-experiment/json"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"evenodd/league"
-	"evenodd/league/inspect/audit"
-	"evenodd/league/journal"
-	"evenodd/league/pairing"
 	"evenodd/league/program"
-	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
-	"evenodd/league/store"
-	"evenodd/rules"
-	"evenodd/rules/evenodd"
-	"evenodd/rules/rockpaperscissors"
-	"evenodd/rules/tictactoe"
 )
 
-// The swarm plays random leagues, each from a seed, in virtual time and with random
-// faults, and checks the invariants of every league.
+// The swarm plays random leagues, each from a seed, in virtual time, with random faults and decisions of an organiser,
+// and checks the invariants of every league.
 //
-//	go test ./league/simulation -run TestSwarm -seed 7      one league again
-//	go test ./league/simulation -run TestSwarm -seeds 1000  that many, from -seed or 1
-//	make soak                                               until it is stopped
+//	go test ./league/simulation -run TestSwarm -seed 7        one league again
+//	go test ./league/simulation -run TestSwarm -seeds 1000    that many, from -seed or 1
+//	go test ./league/simulation -run TestSwarm -league '{…}'  the league that a failure has printed
+//	make soak                                                 until it is stopped
 var (
-	swarmSeed  = flag.Uint64("seed", 0, "play the league of this seed alone; with -seeds or -soak, the first")
-	swarmSeeds = flag.Int("seeds", 0, "how many leagues to play")
-	soak       = flag.Bool("soak", false, "play until stopped")
+	swarmSeed   = flag.Uint64("seed", 0, "play the league of this seed alone; with -seeds or -soak, the first")
+	swarmSeeds  = flag.Int("seeds", 0, "how many leagues to play")
+	swarmLeague = flag.String("league", "", "play this league, in JSON")
+	soak        = flag.Bool("soak", false, "play until stopped")
 )
 
 func TestMain(m *testing.M) {
@@ -55,230 +47,174 @@ func TestMain(m *testing.M) {
 }
 
 func TestSwarm(t *testing.T) {
-	if *soak {
-		t.Skip("soaking")
+	if *swarmLeague != "" {
+		s := &swarm{}
+		s.play(t, leagueIn(t, *swarmLeague))
+		t.Logf("\n%s", &s.tally)
+		return
 	}
-	first, count := max(*swarmSeed, 1), *swarmSeeds
+	s := &swarm{count: uint64(*swarmSeeds)}
+	s.first = max(*swarmSeed, 1)
 	switch {
-	case count == 0 && *swarmSeed > 0:
-		count = 1
-	case count == 0 && leaguetest.All():
-		count = 1000
-	case count == 0:
-		count = 100
-	}
-	const batch = 25
-	for from := 0; from < count; from += batch {
-		size := min(batch, count-from)
-		begin := first + uint64(from)
-		t.Run(fmt.Sprintf("from seed %d", begin), func(t *testing.T) {
-			t.Parallel()
-			for i := range size {
-				playSwarm(t, begin+uint64(i))
-			}
-		})
-	}
-}
-
-// TestSoak is TestSwarm without an end.
-func TestSoak(t *testing.T) {
-	if !*soak {
-		t.Skip("only with -soak")
-	}
-	first := *swarmSeed
-	if first == 0 {
-		first = uint64(time.Now().UnixNano()) >> 16
-	}
-	_, _ = fmt.Fprintf(os.Stderr, "soaking from seed %d\n", first)
-	next := atomic.Uint64{}
-	next.Store(first)
-	begun := time.Now()
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	t.Cleanup(stop)
-	for range runtime.GOMAXPROCS(0) {
-		t.Run("", func(t *testing.T) {
-			t.Parallel()
-			for !t.Failed() && ctx.Err() == nil {
-				seed := next.Add(1) - 1
-				playSwarm(t, seed)
-				if n := seed - first + 1; n%100 == 0 {
-					_, _ = fmt.Fprintf(os.Stderr, "%d leagues, %.0f a minute, at seed %d\n", n, float64(n)/time.Since(begun).Minutes(), seed)
-				}
-			}
-		})
-	}
-}
-
-// playSwarm plays one league and checks it.
-func playSwarm(t *testing.T, seed uint64) {
-	t.Helper()
-	o := swarmOptions(seed)
-	defer watch(o)()
-	folder := string(leaguetest.TempFolder(t))
-	defer func() { _ = os.RemoveAll(folder) }() // before the next league
-	defer func() {
-		if v := recover(); v != nil { // synctest reports a deadlock
-			require.Fail(t, fmt.Sprint(v), again(o))
+	case *soak:
+		s.count = math.MaxUint64
+		if *swarmSeed == 0 {
+			s.first = uint64(time.Now().UnixNano()) >> 16
 		}
-	}()
-	synctest.Test(t, func(t *testing.T) {
-		l := playStored(t, o, folder)
-		for name, check := range swarmChecks {
-			for _, problem := range check(l) {
-				require.Fail(t, name+": "+problem, again(o))
-			}
+	case s.count == 0 && *swarmSeed > 0:
+		s.count = 1
+	case s.count == 0 && leaguetest.All():
+		s.count = 1000
+	case s.count == 0:
+		s.count = 200
+	}
+	ctx := t.Context()
+	if s.says = *swarmSeeds > 0 || *soak; s.says {
+		var stop func()
+		ctx, stop = signal.NotifyContext(ctx, os.Interrupt)
+		defer stop()
+	}
+	s.begun = time.Now()
+	t.Run("lanes", func(t *testing.T) {
+		for range runtime.GOMAXPROCS(0) {
+			t.Run("", func(t *testing.T) {
+				t.Parallel()
+				for n := s.next(); n < s.count && ctx.Err() == nil && !(*soak && t.Failed()); n = s.next() {
+					s.play(t, leagueOf(s.first+n))
+				}
+			})
 		}
 	})
+	if s.says || testing.Verbose() {
+		s.say("%s", &s.tally)
+	}
 }
 
-// playStored plays a league that is stored in a folder.
-func playStored(t *testing.T, o simulation.Options, folder string) *swarmLeague {
-	t.Helper()
-	l := &swarmLeague{options: o, injected: map[[2]string][]string{}}
-	var mu sync.Mutex
-	o.Injected = func(i simulation.Injection) {
-		mu.Lock()
-		defer mu.Unlock()
-		l.injected[[2]string{i.MatchID, i.PlayerID}] = append(l.injected[[2]string{i.MatchID, i.PlayerID}], i.Fault)
+// The leagues by which defects were found.
+func TestLeaguesThatFailed(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"a double loss that the manager doubts": `{"seed":1008,"game":"even_odd","players":5,"referees":2,"legs":1,
+			"strategies":["alternate","even"],"transport":"memory","concurrency":3,"faults":["garbage=0.596"]}`,
+		"a double loss that is reported again when another referee has conducted the match": `{"seed":37,"game":"even_odd",
+			"players":3,"referees":2,"legs":1,"strategies":["contrarian"],"transport":"memory","concurrency":1,
+			"faults":["delay=0.811","garbage=0.864"]}`,
+		"a player that is ready, and then its opponent fails": `{"seed":136,"game":"kuhn_poker","players":2,"referees":1,
+			"legs":1,"strategies":["contrarian"],"transport":"memory","concurrency":1,"faults":["delay=0.880"]}`,
+		"a rematch whose announcement is lost": `{"seed":80,"game":"even_odd","players":9,"referees":1,"legs":1,
+			"tournament":{"algorithm":"swiss-v2","seeding":["Player 04","Player 07","Player 08"]},"strategies":["random"],
+			"transport":"memory","concurrency":1,"faults":["drop=0.719"],
+			"decisions":[{"round":4,"command":"rematch","match_id":"R2M1"}]}`,
+		"a rematch that is ordered while its round is played": `{"seed":1,"game":"even_odd","players":4,"referees":2,
+			"legs":1,"strategies":["random"],"transport":"memory","concurrency":1,"faults":["drop=0.3"],
+			"decisions":[{"message":"R1M2/handle_game_invitation","command":"rematch","match_id":"R1M1"}]}`,
+		"a league without a round": `{"seed":443,"game":"even_odd","players":2,"referees":1,"legs":1,"strategies":["random"],
+			"transport":"wire","concurrency":1,"decisions":[{"round":1,"command":"withdraw","agent_id":"P02"}]}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Empty(t, leagueIn(t, text).problems(t, &leaguetest.Tally{}))
+		})
 	}
-	o.Files = openFiles(t, store.Folder(folder), o.LeagueID)
-	begin := time.Now()
-	var err error
-	l.result, err = simulation.Run(t.Context(), o)
-	l.took = time.Since(begin)
-	require.NoError(t, err, again(o))
-	require.NoError(t, o.Files.Close(), again(o))
-	l.report, err = audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
-	require.NoError(t, err, again(o))
+}
+
+// leagueIn reads a league in JSON.
+func leagueIn(t *testing.T, text string) *randomLeague {
+	t.Helper()
+	l := &randomLeague{}
+	require.NoError(t, json.Unmarshal([]byte(text), l, json.RejectUnknownMembers(true)))
 	return l
+}
+
+// A swarm plays leagues, several at once.
+type swarm struct {
+	first, count uint64 // of the seeds
+	says         bool   // it tells of its progress
+	begun        time.Time
+	taken        atomic.Uint64 // leagues that were begun
+	shrunk       atomic.Int32  // leagues that failed and were shrunk
+	tally        leaguetest.Tally
+}
+
+// next is the number of the next league, from 0.
+func (s *swarm) next() uint64 {
+	n := s.taken.Add(1) - 1
+	if s.says && n > 0 && n%1000 == 0 {
+		s.say("%d leagues, %.0f a minute\n", n, float64(n)/time.Since(s.begun).Minutes())
+	}
+	return n
+}
+
+// say writes at once, which a test that passes does not.
+func (s *swarm) say(format string, args ...any) { _, _ = fmt.Fprintf(os.Stderr, format, args...) }
+
+// play plays one league and checks it. It shrinks the first few that fail.
+func (s *swarm) play(t *testing.T, l *randomLeague) {
+	t.Helper()
+	problems := l.problems(t, &s.tally)
+	if len(problems) == 0 {
+		return
+	}
+	text := strings.Join(problems, "\n") + "\n" + l.again()
+	const most = 5
+	if s.shrunk.Add(1) <= most {
+		smallest, repeats := leaguetest.Shrink(l, (*randomLeague).smaller, func(l *randomLeague) bool {
+			return len(l.problems(t, &leaguetest.Tally{})) > 0
+		})
+		switch {
+		case !repeats:
+			text += "\nIt fails in less than 3 of 5 runs."
+		case smallest != l:
+			text += "\nA smaller league fails as well:\n" +
+				strings.Join(smallest.problems(t, &leaguetest.Tally{}), "\n") + "\n" + smallest.again()
+		}
+	}
+	if s.says {
+		s.say("seed %d: %s\n", l.Seed, text)
+	}
+	assert.Fail(t, text)
+}
+
+// problems plays a league and returns what is wrong with it.
+func (l *randomLeague) problems(t *testing.T, tally *leaguetest.Tally) (problems []string) {
+	t.Helper()
+	defer l.watch()()
+	defer func() {
+		if v := recover(); v != nil { // synctest reports a deadlock
+			problems = append(problems, fmt.Sprint(v))
+		}
+	}()
+	synctest.Test(t, func(t *testing.T) { problems = l.check(t.Context(), tally) })
+	return problems
+}
+
+// check plays a league in the virtual time of a test.
+func (l *randomLeague) check(ctx context.Context, tally *leaguetest.Tally) (problems []string) {
+	folder, err := os.MkdirTemp("", "swarm")
+	if err != nil {
+		return []string{err.Error()}
+	}
+	defer func() { _ = os.RemoveAll(folder) }()
+	played, err := l.playIn(ctx, folder)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	played.count(tally)
+	for name, check := range swarmChecks {
+		for _, problem := range check(played) {
+			problems = append(problems, name+": "+problem)
+		}
+	}
+	if l.Twice && len(problems) == 0 {
+		tally.Add("leagues played twice", 1)
+		problems = append(problems, l.differences(ctx, played)...)
+	}
+	return problems
 }
 
 // watch ends the tests when a league does not end: virtual time does not advance in a
 // league that is always busy.
-func watch(o simulation.Options) (stop func()) {
+func (l *randomLeague) watch() (stop func()) {
 	const patience = 2 * time.Minute // of real time
-	timer := time.AfterFunc(patience, func() {
-		panic("a league does not end: " + again(o))
-	})
+	timer := time.AfterFunc(patience, func() { panic("a league does not end: " + l.again()) })
 	return func() { timer.Stop() }
-}
-
-// again returns the commands that play one league again.
-func again(o simulation.Options) string {
-	format := fmt.Sprintf("--legs %d", o.Legs)
-	if t := o.Tournament; t != nil {
-		format = fmt.Sprintf("--tournament %s --rounds %d", t.Format(), t.Rounds)
-	}
-	return fmt.Sprintf("go test ./league/simulation -run TestSwarm -seed %d\nevenodd simulate --game %s --seed %d --players %d --referees %d %s "+
-		"--strategies %s --concurrency %d --transport %s --faults %s",
-		o.Seed, o.GameType, o.Seed, o.Players, o.Referees, format, strings.Join(o.Strategies, ","), o.Concurrency, o.Transport, o.Faults)
-}
-
-// swarmOptions returns the options of the league of a seed.
-func swarmOptions(seed uint64) simulation.Options {
-	r := rand.New(rand.NewPCG(seed, 0x5eed))
-	o := simulation.Options{
-		Seed: seed, Rules: simulation.Rules{
-			Created: journal.Created{LeagueID: "league_2025_even_odd", GameType: evenodd.Type, Legs: 1,
-				Configuration: journal.Configuration{Participants: journal.Participants{Players: 2 + r.IntN(19), Referees: 1 + r.IntN(3)}}},
-			Games: rules.NewRegistry(evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{}), Log: zerolog.Nop(),
-		},
-	}
-	o.Transport, o.Concurrency = []string{simulation.Memory, simulation.Wire}[r.IntN(2)], []int{1, 2, 3, 16, 64}[r.IntN(5)]
-	if o.Players > 8 && r.IntN(3) > 0 { // most leagues are small and fast
-		o.Players = 2 + r.IntN(7)
-	}
-	if o.Players <= 8 {
-		o.Legs += r.IntN(2)
-	}
-	swarmTournament(r, &o)
-	names := everyday()
-	for range 1 + r.IntN(len(names)) {
-		o.Strategies = append(o.Strategies, names[r.IntN(len(names))])
-	}
-	o.Faults = swarmFaults(r, &o)
-	swarmGame(r, &o)
-	return o
-}
-
-// swarmTournament selects another format than a round-robin for four of seven leagues.
-func swarmTournament(r *rand.Rand, o *simulation.Options) {
-	legs := 1
-	switch r.IntN(7) {
-	case 0:
-		o.Tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: r.IntN(1 + pairing.MaxSwissRounds(o.Players))}
-	case 1:
-		o.Tournament = &journal.Tournament{Algorithm: pairing.Knockout}
-	case 2:
-		o.Tournament = &journal.Tournament{Algorithm: pairing.DoubleElimination}
-	case 3:
-		legs = o.Legs
-		o.Tournament = &journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 1 + r.IntN(o.Players-1)}
-	default:
-		return
-	}
-	o.Legs = legs
-	for _, n := range r.Perm(o.Players)[:r.IntN(o.Players+1)] {
-		o.Tournament.Seeding = append(o.Tournament.Seeding, fmt.Sprintf("Player %02d", n+1))
-	}
-}
-
-// swarmRounds is the largest number of rounds of a league.
-func swarmRounds(o *simulation.Options) int {
-	pairer, err := pairing.New(o.Tournament.For(o.Players, o.Legs))
-	if err != nil {
-		panic(err)
-	}
-	return pairer.Rounds()
-}
-
-// swarmGame selects another game for every third league.
-func swarmGame(r *rand.Rand, o *simulation.Options) {
-	switch r.IntN(6) {
-	case 0:
-		o.GameType = rockpaperscissors.Type
-	case 1:
-		o.GameType = tictactoe.Type
-		if r.IntN(2) == 0 {
-			o.Strategies = append(o.Strategies, "perfect")
-		}
-	}
-}
-
-// swarmFaults returns random faults that a league can have.
-func swarmFaults(r *rand.Rand, o *simulation.Options) string {
-	var parts []string
-	rounds := swarmRounds(o)
-	for _, kind := range []string{"drop", "delay", "duplicate", "garbage"} {
-		if r.IntN(2) == 0 {
-			chance := []float64{0.01, 0.05, 0.2, 0.6, 1}[min(r.IntN(8), 4)%5]
-			if kind == "duplicate" || r.IntN(3) > 0 {
-				chance *= r.Float64()
-			}
-			parts = append(parts, fmt.Sprintf("%s=%.3f", kind, chance))
-		}
-	}
-	when := func() string {
-		from := 1 + r.IntN(rounds)
-		switch {
-		case r.IntN(3) == 0:
-			return ""
-		case r.IntN(2) == 0 && from < rounds:
-			return fmt.Sprintf("@R%d-R%d", from, from+1+r.IntN(rounds-from))
-		}
-		return fmt.Sprintf("@R%d", from)
-	}
-	for _, kind := range []string{"crash", "hang", "deny"} {
-		for n := range o.Players {
-			if r.IntN(4*o.Players) == 0 {
-				parts = append(parts, kind+"="+league.PlayerID(n+1)+when())
-			}
-		}
-	}
-	for n := range o.Referees - 1 {
-		if r.IntN(2) == 0 {
-			parts = append(parts, fmt.Sprintf("referee-crash=%s@R%d", league.RefereeID(n+1), 1+r.IntN(rounds)))
-		}
-	}
-	return strings.Join(parts, ",")
 }
