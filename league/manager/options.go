@@ -71,7 +71,7 @@ type Options struct {
 
 	// Stuck is called, once or more often and with locks held, in place of a pause of the league after failures of the
 	// game's program. It must make Run end, for a league without an organiser who could resume it. Nil: the league pauses.
-	Stuck       func(reason string)
+	Stuck func(reason string)
 	// called before the manager decides about a round, again if decisions of an organiser come first; may be nil
 	RoundBegins func(round int)
 	Progress    func(recorded, matches int) // called after every result, one at a time; may be nil
