@@ -18,15 +18,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The program and its tests pass the type checker of Go for each platform of a release. It reads the
-// sources and generates no code, so that all platforms take seconds and not minutes. .ci/dist builds
-// the programs.
+// The program and its tests pass the type checker of Go for each platform of a release, and for one whose
+// int has 32 bits. It reads the sources and generates no code, so that all platforms take seconds and not
+// minutes. .ci/dist builds the programs.
 func TestProgramAndTestsAreValidOnEveryPlatform(t *testing.T) {
 	if os.Getenv("EVENODD_TEST_ALL") == "" {
 		t.Skip("takes 20 s of processor time; set EVENODD_TEST_ALL=1")
 	}
 	cache := &parsedFiles{fset: token.NewFileSet(), files: map[string]*ast.File{}}
-	for _, platform := range []string{"linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64"} {
+	for _, platform := range []string{"linux/arm64", "darwin/amd64", "darwin/arm64", "windows/amd64", "windows/arm64",
+		"linux/386"} {
 		t.Run(platform, func(t *testing.T) {
 			assert.Greater(t, checkTypes(t, cache, platform), 100)
 		})

@@ -99,7 +99,7 @@ func TestGamesWithViews(t *testing.T) {
 func TestDrawsFollowFromTheChance(t *testing.T) {
 	chance := rules.Chance{Nonce: [32]byte{1}, EntropyA: [32]byte{2}, EntropyB: [32]byte{3}}
 	for _, tt := range []struct{ k, n, want int }{
-		{1, 2, 1}, {1, 6, 5}, {2, 6, 5}, {12, 52, 41}, {1, 2147483648, 1218437507}, {3, 2147483647, 807407982},
+		{1, 2, 1}, {1, 6, 5}, {2, 6, 5}, {12, 52, 41}, {3, 2147483647, 807407982},
 	} {
 		assert.Equal(t, tt.want, chance.Draw("R1M1", tt.k, tt.n), "draw %d of %d", tt.k, tt.n)
 	}

@@ -10,7 +10,7 @@ const (
 	// ReportRest is the size of a report without moves and draws, at most.
 	ReportRest = 4 << 10
 	// DrawSize is the size of a draw in a report, at most.
-	DrawSize = len(`{"turn":400,"of":2147483648,"number":2147483647},`)
+	DrawSize = len(`{"turn":400,"of":2147483647,"number":2147483646},`)
 	// QuestionRest is the size of a question without options, view, board, rules, moves and draws, at most.
 	QuestionRest = 2 << 10
 	// MoveSize is the usual size of a move in a report, without the move.

@@ -107,7 +107,7 @@ func TestTimeBanks(t *testing.T) {
 		assert.ErrorContains(t, err, text)
 	}
 	assert.Error(t, (&protocol.TimeBank{}).Check())
-	assert.Error(t, (&protocol.TimeBank{Initial: math.MaxInt64, Increment: -1}).Check())
+	assert.Error(t, (&protocol.TimeBank{Initial: math.MaxInt, Increment: -1}).Check())
 }
 
 func TestRoundOfAQueryIsANumberOrAll(t *testing.T) {

@@ -59,7 +59,7 @@ var exchangeChanges = map[string]func(r *rand.Rand, d *store.Match, i int) (foun
 		return e.Method != was
 	},
 	"of another try": func(r *rand.Rand, d *store.Match, i int) bool {
-		d.Transcript[i].Try += []int{-1 << 40, -1, 1, 2, 1 << 40}[r.IntN(5)]
+		d.Transcript[i].Try += []int{-1 << 30, -1, 1, 2, 1 << 30}[r.IntN(5)]
 		return isNeeded(&d.Transcript[i])
 	},
 	"at another time": func(r *rand.Rand, d *store.Match, i int) bool {

@@ -222,7 +222,7 @@ func TestBrokenGamesWithDrawsAreFound(t *testing.T) {
 		want string
 	}{
 		"none":                        {guess{broken: game, outcomes: 3}, ""},
-		"one outcome":                 {guess{broken: game, outcomes: 1}, "a draw has 2 to 2147483648 outcomes, not 1"},
+		"one outcome":                 {guess{broken: game, outcomes: 1}, "a draw has 2 to 2147483647 outcomes, not 1"},
 		"a side that moves too early": {guess{broken: game, outcomes: 3, early: true}, "no side is to move before a draw"},
 		"a draw without a consequence": {guess{broken: game, outcomes: 3, alike: true},
 			"another outcome leads to another position"},
