@@ -137,6 +137,13 @@ func TestKilledPlayerRepeatsItsSignedAnswer(t *testing.T) {
 			require.Len(t, h.Matches, 1)
 			assert.Equal(t, first.ParityChoice, h.Matches[0].MyChoice, "the player's own decision")
 			p.Stop()
+
+			p = w.PlayerIn("P01", folder)
+			c.To = p
+			_, _ = c.Invite()
+			_, err = c.Choose()
+			leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+			p.Stop()
 		}
 	})
 }
