@@ -186,18 +186,35 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	return d, nil
 }
 
-// within returns the time until a deadline; 0 for a deadline that says nothing. That is
-// one in the past, because the referee's clock may be wrong, and one within a second of
-// the request, because many third-party referees send their own time as the deadline.
+const (
+	longestWindow = 365 * 24 * time.Hour // of a league, for a move
+	// agreement is how much later than a request the clock of this machine may be when the player reads it, if it agrees
+	// with that of the referee: messages have whole seconds, and take some time.
+	agreement  = 2 * time.Second
+	oldRequest = 24 * time.Hour // such a request has the same time as ever
+)
+
+// within returns the time until a deadline; 0 for a deadline that says nothing. That is one within a second of the
+// request, because many third-party referees send their own time as the deadline. Request and deadline have times of
+// the referee's clock, and their difference is the time of the move, whatever the clock of this machine shows. This one
+// is only more precise, if it agrees. Of a referee that always sends the same time of request it is all there is.
 func (p *Player) within(asked, deadline string) time.Duration {
 	end, err := protocol.ParseTimestamp(deadline)
 	if err != nil {
 		return 0
 	}
-	if since, err := protocol.ParseTimestamp(asked); err == nil && end.Sub(since) < time.Second {
+	left := end.Sub(p.options.Clock.Now())
+	since, err := protocol.ParseTimestamp(asked)
+	switch window := end.Sub(since); {
+	case err != nil, window > longestWindow:
+		return max(left, 0)
+	case window < time.Second:
 		return 0
+	case 0 < left && left <= window && (window-left < agreement || window-left > oldRequest):
+		return left
+	default:
+		return window
 	}
-	return max(end.Sub(p.options.Clock.Now()), 0)
 }
 
 // mostInBank is more milliseconds than any time bank has: a duration of so many does not overflow.

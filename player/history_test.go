@@ -80,7 +80,7 @@ func TestRenamedFileReplacesNoOther(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 
-func TestPastDeadlineIsIgnored(t *testing.T) {
+func TestTimeOfAMoveIsThatOfTheRefereesClock(t *testing.T) {
 	now := time.Date(2025, 1, 15, 10, 30, 0, 0, time.UTC)
 	p := &Player{options: Options{Options: membership.Options{Clock: protocol.NewClock(func() time.Time { return now }, nil)}}}
 	for _, test := range []struct {
@@ -89,12 +89,19 @@ func TestPastDeadlineIsIgnored(t *testing.T) {
 	}{
 		{"half a minute", "2025-01-15T10:30:00Z", "2025-01-15T10:30:30Z", 30 * time.Second},
 		{"a second", "2025-01-15T10:30:00Z", "2025-01-15T10:30:01Z", time.Second},
-		{"the rest of half a minute", "2025-01-15T10:29:50Z", "2025-01-15T10:30:20Z", 20 * time.Second},
+		{"the rest of half a minute", "2025-01-15T10:29:59Z", "2025-01-15T10:30:29Z", 29 * time.Second},
+		{"half a minute, by a clock that is ten seconds behind", "2025-01-15T10:29:50Z", "2025-01-15T10:30:20Z", 30 * time.Second},
+		{"half a minute, by a clock that is a second ahead", "2025-01-15T10:30:01Z", "2025-01-15T10:30:31Z", 30 * time.Second},
+		{"half a minute, by a clock that is three hours ahead", "2025-01-15T13:30:00Z", "2025-01-15T13:30:30Z", 30 * time.Second},
+		{"half a minute after the same time as ever", "2020-01-01T00:00:00Z", "2025-01-15T10:30:30Z", 30 * time.Second},
+		{"half a minute after the same time as for weeks", "2025-01-01T00:00:00Z", "2025-01-15T10:30:30Z", 30 * time.Second},
+		{"half a minute after no time", "", "2025-01-15T10:30:30Z", 30 * time.Second},
 		{"now", "2025-01-15T10:30:00Z", "2025-01-15T10:30:00Z", 0},
 		{"now, a moment later", "2025-01-15T10:30:00.135401Z", "2025-01-15T10:30:00.135409Z", 0},
 		{"now, by a clock that is ahead", "2025-01-15T10:30:07Z", "2025-01-15T10:30:07Z", 0},
 		{"before the request", "2025-01-15T10:30:09.165609Z", "2025-01-15T10:30:09.1656Z", 0},
-		{"long ago", "2025-01-15T09:30:00Z", "2025-01-15T09:30:30Z", 0},
+		{"half a minute, by a clock that is an hour behind", "2025-01-15T09:30:00Z", "2025-01-15T09:30:30Z", 30 * time.Second},
+		{"long ago, after the same time as ever", "2020-01-01T00:00:00Z", "2025-01-15T09:30:30Z", 0},
 		{"nothing", "2025-01-15T10:30:00Z", "", 0},
 	} {
 		t.Run(test.name, func(t *testing.T) {
