@@ -68,6 +68,10 @@ func TestUnreadableResponses(t *testing.T) {
 		{500, "", large, "HTTP 500 Internal Server Error"},
 		{503, "", refusal, "HTTP 503 Service Unavailable"},
 		{503, "Retry-After: 3", "", "HTTP 503 Service Unavailable: try again after 3s"},
+		{503, "Date: Thu, 01 Jan 2026 10:00:00 GMT\r\nRetry-After: Thu, 01 Jan 2026 10:00:05 GMT", "",
+			"HTTP 503 Service Unavailable: try again after 5s"},
+		{503, "Date: Tue, 01 Jan 2075 10:00:00 GMT\r\nRetry-After: Tue, 01 Jan 2075 10:00:05 GMT", "",
+			"HTTP 503 Service Unavailable: try again after 5s"},
 		{404, "", html, "HTTP 404 Not Found"},
 		{405, "", "", "HTTP 405 Method Not Allowed"},
 		{422, "", `{"detail":[{"loc":["body"],"msg":"field required"}]}`, `HTTP 422 Unprocessable Entity: [{"loc":["body"],"msg":"field required"}]`},
@@ -91,8 +95,10 @@ func TestUnreadableResponses(t *testing.T) {
 	} {
 		t.Run(fmt.Sprintf("%d %.40s", tt.status, tt.want), func(t *testing.T) {
 			endpoint := serveHandler(t, func(w http.ResponseWriter, r *http.Request) {
-				if name, value, ok := strings.Cut(tt.header, ": "); ok {
-					w.Header().Set(name, value)
+				for line := range strings.SplitSeq(tt.header, "\r\n") {
+					if name, value, ok := strings.Cut(line, ": "); ok {
+						w.Header().Set(name, value)
+					}
 				}
 				w.WriteHeader(tt.status)
 				_, _ = io.WriteString(w, tt.body)

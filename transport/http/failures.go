@@ -104,8 +104,8 @@ func reasonIn(body map[string]jsontext.Value) string {
 // maxRetryAfter is the longest wait that a server may ask for.
 const maxRetryAfter = 10 * time.Minute
 
-// retryAfter is how long a busy server asks to wait; the header has seconds or a date
-// (RFC 9110 §10.2.3).
+// retryAfter is how long a busy server asks to wait; the header has seconds or a date (RFC 9110 §10.2.3), which is one
+// of the server's clock, as the date of the response is.
 func (r reply) retryAfter() time.Duration {
 	header := r.header.Get("Retry-After")
 	if r.Status != http.StatusTooManyRequests && r.Status != http.StatusServiceUnavailable {
@@ -115,7 +115,11 @@ func (r reply) retryAfter() time.Duration {
 	if seconds, err := strconv.Atoi(header); err == nil {
 		after = time.Duration(min(seconds, int(maxRetryAfter/time.Second))) * time.Second
 	} else if date, err := http.ParseTime(header); err == nil {
-		after = time.Until(date)
+		now, err := http.ParseTime(r.header.Get("Date"))
+		if err != nil {
+			now = time.Now()
+		}
+		after = date.Sub(now)
 	}
 	return min(max(0, after), maxRetryAfter)
 }
