@@ -70,14 +70,16 @@ type Registrations struct {
 
 // silence is an agent that has not answered.
 type silence struct {
-	id    string
-	since time.Time // when this manager first knew of the agent
+	id         string
+	since      time.Time // when this manager first knew of the agent
+	registered time.Time // as the journal says it
 }
 
 // ExpectAnswer begins the grace period of an agent that has not answered.
-func (r *Registrations) ExpectAnswer(id string, now time.Time) {
-	i, _ := r.silence(id)
-	r.silent = slices.Insert(r.silent, i, silence{id, now})
+func (r *Registrations) ExpectAnswer(a *journal.Agent, now time.Time) {
+	i, _ := r.silence(a.AgentID)
+	registered, _ := protocol.ParseTimestamp(a.RegisteredAt)
+	r.silent = slices.Insert(r.silent, i, silence{a.AgentID, now, registered})
 }
 
 // Forget removes an agent that has answered or whose registration was dropped.
@@ -110,8 +112,14 @@ func (r *Registrations) GraceLeft(id string, now time.Time) time.Duration {
 	return r.left(r.silent[i], now)
 }
 
+// left goes by the monotonic clock. If the wall clock was set back by a little, the times of the journal must show the
+// grace period too, because an audit has only these.
 func (r *Registrations) left(s silence, now time.Time) time.Duration {
-	return max(0, r.Grace-now.Sub(s.since))
+	left := r.Grace - now.Sub(s.since)
+	if shown := now.Sub(s.registered); shown >= 0 {
+		left = max(left, r.Grace-shown)
+	}
+	return max(0, left)
 }
 
 // Lacks returns the rejection of a referee, also of one that returns, that does not declare a feature which the matches

@@ -25,7 +25,7 @@ func registrations(t *testing.T) (*decide.Registrations, *journal.State) {
 	s.Configuration.Participants = journal.Participants{MaxPlayers: 2, MaxReferees: 1}
 	s.Configuration.UniqueDisplayNames = true
 	r := &decide.Registrations{Grace: grace}
-	r.ExpectAnswer("P02", begin)
+	r.ExpectAnswer(s.Agents["P02"], begin)
 	return r, s
 }
 

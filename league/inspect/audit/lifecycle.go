@@ -20,7 +20,8 @@ func (a *auditor) checkDrop(d *journal.RegistrationDropped, at string, here Loca
 	registered, _ := protocol.ParseTimestamp(agent.RegisteredAt)
 	dropped, err := protocol.ParseTimestamp(at)
 	grace := time.Duration(a.state.Created.RegistrationGrace) * time.Second
-	if err == nil && dropped.Before(registered.Add(grace)) {
+	// A drop before the registration shows only that the clock was set back.
+	if err == nil && !dropped.Before(registered) && dropped.Before(registered.Add(grace)) {
 		a.find(RuleRegistration, here, "the registration of %s was dropped after %s; the league gives it %s to answer",
 			clip(d.AgentID), dropped.Sub(registered).Round(time.Second), grace)
 	}
