@@ -33,7 +33,7 @@ func (m *Manager) expectAnswer(a *agent) {
 	if m.state.Agents[a.id].Answered {
 		return
 	}
-	m.applicants.ExpectAnswer(a.id, m.clock.Now())
+	m.applicants.ExpectAnswer(m.state.Agents[a.id], m.clock.Now())
 	select {
 	case m.silent <- a:
 	default: // more agents than the league takes have come and gone, and nobody pings
@@ -164,7 +164,7 @@ func (m *Manager) awaitStart(ctx context.Context) error {
 	defer stop()
 	defer m.options.Guard.Tell()
 	pinging.Go(m.guarded(func() { m.pingSilent(waiting) }))
-	timed := m.untilStart()
+	timed, over := m.untilStart()
 	for {
 		select {
 		case <-m.due:
@@ -177,9 +177,10 @@ func (m *Manager) awaitStart(ctx context.Context) error {
 			m.mu.Unlock()
 			m.timeOver()
 		case <-m.replanned:
-			timed = m.untilStart()
+			timed, over = m.untilStart()
 		case <-timed:
-			if timed = m.untilStart(); timed == nil {
+			before := over
+			if timed, over = m.untilStart(); over && !before {
 				m.timeOver()
 			}
 		}
@@ -190,16 +191,20 @@ func (m *Manager) awaitStart(ctx context.Context) error {
 // again: a timer does not count the time for which the machine sleeps.
 const clockCheck = time.Minute
 
-// untilStart is a channel that is due at the planned time of the start, or earlier; nil if
-// there is none, or it has passed.
-func (m *Manager) untilStart() <-chan time.Time {
+// untilStart is a channel that is due at the planned time of the start, or earlier; nil without one. Over tells that the
+// time has passed. The channel is due then too, because a clock that was wrong may be set back.
+func (m *Manager) untilStart() (due <-chan time.Time, over bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	left := decide.StartTime(m.state).Sub(m.clock.Now())
-	if left <= 0 {
-		return nil
+	start := decide.StartTime(m.state)
+	if start.IsZero() {
+		return nil, false
 	}
-	return time.After(min(left, clockCheck))
+	left := start.Sub(m.clock.Now())
+	if left <= 0 {
+		return time.After(clockCheck), true
+	}
+	return time.After(min(left, clockCheck)), false
 }
 
 // timeOver starts the league, or warns that too few have registered.
