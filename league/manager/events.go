@@ -21,14 +21,15 @@ var errJournal = errors.New("the journal cannot be written")
 // anybody is told of the event, durable must return. M.mu is held. An error other
 // than that of an event which the state refuses ends the manager.
 func (m *Manager) record(data journal.Data) error {
-	at := m.clock.Timestamp() // cheaper, and enough for a league without a journal
+	now := m.clock.Now()
+	at := m.clock.Format(now) // cheaper, and enough for a league without a journal
 	if m.journal != nil {
-		at = journalfile.FormatTime(m.clock.Now())
+		at = journalfile.FormatTime(now)
 		if err := m.journal.Check(data); err != nil {
 			return err
 		}
 	}
-	m.recordedAt = at
+	m.recordedAt, m.recorded = at, now
 	e := journal.Event{Seq: m.state.Events + 1, At: at, Data: data}
 	if err := m.state.Apply(&e); err != nil {
 		return err

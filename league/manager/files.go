@@ -152,7 +152,7 @@ func archive(folder store.Folder, leagueID string) (archived string, err error) 
 	if err != nil {
 		return "", err
 	}
-	return folder.Archive(leagueID, journalfile.FormatTime(time.Now()))
+	return folder.Archive(leagueID, journalfile.FormatTime(protocol.SystemClock().Now()))
 }
 
 // checkTraces returns an error when the journal is missing while other files of its

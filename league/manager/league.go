@@ -21,6 +21,7 @@ import (
 	"reflect"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -59,6 +60,7 @@ type Manager struct {
 	started    string          // the hash of the event that started the league; "" in a league that does not sign
 	ended      string          // the hash of the event that completed the last round; "" without a journal
 	recordedAt string          // time of the last event
+	recorded   time.Time       // the same, also by the monotonic clock
 	life       context.Context //nolint:containedctx // of Run, for broadcasts that a report causes
 	applicants decide.Registrations
 	guesses    decide.Guesses // at registration codes

@@ -160,8 +160,8 @@ func (m *Manager) recordEnd() (completed *protocol.LeagueCompleted, until time.T
 	rows := decide.StandingRows(m.state, 0, protocol.MaxStandings)
 	champion := m.state.Champion()
 	until = time.Now().Add(endPatience)
-	if at, err := protocol.ParseTimestamp(m.recordedAt); err == nil { // the last event is that of the last result
-		until = until.Add(at.Sub(m.clock.Now()))
+	if !m.recorded.IsZero() { // the last event is that of the last result
+		until = until.Add(-m.clock.Now().Sub(m.recorded))
 	}
 	if m.state.Completed == nil {
 		if m.organiserWaits() || m.state.HasRound(m.state.Round+1) { // a ruling may continue a knockout
