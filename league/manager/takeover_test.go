@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
@@ -270,3 +271,35 @@ func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
 	from["breakers"], from["streams of pages"] = "nowhere", "nowhere"
 	assert.Equal(t, sourcesOf(t), from)
 }
+
+// The clocks of two managers differ by hours: the second one takes over in the first round, by the same journal. Times
+// of the journal go back, or forward beyond the age of all tokens. No player loses a match, and tokens of before are as
+// valid as their age by the clock of the leader says.
+func TestNewLeaderMayHaveAnotherClock(t *testing.T) {
+	for _, ahead := range []time.Duration{-3 * time.Hour, 3 * time.Hour, -87_660 * time.Hour, 87_660 * time.Hour} {
+		leaguetest.RunInMemory(t, ahead.String(), func(t *testing.T, w *leaguetest.World) {
+			stream := &streams{most: 1 << 20}
+			w.Shared = func() *manager.Shared { return &manager.Shared{Stream: &end{streams: stream}} }
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1, withTakeover, daily)
+			files := leaguetest.TempFolder(t)
+			w.RefereeWithFiles("REF01", files)
+			slow := leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(3*time.Second, leaguetest.Normally))
+			w.Players(4, slow)
+			w.WaitUntil(2 * leaguetest.Second)
+			x.Kill()
+			w.ManagerTraits = leaguetest.Options(leaguetest.WithClock(ahead))
+			x = w.StartManagerIn(leaguetest.TempFolder(t), 4, 1, withTakeover, daily)
+			finish(x)
+			assert.Less(t, w.Now(), time.Minute)
+			for _, r := range leaguetest.Results(x.Manager) {
+				assert.NotEqual(t, league.StatusTechnicalLoss, r.Status, r.Reason)
+			}
+			if ahead < 24*time.Hour {
+				require.NoError(t, statusWith(w, "P01", w.Token("P01")))
+			}
+		})
+	}
+}
+
+// daily makes tokens valid for a day.
+func daily(o *manager.Options) { o.TokenTTL = 24 * 3600 }

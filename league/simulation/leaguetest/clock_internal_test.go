@@ -1,13 +1,16 @@
 package leaguetest
 
 import (
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 )
 
@@ -57,6 +60,28 @@ func TestPausesHoldAnAgent(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The end of a league is told for less than half a minute, although the clock is set back by hours between the last
+// event and that.
+func TestEndIsNotToldForHoursAfterTheClockIsSetBack(t *testing.T) {
+	InMemory(t, func(t *testing.T, w *World) {
+		folder := TempFolder(t)
+		now := func() time.Time {
+			if slices.Contains(w.EventTypes(folder), "round_completed") {
+				return timeOf(w.Clock.Now().Add(-3*time.Hour), w.Now())
+			}
+			return timeOf(w.Clock.Now(), w.Now())
+		}
+		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) { o.Clock = protocol.NewClock(now, w.Clock.Sleep) })
+		w.RefereeWithFiles("REF01", folder)
+		w.Player("P01")
+		w.Player("P02", On(protocol.NotifyLeagueCompleted.Name, Silent))
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		assert.Less(t, w.Now(), time.Minute)
+		w.CheckAudited(folder)
+	})
 }
 
 // pings makes an agent ping another one.

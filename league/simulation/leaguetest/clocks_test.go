@@ -1,6 +1,7 @@
 package leaguetest_test
 
 import (
+	"context"
 	"fmt"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/player/strategy"
 	"evenodd/rules/tictactoe"
 )
 
@@ -56,7 +58,8 @@ func checkHonest(w *leaguetest.World, x *leaguetest.ManagerRun) {
 		assert.NotEqual(w.T, league.StatusTechnicalLoss, r.Status, r.Reason)
 	}
 	for _, e := range w.Calls(protocol.ReportMatchResult.Name) {
-		assert.NoError(w.T, e.Err, "a report at %s", e.At)
+		err := e.ProtocolError()
+		assert.False(w.T, err != nil && err.Remote && !err.Code.Retryable(), "a report at %s is refused: %v", e.At, err)
 	}
 	assert.Empty(w.T, w.GameErrors())
 }
@@ -104,4 +107,107 @@ func withBanks(w *leaguetest.World, banks bool) func(*manager.Options) {
 	}
 	w.Game = tictactoe.Game{}
 	return func(o *manager.Options) { o.TimeBank = &protocol.TimeBank{Initial: 60_000, Increment: 1000} }
+}
+
+// A process is stopped for a time, at any moment of a league. A manager and a referee that pause cost no player a match;
+// a player that pauses loses only its own, if it misses all its deadlines.
+func TestPauseCostsNoOtherAgentAMatch(t *testing.T) {
+	n := 0
+	for _, agent := range []string{"manager", "referee", "player"} {
+		for _, length := range []time.Duration{2 * time.Second, 20 * time.Second, 45 * time.Second, 2 * time.Minute,
+			10 * time.Minute, time.Hour} {
+			for at := 500 * time.Millisecond; at < slowlyOver; at += 900 * time.Millisecond {
+				n++
+				if n%23 != 0 && !leaguetest.All() {
+					continue
+				}
+				for _, banks := range []bool{false, true} {
+					leaguetest.RunInMemory(t, fmt.Sprintf("%s %v at %v %v", agent, length, at, banks),
+						func(t *testing.T, w *leaguetest.World) {
+							x := playSlowly(w, map[string][]leaguetest.Option{
+								agent: {leaguetest.WithPauses(leaguetest.Pause{At: at, For: length})},
+							}, withBanks(w, banks))
+							if agent != "player" {
+								checkHonest(w, x)
+							} else if r := leaguetest.Results(x.Manager)[0]; r.Status == league.StatusTechnicalLoss {
+								w.CheckAudited(x.Folder)
+								assert.Contains(t, r.Reason, "P01 ")
+								assert.Greater(t, length, 26*time.Second, "it misses four windows of 5 s, with pauses of 2 s")
+							}
+							assert.Less(t, w.Now(), length+3*time.Minute)
+						})
+				}
+			}
+		}
+	}
+}
+
+// A wrong clock of a manager passes the planned start, when too few have registered, and is then set right. The league
+// starts at the right time.
+func TestPlannedStartFollowsAClockThatIsSetBack(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.ManagerTraits = leaguetest.Options(leaguetest.WithClock(0, leaguetest.Jump{At: leaguetest.Second, By: time.Hour},
+			leaguetest.Jump{At: 2 * time.Minute, By: -time.Hour}))
+		start := 10 * time.Minute
+		w.StartManager(0, 1, func(o *manager.Options) {
+			o.Configuration.StartAt = protocol.FormatTimestamp(w.Clock.Now().Add(start))
+			o.MinPlayers = 2
+		})
+		w.WaitUntil(3 * time.Minute)
+		w.Referee("REF01")
+		w.Players(2)
+		w.Finish()
+		begun := w.Calls(protocol.Invite.Name)[0].At
+		assert.GreaterOrEqual(t, begun, start)
+		assert.Less(t, begun, start+time.Minute+leaguetest.Second)
+	})
+}
+
+// A registration is dropped after the grace period, although the clock was set back meanwhile, and the audit agrees.
+func TestRegistrationIsDroppedInTimeByAClockThatIsSetBack(t *testing.T) {
+	for _, back := range []time.Duration{10 * time.Second, 3 * time.Hour} {
+		leaguetest.RunInMemory(t, back.String(), func(t *testing.T, w *leaguetest.World) {
+			folder := leaguetest.TempFolder(t)
+			w.ManagerTraits = leaguetest.Options(leaguetest.WithClock(0, leaguetest.Jump{At: 5 * leaguetest.Second, By: -back}))
+			x := w.StartManagerIn(folder, 2, 1)
+			w.RefereeWithFiles("REF01", folder)
+			w.Player("P01")
+			w.Player("P02", leaguetest.On(protocol.Ping.Name, leaguetest.Silent))
+			w.WaitUntil(10 * leaguetest.Second)
+			w.Player("P03")
+			x.Finish()
+			require.NoError(t, x.CloseFiles())
+			assert.Less(t, w.Now(), time.Minute)
+			w.CheckAudited(folder)
+		})
+	}
+}
+
+// A thinker is a strategy that notes how much time it is given.
+type thinker struct{ within []time.Duration }
+
+func (*thinker) Name() string { return "thinker" }
+
+func (s *thinker) Choose(_ context.Context, v strategy.View) (string, error) {
+	s.within = append(s.within, v.Within)
+	return v.Options[0], nil
+}
+
+// The clocks of all agents differ. Each player has its thirty seconds for a move.
+func TestAgentsWithOtherClocksHaveTheSameTime(t *testing.T) {
+	for _, ahead := range []time.Duration{-3 * time.Hour, -20 * time.Second, 20 * time.Second, 3 * time.Hour,
+		87_660 * time.Hour} {
+		leaguetest.RunInMemory(t, ahead.String(), func(t *testing.T, w *leaguetest.World) {
+			w.ManagerTraits = leaguetest.Options(leaguetest.WithClock(-ahead / 2))
+			folder, thinks := leaguetest.TempFolder(t), &thinker{}
+			x := w.StartManagerIn(folder, 2, 1)
+			w.RefereeWithFiles("REF01", folder, leaguetest.WithClock(40*leaguetest.Second))
+			w.Player("P01", leaguetest.WithClock(40*leaguetest.Second+ahead), func(a *leaguetest.Agent) { a.Decide = thinks })
+			w.Player("P02")
+			x.Finish()
+			require.NoError(t, x.CloseFiles())
+			checkHonest(w, x)
+			assert.Equal(t, []time.Duration{30 * time.Second}, thinks.within)
+		})
+	}
 }
