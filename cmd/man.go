@@ -71,11 +71,11 @@ func manualPage(c *cobra.Command) string {
 	c.InitDefaultHelpFlag()
 	name := strings.ReplaceAll(c.CommandPath(), " ", "-")
 	var page strings.Builder
-	fmt.Fprintf(&page, ".nh\n.TH \"%s\" \"1\" \"%s\" \"evenodd\" \"User Commands\"",
-		strings.ToUpper(name), manualDate().Format("Jan 2006"))
+	page.WriteString(".nh\n.TH \"" + strings.ToUpper(name) + "\" \"1\" \"" + manualDate().Format("Jan 2006") +
+		"\" \"evenodd\" \"User Commands\"")
 	section := func(title string, paragraphs ...string) {
 		if len(paragraphs) > 0 {
-			fmt.Fprintf(&page, "\n\n.SH %s\n%s\n", title, strings.Join(paragraphs, "\n\n.PP\n"))
+			page.WriteString("\n\n.SH " + title + "\n" + strings.Join(paragraphs, "\n\n.PP\n") + "\n")
 		}
 	}
 	section("NAME", name+" - "+roff(c.Short))
