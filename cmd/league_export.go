@@ -80,8 +80,8 @@ empty where the player took no part.`,
 }
 
 func (o *leagueCommand) export(r *leagueRecord, list string, roster []config.RosterEntry) error {
-	matches, _ := r.Schedule(0) // fails only for an unknown round
 	if o.format == formatCSV {
+		matches, _ := r.Schedule(0) // fails only for an unknown round
 		rows := map[string]func() [][]string{
 			"matches":   func() [][]string { return matchesCSV(matches) },
 			"standings": func() [][]string { return standingsCSV(r.Standings(), league.RemarkColumn()) },
@@ -107,10 +107,10 @@ func (o *leagueCommand) export(r *leagueRecord, list string, roster []config.Ros
 		Events     int                   `json:"events"`
 		Agents     []exportedAgent       `json:"agents"`
 		Standings  []league.Standing     `json:"standings"`
-		Matches    []record.Match        `json:"matches"`
+		Matches    rows[record.Match]    `json:"matches"`
 		Decisions  []record.DecisionMade `json:"decisions"`
 	}{headOf(s.LeagueID), s.DisplayName, s.GameType, s.Tournament, s.State, s.Paused,
-		s.Champion, s.Rounds, s.Round, s.Events, r.agents(), r.Standings(), matches, r.DecisionsMade(0)})
+		s.Champion, s.Rounds, s.Round, s.Events, r.agents(), r.Standings(), rows[record.Match](r.Scheduled()), r.DecisionsMade(0)})
 }
 
 // An exportedAgent is an agent of an export.

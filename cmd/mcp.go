@@ -18,6 +18,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/protocol"
+	"evenodd/league/view/record"
 	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/transport"
@@ -39,14 +40,19 @@ func objectSchema(p properties, required ...string) map[string]any {
 // resultSchema returns the JSON Schema of the results of a tool, which are values of a Go type.
 func resultSchema[T any]() *jsonschema.Schema {
 	perPlayer := func() *jsonschema.Schema { return &jsonschema.Schema{Type: "object"} } // by player
-	schema, err := jsonschema.For[T](&jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{
+	schemas := map[reflect.Type]*jsonschema.Schema{
 		reflect.TypeFor[jsontext.Value]():            {},                                     // any value
 		reflect.TypeFor[protocol.QueryRound]():       {Types: []string{"integer", "string"}}, // a number or all
 		reflect.TypeFor[league.PerPlayer[int]]():     perPlayer(),
 		reflect.TypeFor[league.PerPlayer[string]]():  perPlayer(),
 		reflect.TypeFor[league.PerPlayer[*string]](): perPlayer(),
-	}})
-	if err != nil {
+	}
+	options := &jsonschema.ForOptions{TypeSchemas: schemas}
+	results, err := jsonschema.For[[]resultJSON](options)
+	pairs, failed := jsonschema.For[[]record.Pair](options)
+	schemas[reflect.TypeFor[rows[resultJSON]]()], schemas[reflect.TypeFor[rows[record.Pair]]()] = results, pairs
+	schema, of := jsonschema.For[T](options)
+	if err := cmp.Or(err, failed, of); err != nil {
 		panic(err) // the type has no schema, which every test of the tool finds
 	}
 	return schema

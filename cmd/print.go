@@ -1,11 +1,13 @@
 package cmd
 
 import (
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"reflect"
 	"slices"
@@ -42,13 +44,62 @@ type head struct {
 
 func headOf(leagueID string) head { return head{outputSchema, leagueID} }
 
-// printJSON writes a document with indentation.
+// printJSON writes a document with indentation, in pieces: one of a large league does not fit into memory.
 func printJSON(w io.Writer, document any) error {
-	text, err := json.Marshal(document, jsontext.WithIndent("  "), json.Deterministic(true))
+	to := &escapedJSON{w: w}
+	err := json.MarshalWrite(to, document, jsontext.WithIndent("  "), json.Deterministic(true))
 	if err == nil {
-		_, err = w.Write(append(words.EscapeJSON(text), '\n'))
+		to.text = append(to.text, '\n')
+		to.flush()
 	}
-	return err
+	return cmp.Or(to.err, err)
+}
+
+// An escapedJSON writes words.EscapeJSON of what is written to it.
+type escapedJSON struct {
+	w    io.Writer
+	text []byte // not yet written
+	err  error  // the first one of w
+}
+
+// pieceSize is the size in bytes from which a piece of a document is written.
+const pieceSize = 64 << 10
+
+// Write implements io.Writer. A piece ends with a line, so that no character and no string is in two of them.
+func (e *escapedJSON) Write(text []byte) (int, error) {
+	e.text = append(e.text, text...)
+	if len(e.text) >= pieceSize {
+		e.flush()
+	}
+	return len(text), e.err
+}
+
+// flush writes the lines that are complete.
+func (e *escapedJSON) flush() {
+	end := bytes.LastIndexByte(e.text, '\n') + 1
+	if e.err == nil && end > 0 {
+		_, e.err = e.w.Write(words.EscapeJSON(e.text[:end]))
+	}
+	e.text = append(e.text[:0], e.text[end:]...)
+}
+
+// rows are a list of a document that may be too long for memory: each element is made when it is encoded.
+type rows[E any] iter.Seq[E]
+
+// MarshalJSONTo implements json.MarshalerTo.
+func (r rows[E]) MarshalJSONTo(to *jsontext.Encoder) error {
+	if err := to.WriteToken(jsontext.BeginArray); err != nil {
+		return err
+	}
+	if r != nil {
+		var row E
+		for row = range r {
+			if err := json.MarshalEncode(to, &row); err != nil {
+				return err
+			}
+		}
+	}
+	return to.WriteToken(jsontext.EndArray)
 }
 
 // printCSV writes rows, each on one line, for people who open them in a spreadsheet.

@@ -84,7 +84,7 @@ const mostColumns = 10
 // against the first ones of it.
 func printRated(s streams, r *simulation.Result) error {
 	all, met := r.Statistics(), map[[2]string]league.Tally{}
-	for _, p := range r.HeadToHead() {
+	for p := range r.HeadToHead() {
 		met[[2]string{p.PlayerID, p.OpponentID}] = p.Tally
 	}
 	header := []string{"Player", "Name", "Rating (95%)", "Ranks"}
@@ -147,11 +147,11 @@ type (
 		Champion   league.Champion     `json:"champion"`
 		Standings  []league.Standing   `json:"standings"`
 		Statistics *stats.Analysis     `json:"statistics"`
-		Results    []resultJSON        `json:"results"`
+		Results    rows[resultJSON]    `json:"results"`
 		Models     []modelJSON         `json:"models,omitempty"`
 		Losses     []simulation.Loss   `json:"losses,omitempty"`
 		Breaches   []simulation.Breach `json:"breaches,omitempty"`
-		HeadToHead []record.Pair       `json:"head_to_head"`
+		HeadToHead rows[record.Pair]   `json:"head_to_head"`
 		Comparison *record.Comparison  `json:"comparison,omitzero"` // of a league until a significant result
 	}
 	modelJSON struct {
@@ -179,18 +179,20 @@ func jsonOf(r *simulation.Result) *simulationJSON {
 		head: headOf(r.LeagueID), GameType: created.GameType, Seed: input.Seed, Faults: input.Faults, Tournament: r.Format,
 		Players: input.Players, Rounds: r.State.TotalRounds(), Matches: r.State.Recorded, Champion: r.State.Champion(),
 		Losses: r.Losses, Breaches: r.Breaches, Standings: r.Players, Statistics: r.Statistics(),
-		HeadToHead: r.HeadToHead(), Comparison: r.Comparison(),
+		Results: func(yield func(resultJSON) bool) {
+			for m := range r.Matches() {
+				if !yield(resultJSON{m.MatchID, m.RoundID, m.PlayerAID, m.PlayerBID, m.Status, m.WinnerPlayerID, m.DrawnNumber,
+					m.Choices, m.Reason, m.Faults, m.Fallbacks}) {
+					return
+				}
+			}
+		},
+		HeadToHead: rows[record.Pair](r.HeadToHead()), Comparison: r.Comparison(),
 	}
 	for i := range r.Players {
 		if t := r.Totals[r.Players[i].PlayerID]; t.Model != nil {
 			document.Models = append(document.Models, modelJSON{r.Players[i].PlayerID, t})
 		}
-	}
-	for m := range r.Matches() {
-		document.Results = append(document.Results, resultJSON{
-			m.MatchID, m.RoundID, m.PlayerAID, m.PlayerBID, m.Status, m.WinnerPlayerID, m.DrawnNumber, m.Choices, m.Reason,
-			m.Faults, m.Fallbacks,
-		})
 	}
 	return document
 }

@@ -234,16 +234,22 @@ func (l *League) Schedule(only int) ([]Match, error) {
 		return nil, fmt.Errorf("round %d is not known: the league has %d rounds, of which %d are known", only,
 			l.TotalRounds(), known)
 	}
-	rows := []Match{}
-	for round := 1; round <= known; round++ {
-		if only > 0 && round != only {
-			continue
-		}
-		for i, pair := range l.Pairings(round) {
-			rows = append(rows, l.Row(league.MatchID{Round: round, Number: i + 1}, pair))
+	return slices.AppendSeq([]Match{}, l.scheduled(max(only, 1), cmp.Or(only, known))), nil
+}
+
+// Scheduled describes the matches of all known rounds, in schedule order.
+func (l *League) Scheduled() iter.Seq[Match] { return l.scheduled(1, l.KnownRounds()) }
+
+func (l *League) scheduled(first, last int) iter.Seq[Match] {
+	return func(yield func(Match) bool) {
+		for round := first; round <= last; round++ {
+			for i, pair := range l.Pairings(round) {
+				if !yield(l.Row(league.MatchID{Round: round, Number: i + 1}, pair)) {
+					return
+				}
+			}
 		}
 	}
-	return rows, nil
 }
 
 // Played describes the matches that have a result, in schedule order.

@@ -3,7 +3,7 @@ package record
 import (
 	"fmt"
 	"hash/fnv"
-	"maps"
+	"iter"
 	"slices"
 	"strings"
 
@@ -289,23 +289,30 @@ type Pair struct {
 }
 
 // HeadToHead sums all results by player and opponent, in order of ids. Each pair that has met is
-// there twice, once for each of the two.
-func (r *Results) HeadToHead() []Pair {
-	players, matches := r.played(func(*Meeting) bool { return true })
-	sums := map[[2]int]*Pair{}
-	for _, m := range matches {
-		for _, key := range [][2]int{{m.A, m.B}, {m.B, m.A}} {
-			if sums[key] == nil {
-				sums[key] = &Pair{PlayerID: players[key[0]].PlayerID, OpponentID: players[key[1]].PlayerID}
+// there twice, once for each of the two. A league of 1,000 players has a million of them, so they are made one by one.
+func (r *Results) HeadToHead() iter.Seq[Pair] {
+	return func(yield func(Pair) bool) {
+		players, matches := r.played(func(*Meeting) bool { return true })
+		of := make([][]int32, len(players)) // the indexes of the matches of each player
+		for i, m := range matches {
+			of[m.A], of[m.B] = append(of[m.A], int32(i)), append(of[m.B], int32(i))
+		}
+		sums := make([]Pair, len(players)) // by opponent
+		for player := range players {
+			clear(sums)
+			for _, i := range of[player] {
+				opponent := matches[i].A + matches[i].B - player
+				sums[opponent].OpponentID = players[opponent].PlayerID
+				sums[opponent].Add(matches[i].Outcome(player), 1)
 			}
-			sums[key].Add(m.Outcome(key[0]), 1)
+			for _, sum := range sums {
+				sum.PlayerID = players[player].PlayerID
+				if sum.OpponentID != "" && !yield(sum) {
+					return
+				}
+			}
 		}
 	}
-	pairs := make([]Pair, 0, len(sums))
-	for _, key := range slices.SortedFunc(maps.Keys(sums), func(a, b [2]int) int { return slices.Compare(a[:], b[:]) }) {
-		pairs = append(pairs, *sums[key])
-	}
-	return pairs
 }
 
 // A HeadToHead sums the results of a player against an opponent.
