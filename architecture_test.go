@@ -98,7 +98,7 @@ func importRules() []importRule {
 		{"programs know no league", "league/program imports league/protocol",
 			"league/program runs programs that choose moves and programs that are games; it asks them for their callers",
 			func(p, i string) bool {
-				return p == "league/program" && ours(i) && !ground(i) && i != "rules" && i != "league/store/openfile"
+				return p == "league/program" && ours(i) && !ground(i) && i != "rules" && i != "league/store/disk"
 			}},
 		{"metrics know no role", "cmd/metrics imports player", "cmd/metrics counts calls and requests of any process",
 			func(p, i string) bool { return p == "cmd/metrics" && ours(i) && !in(i, "league/protocol", "transport") }},
@@ -133,7 +133,7 @@ func importRules() []importRule {
 			func(p, i string) bool { return role(p) && in(i, "config") }},
 		{"config does not import agents", "config imports league/manager", "settings are values that cmd passes to agents",
 			func(p, i string) bool {
-				return in(p, "config") && ours(i) && !ground(i) && i != "league" && !in(i, "config", "league/protocol", "league/store/atomicfile", "league/store/openfile")
+				return in(p, "config") && ours(i) && !ground(i) && i != "league" && !in(i, "config", "league/protocol", "league/store/atomicfile", "league/store/disk")
 			}},
 		{"viper stays in config", "cmd imports github.com/spf13/viper", "settings come from one place",
 			func(p, i string) bool {
@@ -335,11 +335,21 @@ func (s source) faults() (faults []string) {
 			faults = append(faults, s.at(sel)+": Windows has its own errors of sockets; package transport has those of each system")
 		}
 	}
-	if !in(s.path, "league/store/openfile", "league/store/disk", "config/userfile", "league/simulation/leaguetest",
+	if !in(s.path, "league/store/disk", "config/userfile", "league/simulation/leaguetest",
 		"league/program/supervisor_linux.go") { // which reads /proc
 		for _, sel := range s.uses("os", "Open", "OpenFile", "ReadFile", "OpenInRoot", "OpenRoot", "DirFS") {
 			faults = append(faults, s.at(sel)+": another user may have put a named pipe or an endless file there; open it "+
-				"with league/store/openfile, or config/userfile if the user names it")
+				"with league/store/disk, or config/userfile if the user names it")
+		}
+	}
+	if in(s.path, "league/manager", "league/membership", "player", "referee", "league/store", "league/journal",
+		"league/inspect/audit", "league/view/record", "league/view/report") && !in(s.path, "league/store/disk", "league/store/store.go") {
+		for _, sel := range slices.Concat(
+			s.uses("os", "Chmod", "Chtimes", "CopyFS", "Create", "CreateTemp", "Link", "Lstat", "Mkdir", "MkdirAll",
+				"MkdirTemp", "ReadDir", "Remove", "RemoveAll", "Rename", "Stat", "Symlink", "Truncate", "WriteFile"),
+			s.uses("path/filepath", "EvalSymlinks", "Glob", "Walk", "WalkDir"), s.uses(module+"/league/store/disk", "Real"),
+			s.uses(module+"/league/store", "In")) {
+			faults = append(faults, s.at(sel)+": use the disk of the folder, so that a simulation can replace it by one in memory")
 		}
 	}
 	for _, named := range s.namesEvenOdd() {
@@ -526,10 +536,12 @@ func TestSourceFaultsAreFound(t *testing.T) {
 		{"league/x.go", `type t int; func (t) init() {}`, ""},
 		{"league/x.go", `import "os"; func f() { os.Exit(1) }`, "os.Exit belongs"},
 		{"transport/x.go", `import o "os"; func f() any { return o.Stdout }`, "os.Stdout belongs"},
-		{"league/store/x.go", `import "os"; func f() { os.Remove("x") }`, ""},
+		{"cmd/x.go", `import "os"; func f() { os.Remove("x") }`, ""},
 		{"cmd/x.go", `import "os"; func f() any { return os.Stderr }`, ""},
-		{"cmd/x.go", `import "os"; func f() { os.ReadFile("x") }`, "openfile"},
-		{"league/store/x.go", `import "os"; func f() { os.Open("x") }`, "openfile"},
+		{"cmd/x.go", `import "os"; func f() { os.ReadFile("x") }`, "store/disk"},
+		{"league/store/x.go", `import "os"; func f() { os.Open("x") }`, "store/disk"},
+		{"referee/x.go", `import "os"; func f() { os.Rename("x", "y") }`, "disk of the folder"},
+		{"player/x.go", `import "evenodd/league/store/disk"; var d = disk.Real{}`, "disk of the folder"},
 		{"config/userfile/x.go", `import "os"; func f() { os.Open("x") }`, ""},
 		{"league/x.go", `import os "example.com/os"; func f() { os.Exit(1) }`, ""},
 		{"cmd/x.go", `import "syscall"; var refused = syscall.ECONNREFUSED`, "errors of sockets"},

@@ -18,7 +18,7 @@ import (
 	"evenodd/cmd/metrics"
 	"evenodd/config/userfile"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/transport"
 	"evenodd/transport/dialect/bridge"
 	"evenodd/transport/http"
@@ -248,7 +248,7 @@ type diskHealth struct {
 
 // watchDisk logs a warning when the space is low, once, until stop is called.
 func watchDisk(folder string, lowMB int, log zerolog.Logger) (w *diskWatch, stop func()) {
-	w = &diskWatch{folder: folder, low: uint64(max(0, lowMB)) * megabyte, free: store.FreeSpace}
+	w = &diskWatch{folder: folder, low: uint64(max(0, lowMB)) * megabyte, free: disk.FreeSpace}
 	return w, background(func(ctx context.Context) { w.warn(ctx, log) })
 }
 

@@ -107,7 +107,7 @@ func runAudit(ctx context.Context, s streams, o *auditOptions, dir string) (err 
 	defer debug.SetGCPercent(debug.SetGCPercent(200)) // most of the memory is garbage soon
 	var stop func()
 	o.Progress, stop = s.showProgress("matches audited")
-	report, err := audit.Run(store.Folder(dir), o.Options)
+	report, err := audit.Run(store.In(dir), o.Options)
 	stop()
 	if err != nil {
 		return err

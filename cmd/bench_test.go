@@ -150,7 +150,7 @@ func BenchmarkResume(b *testing.B) {
 				b.StopTimer()
 				l.data = filepath.Join(b.TempDir(), "data")
 				require.NoError(b, os.CopyFS(l.data, os.DirFS(killed)))
-				floor += parse(b, store.Folder(l.data).Journal(defaultLeague))
+				floor += parse(b, store.In(l.data).Journal(defaultLeague))
 				b.StartTimer()
 				start := time.Now()
 				first := 0
@@ -205,7 +205,7 @@ func BenchmarkAudit(b *testing.B) {
 	var took, floor time.Duration
 	for b.Loop() {
 		start := time.Now()
-		found, err := audit.Run(store.Folder(l.data), audit.Options{Games: games()})
+		found, err := audit.Run(store.In(l.data), audit.Options{Games: games()})
 		took += time.Since(start)
 		b.StopTimer()
 		require.NoError(b, err)

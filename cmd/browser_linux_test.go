@@ -24,7 +24,7 @@ func TestBrowserIsOpenedByAPrivateFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "xdg-open"),
 		[]byte("#!/bin/sh\ncp \"$1\" "+dir+"/copy\nls -l \"$1\" >"+dir+"/listed\necho \"$@\" >"+dir+"/given\n"), 0o700))
 	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	access, err := page.OpenAccess(folder, "Ada")
 	require.NoError(t, err)
 	who := person.New(person.Options{Player: "Ada"})
@@ -41,7 +41,7 @@ func TestBrowserIsOpenedByAPrivateFile(t *testing.T) {
 	}, 20*time.Second, 10*time.Millisecond)
 	_, code, _ := strings.Cut(link, "#")
 	assert.NotContains(t, given, code)
-	assert.Equal(t, filepath.Join(string(folder), "private"), filepath.Dir(given))
+	assert.Equal(t, filepath.Join(folder.Path, "private"), filepath.Dir(given))
 	copied, err := os.ReadFile(filepath.Join(dir, "copy"))
 	require.NoError(t, err)
 	assert.Contains(t, string(copied), `content="0;url=`+link+`"`)

@@ -143,7 +143,7 @@ func (o *simulateOptions) tried() []simulation.Entrant {
 
 // try tries the players of a new league. A league in the folder is resumed, unless --new-league is given.
 func (o *upOptions) try(ctx context.Context, files *config.Loader, entrants []config.Entrant) error {
-	_, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID))
+	_, err := os.Stat(store.In(o.data).Journal(o.LeagueID))
 	if o.force || err == nil && !o.newLeague {
 		return nil
 	}

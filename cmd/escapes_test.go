@@ -252,12 +252,12 @@ func TestHostileAnswersOfAManagerAreEscaped(t *testing.T) {
 // asks nobody.
 func registeredAt(t *testing.T, url string) string {
 	t.Helper()
-	folder := store.Folder(t.TempDir())
-	require.NoError(t, store.WritePrivate(folder.Identity(protocol.RolePlayer, "Alpha at "+url), &store.Identity{
+	folder := store.In(t.TempDir())
+	require.NoError(t, store.WritePrivate(folder.Disk, folder.Identity(protocol.RolePlayer, "Alpha at "+url), &store.Identity{
 		Header: store.NewHeader(""), Role: protocol.RolePlayer, DisplayName: "Alpha",
 		LeagueID: "cup", AgentID: "P01", AuthToken: "tok-p01-abcdefgh",
 	}))
-	return string(folder)
+	return folder.Path
 }
 
 // The user's own arguments and files may have text of others too: pasted, or in an archive.

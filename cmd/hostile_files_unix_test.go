@@ -33,7 +33,7 @@ func hostileFiles() []hostileFile {
 	pipe := func(path func(store.Folder) string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			t.Helper()
-			at := path(store.Folder(dir))
+			at := path(store.In(dir))
 			_ = os.Remove(at)
 			require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o700))
 			require.NoError(t, syscall.Mkfifo(at, 0o600))
@@ -42,7 +42,7 @@ func hostileFiles() []hostileFile {
 	sparse := func(path func(store.Folder) string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			t.Helper()
-			at := path(store.Folder(dir))
+			at := path(store.In(dir))
 			writeFile(t, "", at)
 			require.NoError(t, os.Truncate(at, 4<<30))
 		}
@@ -50,7 +50,7 @@ func hostileFiles() []hostileFile {
 	changed := func(old, by string) func(t *testing.T, dir string) {
 		return func(t *testing.T, dir string) {
 			t.Helper()
-			at := store.Folder(dir).Journal(defaultLeague)
+			at := store.In(dir).Journal(defaultLeague)
 			text := strings.Replace(readFile(t, at), old, by, 1)
 			require.Contains(t, text, by)
 			writeFile(t, string(sealed([]byte(text), true)), at)
@@ -58,10 +58,10 @@ func hostileFiles() []hostileFile {
 	}
 	journal := func(f store.Folder) string { return f.Journal(defaultLeague) }
 	match := func(f store.Folder) string { return f.Match(defaultLeague, "R1M1") }
-	system := func(f store.Folder) string { return filepath.Join(string(f), "config", "system.json") }
+	system := func(f store.Folder) string { return filepath.Join(f.Path, "config", "system.json") }
 	standings := func(f store.Folder) string { return f.Standings(defaultLeague) }
 	history := func(f store.Folder) string { return store.HistoryLines(f.History("P01")) }
-	secret := func(f store.Folder) string { return filepath.Join(string(f), "private", defaultLeague+".key") }
+	secret := func(f store.Folder) string { return filepath.Join(f.Path, "private", defaultLeague+".key") }
 	readers := []string{"report", "status", "export", "logs", "standings", "schedule", "audit", "serve", "simulate"}
 	settings := []string{"status", "export", "logs", "standings", "schedule", "list", "pause", "config", "simulate", "manager"}
 	return []hostileFile{
@@ -75,7 +75,7 @@ func hostileFiles() []hostileFile {
 		{"settings for tokens of 1 GB", func(t *testing.T, dir string) {
 			t.Helper()
 			require.NoError(t, os.MkdirAll(filepath.Join(dir, "config"), 0o700))
-			writeFile(t, `{"security": {"token_length": 1e9}}`, system(store.Folder(dir)))
+			writeFile(t, `{"security": {"token_length": 1e9}}`, system(store.In(dir)))
 		}, "token_length: must be a whole number from 22 to 43, got 1000000000", settings},
 		{"a named pipe as match", pipe(match), "it is not a regular file", []string{"replay", "audit"}},
 		{"a match of 4 GB", sparse(match), "the file has more than 67108864 bytes", []string{"replay", "audit"}},

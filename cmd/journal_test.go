@@ -55,7 +55,7 @@ func TestLeagueWithItsJournalInNATS(t *testing.T) {
 	again.await(t, `The old league is in \S+archive`)
 	again.await(t, `League shared at \S+ is over already: 28 of 28 matches recorded`)
 	awaitSuccess(t, again)
-	got, want := readText(t, store.Folder(second).Journal("shared")), readText(t, store.Folder(first).Journal("shared"))
+	got, want := readText(t, store.In(second).Journal("shared")), readText(t, store.In(first).Journal("shared"))
 	added, found := strings.CutPrefix(got, want)
 	require.True(t, found)
 	assert.Regexp(t, `^{[^\n]*"type":"manager_took_over","data":{"manager":"[^"]+","term":2}[^\n]*\n$`, added)

@@ -97,11 +97,11 @@ league's journal, with its time, author (--by, not verified) and reason, and sta
 // folder returns the data folder, which has leagues.
 func (o *leagueCommand) folder() (store.Folder, error) {
 	if o.data == "" {
-		return "", errors.New("set --data to the manager's data folder, or --manager to its URL")
+		return store.Folder{}, errors.New("set --data to the manager's data folder, or --manager to its URL")
 	}
-	dir := store.Folder(o.data)
+	dir := store.In(o.data)
 	if _, err := audit.Leagues(dir); err != nil {
-		return "", fmt.Errorf("%w, or set --manager to the manager's URL", err)
+		return store.Folder{}, fmt.Errorf("%w, or set --manager to the manager's URL", err)
 	}
 	return dir, nil
 }

@@ -19,6 +19,7 @@ import (
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/league/words"
 )
 
@@ -74,7 +75,7 @@ func (a *agentAccess) answer(ctx context.Context, caller protocol.Caller, files 
 
 // hasIdentity tells whether the folder has the identity of an agent, of any manager.
 func (a *agentAccess) hasIdentity() bool {
-	folder := store.Folder(a.data)
+	folder := store.In(a.data)
 	return a.data != "" && len(folder.Identities(protocol.RolePlayer))+len(folder.Identities(protocol.RoleReferee)) > 0
 }
 
@@ -82,13 +83,13 @@ func (a *agentAccess) hasIdentity() bool {
 // to the manager that issued it: the name of the identity file contains the manager's
 // address.
 func (a *agentAccess) identity() (*store.Identity, error) {
-	folder, found := store.Folder(a.data), map[string]*store.Identity{}
+	folder, found := store.In(a.data), map[string]*store.Identity{}
 	if a.data == "" {
 		return nil, errors.New("no token: set EVENODD_TOKEN to the token of a registered agent, or --data to its folder")
 	}
 	for _, role := range []string{protocol.RolePlayer, protocol.RoleReferee} {
 		for _, path := range folder.Identities(role) {
-			identity, err := store.Read[store.Identity](path)
+			identity, err := store.Read[store.Identity](disk.Real{}, path)
 			if err != nil || identity.AuthToken == "" || identity.Role != role {
 				continue // not an identity, or damaged
 			}

@@ -356,7 +356,7 @@ func newLeagueRecord() *leagueRecord {
 const firstEvent = 2 * time.Second
 
 // stopped tells whether nobody runs the league, as its data folder shows.
-func (o *leagueCommand) stopped() bool { return !o.remote && !store.Folder(o.data).Running(o.leagueID) }
+func (o *leagueCommand) stopped() bool { return !o.remote && !store.In(o.data).Running(o.leagueID) }
 
 // readLeague opens the records of the league, and folds its journal. It calls news, which may be nil, with each event
 // and its line.

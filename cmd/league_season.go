@@ -20,12 +20,12 @@ func (o *leagueCommand) exportSeason(ctx context.Context, roster string) error {
 	if err != nil {
 		return err
 	}
-	ids, err := audit.Leagues(store.Folder(o.data))
+	ids, err := audit.Leagues(store.In(o.data))
 	if err != nil {
 		return err
 	}
 	leagues := lists.Map(ids, func(id string) record.SeasonLeague {
-		return record.ReadSeasonLeague(ctx, store.Folder(o.data), id, games())
+		return record.ReadSeasonLeague(ctx, store.In(o.data), id, games())
 	})
 	season := record.NewSeason(leagues, record.NameOf)
 	names := lists.Map(lists.Filter(listed, func(e config.RosterEntry) bool { return e.Role == protocol.RolePlayer }),

@@ -174,7 +174,7 @@ func (o *leagueCommand) asAgent() (a *agentAccess, ok bool) {
 	case o.id != "", agentToken() != "" && !o.namesData:
 		return a, true
 	}
-	return a, a.hasIdentity() && !hasJournal(store.Folder(o.data))
+	return a, a.hasIdentity() && !hasJournal(store.In(o.data))
 }
 
 // managerOfAgent is the URL of the manager that an agent asks: the one that the user has named, else the one that runs

@@ -24,6 +24,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 	"evenodd/league/view/record"
 	"evenodd/league/words"
 )
@@ -67,7 +68,7 @@ func leaguesIn(dir store.Folder) ([]folderLeague, error) {
 func readEnds(dir store.Folder, id string) folderLeague {
 	const most = 4 << 20 // bytes of a line
 	l := folderLeague{id: id, running: dir.Running(id)}
-	file, err := store.Open(dir.Journal(id))
+	file, err := disk.Open(dir.Disk, dir.Journal(id))
 	if err != nil {
 		return l
 	}
@@ -79,7 +80,10 @@ func readEnds(dir store.Folder, id string) folderLeague {
 		}
 		return io.EOF
 	})
-	size, _ := file.Seek(0, io.SeekEnd)
+	size := int64(0)
+	if info, err := file.Stat(); err == nil {
+		size = info.Size()
+	}
 	text, _ := io.ReadAll(io.NewSectionReader(file, max(size-most, 0), most))
 	lines := bytes.Split(text, []byte("\n")) // the last one is empty or incomplete
 	if last, err := journal.Decode(lines[max(len(lines)-2, 0)]); err == nil {
@@ -200,7 +204,7 @@ func newLeagueList(o *leagueCommand) *cobra.Command {
 which commands that read choose without --league-id.`,
 		Example: examples("List the leagues of a folder", "evenodd league list --data ./SHARED"),
 		RunE: func(c *cobra.Command, _ []string) error {
-			leagues, err := leaguesIn(store.Folder(o.data))
+			leagues, err := leaguesIn(store.In(o.data))
 			if err != nil {
 				return err
 			}
@@ -222,7 +226,7 @@ which commands that read choose without --league-id.`,
 // listed folds the journal of a league.
 func (o *leagueCommand) listed(ctx context.Context, l folderLeague) listedLeague {
 	one, r := listedLeague{Running: l.running, LastEntry: l.last}, record.NewLeague()
-	err := r.Update(ctx, record.NewFolder(store.Folder(o.data), l.id), nil)
+	err := r.Update(ctx, record.NewFolder(store.In(o.data), l.id), nil)
 	if err == nil && r.Created == nil {
 		err = errors.New("no event yet")
 	}

@@ -24,7 +24,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 const (
@@ -49,11 +49,11 @@ type logFile struct {
 	limits    config.Logs
 
 	mu      sync.Mutex
-	path    string   // "" before the agent has an id
-	waiting [][]byte // lines, until path is known
-	file    *os.File // nil before the first line
-	most    int64    // bytes of file
-	ended   bool     // closed, or failed
+	path    string    // "" before the agent has an id
+	waiting [][]byte  // lines, until path is known
+	file    disk.File // nil before the first line
+	most    int64     // bytes of file
+	ended   bool      // closed, or failed
 }
 
 var _ io.WriteCloser = (*logFile)(nil)
@@ -74,7 +74,7 @@ func newLogFile(dir, folder, name, component string, limits config.Logs, screen 
 // openAgentLog opens the log of a referee or a player. Lines wait
 // until the agent has an id; Close writes them to a file named slug if it got none.
 func openAgentLog(dir, component, slug string, limits config.Logs, screen io.Writer) *logFile {
-	f := newLogFile(dir, store.Folder(dir).AgentLogs(), "", component, limits, screen)
+	f := newLogFile(dir, store.In(dir).AgentLogs(), "", component, limits, screen)
 	if f != nil {
 		f.slug = fileName(slug, component)
 	}
@@ -185,11 +185,11 @@ func (f *logFile) Close() error {
 
 // openLog opens a log for appending. With mend it ends a line that a crash has torn: a process that opens the file
 // only because another one has begun it could take a line that is being written for torn.
-func openLog(path string, mend bool) (*os.File, error) {
+func openLog(path string, mend bool) (disk.File, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	f, err := openfile.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+	f, err := disk.Real{}.OpenFile(path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func openLog(path string, mend bool) (*os.File, error) {
 		_, err = f.ReadAt(last, about.Size()-1)
 	}
 	if err == nil && last[0] != '\n' {
-		_, err = f.WriteString("\n")
+		_, err = f.Write([]byte("\n"))
 	}
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
@@ -285,7 +285,7 @@ func (f *logFile) open(mend bool) (err error) {
 		return err
 	}
 	f.most = int64(f.limits.MaxFileMB) * megabyte
-	if free, err := store.FreeSpace(f.folder); err == nil { // else writing fails when the disk is full
+	if free, err := disk.FreeSpace(f.folder); err == nil { // else writing fails when the disk is full
 		f.most = min(f.most, int64(min(free/8, math.MaxInt64)))
 	}
 	return nil

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/config"
-	"evenodd/league/store"
+	"evenodd/league/store/disk"
 )
 
 // testLogs are the limits of log files in tests.
@@ -275,7 +275,7 @@ func TestLogFileIsBoundedByTheFreeSpace(t *testing.T) {
 	f := openSystemLog(dir, testLogs, io.Discard)
 	f.limits = config.Logs{MaxFileMB: 1 << 30, MaxFiles: 1} // a petabyte
 	writeLine(t, f, numberedLine(1))
-	free, err := store.FreeSpace(dir)
+	free, err := disk.FreeSpace(dir)
 	require.NoError(t, err)
 	assert.InDelta(t, free/8, f.most, float64(free/16))
 	require.NoError(t, f.Close())

@@ -121,7 +121,7 @@ func runManager(ctx context.Context, s streams, files *config.Loader, o *manager
 		return err
 	}
 	system, _ := files.System() // the flags needed it already
-	logs := store.Folder(o.data).LeagueLogs(fileName(o.LeagueID, protocol.ManagerSender))
+	logs := store.In(o.data).LeagueLogs(fileName(o.LeagueID, protocol.ManagerSender))
 	file := newLogFile(o.data, logs, "league", protocol.ManagerSender, system.Logs, s.err)
 	defer func() { _ = file.Close() }() // reports a failed write itself
 	log := newLogger(s.logs(), o.logLevel, agentFileLevel(o.logLevel), func() string { return protocol.ManagerSender }, file)

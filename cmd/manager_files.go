@@ -42,7 +42,7 @@ func (p *managerProcess) openLeague(ctx context.Context, s streams) (end func(pr
 // archiveUnfinished moves the league that this manager would continue without --new-league to the archive, unless the
 // user has chosen an id. A league that is over stays in the folder, beside the new one.
 func (p *managerProcess) archiveUnfinished(s streams) error {
-	dir := store.Folder(p.data)
+	dir := store.In(p.data)
 	if _, err := os.Stat(dir.Journal(p.LeagueID)); p.data == "" || err == nil || !league.HasDate(p.LeagueID) {
 		return nil
 	}
@@ -92,7 +92,7 @@ func openFiles(s streams, data, leagueID string, fresh bool, shared *manager.Sha
 		return nil, usage("--league-id %q: must be 1 to 64 letters, digits, dots, dashes and underscores", leagueID)
 	}
 	_, stop := s.showProgress("reading the league")
-	files, archived, err := manager.OpenFiles(store.Folder(data), leagueID, fresh, shared)
+	files, archived, err := manager.OpenFiles(store.In(data), leagueID, fresh, shared)
 	stop()
 	if archived != "" && shared != nil && !fresh {
 		s.note("The journal in %s was not the beginning of that in NATS.", data)

@@ -16,7 +16,7 @@ import (
 // recorded answers a query from the data folder, for a server whose manager does not answer. It is false for a folder
 // that has no league, or several of which none is the last one.
 func (d *desktop) recorded(ctx context.Context, queryType string, params protocol.QueryParams) (jsontext.Value, bool) {
-	dir := store.Folder(d.query.data)
+	dir := store.In(d.query.data)
 	id, err := d.chooseLeague(dir, d.query.leagueID, false)
 	if err != nil {
 		return nil, false

@@ -68,11 +68,11 @@ func leagueToComplete(c *cobra.Command, folder string) *record.League {
 		leagueID = f.Value.String()
 	}
 	quiet := streams{out: io.Discard, err: io.Discard}
-	id, err := quiet.chooseLeague(store.Folder(folder), leagueID, false)
+	id, err := quiet.chooseLeague(store.In(folder), leagueID, false)
 	if err != nil {
 		return nil
 	}
-	return firstEvents(c.Context(), store.Folder(folder), id)
+	return firstEvents(c.Context(), store.In(folder), id)
 }
 
 // named completes the agents of a role, or all of them for "", by their names and their ids, and further words.

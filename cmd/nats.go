@@ -18,7 +18,7 @@ import (
 	"evenodd/config"
 	"evenodd/config/userfile"
 	"evenodd/league/protocol"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 	"evenodd/transport"
 	"evenodd/transport/nats"
 )
@@ -299,7 +299,7 @@ func writeServerUsers(folder, leagueID string, roster []config.RosterEntry) erro
 
 // keyOf returns the public key of the secret one in a file, which it makes if there is none.
 func keyOf(path string) (public string, err error) {
-	seed, err := openfile.Read(path, maxPEM)
+	seed, err := disk.Read(disk.Real{}, path, maxPEM)
 	if errors.Is(err, fs.ErrNotExist) {
 		if seed, err = nats.NewKey(); err == nil {
 			err = userfile.Write(path, append(seed, '\n'), 0o600)

@@ -17,7 +17,7 @@ import (
 	"evenodd/cmd/starter"
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 	"evenodd/league/words"
 )
 
@@ -53,7 +53,7 @@ this program.`,
 		Args:    cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			at := filepath.Join(append(args, starter.ModuleName)...)
-			file, err := openfile.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+			file, err := disk.Real{}.OpenFile(at, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 			if errors.Is(err, fs.ErrExist) {
 				return exit(exitFailed, "%s exists already: remove it for the one of this version", at)
 			}

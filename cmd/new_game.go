@@ -14,7 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"evenodd/cmd/starter"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 	"evenodd/rules"
 )
 
@@ -120,14 +120,14 @@ func runNewGame(s streams, root, gameType string) error {
 	}
 	pkg := strings.ReplaceAll(gameType, "_", "")
 	folder := filepath.Join("rules", pkg)
-	if module, _ := openfile.Read(filepath.Join(root, "go.mod"), maxSource); !strings.HasPrefix(string(module), "module evenodd\n") {
+	if module, _ := disk.Read(disk.Real{}, filepath.Join(root, "go.mod"), maxSource); !strings.HasPrefix(string(module), "module evenodd\n") {
 		return usage("this folder is not a clone of evenodd: it has no go.mod of module evenodd. Run the command in the " +
 			"root folder of a clone")
 	}
 	if _, err := os.Stat(filepath.Join(root, folder)); err == nil {
 		return usage("the folder %s exists already: choose another name", folder)
 	}
-	list, err := openfile.Read(filepath.Join(root, filepath.FromSlash(gamesFile)), maxSource)
+	list, err := disk.Read(disk.Real{}, filepath.Join(root, filepath.FromSlash(gamesFile)), maxSource)
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func TestOneOfSeveralOrganisersMakesADecision(t *testing.T) {
 func (k *storedLeague) withCode(t *testing.T, role, name, code string) *process {
 	t.Helper()
 	return launch(t, t.TempDir(), []string{"EVENODD_REGISTRATION_CODE=" + code}, "evenodd",
-		role, "--port", "0", "--name", name, "--data", string(k.data), "--manager", k.url, "--log-level", "debug")
+		role, "--port", "0", "--name", name, "--data", k.data.Path, "--manager", k.url, "--log-level", "debug")
 }
 
 // secretRoster writes a roster of two players and a referee.
@@ -156,9 +156,9 @@ func TestRosterAdmitsItsAgentsAcrossARestart(t *testing.T) {
 		require.Zero(t, p.awaitExit(t), p.stderr.String())
 		assert.NotContains(t, p.stderr.String(), "sekret")
 	}
-	mustRun(t, "audit", string(k.data))
+	mustRun(t, "audit", k.data.Path)
 	assert.NotContains(t, m.stderr.String()+again.stderr.String()+squatter.stderr.String(), "sekret")
-	for path, text := range textsIn(t, string(k.data)) {
+	for path, text := range textsIn(t, k.data.Path) {
 		assert.NotContains(t, text, "sekret", path)
 	}
 }
@@ -195,5 +195,5 @@ func TestManagerStartsItsLeagueAtATime(t *testing.T) {
 	m.await(t, `League \S+ at \S+ starts at \d{4}-\d\d-\d\d \d\d:\d\d \S+\.`)
 	m.await(t, `The time of the start is past`)
 	awaitSuccess(t, append(k.agents(t, 2), m)...)
-	mustRun(t, "audit", string(k.data))
+	mustRun(t, "audit", k.data.Path)
 }

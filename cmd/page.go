@@ -82,7 +82,7 @@ func (p *managerProcess) leaguePage(source page.Source, o page.Options) (*league
 	o.Log, o.Base, o.Games, o.Listed = p.log, string(p.basePath), p.userGame.games(), p.Roster.Names(true)
 	o.Zone = time.Local
 	if p.data != "" {
-		o.Season = page.NewSeason(store.Folder(p.data), p.LeagueID)
+		o.Season = page.NewSeason(store.In(p.data), p.LeagueID)
 	}
 	return newLeaguePage(source, o)
 }
@@ -221,7 +221,7 @@ func (o *simulateOptions) startPage(ctx context.Context, s streams) (stop func()
 		remove = func() { _ = os.RemoveAll(folder) } // the system clears its temporary folder too
 	}
 	var stopPage func()
-	from := page.NewFolder(store.Folder(folder), o.LeagueID)
+	from := page.NewFolder(store.In(folder), o.LeagueID)
 	at := &address{}
 	listener, err := at.listenOn(ctx, "serve", o.serveAt)
 	if err == nil {

@@ -31,7 +31,7 @@ func TestDifferencesOfTheSpecificationAreDecided(t *testing.T) {
 	rules, err := config.NewLoader("", known()).Rules(defaultLeague)
 	require.NoError(t, err)
 	l, retry := rules.League, rules.Retry
-	root := store.Folder("/")
+	root := store.In("/")
 	path := func(path string) string {
 		path = strings.TrimPrefix(filepath.ToSlash(path), "/")
 		return "`" + strings.NewReplacer("LEAGUE", "<league_id>", "AGENT", "<agent_id>").Replace(path) + "`"

@@ -216,7 +216,7 @@ func (o *agentOptions) open(s streams, files *config.Loader, role string, maxRep
 		p.release()
 		return nil, err
 	}
-	o.ID, o.Folder = cmp.Or(o.ID, protocol.UsualID(role, o.Endpoint)), store.Folder(o.data)
+	o.ID, o.Folder = cmp.Or(o.ID, protocol.UsualID(role, o.Endpoint)), store.In(o.data)
 	o.Caller, o.Clock, o.Waiting = transport.Logged(p.caller, o.Log), o.host.time(s), p.reportWaiting
 	o.Guard = o.host.guard(o.Log)
 	o.Unreached = p.reportUnreached

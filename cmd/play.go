@@ -265,7 +265,7 @@ func (p *playing) seat(ctx context.Context, stop func()) (leave func(), err erro
 		return p.atTerminal(ctx, stop), nil
 	}
 	log := newLogger(p.err, "warn", "", func() string { return "" }, nil)
-	league := page.NewFolder(store.Folder(p.data), p.LeagueID)
+	league := page.NewFolder(store.In(p.data), p.LeagueID)
 	shown, err := newLeaguePage(league, page.Options{Log: log, Games: p.tools.Games, Zone: time.Local})
 	if err != nil {
 		return nil, err
@@ -287,7 +287,7 @@ func (p *playing) seat(ctx context.Context, stop func()) (leave func(), err erro
 	for i, d := range desks {
 		d.introduce(p.streams)
 		if i == 0 && !p.noOpen && p.showsBrowser() {
-			stops = append(stops, d.openBrowser(ctx, p.streams, store.Folder(p.data)))
+			stops = append(stops, d.openBrowser(ctx, p.streams, store.In(p.data)))
 		}
 	}
 	renewLinks(ctx, p.streams, desks...)
@@ -304,7 +304,7 @@ func (p *playing) serve(ctx context.Context, who *person.Person, o page.PlayOpti
 		return nil, nil, err
 	}
 	state, _ := who.Now()
-	if d, err = openDesk(ctx, who, store.Folder(p.data), state.Player, &at, listener, o); err != nil {
+	if d, err = openDesk(ctx, who, store.In(p.data), state.Player, &at, listener, o); err != nil {
 		closeListener(listener)
 		return nil, nil, err
 	}
@@ -352,7 +352,7 @@ func (p *playing) run(ctx context.Context) error {
 
 // unfinished tells whether the league in the folder is not over, and has the same game and players.
 func (p *playing) unfinished(ctx context.Context) bool {
-	source := record.NewFolder(store.Folder(p.data), p.LeagueID)
+	source := record.NewFolder(store.In(p.data), p.LeagueID)
 	defer source.Close()
 	l := record.NewLeague()
 	if l.Update(ctx, source, nil) != nil || l.Created == nil || l.Completed != nil || l.Created.GameType != p.gameType {

@@ -61,12 +61,12 @@ leagues may be running. Points and places are those in the tables of the leagues
 func (o *ratingsOptions) run(ctx context.Context, s streams, dirs []string) error {
 	leagues := map[string][]record.SeasonLeague{} // by game
 	for _, dir := range dirs {
-		ids, err := audit.Leagues(store.Folder(dir))
+		ids, err := audit.Leagues(store.In(dir))
 		if err != nil {
 			return err
 		}
 		for _, id := range ids {
-			l := record.ReadSeasonLeague(ctx, store.Folder(dir), id, games())
+			l := record.ReadSeasonLeague(ctx, store.In(dir), id, games())
 			if l.Problem != nil {
 				return fmt.Errorf("%s: %w", dir, l.Problem)
 			}

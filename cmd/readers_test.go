@@ -67,7 +67,7 @@ func TestAuditNamesEachFinding(t *testing.T) {
 	dir := mustSimulate(t, "--players", "2")
 	assert.Equal(t, "audited 1 match of league "+defaultLeague+": no findings\n", mustPrint(t, "audit", dir))
 
-	standings := store.Folder(dir).Standings(defaultLeague)
+	standings := store.In(dir).Standings(defaultLeague)
 	writeFile(t, strings.Replace(readFile(t, standings), `"points": `, `"points": 7`, 1), standings)
 	code, out, problem := printedBy(t, "audit", dir)
 	assert.Equal(t, exitFound, code)
@@ -178,7 +178,7 @@ func TestStatisticsOfASimulationAreThoseOfItsFiles(t *testing.T) {
 			}
 			require.NoError(t, json.Unmarshal([]byte(simulate("json")), &output))
 			l := record.NewLeague()
-			require.NoError(t, l.Update(t.Context(), record.NewFolder(store.Folder(data), defaultLeague), nil))
+			require.NoError(t, l.Update(t.Context(), record.NewFolder(store.In(data), defaultLeague), nil))
 			fromFiles := l.Results(games()).Statistics()
 			text, err := json.Marshal(fromFiles)
 			require.NoError(t, err)
@@ -190,7 +190,7 @@ func TestStatisticsOfASimulationAreThoseOfItsFiles(t *testing.T) {
 
 // Both know whether the rules of the game treat the sides alike.
 func TestPageShowsTheRatingsOfTheReport(t *testing.T) {
-	folder, id := store.Folder("../testdata/leagues/finished"), "league_2025_even_odd"
+	folder, id := store.In("../testdata/leagues/finished"), "league_2025_even_odd"
 	r, err := report.Read(t.Context(), folder, report.Options{LeagueID: id, Games: games()})
 	require.NoError(t, err)
 	shown, err := newLeaguePage(page.NewFolder(folder, id), page.Options{})

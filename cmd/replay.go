@@ -92,7 +92,7 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 	}
 	defer own.close()
 	r := record.ConversationOf(doc, own.games())
-	t := &toldMatch{Conversation: r, full: o.full, names: firstEvents(ctx, store.Folder(o.data), o.leagueID)}
+	t := &toldMatch{Conversation: r, full: o.full, names: firstEvents(ctx, store.In(o.data), o.leagueID)}
 	if o.board {
 		return t.printBoards(ctx, s.out, o.pace)
 	}
@@ -101,7 +101,7 @@ func runReplay(ctx context.Context, s streams, o *replayOptions) error {
 
 // read reads the match or the attempt.
 func (o *replayOptions) read(ctx context.Context, s streams) (*store.Match, error) {
-	dir := store.Folder(o.data)
+	dir := store.In(o.data)
 	var err error
 	if o.leagueID, err = s.chooseLeague(dir, o.leagueID, false); err != nil {
 		return nil, err

@@ -104,7 +104,7 @@ func runReport(ctx context.Context, s streams, o *reportOptions, dir string) err
 	if err := o.check(); err != nil {
 		return err
 	}
-	folder := store.Folder(dir)
+	folder := store.In(dir)
 	var err error
 	if o.leagueID, err = s.chooseLeague(folder, o.leagueID, false); err != nil {
 		return err

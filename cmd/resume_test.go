@@ -26,8 +26,8 @@ type storedLeague struct {
 func newStoredLeague(t *testing.T) *storedLeague {
 	t.Helper()
 	port := freePort(t)
-	k := &storedLeague{data: store.Folder(filepath.Join(t.TempDir(), "SHARED")), url: "http://localhost:" + port + "/mcp"}
-	k.args = []string{"manager", "--port", port, "--data", string(k.data), "--exit-when-done"}
+	k := &storedLeague{data: store.In(filepath.Join(t.TempDir(), "SHARED")), url: "http://localhost:" + port + "/mcp"}
+	k.args = []string{"manager", "--port", port, "--data", k.data.Path, "--exit-when-done"}
 	return k
 }
 
@@ -45,7 +45,7 @@ func (k *storedLeague) agents(t *testing.T, players int) (all []*process) {
 		if name == "Whistle" {
 			role = "referee"
 		}
-		all = append(all, start(t, role, "--port", "0", "--name", name, "--data", string(k.data), "--manager", k.url))
+		all = append(all, start(t, role, "--port", "0", "--name", name, "--data", k.data.Path, "--manager", k.url))
 	}
 	return all
 }
@@ -65,8 +65,8 @@ func newFinishedLeague(t *testing.T) (k *storedLeague, table string) {
 func (k *storedLeague) copyWithNewPort(t *testing.T) *storedLeague {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "SHARED")
-	require.NoError(t, os.CopyFS(data, os.DirFS(string(k.data))))
-	return &storedLeague{data: store.Folder(data), args: []string{"manager", "--port", "0", "--data", data, "--exit-when-done"}}
+	require.NoError(t, os.CopyFS(data, os.DirFS(k.data.Path)))
+	return &storedLeague{data: store.In(data), args: []string{"manager", "--port", "0", "--data", data, "--exit-when-done"}}
 }
 
 func readText(t *testing.T, path string) string {
@@ -93,7 +93,7 @@ func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	require.Equal(t, 130, m.awaitExit(t), m.stderr.String())
 	assert.Empty(t, m.stdout.String(), "half a league has no table")
 	assert.Regexp(t, `\nevenodd: interrupted\. [2-4] of 6 matches were recorded\. Run the same command again to resume; the league is in `+
-		regexp.QuoteMeta(string(k.data))+`\.\n$`, m.stderr.String())
+		regexp.QuoteMeta(k.data.Path)+`\.\n$`, m.stderr.String())
 
 	before := readText(t, journal)
 	appendText(t, journal, `{"seq":9`) // like a manager that was killed while it wrote a line
@@ -105,7 +105,7 @@ func TestStoppedManagerResumesItsLeague(t *testing.T) {
 	assert.True(t, strings.HasPrefix(readText(t, journal), before), "what was written stays")
 	awaitSuccess(t, agents...)
 	assert.Contains(t, m.stdout.String(), "\nChampion: ")
-	mustRun(t, "audit", string(k.data))
+	mustRun(t, "audit", k.data.Path)
 }
 
 func TestManagerOfACompletedLeaguePrintsItsTableAgain(t *testing.T) {
@@ -154,17 +154,17 @@ func TestManagerOfACompletedLeaguePrintsItsTableAgain(t *testing.T) {
 		assert.Contains(t, m.stderr.String(), "its end was cut off, or an older journal was restored")
 		assert.Equal(t, table, m.stdout.String())
 		assert.Contains(t, readText(t, journal), `"type":"tail_lost"`)
-		assert.Contains(t, mustRun(t, "audit", string(k.data)), "tail")
+		assert.Contains(t, mustRun(t, "audit", k.data.Path), "tail")
 	})
 	test("begins anew when told to", func(t *testing.T, k *storedLeague, journal, standings string) {
 		m := k.manager(t, "--new-league")
 		archive := m.await(t, `The old league is in (\S+)\.\n(?s:.*) waits for 4 players and 1 referee\.\n`)[1]
 		m.endByInterrupt(t)
-		old := store.Folder(archive)
+		old := store.In(archive)
 		assert.Equal(t, before, readText(t, old.Journal(crashLeague)))
 		assert.Equal(t, rows, readText(t, old.Standings(crashLeague)))
 		assert.Contains(t, mustRun(t, "audit", archive), "no findings", "what was archived can be audited")
-		assert.Contains(t, mustRun(t, "audit", string(k.data)), "no findings")
+		assert.Contains(t, mustRun(t, "audit", k.data.Path), "no findings")
 		assert.NoFileExists(t, standings)
 		assert.Equal(t, 1, strings.Count(readText(t, journal), "\n"), "a league was created, no more")
 	})
@@ -189,8 +189,8 @@ func block(t *testing.T, path string) (unblock func()) {
 // and fails.
 func TestManagerThatCannotWriteItsLastFilesFails(t *testing.T) {
 	t.Parallel()
-	data := store.Folder(t.TempDir())
-	arguments := []string{"--data", string(data), "--players", "2", "--exit-when-done"}
+	data := store.In(t.TempDir())
+	arguments := []string{"--data", data.Path, "--players", "2", "--exit-when-done"}
 	m := startManager(t, arguments...)
 	var unblock []func()
 	paths := []string{data.Agents(crashLeague), data.Rounds(crashLeague), data.Standings(crashLeague)}
@@ -210,23 +210,23 @@ func TestManagerThatCannotWriteItsLastFilesFails(t *testing.T) {
 	}
 	m = &manager{process: start(t, append([]string{"manager", "--port", "0"}, arguments...)...)}
 	assert.Zero(t, m.awaitExit(t), m.stderr.String())
-	assert.Contains(t, mustRun(t, "audit", string(data)), "no findings")
+	assert.Contains(t, mustRun(t, "audit", data.Path), "no findings")
 }
 
 // A lock file looks like the remains of a crash, so that operators remove it.
 func TestRemovedLockFileAdmitsNoSecondManager(t *testing.T) {
 	t.Parallel()
-	data := store.Folder(t.TempDir())
-	m := startManager(t, "--data", string(data), "--players", "2", "--exit-when-done")
+	data := store.In(t.TempDir())
+	m := startManager(t, "--data", data.Path, "--players", "2", "--exit-when-done")
 	for _, more := range []string{"--new-league=false", "--new-league"} {
-		require.NoError(t, os.Remove(filepath.Join(string(data), "private", crashLeague+".lock")))
-		second := start(t, "manager", "--port", "0", "--data", string(data), "--players", "2", more)
+		require.NoError(t, os.Remove(filepath.Join(data.Path, "private", crashLeague+".lock")))
+		second := start(t, "manager", "--port", "0", "--data", data.Path, "--players", "2", more)
 		assert.Equal(t, 1, second.awaitExit(t))
 		assert.Contains(t, second.stderr.String(), "another manager runs this league (it holds "+data.Journal(crashLeague)+")")
 	}
-	agents := []*process{m.join(t, "referee", "--data", string(data)), m.join(t, "player", "--data", string(data)), m.join(t, "player", "--data", string(data))}
+	agents := []*process{m.join(t, "referee", "--data", data.Path), m.join(t, "player", "--data", data.Path), m.join(t, "player", "--data", data.Path)}
 	assert.Zero(t, m.awaitExit(t), m.stderr.String())
 	awaitSuccess(t, agents...)
-	assert.NoDirExists(t, filepath.Join(string(data), "archive"))
-	assert.Contains(t, mustRun(t, "audit", string(data)), "audited 1 match of league "+crashLeague+": no findings")
+	assert.NoDirExists(t, filepath.Join(data.Path, "archive"))
+	assert.Contains(t, mustRun(t, "audit", data.Path), "audited 1 match of league "+crashLeague+": no findings")
 }

@@ -58,7 +58,7 @@ tokens, and no choices of matches that are not over.`,
 }
 
 func runServe(ctx context.Context, s streams, o *serveOptions) error {
-	dir := store.Folder(o.data)
+	dir := store.In(o.data)
 	if err := o.findLeague(s, dir); err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (o *serveOptions) findLeague(s streams, dir store.Folder) error {
 	if !protocol.ValidLeagueID(o.leagueID) {
 		return usage("--league-id %.64q: must be 1 to 64 letters, digits, dots, dashes and underscores", o.leagueID)
 	}
-	if info, err := os.Stat(string(dir)); err != nil || !info.IsDir() {
+	if info, err := os.Stat(dir.Path); err != nil || !info.IsDir() {
 		return fmt.Errorf("there is no folder %s", dir)
 	}
 	s.note("There is no league %s in %s yet: the page shows it when it begins.", o.leagueID, dir)

@@ -182,7 +182,7 @@ func (l *layers) leagueID(system *config.System) string {
 		return usual // complete refuses the name
 	}
 	fresh, _ := l.given("new-league")
-	dir, now := store.Folder(l.dir), l.clock()
+	dir, now := store.In(l.dir), l.clock()
 	layer := config.Layer{}
 	id := continued(dir, name, now, fresh == "true")
 	if id != "" {
@@ -261,7 +261,7 @@ func (l *leagueSettings) complete(files *config.Loader, o *manager.Options) (*co
 	}
 	in, p := r.League, r.League.Participants
 	if files.Dir() != "" {
-		o.Config = store.Folder(files.Dir()).ConfigDigests(o.LeagueID, in.LeagueID)
+		o.Config = store.In(files.Dir()).ConfigDigests(o.LeagueID, in.LeagueID)
 	}
 	if in.Status != config.StatusActive {
 		return nil, fmt.Errorf("league %s cannot be played: its status in %s is %q; set it to %q", o.LeagueID, in.Path(),

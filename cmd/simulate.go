@@ -327,7 +327,7 @@ func (o *simulateOptions) openFiles(s streams) (*manager.Files, error) {
 	case o.resume && o.newLeague:
 		return nil, usage("--resume continues a league, --new-league starts another: give one of them")
 	case o.resume:
-		if _, err := os.Stat(store.Folder(o.data).Journal(o.LeagueID)); errors.Is(err, fs.ErrNotExist) {
+		if _, err := os.Stat(store.In(o.data).Journal(o.LeagueID)); errors.Is(err, fs.ErrNotExist) {
 			return nil, missing
 		}
 	}

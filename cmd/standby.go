@@ -252,7 +252,7 @@ func (l *leadership) serveStandby(s streams) (stop func(), err error) {
 	}
 	mux := transport.NewMux(l.log)
 	mux.Gate(func() bool { return false })
-	shown, err := l.leaguePage(page.NewFolder(store.Folder(l.data), l.LeagueID), page.Options{})
+	shown, err := l.leaguePage(page.NewFolder(store.In(l.data), l.LeagueID), page.Options{})
 	if err != nil {
 		return nil, err
 	}

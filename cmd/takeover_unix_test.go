@@ -189,7 +189,7 @@ func (x *pair) url() string { return "http://" + x.balancer.address + "/mcp" }
 // journal returns the lines of a manager's journal.
 func (x *pair) journal(t *testing.T, i int) []string {
 	t.Helper()
-	lines := strings.SplitAfter(readText(t, store.Folder(x.data[i]).Journal(x.league)), "\n")
+	lines := strings.SplitAfter(readText(t, store.In(x.data[i]).Journal(x.league)), "\n")
 	return lines[:len(lines)-1] // the last one is not complete
 }
 

@@ -122,7 +122,7 @@ func TestAgentURL(t *testing.T) {
 // The address of each page leads to the manager.
 func TestEachPageNamesItsManager(t *testing.T) {
 	t.Parallel()
-	source := page.NewFolder(store.Folder(t.TempDir()), "L")
+	source := page.NewFolder(store.In(t.TempDir()), "L")
 	pages, err := newLeaguePage(source, page.Options{Log: zerolog.Nop()})
 	require.NoError(t, err)
 	defer pages.end()

@@ -235,7 +235,7 @@ func runUp(ctx context.Context, s streams, data *dataFolder, o *upOptions) error
 	}
 	own.close()
 	table, err := p.run(ctx, roster)
-	for _, m := range store.Folder(o.data).Models(o.LeagueID) {
+	for _, m := range store.In(o.data).Models(o.LeagueID) {
 		s.note("%s (%s): %s", league.Ref{ID: m.PlayerID, Name: m.DisplayName}, m.Name, m.Words())
 	}
 	if _, failed := s.out.Write([]byte(table)); failed != nil {

@@ -184,7 +184,7 @@ func (p *upParent) keepRoster(ctx context.Context, roster []byte) error {
 	if !p.awaitLeftovers(ctx) || roster == nil {
 		return nil
 	}
-	path, err := store.Folder(p.data).KeepRoster(p.LeagueID, roster)
+	path, err := store.In(p.data).KeepRoster(p.LeagueID, roster)
 	manager := p.plan.Agents[0]
 	manager.Args = append(manager.Args, "--roster="+path)
 	return err
@@ -197,7 +197,7 @@ func (p *upParent) awaitLeftovers(ctx context.Context) (alone bool) {
 	ctx, cancel := context.WithTimeout(ctx, upPatience)
 	defer cancel()
 	for told := false; ctx.Err() == nil; told = true {
-		if !store.Folder(p.data).Running(p.LeagueID) { // or its journal cannot be opened: then the manager says why
+		if !store.In(p.data).Running(p.LeagueID) { // or its journal cannot be opened: then the manager says why
 			return true
 		}
 		if !told {

@@ -26,7 +26,7 @@ import (
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 // The schema version of the files that this program writes. It reads all versions
@@ -235,7 +235,7 @@ func (l *Loader) read(f File) error {
 		return nil
 	}
 	where := l.Path(f)
-	text, err = openfile.Read(where, maxFile)
+	text, err = disk.Read(disk.Real{}, where, maxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -318,7 +318,7 @@ func create(path string, f File, now time.Time) (created bool, err error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return false, err
 	}
-	err = atomicfile.CreateFile(path, append(text, '\n'), 0o644)
+	err = atomicfile.CreateFile(disk.Real{}, path, append(text, '\n'), 0o644)
 	if errors.Is(err, fs.ErrExist) {
 		return false, nil
 	}

@@ -16,7 +16,7 @@ import (
 // is said, also after a restart.
 func TestForfeitIsBelievedFromTheManagerAlone(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder)
 		w.Announce(p, 1, protocol.RefereeAuthNone) // a third-party referee: a caller needs no access token

@@ -17,6 +17,7 @@ import (
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/player/strategy"
 )
 
@@ -69,14 +70,14 @@ func TestRenamedFileReplacesNoOther(t *testing.T) {
 	} {
 		text := []byte{byte('a' + i)}
 		require.NoError(t, os.WriteFile(path, text, 0o600))
-		to, err := renameAside(path, "2025-01-15T10:00:00Z")
+		to, err := renameAside(disk.Real{}, path, "2025-01-15T10:00:00Z")
 		require.NoError(t, err)
 		assert.Equal(t, want, filepath.Base(to))
 		got, err := os.ReadFile(to)
 		require.NoError(t, err)
 		assert.Equal(t, text, got)
 	}
-	_, err := renameAside(path, "2025-01-15T10:00:00Z")
+	_, err := renameAside(disk.Real{}, path, "2025-01-15T10:00:00Z")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }
 

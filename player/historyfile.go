@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/player/strategy"
 )
 
@@ -21,7 +21,8 @@ import (
 // file except its identity.
 type historyFile struct {
 	mu     sync.Mutex // held during a write; p.mu is never held then
-	path   string     // of history.json; "" for no file
+	disk   disk.Disk
+	path   string // of history.json; "" for no file
 	member *membership.Membership
 	failed bool // a failure was logged since the last success
 
@@ -48,18 +49,19 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 	d.path, d.member, d.tail, d.unsynced, d.stale, d.due = "", m, 0, false, false, time.Time{}
 	folder, log := p.options.Folder, &p.options.Log
 	switch {
-	case folder == "":
+	case folder.IsZero():
 		return nil, nil
 	case !protocol.ValidLeagueID(m.AgentID): // the id comes from a third-party manager, and names a folder
 		log.Error().Str("player_id", m.AgentID).Str("event_type", "HISTORY_UNNAMABLE").
 			Msg("history is not stored: the player's id cannot name a folder")
 		return nil, nil
 	}
+	d.disk = folder.Disk
 	path := folder.History(m.AgentID)
-	if own := store.HistoryOf(path, m.LeagueID); back && exists(store.HistoryLines(own)) {
+	if own := store.HistoryOf(path, m.LeagueID); back && exists(d.disk, store.HistoryLines(own)) {
 		path = own
 	}
-	h, _, _, err := store.ReadHistoryLines(store.HistoryLines(path))
+	h, _, _, err := store.ReadHistoryLines(d.disk, store.HistoryLines(path))
 	switch {
 	case err == nil && back && h.PlayerID == m.AgentID && h.LeagueID == m.LeagueID:
 		d.path, d.stale = path, true
@@ -68,10 +70,10 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 		log.Error().Err(err).Str("event_type", "HISTORY_UNUSABLE").Msg("the history file cannot be used")
 	}
 	for _, name := range []string{path, store.HistoryLines(path)} {
-		if !exists(name) {
+		if !exists(d.disk, name) {
 			continue
 		}
-		moved, err := renameAside(name, p.options.Clock.Timestamp())
+		moved, err := renameAside(d.disk, name, p.options.Clock.Timestamp())
 		if err != nil {
 			log.Error().Err(err).Str("event_type", "HISTORY_NOT_MOVED").
 				Msg("history is not stored: the existing file cannot be renamed")
@@ -83,19 +85,19 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 	return nil, nil
 }
 
-func exists(path string) bool {
-	_, err := os.Lstat(path)
+func exists(d disk.Disk, path string) bool {
+	_, err := d.Lstat(path)
 	return err == nil
 }
 
 // renameAside renames a file to a free name with a timestamp, and returns the name.
-func renameAside(path, stamp string) (string, error) {
+func renameAside(d disk.Disk, path, stamp string) (string, error) {
 	extension := filepath.Ext(path)
 	stem := strings.TrimSuffix(path, extension) + "-" + strings.ReplaceAll(stamp, ":", "")
 	to := stem + extension
 	for n := 2; ; n++ {
-		if _, err := os.Lstat(to); err != nil {
-			return to, os.Rename(path, to)
+		if _, err := d.Lstat(to); err != nil {
+			return to, d.Rename(path, to)
 		}
 		to = fmt.Sprintf("%s-%d%s", stem, n, extension)
 	}
@@ -113,7 +115,7 @@ func (p *Player) add(m *store.HistoryMatch, reason string) bool {
 		played := m.PlayedMatch
 		p.options.Ended(&played, reason)
 	}
-	if added && p.options.Folder != "" {
+	if added && !p.options.Folder.IsZero() {
 		line := *m // a copy, so that m stays on the stack of a player without a folder
 		p.line(&line)
 	}
@@ -122,7 +124,7 @@ func (p *Player) add(m *store.HistoryMatch, reason string) bool {
 
 // line adds a line for history.jsonl. p.mu is held.
 func (p *Player) line(line any) {
-	if p.options.Folder != "" {
+	if !p.options.Folder.IsZero() {
 		p.unsaved = append(p.unsaved, line)
 	}
 }
@@ -138,7 +140,7 @@ const (
 
 // save saves the history. After an error of history.jsonl the next save writes the new lines.
 func (p *Player) save(when moment) error {
-	if p.options.Folder == "" {
+	if p.options.Folder.IsZero() {
 		return nil
 	}
 	d := &p.file
@@ -168,13 +170,13 @@ func (p *Player) save(when moment) error {
 	// A power cut takes no match of a long history.json from history.jsonl. A short one is not worth a sync for each
 	// match: a returning player writes it again from history.jsonl.
 	if d.unsynced && (when == atEnd || derives && !short) {
-		if err := store.SyncFile(store.HistoryLines(d.path)); err != nil {
+		if err := store.SyncFile(d.disk, store.HistoryLines(d.path)); err != nil {
 			return err
 		}
 		d.unsynced = false
 	}
 	if derives {
-		if err := store.DeriveHistory(d.path, p.options.Clock.Timestamp()); err != nil {
+		if err := store.DeriveHistory(d.disk, d.path, p.options.Clock.Timestamp()); err != nil {
 			return err
 		}
 		d.stale, d.due = false, time.Now().Add(derivePause+time.Duration(count)*pausePerRecord)
@@ -192,10 +194,10 @@ func (d *historyFile) write(name string, lines []any) error {
 	m := d.member
 	header := &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: m.AgentID, DisplayName: name,
 		LeagueID: m.LeagueID}
-	err := store.AppendHistory(store.HistoryLines(d.path), header, lines, &d.tail)
+	err := store.AppendHistory(d.disk, store.HistoryLines(d.path), header, lines, &d.tail)
 	if own := store.HistoryOf(d.path, m.LeagueID); errors.Is(err, store.ErrOtherLeague) && own != d.path {
 		d.path = own
-		err = store.AppendHistory(store.HistoryLines(own), header, lines, &d.tail)
+		err = store.AppendHistory(d.disk, store.HistoryLines(own), header, lines, &d.tail)
 	}
 	d.unsynced = d.unsynced || err == nil
 	return err

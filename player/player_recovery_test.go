@@ -18,6 +18,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/player"
 )
 
@@ -71,7 +72,7 @@ func completeLeague(w *leaguetest.World, to *leaguetest.Agent) {
 
 func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.RefuseWith(protocol.ErrTokenInvalid), leaguetest.Normally)))
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
@@ -89,7 +90,7 @@ func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
 		aside, err := filepath.Glob(filepath.Join(filepath.Dir(folder.History("P01")), "history-*.json"))
 		require.NoError(t, err)
 		require.Len(t, aside, 1)
-		old, err := store.Read[store.History](aside[0])
+		old, err := store.Read[store.History](disk.Real{}, aside[0])
 		require.NoError(t, err)
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Wins: 1}, old.Stats, "the old history is renamed")
 	})
@@ -97,7 +98,7 @@ func TestPlayerWithUnknownTokenRegistersAsNew(t *testing.T) {
 
 func TestHistoryIsWrittenWhenAMatchEnds(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		unwritten := func() {
@@ -147,7 +148,7 @@ func TestHistoryIsWrittenWhenAMatchEnds(t *testing.T) {
 		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 4, "a late result is written")
 
 		var files []string
-		require.NoError(t, filepath.WalkDir(string(folder), func(path string, d os.DirEntry, err error) error {
+		require.NoError(t, filepath.WalkDir(folder.Path, func(path string, d os.DirEntry, err error) error {
 			if err == nil && !d.IsDir() {
 				files = append(files, path)
 			}
@@ -160,7 +161,7 @@ func TestHistoryIsWrittenWhenAMatchEnds(t *testing.T) {
 
 func TestRestartedPlayerContinuesItsHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("mirror"))
 		for attempt, number := range []int{8, 7} {
@@ -195,7 +196,7 @@ func TestPlayerStartsWithTheGivenHistory(t *testing.T) {
 			{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P02", Result: "WIN", MyChoice: "even", OpponentChoice: "odd", DrawnNumber: 8}},
 			{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: "R2M1", OpponentID: "P03", Result: "TECHNICAL_LOSS"}},
 		}
-		p := w.NewPlayerIn("P01", "", func(o *player.Options) { o.Past = past })
+		p := w.NewPlayerIn("P01", store.Folder{}, func(o *player.Options) { o.Past = past })
 		require.NoError(t, p.Player.Register(w.Context))
 		assert.Equal(t, protocol.PlayerStats{TotalMatches: 2, Wins: 1, Losses: 1}, p.Player.Record().Stats)
 		_, err := w.ScriptedReferee(p, "R1M1", 1).SendGameOver(7)
@@ -210,14 +211,14 @@ func TestUnusableHistoryIsRenamed(t *testing.T) {
 			return os.WriteFile(path, []byte(`{"schema_version": "1.0.0", "matches": [`), 0o600)
 		},
 		"of another league": func(path string) error {
-			return store.AppendHistory(path, &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P01", LeagueID: "another"}, nil, new(int64))
+			return store.AppendHistory(disk.Real{}, path, &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P01", LeagueID: "another"}, nil, new(int64))
 		},
 		"of another player": func(path string) error {
-			return store.AppendHistory(path, &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P02", LeagueID: leaguetest.LeagueID}, nil, new(int64))
+			return store.AppendHistory(disk.Real{}, path, &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P02", LeagueID: leaguetest.LeagueID}, nil, new(int64))
 		},
 	} {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			w.ScriptedManager()
 			w.PlayerIn("P01", folder).Stop()
 			path := folder.History("P01")
@@ -238,10 +239,10 @@ func TestUnusableHistoryIsRenamed(t *testing.T) {
 
 func TestDiskErrorDoesNotStopThePlayer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, log := store.Folder(t.TempDir()), w.CaptureLog()
+		folder, log := store.In(t.TempDir()), w.CaptureLog()
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
-		data := filepath.Join(string(folder), "data")
+		data := filepath.Join(folder.Path, "data")
 		require.NoError(t, os.WriteFile(data, nil, 0o600)) // in place of the folder
 		for round := 1; round <= 3; round++ {
 			w.Announce(p, round, protocol.RefereeAuthAccessToken)
@@ -305,7 +306,7 @@ func TestFinishWaitsForTheCurrentMatches(t *testing.T) {
 // results.
 func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		const matches = 40
@@ -327,24 +328,24 @@ func TestConcurrentMessagesLeaveACompleteHistory(t *testing.T) {
 
 // Two leagues may give the same id to players in one folder. Each has its own history file.
 func TestPlayersOfTwoLeaguesShareAFolder(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		w.Announce(p, 1, protocol.RefereeAuthAccessToken)
 		other := &store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P01", DisplayName: "Somebody", LeagueID: "another"}
 		usual := store.HistoryLines(folder.History("P01"))
-		require.NoError(t, store.AppendHistory(usual, other, nil, new(int64)))
+		require.NoError(t, store.AppendHistory(disk.Real{}, usual, other, nil, new(int64)))
 		before := readFile(t, usual)
 		playMatch(w.ScriptedReferee(p, "R1M1", 1), 8)
 		completeRound(w, p, 1)
 		require.NoError(t, p.Player.Close())
 		assert.Equal(t, string(before), string(readFile(t, usual)))
 		path := filepath.Join(filepath.Dir(folder.History("P01")), "history."+leaguetest.LeagueID+".json")
-		own, _, _, err := store.ReadHistoryLines(store.HistoryLines(path))
+		own, _, _, err := store.ReadHistoryLines(disk.Real{}, store.HistoryLines(path))
 		require.NoError(t, err)
 		assert.Len(t, own.Matches, 1)
-		derived, err := store.Read[store.History](path)
+		derived, err := store.Read[store.History](disk.Real{}, path)
 		require.NoError(t, err)
 		assert.Equal(t, own.Matches, derived.Matches)
 		p.Stop()
@@ -379,7 +380,7 @@ func readFile(t *testing.T, path string) []byte {
 // derived reads history.json.
 func derived(t *testing.T, folder store.Folder) *store.History {
 	t.Helper()
-	doc, err := store.Read[store.History](folder.History("P01"))
+	doc, err := store.Read[store.History](folder.Disk, folder.History("P01"))
 	require.NoError(t, err)
 	return doc
 }
@@ -387,7 +388,7 @@ func derived(t *testing.T, folder store.Folder) *store.History {
 // A power cut may leave any part of history.jsonl, and any of the states of history.json.
 func TestHistoryContinuesAfterACutAtAnyByte(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		path := folder.History("P01")
 		lines := store.HistoryLines(path)
 		w.ScriptedManager()
@@ -421,7 +422,7 @@ func TestHistoryContinuesAfterACutAtAnyByte(t *testing.T) {
 
 func TestHistoryDocumentIsWrittenAfterEachMatchAndLaterFromTimeToTime(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		play := func(round, want int) {

@@ -315,7 +315,7 @@ func TestResultDuringTheRegistrationCountsForThePlayer(t *testing.T) {
 		{"lost", 7, false, "LOSS"}, {"lost with a signed decision", 7, true, "LOSS"},
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.InTurn(leaguetest.Normally, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))
 			p, c := signingPlayer(w, folder, leaguetest.WithStrategy("even"))
 			c.Signature.Sign = test.signs

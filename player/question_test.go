@@ -81,7 +81,7 @@ func TestQuestionByBothMessagesGetsOneChoiceAfterARestart(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		for range 10 {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			p, c := signingPlayer(w, folder)
 			first, entropy := choose(w, c)
 			p.Stop()

@@ -20,7 +20,7 @@ var sayOne = protocol.MoveRequest{MoveType: "say", Text: 20, Context: map[string
 // It does so three times, and not for another text, another match or options.
 func TestRefusedTextIsReplaced(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p, c := signingPlayer(w, folder)
 		say := func() *protocol.GameMoveResponse {
@@ -67,7 +67,7 @@ func stripped(a, envelope *protocol.GameMoveResponse) *protocol.GameMoveResponse
 // A refused option proves nothing but that the referee is dishonest: the player signs no other.
 func TestRefusedOptionIsNotReplaced(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		_, c := signingPlayer(w, folder)
 		move := func() string {

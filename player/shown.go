@@ -78,7 +78,7 @@ func (p *Player) allShown(m *match) map[int]shown {
 // addShown adds the decisions of a match that is over and hid something to the history, as far as they were not
 // signed: an audit compares the hashes of their views. p.mu is held.
 func (p *Player) addShown(m *match) {
-	if p.options.Folder == "" {
+	if p.options.Folder.IsZero() {
 		return
 	}
 	for _, turn := range slices.Sorted(maps.Keys(m.shown)) {

@@ -132,7 +132,7 @@ func (s *seen) gambler(w *leaguetest.World, folder store.Folder, hasGame bool) *
 // signed.
 func TestReadyTurnIsNoneOfTheStrategy(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		s := &seen{}
 		p := s.gambler(w, folder, true)
@@ -170,7 +170,7 @@ func TestReadyTurnIsNoneOfTheStrategy(t *testing.T) {
 // A player whose opponent does not answer in turn 2 has moved nowhere.
 func TestReadyIsNoChoiceOfAMatchThatEndsThere(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, log := store.Folder(t.TempDir()), w.CaptureLog()
+		folder, log := store.In(t.TempDir()), w.CaptureLog()
 		w.ScriptedManager()
 		p := (&seen{}).gambler(w, folder, true)
 		d := deal(w, p, true)
@@ -193,7 +193,7 @@ func TestReadyIsNoChoiceOfAMatchThatEndsThere(t *testing.T) {
 func TestPlayerSignsNoViewThatItWasNotShown(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
-		p := (&seen{}).gambler(w, store.Folder(t.TempDir()), false)
+		p := (&seen{}).gambler(w, store.In(t.TempDir()), false)
 		d := deal(w, p, false)
 		d.AskForSignature(started, 1)
 		d.Signature.ViewHash = protocol.ViewHash(map[string]any{"card": "K"})
@@ -244,7 +244,7 @@ func TestPlayerThatHasTheGameFindsWhatTheRefereeShowedWrongly(t *testing.T) {
 	} {
 		for _, signs := range []bool{true, false} {
 			leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
-				folder, log := store.Folder(t.TempDir()), w.CaptureLog()
+				folder, log := store.In(t.TempDir()), w.CaptureLog()
 				w.ScriptedManager()
 				p := (&seen{}).gambler(w, folder, true)
 				d := deal(w, p, signs)
@@ -277,7 +277,7 @@ func TestPlayerThatHasTheGameFindsWhatTheRefereeShowedWrongly(t *testing.T) {
 // A player without the game keeps the hashes for an audit.
 func TestPlayerWithoutTheGameKeepsTheHashesOfItsViews(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		s := &seen{}
 		p := s.gambler(w, folder, false)
@@ -300,7 +300,7 @@ func TestPlayerWithoutTheGameKeepsTheHashesOfItsViews(t *testing.T) {
 // After a restart the signed decisions say what the player was shown.
 func TestRestartedPlayerChecksWhatItWasShownBefore(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, log := store.Folder(t.TempDir()), w.CaptureLog()
+		folder, log := store.In(t.TempDir()), w.CaptureLog()
 		w.ScriptedManager()
 		p := (&seen{}).gambler(w, folder, true)
 		d := deal(w, p, true)
@@ -338,7 +338,7 @@ func TestPlayerWithTheProgramOfTheGameChecksWhatItWasShown(t *testing.T) {
 		},
 	} {
 		leaguetest.RunOnWire(t, name, func(t *testing.T, w *leaguetest.World) {
-			folder, log := store.Folder(t.TempDir()), w.CaptureLog()
+			folder, log := store.In(t.TempDir()), w.CaptureLog()
 			w.ScriptedManager()
 			program := rulestest.NewProgram("cards", kuhnpoker.Game{})
 			program.Change = test.change

@@ -36,7 +36,7 @@ func signingPlayer(w *leaguetest.World, folder store.Folder,
 
 func TestDecisionIsSignedOnce(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p, c := signingPlayer(w, folder)
 		first, err := c.Choose()
@@ -92,7 +92,7 @@ func TestPlayerNeverSignsASecondAnswer(t *testing.T) {
 			w.ScriptedManager()
 			signed := map[string]string{} // by choice
 			for n := range 20 {
-				folder := store.Folder(t.TempDir())
+				folder := store.In(t.TempDir())
 				p, c := signingPlayer(w, folder)
 				first, err := c.Choose()
 				require.NoError(t, err)
@@ -115,7 +115,7 @@ func TestKilledPlayerRepeatsItsSignedAnswer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
 		for range 20 {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			p, c := signingPlayer(w, folder)
 			first, err := c.Choose()
 			require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestPlayerSignsOnlyWhatItKnows(t *testing.T) {
 		},
 	} {
 		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			w.ScriptedManager()
 			_, c := signingPlayer(w, folder)
 			change(&c.Signature)
@@ -183,7 +183,7 @@ func TestPlayerSignsOnlyWhatItKnows(t *testing.T) {
 
 func TestPlayerSignsEachTurn(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p, c := signingPlayer(w, folder)
 		var moves []protocol.PlayerMove
@@ -215,7 +215,7 @@ func TestPlayerSignsEachTurn(t *testing.T) {
 // A referee could show another opening before the first move of the player, and report the right one.
 func TestFirstMoveIsSignedWithItsOpening(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p, c := signingPlayer(w, folder)
 		c.AskForSignature(started, 1)
@@ -245,7 +245,7 @@ func TestResultThatContradictsTheDecisionIsAnError(t *testing.T) {
 		{"in the manager's winner", true, &p02, ""},
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder, log := store.Folder(t.TempDir()), w.CaptureLog()
+			folder, log := store.In(t.TempDir()), w.CaptureLog()
 			w.ScriptedManager()
 			p, c := signingPlayer(w, folder, leaguetest.WithStrategy("even"))
 			_, err := c.Choose()
@@ -290,7 +290,7 @@ func TestChoiceInHistoryIsTheOneThatCounts(t *testing.T) {
 		{name: "too late before a restart", asked: true, restart: true, failed: true},
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			w.ScriptedManager()
 			p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 			c := w.ScriptedReferee(p, "R1M1", 1)
@@ -327,7 +327,7 @@ func (d deciding) Choose(_ context.Context, v strategy.View) (string, error) { r
 // another answer to the question while its strategy decided.
 func TestDecisionThatOutlastsItsRoundIsNotSigned(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, asked, decide := store.Folder(t.TempDir()), make(chan struct{}), make(chan struct{})
+		folder, asked, decide := store.In(t.TempDir()), make(chan struct{}), make(chan struct{})
 		w.ScriptedManager()
 		p, c := signingPlayer(w, folder, func(a *leaguetest.Agent) {
 			a.Decide = deciding(func(strategy.View) string {
@@ -353,7 +353,7 @@ func TestDecisionThatOutlastsItsRoundIsNotSigned(t *testing.T) {
 func TestRematchWithoutItsAnnouncementIsPlayed(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
-		p, c := signingPlayer(w, store.Folder(t.TempDir()))
+		p, c := signingPlayer(w, store.In(t.TempDir()))
 		_, err := c.Choose()
 		require.NoError(t, err)
 		_, err = c.SendGameOver(8)
@@ -381,7 +381,7 @@ func TestRematchWithoutItsAnnouncementIsPlayed(t *testing.T) {
 func TestQuestionsAtTheSameTimeGetOneSignedAnswer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		const questions = 8
-		folder, decided := store.Folder(t.TempDir()), 0
+		folder, decided := store.In(t.TempDir()), 0
 		w.ScriptedManager()
 		_, c := signingPlayer(w, folder, func(a *leaguetest.Agent) {
 			a.Decide = deciding(func(strategy.View) string { // one at a time
@@ -412,7 +412,7 @@ func TestQuestionsAtTheSameTimeGetOneSignedAnswer(t *testing.T) {
 
 func TestSignedHeadsAreStored(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, log := store.Folder(t.TempDir()), w.CaptureLog()
+		folder, log := store.In(t.TempDir()), w.CaptureLog()
 		key := protocol.NewSigningKey(leaguetest.SecretOf("heads"))
 		w.ScriptedManager(leaguetest.On(protocol.RegisterPlayer.Name, leaguetest.EditAnswer("manager_key", key.Public())))
 		p := w.PlayerIn("P01", folder)
@@ -437,7 +437,7 @@ func TestSignedHeadsAreStored(t *testing.T) {
 
 func TestAnswerLeavesIfTheDecisionCannotBeWritten(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder, log := store.Folder(t.TempDir()), w.CaptureLog()
+		folder, log := store.In(t.TempDir()), w.CaptureLog()
 		w.ScriptedManager()
 		p, c := signingPlayer(w, folder)
 		require.NoError(t, os.MkdirAll(filepath.Dir(folder.Players()), 0o755))
@@ -455,7 +455,7 @@ func TestAnswerLeavesIfTheDecisionCannotBeWritten(t *testing.T) {
 // The answer to a repeated question says the same, and the history keeps it for a restart.
 func TestFallbackIsPartOfTheDecision(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.ScriptedManager()
 		p, c := signingPlayer(w, folder, func(a *leaguetest.Agent) {
 			a.Decide = deciding(func(v strategy.View) string {

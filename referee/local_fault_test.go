@@ -187,7 +187,7 @@ func TestTranscriptHasTheTiming(t *testing.T) {
 func TestWindowExcludesLocalQueueingForInvalidReplies(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		manager := w.ScriptedManager()
-		r := refereeWithCarrier(w, "", &slowCarrier{method: protocol.Invite.Name, list: []localFault{{queued: leaguetest.Second}, {queued: leaguetest.Second}}}, nil)
+		r := refereeWithCarrier(w, store.Folder{}, &slowCarrier{method: protocol.Invite.Name, list: []localFault{{queued: leaguetest.Second}, {queued: leaguetest.Second}}}, nil)
 		w.Player("P01")
 		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.Delayed(leaguetest.Second, leaguetest.EditAnswer("accept", "yes")), leaguetest.Delayed(3900*time.Millisecond, leaguetest.Normally))))
 		w.HandOver(manager, r, "R1M1", 1)

@@ -16,7 +16,7 @@ import (
 // hasFiles tells whether the referee writes files in a league. The ids may be those of a
 // third-party manager, and unfit for names of files.
 func (r *Referee) hasFiles(member *membership.Membership) bool {
-	return r.options.Folder != "" && protocol.ValidLeagueID(member.LeagueID) && protocol.ValidLeagueID(member.AgentID)
+	return !r.options.Folder.IsZero() && protocol.ValidLeagueID(member.LeagueID) && protocol.ValidLeagueID(member.AgentID)
 }
 
 // hasFile tells whether the referee writes a file of a match.
@@ -24,7 +24,7 @@ func (r *Referee) hasFile(member *membership.Membership, matchID string) bool {
 	if r.hasFiles(member) && protocol.ValidLeagueID(matchID) {
 		return true
 	}
-	if r.options.Folder != "" {
+	if !r.options.Folder.IsZero() {
 		r.options.Log.Error().Str("league_id", member.LeagueID).Str("match_id", matchID).Str("referee_id", member.AgentID).
 			Str("event_type", "MATCH_FILE_UNNAMABLE").Msg("these ids cannot name a file: no file is written of the match")
 	}

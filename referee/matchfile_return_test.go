@@ -198,13 +198,13 @@ func TestMatchFilesOfAnOlderLeagueAreArchived(t *testing.T) {
 		w.HandOver(manager, r, "R1M1", 1)
 		w.WaitUntil(1 * leaguetest.Second)
 		r.StopReferee()
-		require.NoError(t, os.RemoveAll(filepath.Join(string(folder), "private"))) // its identity is lost
+		require.NoError(t, os.RemoveAll(filepath.Join(folder.Path, "private"))) // its identity is lost
 
 		first, second := w.NewRefereeWithFiles("REF01", folder), w.NewRefereeWithFiles("REF02", folder)
 		require.NoError(t, first.Referee.Register(w.Context))
 		require.NoError(t, second.Referee.Register(w.Context))
 		assert.Empty(t, leaguetest.MatchFiles(t, folder))
-		old := filepath.Join(string(folder), "archive", leaguetest.LeagueID+"-2000-01-01T000001Z-matches", "R1M1.json")
+		old := filepath.Join(folder.Path, "archive", leaguetest.LeagueID+"-2000-01-01T000001Z-matches", "R1M1.json")
 		assert.FileExists(t, old)
 		assert.Equal(t, 1, w.HandOver(manager, first, "R1M1", 1).Attempt)
 		w.WaitUntil(10 * time.Second)
@@ -328,7 +328,7 @@ func TestRestartedPlayerRejectsUnauthorizedReferees(t *testing.T) {
 		}, protocol.ErrTokenInvalid},
 	} {
 		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			w.ScriptedManager()
 			w.PlayerIn("P01", folder).Stop()
 			c := w.ScriptedReferee(w.PlayerIn("P01", folder), "R1M1", 1)
@@ -342,7 +342,7 @@ func TestRestartedPlayerRejectsUnauthorizedReferees(t *testing.T) {
 // A call may arrive before the player has re-registered.
 func TestCallWaitsForTheReregistrationOfThePlayer(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		manager := w.ScriptedManager()
 		p := w.PlayerIn("P01", folder, leaguetest.WithStrategy("even"))
 		_, err := w.ScriptedReferee(p, "R1M1", 1).Invite()
@@ -364,7 +364,7 @@ func TestCallWaitsForTheReregistrationOfThePlayer(t *testing.T) {
 func TestMatchContinuesAfterAPlayerCrash(t *testing.T) {
 	for _, method := range []string{protocol.Invite.Name, protocol.ChooseParity.Name, protocol.NotifyMatchResult.Name} {
 		leaguetest.RunInMemory(t, method, func(t *testing.T, w *leaguetest.World) {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			w.StartManager(2, 1)
 			w.Referee("REF01")
 			var crashed, restarted *leaguetest.Agent

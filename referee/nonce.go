@@ -20,7 +20,7 @@ func (r *Referee) nonce(q *protocol.MatchAssignment) (s protocol.Secret) {
 		return r.options.Nonce(fmt.Sprintf("%s/%d", q.MatchID, q.AnnulledAttempts))
 	case r.options.Nonce != nil:
 		return r.options.Nonce(q.MatchID)
-	case r.options.Folder == "":
+	case r.options.Folder.IsZero():
 		_, _ = crand.Read(s[:]) // never fails
 		return s
 	}

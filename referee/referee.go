@@ -143,7 +143,7 @@ func (r *Referee) Mount(mux protocol.Mux) {
 // registers moves the match files of an older league of the same name away.
 func (r *Referee) Register(ctx context.Context) error {
 	var old *store.OldMatches
-	if folder := r.options.Folder; folder != "" {
+	if folder := r.options.Folder; !folder.IsZero() {
 		old = folder.OldMatches()
 	}
 	return r.Agent.Register(ctx, r.apply, func(m *membership.Membership, back bool) {

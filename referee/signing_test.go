@@ -24,7 +24,7 @@ import (
 // playSigned plays a match of a league that signs, and returns the folder of the referee.
 func playSigned(w *leaguetest.World, game rules.Game, first ...leaguetest.Option) store.Folder {
 	w.T.Helper()
-	folder := store.Folder(w.T.TempDir())
+	folder := store.In(w.T.TempDir())
 	w.Game, w.Varies = game, true
 	w.StartManager(2, 1, func(o *manager.Options) { o.Signatures = journal.SignaturesOptional })
 	a := w.RefereeWith("REF01", nil, func(o *referee.Options) { o.Folder = folder })

@@ -12,7 +12,7 @@ import (
 	"unicode/utf8"
 
 	"evenodd/league/store/atomicfile"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 // patience is how long a named pipe without another end is waited for.
@@ -36,7 +36,7 @@ func Read(path string, limit int64) ([]byte, error) {
 		return nil, Reason(err)
 	}
 	if int64(len(text)) > limit {
-		return nil, openfile.TooLarge(limit)
+		return nil, disk.TooLarge(limit)
 	}
 	return text, nil
 }
@@ -95,7 +95,7 @@ func ReadText(path string, limit int64) ([]byte, error) {
 // '>'. Its errors have the path.
 func Write(path string, content []byte, mode fs.FileMode) error {
 	if info, err := os.Lstat(path); err != nil || info.Mode().IsRegular() {
-		return atomicfile.WriteFile(path, content, mode)
+		return atomicfile.WriteFile(disk.Real{}, path, content, mode)
 	}
 	f, err := openOutput(path, mode)
 	if err != nil {

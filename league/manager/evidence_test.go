@@ -616,7 +616,7 @@ func TestPlainLossAfterAMoveHasNoFinding(t *testing.T) {
 		r := leaguetest.Results(x.Manager)[0]
 		assert.Equal(t, []string{league.StatusTechnicalLoss, "P01"}, []string{r.Status, r.Winner()})
 		assert.Empty(t, auditOf(w, x.Folder).Findings)
-		doc, err := store.Read[store.Match](x.Folder.Match(leaguetest.LeagueID, "R1M1"))
+		doc, err := store.Read[store.Match](x.Folder.Disk, x.Folder.Match(leaguetest.LeagueID, "R1M1"))
 		require.NoError(t, err)
 		assert.Equal(t, store.WrittenByReferee, doc.WrittenBy)
 	})

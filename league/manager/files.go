@@ -16,6 +16,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 )
 
 // Files are the data folder of one league with its journal open. The league is locked,
@@ -73,17 +74,17 @@ func openFiles(folder store.Folder, leagueID string, fresh bool, shared *Shared)
 			return nil, archived, fmt.Errorf("cannot move the old league to the archive: %w", err)
 		}
 	}
-	known, err := store.Read[store.Standings](folder.Standings(leagueID))
+	known, err := store.Read[store.Standings](folder.Disk, folder.Standings(leagueID))
 	if err != nil || known.LeagueID != leagueID {
 		known = &store.Standings{} // the manager writes it again
 	}
 	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
 	if shared == nil {
-		f.journal, f.State, f.Torn, err = journalfile.Open(folder.Journal(leagueID), f.visit)
+		f.journal, f.State, f.Torn, err = journalfile.Open(folder.Disk, folder.Journal(leagueID), f.visit)
 	} else {
-		f.journal, f.State, f.Torn, err = journalfile.OpenCopy(folder.Journal(leagueID), shared.Stream, f.visit)
+		f.journal, f.State, f.Torn, err = journalfile.OpenCopy(folder.Disk, folder.Journal(leagueID), shared.Stream, f.visit)
 	}
-	if errors.Is(err, appendfile.ErrInUse) {
+	if errors.Is(err, disk.ErrInUse) {
 		err = &store.LockedError{Path: folder.Journal(leagueID)}
 	}
 	if err != nil {
@@ -145,11 +146,11 @@ func Archive(folder store.Folder, leagueID string) (archived string, err error) 
 // archive moves a league into the archive, unless another manager has its journal open: one
 // whose lock file was removed.
 func archive(folder store.Folder, leagueID string) (archived string, err error) {
-	running, err := appendfile.InUse(folder.Journal(leagueID))
+	running, err := appendfile.InUse(folder.Disk, folder.Journal(leagueID))
 	if running {
 		err = &store.LockedError{Path: folder.Journal(leagueID)}
 	}
-	if err != nil {
+	if err != nil && !errors.Is(err, errors.ErrUnsupported) { // the lock file protects the league
 		return "", err
 	}
 	return folder.Archive(leagueID, journalfile.FormatTime(protocol.SystemClock().Now()))
@@ -287,9 +288,9 @@ func (w *fileWriter) write() {
 		return // files never run ahead of the journal
 	}
 	path := w.Folder.Agents(id)
-	w.written(path, store.WriteDerived(path, agents))
+	w.written(path, store.WriteDerived(w.Folder.Disk, path, agents))
 	path = w.Folder.Rounds(id)
-	err := store.WriteRounds(path, rounds, completed, func(number int) (*store.Round, error) {
+	err := store.WriteRounds(w.Folder.Disk, path, rounds, completed, func(number int) (*store.Round, error) {
 		m.mu.Lock() // for one at a time
 		defer m.mu.Unlock()
 		if s.Revised != revised {
@@ -302,7 +303,7 @@ func (w *fileWriter) write() {
 	}
 	if standings != nil {
 		path = w.Folder.Standings(id)
-		w.written(path, store.WriteDerived(path, standings))
+		w.written(path, store.WriteDerived(w.Folder.Disk, path, standings))
 	}
 }
 

@@ -35,14 +35,14 @@ func options(files *manager.Files) manager.Options {
 // folderWithLeague returns a data folder with a league in which one player has registered.
 func folderWithLeague(t *testing.T) store.Folder {
 	t.Helper()
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	files, archived, err := manager.OpenFiles(folder, leagueID, false, nil)
 	require.NoError(t, err)
 	assert.Empty(t, archived)
 	_, err = manager.New(options(files))
 	require.NoError(t, err)
 	require.NoError(t, files.Close())
-	j, state, _, err := journalfile.Open(folder.Journal(leagueID), nil)
+	j, state, _, err := journalfile.Open(folder.Disk, folder.Journal(leagueID), nil)
 	require.NoError(t, err)
 	require.NotNil(t, state.Created)
 	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
@@ -62,7 +62,7 @@ func openAndClose(folder store.Folder, leagueID string) error {
 }
 
 func keyOf(folder store.Folder) string {
-	return filepath.Join(string(folder), "private", leagueID+".key")
+	return filepath.Join(folder.Path, "private", leagueID+".key")
 }
 
 // rewrite changes the content of a file.
@@ -85,7 +85,7 @@ func TestOpenFilesFailsWhileTheLeagueIsLocked(t *testing.T) {
 			folder := folderWithLeague(t)
 			first, _, err := manager.OpenFiles(folder, leagueID, false, nil)
 			require.NoError(t, err)
-			lock := filepath.Join(string(folder), "private", leagueID+".lock")
+			lock := filepath.Join(folder.Path, "private", leagueID+".lock")
 			for _, fresh := range []bool{false, true} {
 				want := lock
 				if removed {
@@ -159,7 +159,7 @@ func TestJournalOfAnotherLeagueIsRejected(t *testing.T) {
 		{"of an unknown game", unchanged, func(o *manager.Options) { o.Games = rules.NewRegistry() }, evenodd.Type},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			for _, run := range []func(*manager.Options){test.before, test.again} {
 				files, _, err := manager.OpenFiles(folder, leagueID, false, nil)
 				require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestStandingsAreWrittenAfterEveryResult(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1)
 		results := func() int {
-			s, err := store.Read[store.Standings](x.Folder.Standings(leaguetest.LeagueID))
+			s, err := store.Read[store.Standings](x.Folder.Disk, x.Folder.Standings(leaguetest.LeagueID))
 			require.NoError(t, err)
 			return s.Version
 		}
@@ -209,7 +209,7 @@ func TestRegisteredAgentsAreListedInAFile(t *testing.T) {
 		mustApply(w, w.Application("Silent"))
 		w.WaitUntil(leaguetest.Second)
 		agents := func() *store.Agents {
-			doc, err := store.Read[store.Agents](x.Folder.Agents(leaguetest.LeagueID))
+			doc, err := store.Read[store.Agents](x.Folder.Disk, x.Folder.Agents(leaguetest.LeagueID))
 			require.NoError(t, err)
 			return doc
 		}
@@ -245,7 +245,7 @@ func TestMatchFileOfAThirdPartyRefereeIsWrittenWithItsReport(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		x := thirdPartyLeague(w)
 		mustReport(w, w.WinReport("REF01"))
-		doc, err := store.Read[store.Match](x.Folder.Match(leaguetest.LeagueID, "R1M1"))
+		doc, err := store.Read[store.Match](x.Folder.Disk, x.Folder.Match(leaguetest.LeagueID, "R1M1"))
 		require.NoError(t, err)
 		assert.Equal(t, store.WrittenByManager, doc.WrittenBy)
 		assert.Equal(t, "P01", *doc.Result.WinnerPlayerID)

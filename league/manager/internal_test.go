@@ -23,7 +23,7 @@ import (
 // Run has not recorded the start yet.
 func full(t *testing.T) *eventfulManager {
 	t.Helper()
-	m := newEventfulManager(t, "")
+	m := newEventfulManager(t, store.Folder{})
 	for i, role := range []string{protocol.RoleReferee, protocol.RolePlayer, protocol.RolePlayer} {
 		admitted, err := m.register(&decide.Applicant{AgentRegistered: journal.AgentRegistered{
 			Role: role, DisplayName: fmt.Sprintf("Agent %d", i), Endpoint: fmt.Sprintf("http://agent%d/mcp", i), Registration: fmt.Sprint(i),
@@ -76,9 +76,9 @@ func newEventfulManager(t *testing.T, folder store.Folder) *eventfulManager {
 			Participants: journal.Participants{Players: 2},
 		}},
 		Games: rules.NewRegistry(evenodd.Game{}), Clock: protocol.SystemClock(), Log: zerolog.Nop(),
-		KeepEvents: folder == "",
+		KeepEvents: folder.IsZero(),
 	}
-	if folder != "" {
+	if !folder.IsZero() {
 		files, _, err := OpenFiles(folder, "l", false, nil)
 		require.NoError(t, err)
 		t.Cleanup(func() { _ = files.Close() }) // a test may have closed them
@@ -117,7 +117,7 @@ func (m *eventfulManager) gets(first, last int) {
 }
 
 func TestEventsAreReadFromAnyNumber(t *testing.T) {
-	for name, folder := range map[string]store.Folder{"data folder": store.Folder(filepath.Join(t.TempDir(), "data")), "memory": ""} {
+	for name, folder := range map[string]store.Folder{"data folder": store.In(filepath.Join(t.TempDir(), "data")), "memory": {}} {
 		t.Run(name, func(t *testing.T) {
 			m := newEventfulManager(t, folder)
 			m.happens(199) // after the event created
@@ -143,7 +143,7 @@ func TestEventsAreReadFromAnyNumber(t *testing.T) {
 }
 
 func TestEventsContinueAfterARestart(t *testing.T) {
-	folder := store.Folder(filepath.Join(t.TempDir(), "data"))
+	folder := store.In(filepath.Join(t.TempDir(), "data"))
 	m := newEventfulManager(t, folder)
 	m.happens(9)
 	require.NoError(t, m.options.Files.Close())
@@ -153,7 +153,7 @@ func TestEventsContinueAfterARestart(t *testing.T) {
 }
 
 func TestLeagueWithoutEventsHasNoneToRead(t *testing.T) {
-	m := newEventfulManager(t, "")
+	m := newEventfulManager(t, store.Folder{})
 	m.kept = nil // as without Options.KeepEvents
 	m.happens(3)
 	_, _, _, err := m.Events(1)

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"os"
 	"reflect"
 	"slices"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 )
 
 // writeMatches writes the missing match files of some rounds, and of the matches whose result an organiser has
@@ -45,7 +45,7 @@ func (m *Manager) writeMatches(from, to int, damaged bool) {
 // needsFile returns the function that writes the file of a match; nil if the file is there. It
 // does not replace a file that the referee writes meanwhile. It keeps a result that no longer counts in
 // a file of its own, and renames that of the attempt that does.
-func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path string, doc *store.Match) error) {
+func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(disk.Disk, string, *store.Match) error) {
 	m.mu.Lock()
 	match := m.state.Match(id)
 	r, decided := match.Report, match.Annulled != nil || match.Ruled != nil
@@ -53,11 +53,11 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path st
 	folder, name := m.files.Folder, id.String()
 	path := folder.Match(m.options.LeagueID, name)
 	write = store.AddMatch
-	if _, err := os.Lstat(path); err == nil {
+	if _, err := folder.Disk.Lstat(path); err == nil {
 		if !decided && !damaged {
 			return nil
 		}
-		doc, err := store.Read[store.Match](path)
+		doc, err := store.Read[store.Match](folder.Disk, path)
 		switch {
 		case err != nil && !damaged, err == nil && (!decided || r != nil && m.isFileOf(doc, r)):
 			return nil // the audit finds other errors
@@ -73,11 +73,11 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(path st
 		return nil
 	}
 	own := folder.Attempt(m.options.LeagueID, name, r.Number)
-	if doc, err := store.Read[store.Match](own); err == nil && m.isFileOf(doc, r) {
+	if doc, err := store.Read[store.Match](folder.Disk, own); err == nil && m.isFileOf(doc, r) {
 		if m.acknowledge(doc) {
-			m.files.written(own, store.WriteMatch(own, doc))
+			m.files.written(own, store.WriteMatch(folder.Disk, own, doc))
 		}
-		m.files.written(path, os.Rename(own, path))
+		m.files.written(path, folder.Disk.Rename(own, path))
 		return nil
 	}
 	return write
@@ -120,7 +120,7 @@ func (m *Manager) rebuilt(id league.MatchID, logs map[string]*store.LoggedMatche
 	logged, known := logs[report.RefereeID]
 	if !known {
 		// an error leaves the journal
-		logged, _ = store.ReadMatchLog(m.files.Folder.MatchLog(m.options.LeagueID, report.RefereeID))
+		logged, _ = store.ReadMatchLog(m.files.Folder.Disk, m.files.Folder.MatchLog(m.options.LeagueID, report.RefereeID))
 		logs[report.RefereeID] = logged
 	}
 	if logged != nil && !lost {
@@ -151,16 +151,16 @@ func (m *Manager) matchFileOf(r *journal.MatchReported, a, b *agent) *store.Matc
 
 // writeMatchFile writes the file of a match. It does not replace a file with a transcript by one
 // without.
-func (m *Manager) writeMatchFile(doc *store.Match, write func(path string, doc *store.Match) error) {
+func (m *Manager) writeMatchFile(doc *store.Match, write func(disk.Disk, string, *store.Match) error) {
 	if m.files == nil {
 		return
 	}
 	path := m.files.Folder.Match(doc.LeagueID, doc.MatchID)
-	if there, err := store.Read[store.Match](path); err == nil && there.Attempt == doc.Attempt &&
+	if there, err := store.Read[store.Match](m.files.Folder.Disk, path); err == nil && there.Attempt == doc.Attempt &&
 		len(there.Transcript) > len(doc.Transcript) {
 		return
 	}
-	m.files.written(path, write(path, doc))
+	m.files.written(path, write(m.files.Folder.Disk, path, doc))
 }
 
 // The limits of the delivery of transcripts. A transcript that does not fit stays with its
@@ -193,7 +193,7 @@ func (m *Manager) deliverTranscripts(ctx context.Context, round int) notice {
 // undelivered returns the results of a referee up to a round, annulled ones included, whose files
 // are not in the folder: none for a third-party referee, and for one that shares the folder.
 func (m *Manager) undelivered(a *agent, round int) (wanted []*journal.MatchReported) {
-	if _, err := os.Stat(m.files.Folder.MatchLog(m.options.LeagueID, a.id)); err == nil {
+	if _, err := m.files.Folder.Disk.Stat(m.files.Folder.MatchLog(m.options.LeagueID, a.id)); err == nil {
 		return nil
 	}
 	for _, r := range m.resultsOf(a, round) {
@@ -246,7 +246,7 @@ func (m *Manager) deliverTranscript(ctx context.Context, a *agent, r *journal.Ma
 		m.writeMatchFile(doc, store.WriteMatch)
 		return nil
 	}
-	return store.WriteMatch(m.files.Folder.Attempt(doc.LeagueID, doc.MatchID, doc.Attempt), doc)
+	return store.WriteMatch(m.files.Folder.Disk, m.files.Folder.Attempt(doc.LeagueID, doc.MatchID, doc.Attempt), doc)
 }
 
 // askForTranscript asks a referee for the file of an attempt. The answer may be an untrue one, but

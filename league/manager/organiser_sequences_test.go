@@ -386,7 +386,7 @@ func (l *sequence) audit() {
 	t.Helper()
 	require.NoError(t, l.run.CloseFiles())
 	l.w.CheckFiles(l.folder)
-	report, err := audit.Run(l.folder, audit.Options{Games: rules.NewRegistry(l.w.Game), Histories: string(l.files)})
+	report, err := audit.Run(l.folder, audit.Options{Games: rules.NewRegistry(l.w.Game), Histories: l.files.Path})
 	require.NoError(t, err)
 	audited := report.Leagues[0]
 	assert.Empty(t, audited.Findings)

@@ -305,7 +305,7 @@ func TestRematchOfADisputedMatchIsNotDisputed(t *testing.T) {
 		require.Len(t, row.Annulled, 1)
 		assert.Equal(t, []string{"REF01"}, row.Annulled[0].Disputed)
 		assert.Equal(t, []string{"1 annulled result", "annulled result disputed by REF01"}, row.Remarks())
-		doc, err := store.Read[store.Match](x.Folder.Attempt(leaguetest.LeagueID, "R1M1", 1))
+		doc, err := store.Read[store.Match](x.Folder.Disk, x.Folder.Attempt(leaguetest.LeagueID, "R1M1", 1))
 		require.NoError(t, err)
 		assert.Equal(t, protocol.StateDisputed, doc.Lifecycle.State)
 	})

@@ -20,7 +20,7 @@ import (
 
 func TestReturnedPlayerHasTheTotalsOfTheWholeLeague(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		w.StartManager(2, 1, func(o *manager.Options) { o.Legs = 2 })
 		w.Referee("REF01")
 		first := w.PlayerIn("P01", folder)

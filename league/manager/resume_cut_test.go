@@ -43,7 +43,7 @@ func TestLeagueResumesFromAJournalCutAfterAnyByte(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-				folder, base := leaguetest.TempFolder(t), filepath.Join(string(leaguetest.TempFolder(t)), "data")
+				folder, base := leaguetest.TempFolder(t), filepath.Join(leaguetest.TempFolder(t).Path, "data")
 				x := w.StartMortalManager(test.end, folder, 4, 1)
 				w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
 				w.Players(4)
@@ -114,7 +114,7 @@ func TestLeagueResumesFromALogCutAfterAnyByte(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := leaguetest.NewWorld(t, leaguetest.Memory, zerolog.Nop())
-		folder, base := leaguetest.TempFolder(t), filepath.Join(string(leaguetest.TempFolder(t)), "data")
+		folder, base := leaguetest.TempFolder(t), filepath.Join(leaguetest.TempFolder(t).Path, "data")
 		x := w.StartManagerIn(folder, 2, 1)
 		r := w.RefereeWithFiles("REF01", folder)
 		w.Players(2)

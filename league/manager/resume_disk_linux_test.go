@@ -39,7 +39,7 @@ func TestReportIsNotAcknowledgedOnAFullDisk(t *testing.T) {
 		assert.GreaterOrEqual(t, len(reports), 4, "the referee retries")
 		for _, e := range reports {
 			assert.Equal(t, -32603, e.ProtocolError().RPC)
-			assert.NotContains(t, e.Err.Error(), string(folder), "local paths are not sent to other agents")
+			assert.NotContains(t, e.Err.Error(), folder.Path, "local paths are not sent to other agents")
 		}
 		assert.Equal(t, []string{leaguetest.AttemptFile(1), leaguetest.LeagueID + "/R1M2-a1.json"}, leaguetest.MatchFiles(t, files))
 		x.Agent.Stop()

@@ -146,7 +146,7 @@ func TestAgentThatLostItsTokenReturnsWithItsCode(t *testing.T) {
 			for _, m := range state.Matches() {
 				marked += len(state.KeyMarks(m, "P01"))
 			}
-			agents, err := store.Read[store.Agents](folder.Agents(leaguetest.LeagueID))
+			agents, err := store.Read[store.Agents](folder.Disk, folder.Agents(leaguetest.LeagueID))
 			require.NoError(t, err)
 			first := map[string]string{"P01": alice.Player.PublicKey()}
 			report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(w.Game), Keys: first})

@@ -17,6 +17,7 @@ import (
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 )
 
 func TestMain(m *testing.M) {
@@ -63,7 +64,7 @@ func TestLeagueContinuesFromTheStreamAlone(t *testing.T) {
 	master := protocol.MasterSecret(strings.Repeat("secret", 8))
 	open := func(folder string, master protocol.MasterSecret) (*manager.Files, string, error) {
 		shared := &manager.Shared{Stream: &end{streams: stream}, Master: master}
-		return manager.OpenFiles(store.Folder(folder), leagueID, false, shared)
+		return manager.OpenFiles(store.In(folder), leagueID, false, shared)
 	}
 	start := func(files *manager.Files) *manager.Manager {
 		o := options(files)
@@ -77,7 +78,7 @@ func TestLeagueContinuesFromTheStreamAlone(t *testing.T) {
 	require.NoError(t, err)
 	begun := start(files)
 	begun.Seal()
-	assert.NoFileExists(t, keyOf(store.Folder(first)), "nothing secret is stored")
+	assert.NoFileExists(t, keyOf(store.In(first)), "nothing secret is stored")
 	assert.NotContains(t, string(slices.Concat(stream.lines...)), string(master))
 
 	again, _, err := open(second, master)
@@ -90,7 +91,7 @@ func TestLeagueContinuesFromTheStreamAlone(t *testing.T) {
 		_, _, err = open(second, wrong)
 		require.ErrorContains(t, err, "the league began with another secret", name)
 	}
-	_, _, err = manager.OpenFiles(store.Folder(second), leagueID, false, nil)
+	_, _, err = manager.OpenFiles(store.In(second), leagueID, false, nil)
 	require.ErrorContains(t, err, "--journal nats")
 
 	// A standby follows. Then it appends, and fences the first.
@@ -105,7 +106,7 @@ func TestLeagueContinuesFromTheStreamAlone(t *testing.T) {
 		assert.Zero(t, added, "%d", done)
 	}
 	require.NoError(t, files.Close())
-	writer, _, _, err := journalfile.OpenCopy(store.Folder(first).Journal(leagueID), &end{streams: stream}, nil)
+	writer, _, _, err := journalfile.OpenCopy(disk.Real{}, store.In(first).Journal(leagueID), &end{streams: stream}, nil)
 	require.NoError(t, err)
 	require.NoError(t, writer.Append("2026-01-01T00:00:00.000Z", registered))
 	require.NoError(t, writer.Sync(2))
@@ -123,14 +124,14 @@ func TestLeagueContinuesFromTheStreamAlone(t *testing.T) {
 	require.NoError(t, standby.Close())
 
 	// A folder with events that the stream does not have goes to the archive.
-	text, err := os.ReadFile(store.Folder(third).Journal(leagueID))
+	text, err := os.ReadFile(store.In(third).Journal(leagueID))
 	require.NoError(t, err)
 	stream.lines = stream.lines[:1]
 	files, archived, err := open(third, master)
 	require.NoError(t, err)
 	require.NotEmpty(t, archived)
 	assert.Equal(t, 1, files.State.Events)
-	old, err := os.ReadFile(store.Folder(archived).Journal(leagueID))
+	old, err := os.ReadFile(store.In(archived).Journal(leagueID))
 	require.NoError(t, err)
 	assert.Equal(t, text, old)
 	require.NoError(t, files.Close())
@@ -148,7 +149,7 @@ func TestLeagueThatItsServerCannotTakeDoesNotBegin(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			shared := &manager.Shared{Stream: &end{streams: &streams{most: tt.most}}, Master: []byte("x")}
-			files, _, err := manager.OpenFiles(store.Folder(t.TempDir()), leagueID, false, shared)
+			files, _, err := manager.OpenFiles(store.In(t.TempDir()), leagueID, false, shared)
 			require.NoError(t, err)
 			defer func() { require.NoError(t, files.Close()) }()
 			o := options(files)

@@ -256,7 +256,7 @@ func assertSealed(t *testing.T, w *leaguetest.World, folder store.Folder, head m
 	t.Helper()
 	last := ""
 	visitJournal(w, folder, func(_ *journal.Event, hash string) { last = hash })
-	standings, err := store.Read[store.Standings](folder.Standings(leaguetest.LeagueID))
+	standings, err := store.Read[store.Standings](folder.Disk, folder.Standings(leaguetest.LeagueID))
 	require.NoError(t, err)
 	assert.Equal(t, last, standings.JournalHead)
 	assert.Equal(t, manager.SignedHead{Hash: last, Signature: standings.JournalHeadSignature, Key: head.Key}, head)

@@ -257,7 +257,7 @@ func TestNewLeaderHasEachThingFromItsSource(t *testing.T) {
 		w.Organise(protocol.CommandResume)
 		finish(x)
 		for _, r := range played {
-			doc, err := store.Read[store.Match](x.Folder.Match(leaguetest.LeagueID, r.MatchID))
+			doc, err := store.Read[store.Match](x.Folder.Disk, x.Folder.Match(leaguetest.LeagueID, r.MatchID))
 			require.NoError(t, err)
 			assert.Equal(t, store.WrittenByReferee, doc.WrittenBy, "with its transcript")
 		}

@@ -190,7 +190,7 @@ func TestPlayersLearnThatTheirRefereeDoesNotAuthenticate(t *testing.T) {
 func TestLeagueOfAThirdPartyRefereeCanBeAudited(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
 		log := w.CaptureLog()
-		x := w.StartManagerIn(store.Folder(t.TempDir()), 4, 1, lenient)
+		x := w.StartManagerIn(store.In(t.TempDir()), 4, 1, lenient)
 		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(4)
 		draw := "DRAW"
@@ -321,7 +321,7 @@ func TestRefereeThatMayNotReachAPlayerIsNamed(t *testing.T) {
 // A third-party referee may conduct and report a match within start_match.
 func TestReportWithinStartMatchIsRecorded(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		x := w.StartManagerIn(store.Folder(t.TempDir()), 2, 1, lenient)
+		x := w.StartManagerIn(store.In(t.TempDir()), 2, 1, lenient)
 		thirdPartyReferee(w, "REF01", func(c *leaguetest.Call) (jsontext.Value, error) {
 			began := w.Now()
 			_, err := w.Report(tokenless(w.WinReport("REF01")))
@@ -337,7 +337,7 @@ func TestReportWithinStartMatchIsRecorded(t *testing.T) {
 // A re-registration may change whether the referee authenticates itself.
 func TestReregistrationMayChangeRefereeAuthentication(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		x := w.StartManagerIn(store.Folder(t.TempDir()), 4, 1)
+		x := w.StartManagerIn(store.In(t.TempDir()), 4, 1)
 		thirdPartyReferee(w, "REF01", w.AcceptMatch)
 		w.Players(4)
 		w.WaitUntil(leaguetest.Second)
@@ -375,7 +375,7 @@ func pairOf(w *leaguetest.World, matchID string) [2]string {
 
 func TestResumedLeagueKeepsItsAuthenticationMode(t *testing.T) {
 	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		x := w.StartManagerIn(folder, 4, 2, lenient)
 		w.Referee("REF01", w.OnlyAccepting())
 		thirdPartyReferee(w, "REF02", w.AcceptMatch)

@@ -5,18 +5,19 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"slices"
 	"sync"
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 )
 
 // An identityStore holds the identity of an agent: its id, its token, and the secret
 // from which it derives its random values. A store without a folder lasts as long as
 // the process. Safe for concurrent use.
 type identityStore struct {
+	disk       disk.Disk
 	path       string // of the identity; "" for no folder
 	applying   string // of the application
 	role, name string
@@ -31,7 +32,7 @@ type identityStore struct {
 }
 
 // newIdentityStore opens the store of an agent for a manager, and reads the identity
-// in it. Folder "" means no folder. A damaged identity, or one of a newer program, is
+// in it, if there is a folder. A damaged identity, or one of a newer program, is
 // an error that names the file and the remedy: a new registration in its place could
 // cost the agent its slot in the league.
 //
@@ -40,16 +41,16 @@ type identityStore struct {
 // names of the leagues that it may join.
 func newIdentityStore(folder store.Folder, role, name, manager string, leagues []string) (*identityStore, error) {
 	s := &identityStore{role: role, name: name}
-	if folder == "" {
+	if folder.IsZero() {
 		return s, nil
 	}
 	key := name + " at " + manager
-	s.path, s.applying = folder.Identity(role, key), folder.Application(role, key)
-	if sent, err := store.Read[store.Application](s.applying); err == nil && sent.DisplayName == name {
+	s.disk, s.path, s.applying = folder.Disk, folder.Identity(role, key), folder.Application(role, key)
+	if sent, err := store.Read[store.Application](s.disk, s.applying); err == nil && sent.DisplayName == name {
 		s.conversation = sent.ConversationID // an unreadable one costs nothing: the agent applies again
 		s.secret, _ = protocol.ParseSecret(sent.Secret)
 	}
-	identity, err := store.Read[store.Identity](s.path)
+	identity, err := store.Read[store.Identity](s.disk, s.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		s.adopt(folder, leagues)
 		return s, nil
@@ -71,7 +72,7 @@ func newIdentityStore(folder store.Folder, role, name, manager string, leagues [
 // another address of the manager.
 func (s *identityStore) adopt(folder store.Folder, leagues []string) {
 	for _, path := range folder.Identities(s.role) {
-		identity, err := store.Read[store.Identity](path)
+		identity, err := store.Read[store.Identity](folder.Disk, path)
 		if err == nil && identity.DisplayName == s.name && slices.Contains(leagues, identity.LeagueID) &&
 			s.load(identity) == nil {
 			s.saved = false // for this address
@@ -138,7 +139,7 @@ func (s *identityStore) Conversation(now string) (string, error) {
 	if s.path == "" {
 		return s.conversation, nil
 	}
-	return s.conversation, store.WritePrivate(s.applying, &store.Application{
+	return s.conversation, store.WritePrivate(s.disk, s.applying, &store.Application{
 		Header: store.NewHeader(now), Role: s.role, DisplayName: s.name,
 		ConversationID: s.conversation,
 		Secret:         s.ownSecret().Hex(),
@@ -163,11 +164,11 @@ func (s *identityStore) Save(m *Membership, r *protocol.Registration, now string
 		return nil
 	}
 	identity.Secret = s.ownSecret().Hex()
-	err := store.WritePrivate(s.path, identity)
+	err := store.WritePrivate(s.disk, s.path, identity)
 	s.saved = err == nil
 	if s.saved {
 		s.conversation = ""
-		if err := os.Remove(s.applying); !errors.Is(err, fs.ErrNotExist) {
+		if err := s.disk.Remove(s.applying); !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 )
 
 const moment = "2025-01-15T10:00:00Z"
@@ -43,7 +44,7 @@ func stored(t *testing.T, folder store.Folder, role, name, id string) *membershi
 }
 
 func TestIdentityIsRestoredFromItsFile(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	k := storeOf(t, folder, protocol.RolePlayer, "Agent Alpha")
 	assert.Nil(t, k.Identity())
 	secret := k.Secret()
@@ -63,7 +64,7 @@ func TestIdentityIsRestoredFromItsFile(t *testing.T) {
 }
 
 func TestIdentityFileIsPrivate(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	stored(t, folder, protocol.RoleReferee, "Referee Alpha", "REF01")
 	path := folder.Identity(protocol.RoleReferee, "Referee Alpha"+" at "+managerURL)
 	for name, mode := range map[string]os.FileMode{path: 0o600, filepath.Dir(path): 0o700} {
@@ -74,7 +75,7 @@ func TestIdentityFileIsPrivate(t *testing.T) {
 }
 
 func TestSimilarNamesAreDifferentAgents(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	names := []string{"Agent Ü", "Agent Ö", "agent ü", "Agent-Ü", "Agent  ", "Agent", strings.Repeat("a", 49), strings.Repeat("a", 50), "../..", "a/b", "a\\b"}
 	for i, name := range names {
 		stored(t, folder, protocol.RolePlayer, name, league.PlayerID(i+1))
@@ -116,10 +117,10 @@ func TestDamagedIdentityIsAnError(t *testing.T) {
 		{"of another agent", with(func(i *store.Identity) { i.DisplayName = "Beta" }), "", `belongs to the player "Beta"`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			path := folder.Identity(protocol.RolePlayer, "Alpha"+" at "+managerURL)
 			if tt.identity != nil {
-				require.NoError(t, store.WritePrivate(path, tt.identity))
+				require.NoError(t, store.WritePrivate(disk.Real{}, path, tt.identity))
 			} else {
 				require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 				require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
@@ -133,7 +134,7 @@ func TestDamagedIdentityIsAnError(t *testing.T) {
 		})
 	}
 	t.Run("unreadable file", func(t *testing.T) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		path := folder.Identity(protocol.RolePlayer, "Alpha"+" at "+managerURL)
 		require.NoError(t, os.MkdirAll(path, 0o700)) // even root cannot read a folder as a file
 		_, err := membership.NewIdentityStore(folder, protocol.RolePlayer, "Alpha", managerURL, nil)
@@ -143,7 +144,7 @@ func TestDamagedIdentityIsAnError(t *testing.T) {
 }
 
 func TestDiscardedIdentityStaysInItsFile(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	k := stored(t, folder, protocol.RolePlayer, "Alpha", "P07")
 	secret := k.Secret()
 	k.Discard()
@@ -160,7 +161,7 @@ func TestDiscardedIdentityStaysInItsFile(t *testing.T) {
 
 func TestStoreWithoutFolderKeepsTheIdentityInMemory(t *testing.T) {
 	var zero membership.IdentityStore
-	for name, k := range map[string]*membership.IdentityStore{"zero": &zero, "made": storeOf(t, "", protocol.RolePlayer, "Alpha")} {
+	for name, k := range map[string]*membership.IdentityStore{"zero": &zero, "made": storeOf(t, store.Folder{}, protocol.RolePlayer, "Alpha")} {
 		t.Run(name, func(t *testing.T) {
 			assert.Nil(t, k.Identity())
 			secret := k.Secret()
@@ -172,12 +173,12 @@ func TestStoreWithoutFolderKeepsTheIdentityInMemory(t *testing.T) {
 }
 
 func TestUnwritableIdentityIsKeptInMemory(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	k := storeOf(t, folder, protocol.RolePlayer, "Alpha")
-	require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // in place of the folder
+	require.NoError(t, os.WriteFile(filepath.Join(folder.Path, "private"), nil, 0o600)) // in place of the folder
 	require.Error(t, save(k, "P01", leagueID))
 	assert.Equal(t, "P01", k.Identity().AgentID)
-	require.NoError(t, os.Remove(filepath.Join(string(folder), "private")))
+	require.NoError(t, os.Remove(filepath.Join(folder.Path, "private")))
 	require.NoError(t, save(k, "P01", leagueID), "a later write succeeds")
 	assert.Equal(t, k.Secret(), storeOf(t, folder, protocol.RolePlayer, "Alpha").Secret())
 }
@@ -186,7 +187,7 @@ func TestUnwritableIdentityIsKeptInMemory(t *testing.T) {
 // new agent with a second identity. A manager at a new address is recognized by the league
 // that the agent may join.
 func TestIdentityBelongsToOneManager(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	stored(t, folder, protocol.RolePlayer, "Alpha", "P07")
 	at := func(manager string, leagues ...string) *store.Identity {
 		k, err := membership.NewIdentityStore(folder, protocol.RolePlayer, "Alpha", manager, leagues)
@@ -207,7 +208,7 @@ func TestIdentityBelongsToOneManager(t *testing.T) {
 
 // The registration shows the public key, so a repeated one needs the same secret.
 func TestSigningKeySurvivesACrashBeforeTheResponse(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	k := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 	conversation, err := k.Conversation(moment)
 	require.NoError(t, err)

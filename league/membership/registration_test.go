@@ -123,7 +123,7 @@ func TestRegisterReusesAValidIdentity(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				folder := store.Folder(t.TempDir())
+				folder := store.In(t.TempDir())
 				identities := storeOf(t, folder, protocol.RolePlayer, "Alpha")
 				if tt.known {
 					identities = stored(t, folder, protocol.RolePlayer, "Alpha", "P07")
@@ -169,7 +169,7 @@ func TestCallsToAReturningAgentWaitForTheManager(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			identities := &membership.IdentityStore{}
 			if known {
-				identities = stored(t, "", protocol.RolePlayer, "Alpha", "P07")
+				identities = stored(t, store.Folder{}, protocol.RolePlayer, "Alpha", "P07")
 			}
 			unreached := fails(unreachable{})
 			d := &scriptedManager{answers: []answer{unreached, unreached, acceptedAs("P07", "tok-P07", leagueID, true)}}
@@ -208,9 +208,9 @@ func TestRepeatedRegisterSendsTheToken(t *testing.T) {
 
 func TestAgentWithoutWritableFolderDoesNotRegister(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		folder := store.Folder(t.TempDir())
+		folder := store.In(t.TempDir())
 		identities := storeOf(t, folder, protocol.RolePlayer, "Alpha")
-		require.NoError(t, os.WriteFile(filepath.Join(string(folder), "private"), nil, 0o600)) // in place of the folder
+		require.NoError(t, os.WriteFile(filepath.Join(folder.Path, "private"), nil, 0o600)) // in place of the folder
 		d := &scriptedManager{}
 		e := membership.AgentWith(identities, quiet())
 		err := e.Register(t.Context(), d.apply, nil)
@@ -221,7 +221,7 @@ func TestAgentWithoutWritableFolderDoesNotRegister(t *testing.T) {
 }
 
 func TestRegistrationIsIdempotentAfterALostResponse(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	register := func(how answer) (string, error) {
 		d := &scriptedManager{answers: []answer{how}}
 		e := membership.AgentWith(storeOf(t, folder, protocol.RoleReferee, "Alpha"), quiet())
@@ -301,7 +301,7 @@ func TestRefusalWithoutRetryAfterIsFinal(t *testing.T) {
 // The key of the first registration counts, because heads that are signed with it are proofs
 // against the manager.
 func TestManagerCannotChangeItsKey(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	first, other := protocol.NewSigningKey([32]byte{1}).Public(), protocol.NewSigningKey([32]byte{2}).Public()
 	register := func(key string) (pinned string, log string) {
 		var lines bytes.Buffer

@@ -19,7 +19,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
 
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 	"evenodd/rules"
 )
 
@@ -101,7 +101,7 @@ func (o *Programs) digest(line string) (string, error) {
 		if info, err := os.Stat(name); err != nil || !info.Mode().IsRegular() {
 			continue // an option, or a program in PATH
 		}
-		f, err := openfile.Open(name)
+		f, err := disk.Open(disk.Real{}, name)
 		if err != nil {
 			return "", err
 		}

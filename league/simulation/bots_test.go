@@ -96,7 +96,7 @@ func TestSameSeedGivesTheSameLeagueOfBots(t *testing.T) {
 func TestResumedFolderRunsNoProgram(t *testing.T) {
 	ran := filepath.Join(t.TempDir(), "ran")
 	bot := scripted(t, `: > '`+ran+`'; while read -r q; do echo even; done`)
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	play := func(strategies ...string) error {
 		o := options(3)
 		o.Strategies = strategies

@@ -16,7 +16,7 @@ import (
 // If the journal cannot be written while agents register, the simulation ends with the
 // reason, and does not try for ever.
 func TestFullDiskDuringRegistrationEndsTheSimulation(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	o := options(4)
 	o.Files = openFiles(t, folder, o.LeagueID)
 	leaguetest.FillDisk(t, folder.Journal(o.LeagueID))

@@ -145,7 +145,7 @@ func TestLeagueWithFaultsResumes(t *testing.T) {
 // interrupted plays a league until so many results are recorded, and returns its folder.
 func interrupted(t *testing.T, o simulation.Options, results int) store.Folder {
 	t.Helper()
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	o.Files = openFiles(t, folder, o.LeagueID)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()

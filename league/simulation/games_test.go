@@ -18,6 +18,7 @@ import (
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 	"evenodd/rules/rockpaperscissors"
@@ -78,7 +79,7 @@ func TestPerfectPlayersDraw(t *testing.T) {
 // stored plays a league and returns its folder.
 func stored(t *testing.T, o simulation.Options) store.Folder {
 	t.Helper()
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	o.Files = openFiles(t, folder, o.LeagueID)
 	run(t, o)
 	require.NoError(t, o.Files.Close())
@@ -105,9 +106,9 @@ func TestAuditChecksGamesWithSeveralMoves(t *testing.T) {
 	require.Empty(t, notes)
 
 	path := folder.Match(o.LeagueID, "R1M1")
-	doc, err := store.Read[store.Match](path)
+	doc, err := store.Read[store.Match](disk.Real{}, path)
 	require.NoError(t, err)
-	require.NoError(t, store.WriteDerived(path, doc)) // the patterns below are of an indented file
+	require.NoError(t, store.WriteDerived(disk.Real{}, path, doc)) // the patterns below are of an indented file
 	whole, err := os.ReadFile(path)
 	require.NoError(t, err)
 	findings, notes = audited(t, folder, o.Games)

@@ -185,10 +185,10 @@ func mutationLeagues(t *testing.T) (leagues []*mutationLeague) {
 			o.Program = program
 		}
 		o.LeagueID, o.Games, o.Transport, o.Concurrency, o.Log, o.Sign = "cup", games, simulation.Wire, 1, zerolog.Nop(), true
-		dir := string(leaguetest.TempFolder(t))
+		dir := leaguetest.TempFolder(t).Path
 		require.NoError(t, os.Mkdir(filepath.Join(dir, "config"), 0o700))
 		require.NoError(t, os.WriteFile(filepath.Join(dir, "config", configFile), []byte(`{"schema_version":"1.0.0","logs":{"max_files":3}}`), 0o600))
-		o.Config = store.Folder(dir).ConfigDigests(o.LeagueID)
+		o.Config = store.In(dir).ConfigDigests(o.LeagueID)
 		synctest.Test(t, func(t *testing.T) {
 			l := playStored(t, o, dir)
 			require.Empty(t, l.report.Leagues[0].Findings)
@@ -255,7 +255,7 @@ func newMutationLeague(t *testing.T, dir string) *mutationLeague {
 func (l *mutationLeague) audit(t *testing.T) (findings, notes []audit.Finding) {
 	t.Helper()
 	program := mutationProgram()
-	report, err := audit.Run(store.Folder(l.dir), audit.Options{Games: mutationGames(), Views: true,
+	report, err := audit.Run(store.In(l.dir), audit.Options{Games: mutationGames(), Views: true,
 		Programs: map[string]audit.Program{"hidden": {Digest: program.Digest(),
 			Ask: func(history []rules.Entry) (*rules.State, error) {
 				return program.Ask(t.Context(), history)
@@ -269,7 +269,7 @@ func (l *mutationLeague) audit(t *testing.T) (findings, notes []audit.Finding) {
 // auditRulesAway audits the files without the program of a game.
 func (l *mutationLeague) auditRulesAway(t *testing.T) {
 	t.Helper()
-	_, err := audit.Run(store.Folder(l.dir), audit.Options{Games: rules.NewRegistry(tictactoe.Game{}), Views: true})
+	_, err := audit.Run(store.In(l.dir), audit.Options{Games: rules.NewRegistry(tictactoe.Game{}), Views: true})
 	require.NoError(t, err)
 }
 

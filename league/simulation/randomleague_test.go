@@ -299,12 +299,12 @@ func playStored(t *testing.T, o simulation.Options, folder string) *playedLeague
 
 // playStoredIn plays and audits a league that is stored in a folder.
 func playStoredIn(ctx context.Context, o simulation.Options, folder string, decisions []decision) (*playedLeague, error) {
-	files, _, err := manager.OpenFiles(store.Folder(folder), o.LeagueID, false, nil)
+	files, _, err := manager.OpenFiles(store.In(folder), o.LeagueID, false, nil)
 	if err != nil {
 		return nil, err
 	}
 	o.Files = files
-	secret, err := store.Folder(folder).Secret(o.LeagueID, true)
+	secret, err := store.In(folder).Secret(o.LeagueID, true)
 	if err != nil {
 		return nil, err
 	}
@@ -313,7 +313,7 @@ func playStoredIn(ctx context.Context, o simulation.Options, folder string, deci
 		err = failed
 	}
 	if err == nil {
-		l.report, err = audit.Run(store.Folder(folder), audit.Options{Games: o.Games})
+		l.report, err = audit.Run(store.In(folder), audit.Options{Games: o.Games})
 	}
 	return l, err
 }

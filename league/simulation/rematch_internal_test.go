@@ -22,7 +22,7 @@ import (
 // the files.
 func playOrganised(t *testing.T, concurrency int, rematches int) *Result {
 	t.Helper()
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	files, _, err := manager.OpenFiles(folder, benchLeague, false, nil)
 	require.NoError(t, err)
 	o := benchmarkLeague(6, Memory)
@@ -94,7 +94,7 @@ func (n *lateAnswers) Call(ctx context.Context, r transport.Request) (any, *tran
 // The match file of a league that ends without a fault has the acknowledgement of its result.
 func TestRefereeReadsItsLastAcknowledgement(t *testing.T) {
 	t.Parallel()
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	files, _, err := manager.OpenFiles(folder, benchLeague, false, nil)
 	require.NoError(t, err)
 	o := benchmarkLeague(2, Memory)

@@ -55,10 +55,10 @@ func (o *Options) resume() error {
 	return nil
 }
 
-// folder is where the agents store their files; "" for nowhere.
+// folder is where the agents store their files; zero for nowhere.
 func (o *Options) folder() store.Folder {
 	if o.Files == nil {
-		return ""
+		return store.Folder{}
 	}
 	return o.Files.Folder
 }

@@ -25,6 +25,7 @@ import (
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
@@ -34,13 +35,13 @@ const rewriteSeed = 11
 // signedLeague plays a league of four players that sign, and returns its folder.
 func signedLeague(t *testing.T, seed uint64) store.Folder {
 	t.Helper()
-	dir := string(leaguetest.TempFolder(t))
+	dir := leaguetest.TempFolder(t).Path
 	synctest.Test(t, func(t *testing.T) {
 		o := simulation.Options{Seed: seed, Transport: simulation.Wire, Rules: mutated(4, 1, evenodd.Type, nil), Sign: true}
 		o.LeagueID, o.Concurrency, o.Games, o.Log = "cup", 1, rules.NewRegistry(evenodd.Game{}), zerolog.Nop()
 		playStored(t, o, dir)
 	})
-	return store.Folder(dir)
+	return store.In(dir)
 }
 
 // An organiser rewrites a league. It has the manager's key, and can write every file.
@@ -155,10 +156,10 @@ func (o *organiser) rewrite(change func(r *journal.MatchReported)) {
 // changeFile changes a document that derives from the journal.
 func changeFile[T any](t *testing.T, path string, change func(doc *T)) {
 	t.Helper()
-	doc, err := store.Read[T](path)
+	doc, err := store.Read[T](disk.Real{}, path)
 	require.NoError(t, err)
 	change(doc)
-	require.NoError(t, store.WriteDerived(path, doc))
+	require.NoError(t, store.WriteDerived(disk.Real{}, path, doc))
 }
 
 // swapChoices makes the loser the winner, by the choices that this needs, in the journal, the
@@ -315,7 +316,7 @@ type evidence struct {
 func (o *organiser) evidence() (e evidence) {
 	t := o.t
 	t.Helper()
-	standings, err := store.Read[store.Standings](o.dir.Standings("cup"))
+	standings, err := store.Read[store.Standings](o.dir.Disk, o.dir.Standings("cup"))
 	require.NoError(t, err)
 	key := simulation.SigningKey(rewriteSeed, "P01").Public()
 	e = evidence{keys: map[string]string{"P01": key}, head: standings.JournalHead, histories: t.TempDir()}
@@ -425,7 +426,7 @@ func TestLeagueMadeAgainIsFoundByKnownKeysHeadsAndHistories(t *testing.T) {
 		assert.NotEmpty(t, auditOf(t, dir, audit.Options{Histories: known.histories}))
 	})
 	t.Run("without keys", func(t *testing.T) {
-		dir := store.Folder(filepath.Join("..", "..", "testdata", "leagues", "finished"))
+		dir := store.In(filepath.Join("..", "..", "testdata", "leagues", "finished"))
 		assert.Empty(t, auditOf(t, dir, audit.Options{}))
 		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: known.keys}))
 		assert.Equal(t, []string{audit.RuleKeys}, auditOf(t, dir, audit.Options{Keys: manager}))
@@ -484,7 +485,7 @@ func TestPlayerThatSignsTwoMovesIsNamed(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			o := newOrganiser(t)
 			path := store.HistoryLines(o.dir.History("P01"))
-			h, _, _, err := store.ReadHistoryLines(path)
+			h, _, _, err := store.ReadHistoryLines(disk.Real{}, path)
 			require.NoError(t, err)
 			d := h.Decisions[len(h.Decisions)-1]
 			made := d.Decision.Choice
@@ -519,7 +520,7 @@ func (o *organiser) ruleForTheLoser() {
 		result.Choices = append(result.Choices, league.Member[*string]{Name: c.Name})
 	}
 	changeFile(t, o.dir.Match("cup", o.match.MatchID.String()), func(doc *store.Match) {
-		require.NoError(t, store.WriteDerived(o.dir.Attempt("cup", doc.MatchID, doc.Attempt), doc))
+		require.NoError(t, store.WriteDerived(o.dir.Disk, o.dir.Attempt("cup", doc.MatchID, doc.Attempt), doc))
 		doc.Attempt, doc.RefereeID, doc.Draw = 0, "", nil
 		doc.Result = o.loserWins(&journal.MatchReported{Result: result})
 		withoutRecord(doc)
@@ -563,10 +564,10 @@ func TestAuditAcceptsRoundsOfAKnockoutBeforeItsEnd(t *testing.T) {
 		o.Legs, o.Tournament = 1, &journal.Tournament{Algorithm: pairing.Knockout}
 		folder := t.TempDir()
 		l := playStored(t, o, folder)
-		path := store.Folder(folder).Rounds(o.LeagueID)
+		path := store.In(folder).Rounds(o.LeagueID)
 		text, err := os.ReadFile(filepath.Clean(path))
 		require.NoError(t, err)
-		events, err := os.ReadFile(filepath.Clean(store.Folder(folder).Journal(o.LeagueID)))
+		events, err := os.ReadFile(filepath.Clean(store.In(folder).Journal(o.LeagueID)))
 		require.NoError(t, err)
 		before, _, _ := bytes.Cut(events, []byte(`,"type":"completed"`))
 		prev := before[bytes.LastIndex(before, []byte(`"prev":"`))+len(`"prev":"`):]
@@ -579,7 +580,7 @@ func TestAuditAcceptsRoundsOfAKnockoutBeforeItsEnd(t *testing.T) {
 			edited := strings.Replace(string(text), rounds(l.result.State.Round), rounds(tt.total), 1)
 			require.NotEqual(t, string(text), edited)
 			require.NoError(t, os.WriteFile(path, []byte(edited), 0o600))
-			findings, _ := audited(t, store.Folder(folder), o.Games)
+			findings, _ := audited(t, store.In(folder), o.Games)
 			assert.Len(t, findings, tt.findings, "total_rounds %d", tt.total)
 		}
 	})

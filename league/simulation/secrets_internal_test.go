@@ -194,7 +194,7 @@ const firstMatch = "R1M1"
 // playTapped plays a league of a game with a data folder and keeps what leaves its manager and its referees.
 func playTapped(t *testing.T, game rules.Game, asked referee.Program, faults string) (*tap, store.Folder, *Result) {
 	t.Helper()
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	files, _, err := manager.OpenFiles(folder, benchLeague, false, nil)
 	require.NoError(t, err)
 	secret, err := folder.Secret(benchLeague, true)

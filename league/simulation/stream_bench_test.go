@@ -53,7 +53,7 @@ func playInTurn(b *testing.B, conn *nats.Conn, players int) {
 	var err error
 	shared := &manager.Shared{Master: make([]byte, 32)}
 	play := func(shared *manager.Shared) time.Duration {
-		folder := store.Folder(b.TempDir())
+		folder := store.In(b.TempDir())
 		o.Files, _, err = manager.OpenFiles(folder, o.LeagueID, false, shared)
 		require.NoError(b, err)
 		begun := time.Now()
@@ -61,7 +61,7 @@ func playInTurn(b *testing.B, conn *nats.Conn, players int) {
 		require.NoError(b, err)
 		require.NoError(b, o.Files.Close())
 		took := time.Since(begun)
-		require.NoError(b, os.RemoveAll(string(folder)))
+		require.NoError(b, os.RemoveAll(folder.Path))
 		return took
 	}
 	var took, floor time.Duration

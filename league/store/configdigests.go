@@ -3,12 +3,12 @@ package store
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"io/fs"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
 
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 // The bounds of what ConfigDigests reads.
@@ -21,27 +21,35 @@ const (
 // it has those of some ids: that of the league, and that whose rules it has. Files that are hidden, too large or no
 // regular files have none; nil if there are no files.
 func (f Folder) ConfigDigests(leagueIDs ...string) (digests map[string]string) {
-	root := f.path("config")
-	_ = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return nil //nolint:nilerr // a folder that cannot be read whole: the entries that were read follow
+	digests = map[string]string{}
+	if info, err := f.Disk.Lstat(f.path("config")); err == nil && info.IsDir() {
+		f.addDigests(digests, "", leagueIDs)
+	}
+	if len(digests) == 0 {
+		return nil
+	}
+	return digests
+}
+
+// addDigests adds those of the files below a folder in config, whose name has slashes.
+func (f Folder) addDigests(digests map[string]string, folder string, leagueIDs []string) {
+	entries, _ := f.Disk.ReadDir(f.path("config", filepath.FromSlash(folder))) // after an error those that were read
+	for _, e := range entries {
+		name := path.Join(folder, e.Name())
+		if e.IsDir() {
+			f.addDigests(digests, name, leagueIDs)
+			continue
 		}
-		if e.IsDir() || strings.HasPrefix(e.Name(), ".") || len(digests) >= maxConfigFiles {
-			return nil
+		if strings.HasPrefix(e.Name(), ".") || len(digests) >= maxConfigFiles {
+			continue
 		}
-		name := filepath.ToSlash(strings.TrimPrefix(path, root+string(filepath.Separator)))
 		id, ofLeague := strings.CutPrefix(name, "leagues/")
 		if ofLeague && !slices.Contains(leagueIDs, strings.TrimSuffix(id, ".json")) {
-			return nil
+			continue
 		}
-		if text, err := openfile.Read(path, maxConfig); err == nil {
-			if digests == nil {
-				digests = map[string]string{}
-			}
+		if text, err := disk.Read(f.Disk, f.path("config", filepath.FromSlash(name)), maxConfig); err == nil {
 			sum := sha256.Sum256(text)
 			digests[name] = hex.EncodeToString(sum[:])
 		}
-		return nil
-	})
-	return digests
+	}
 }

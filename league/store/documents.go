@@ -12,6 +12,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/disk"
 )
 
 // A Header is the beginning of every file.
@@ -197,8 +198,8 @@ type HistoryMatch struct {
 // makes by their numbers from 1. It encodes one round at a time and writes a match to a line,
 // because a league of 1,000 players has half a million matches. After an error of round the old
 // file stays.
-func WriteRounds(path string, r *Rounds, completed int, round func(number int) (*Round, error)) error {
-	if err := makeFolder(filepath.Dir(path)); err != nil {
+func WriteRounds(d disk.Disk, path string, r *Rounds, completed int, round func(number int) (*Round, error)) error {
+	if err := makeFolder(d, filepath.Dir(path)); err != nil {
 		return err
 	}
 	start := *r
@@ -207,7 +208,7 @@ func WriteRounds(path string, r *Rounds, completed int, round func(number int) (
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
+	return atomicfile.WriteUnsynced(d, path, 0o644, func(w io.Writer) error {
 		_, _ = w.Write(bytes.TrimSuffix(head, []byte("]\n}"))) // the last write returns its error
 		separator, match := "", []byte(`{"match_id":`)
 		for number := 1; number <= completed; number++ {

@@ -8,7 +8,7 @@ import (
 
 // A folder knows the paths of all files, and reads those that no newer program wrote.
 func ExampleFolder() {
-	folder := store.Folder("../../testdata/leagues/finished")
+	folder := store.In("../../testdata/leagues/finished")
 	match, err := folder.LoadMatch("league_2025_even_odd", "R1M1")
 	if err != nil {
 		fmt.Println(err)

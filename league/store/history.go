@@ -17,7 +17,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 // HistoryLines returns the path of the history.jsonl that belongs to a history.json. The
@@ -47,10 +47,10 @@ type HistoryHeader struct {
 // ReadHistoryLines reads history.jsonl. The history has no last_updated. lines are the
 // numbers of the lines of its matches. An incomplete last line, of torn bytes, does not
 // count. A file without a complete line is fs.ErrNotExist, too.
-func ReadHistoryLines(path string) (h *History, lines []int, torn int, err error) {
+func ReadHistoryLines(d disk.Disk, path string) (h *History, lines []int, torn int, err error) {
 	h = &History{Matches: []HistoryMatch{}}
 	index := map[string]int{}
-	unknown, damage, torn, err := readLines(path, &h.HistoryHeader, func(number int, text []byte) error {
+	unknown, damage, torn, err := readLines(d, path, &h.HistoryHeader, func(number int, text []byte) error {
 		var l historyLine
 		unknown, err := readLine(text, &l)
 		if err != nil {
@@ -209,10 +209,10 @@ func (h *History) addModel(m *protocol.ModelTotals) {
 
 // Models returns the use of models in a league, by the histories in the folder that can be read.
 func (f Folder) Models(leagueID string) (all []ModelUse) {
-	players, _ := os.ReadDir(f.Players()) // missing if all players are elsewhere
+	players, _ := f.Disk.ReadDir(f.Players()) // missing if all players are elsewhere
 	for _, p := range players {
 		for _, path := range []string{f.History(p.Name()), HistoryOf(f.History(p.Name()), leagueID)} {
-			h, _, _, err := ReadHistoryLines(HistoryLines(path))
+			h, _, _, err := ReadHistoryLines(f.Disk, HistoryLines(path))
 			if err == nil && h.LeagueID == leagueID && h.Model != nil {
 				all = append(all, *h.Model)
 				break
@@ -286,13 +286,13 @@ var ErrOtherLeague = errors.New("the history of another league has this name")
 // The file is not kept open, because a process may have many players. If the file still has
 // the size that AppendHistory has set at the last call, AppendHistory does not read it; 0 for a file
 // that it must read. The error is ErrOtherLeague for a file of another league, or that of the file system.
-func AppendHistory(path string, header *HistoryHeader, lines []any, known *int64) error {
+func AppendHistory(d disk.Disk, path string, header *HistoryHeader, lines []any, known *int64) error {
 	size := *known
 	*known = 0
-	if err := makeFolder(filepath.Dir(path)); err != nil {
+	if err := makeFolder(d, filepath.Dir(path)); err != nil {
 		return err
 	}
-	f, err := openfile.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	f, err := d.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 	if err != nil {
 		return err
 	}
@@ -328,7 +328,7 @@ func appendLine(text []byte, value any) ([]byte, error) {
 
 // checkHistory checks that a file is of the league of a header, cuts off an incomplete last
 // line, which a crash or a full disk has left, and returns the size.
-func checkHistory(f *os.File, header *HistoryHeader, size int64) (int64, error) {
+func checkHistory(f disk.File, header *HistoryHeader, size int64) (int64, error) {
 	text := make([]byte, size)
 	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
 		return 0, err
@@ -355,24 +355,24 @@ func checkHistory(f *os.File, header *HistoryHeader, size int64) (int64, error) 
 
 // DeriveHistory writes history.json, without sync, from its history.jsonl. A history.json of
 // another league stays. A history.jsonl that cannot be read is an error.
-func DeriveHistory(path, now string) error {
-	h, _, _, err := ReadHistoryLines(HistoryLines(path))
+func DeriveHistory(d disk.Disk, path, now string) error {
+	h, _, _, err := ReadHistoryLines(d, HistoryLines(path))
 	if err != nil {
 		return err
 	}
-	if other, err := Read[HistoryHeader](path); err == nil && other.LeagueID != h.LeagueID {
+	if other, err := Read[HistoryHeader](d, path); err == nil && other.LeagueID != h.LeagueID {
 		return nil
 	}
 	h.LastUpdated = now
-	return WriteDerived(path, h)
+	return WriteDerived(d, path, h)
 }
 
 // historyLeague returns the league of the history of a player in a folder; "" for none.
 func (f Folder) historyLeague(playerID string) string {
-	if h, _, _, err := ReadHistoryLines(HistoryLines(f.History(playerID))); err == nil {
+	if h, _, _, err := ReadHistoryLines(f.Disk, HistoryLines(f.History(playerID))); err == nil {
 		return h.LeagueID
 	}
-	if h, err := Read[HistoryHeader](f.History(playerID)); err == nil {
+	if h, err := Read[HistoryHeader](f.Disk, f.History(playerID)); err == nil {
 		return h.LeagueID
 	}
 	return ""

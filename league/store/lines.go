@@ -7,6 +7,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 )
 
 // A LineError is an error in a line of a file.
@@ -25,8 +26,10 @@ type Document interface{ Stamp() Header }
 // readLines reads a file of sealed lines. Its first line is a header, in which any error is that of
 // the file; add takes each other one. Unknown has the first line if it has a member that this program does not know.
 // Damage are the lines that cannot be used, and torn is the number of bytes of an incomplete last one.
-func readLines(path string, header Document, add appendfile.Visit) (unknown, damage []*LineError, torn int, err error) {
-	file, err := Open(path)
+func readLines(d disk.Disk, path string, header Document, add appendfile.Visit) (
+	unknown, damage []*LineError, torn int, err error,
+) {
+	file, err := disk.Open(d, path)
 	if err != nil {
 		return nil, nil, 0, err
 	}

@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"evenodd/league/protocol"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 // LogEnd is the end of the names of log files.
@@ -29,13 +28,13 @@ type logPart struct {
 }
 
 // logParts are the files of a log, the oldest first.
-func logParts(path, about string) (parts []logPart) {
+func (f Folder) logParts(path, about string) (parts []logPart) {
 	for n := 0; ; n++ {
 		name := path
 		if n > 0 {
 			name = fmt.Sprintf("%s.%d", path, n)
 		}
-		info, err := os.Stat(name)
+		info, err := f.Disk.Stat(name)
 		if err != nil && n > 0 {
 			return parts
 		}
@@ -53,15 +52,15 @@ const maxLogRead = 256 << 10
 // offset of the following part, 0 behind the last. A log that is rotated meanwhile may lack
 // lines or repeat some. A missing log has no lines; an error is that of the file system.
 func (f Folder) AgentLog(leagueID, agentID string, offset int64) (lines []string, next int64, err error) {
-	parts := append(logParts(filepath.Join(f.AgentLogs(), agentID+LogEnd), ""),
-		logParts(filepath.Join(f.LeagueLogs(leagueID), "league"+LogEnd), agentID)...)
+	parts := append(f.logParts(filepath.Join(f.AgentLogs(), agentID+LogEnd), ""),
+		f.logParts(filepath.Join(f.LeagueLogs(leagueID), "league"+LogEnd), agentID)...)
 	start := int64(0)
 	for _, p := range parts {
 		if offset >= start+p.size {
 			start += p.size
 			continue
 		}
-		lines, read, err := p.lines(offset - start)
+		lines, read, err := p.lines(f.Disk, offset-start)
 		if err != nil {
 			return nil, 0, err
 		}
@@ -74,8 +73,8 @@ func (f Folder) AgentLog(leagueID, agentID string, offset int64) (lines []string
 }
 
 // lines returns whole lines from an offset on without tokens, and how many bytes were read.
-func (p *logPart) lines(offset int64) (lines []string, read int64, err error) {
-	file, err := openfile.Open(p.path)
+func (p *logPart) lines(d disk.Disk, offset int64) (lines []string, read int64, err error) {
+	file, err := disk.Open(d, p.path)
 	if err != nil {
 		return nil, 0, err
 	}

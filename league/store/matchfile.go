@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -19,6 +18,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/disk"
 )
 
 // Matches is the folder of a league's match files.
@@ -83,23 +83,23 @@ func (m *Match) encode() ([]byte, error) {
 }
 
 // WriteMatch writes a match file without syncs: see WriteDerived.
-func WriteMatch(path string, m *Match) error {
+func WriteMatch(d disk.Disk, path string, m *Match) error {
 	text, err := m.encode()
 	if err == nil {
-		err = writeUnsynced(path, text)
+		err = writeUnsynced(d, path, text)
 	}
 	return err
 }
 
 // AddMatch writes a match file that is missing. An existing file stays, and is no error: its referee
 // may write it meanwhile.
-func AddMatch(path string, m *Match) error {
+func AddMatch(d disk.Disk, path string, m *Match) error {
 	text, err := m.encode()
 	if err == nil {
-		err = makeFolder(filepath.Dir(path))
+		err = makeFolder(d, filepath.Dir(path))
 	}
 	if err == nil {
-		err = atomicfile.CreateFile(path, text, 0o644)
+		err = atomicfile.CreateFile(d, path, text, 0o644)
 	}
 	if errors.Is(err, fs.ErrExist) {
 		return nil
@@ -110,7 +110,7 @@ func AddMatch(path string, m *Match) error {
 // LoadMatch reads the file of a match. A missing file is fs.ErrNotExist; any other error names
 // the file.
 func (f Folder) LoadMatch(leagueID, matchID string) (*Match, error) {
-	return Read[Match](f.Match(leagueID, matchID))
+	return Read[Match](f.Disk, f.Match(leagueID, matchID))
 }
 
 // LoadAttempt reads an attempt at a match, from the file of the match or from its own. A missing
@@ -120,7 +120,7 @@ func (f Folder) LoadAttempt(leagueID, matchID string, attempt int) (*Match, erro
 	if err == nil && doc.Attempt == attempt {
 		return doc, nil
 	}
-	other, problem := Read[Match](f.Attempt(leagueID, matchID, attempt))
+	other, problem := Read[Match](f.Disk, f.Attempt(leagueID, matchID, attempt))
 	if errors.Is(problem, fs.ErrNotExist) && err != nil {
 		return nil, err
 	}
@@ -133,18 +133,18 @@ func (f Folder) LoadAttempt(leagueID, matchID string, attempt int) (*Match, erro
 func (f Folder) WriteAttempt(m *Match) error {
 	path, own := f.pathOf(m), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
 	if own != path {
-		before, err := Read[Match](path)
+		before, err := Read[Match](f.Disk, path)
 		if err == nil && before.Attempt != m.Attempt && before.WrittenBy == WrittenByReferee {
 			if err := f.KeepAttempt(before); err != nil {
 				return err
 			}
 		}
 	}
-	if err := WriteMatch(path, m); err != nil {
+	if err := WriteMatch(f.Disk, path, m); err != nil {
 		return err
 	}
 	if own != path {
-		_ = os.Remove(own) // usually there is none
+		_ = f.Disk.Remove(own) // usually there is none
 	}
 	return nil
 }
@@ -153,7 +153,7 @@ func (f Folder) WriteAttempt(m *Match) error {
 // another one takes its place. It takes nothing away: another process may have done that
 // meanwhile.
 func (f Folder) KeepAttempt(m *Match) error {
-	return AddMatch(f.Attempt(m.LeagueID, m.MatchID, m.Attempt), m)
+	return AddMatch(f.Disk, f.Attempt(m.LeagueID, m.MatchID, m.Attempt), m)
 }
 
 // pathOf is the path at which the referee writes an attempt: that of the match for one that the
@@ -163,10 +163,10 @@ func (f Folder) pathOf(m *Match) string {
 	if m.Lifecycle.State != protocol.StateAcknowledged {
 		return own
 	}
-	if _, err := os.Lstat(path); err != nil {
+	if _, err := f.Disk.Lstat(path); err != nil {
 		return path
 	}
-	if other, err := Read[Match](path); err == nil && other.Attempt > m.Attempt {
+	if other, err := Read[Match](f.Disk, path); err == nil && other.Attempt > m.Attempt {
 		return own
 	}
 	return path
@@ -177,19 +177,19 @@ func (f Folder) pathOf(m *Match) string {
 func (f Folder) restore(m *Match, always bool) error {
 	path, own := f.pathOf(m), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
 	if path != own {
-		switch there, err := Read[Match](own); {
+		switch there, err := Read[Match](f.Disk, own); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err == nil && there.Lifecycle.State != protocol.StateAcknowledged:
-			_ = os.Remove(own)
+			_ = f.Disk.Remove(own)
 		default:
 			path = own
 		}
 	}
-	there, err := Read[Match](path)
+	there, err := Read[Match](f.Disk, path)
 	if !always && err == nil && there.Attempt == m.Attempt && len(there.Transcript) >= len(m.Transcript) {
 		return nil
 	}
-	return WriteMatch(path, m)
+	return WriteMatch(f.Disk, path, m)
 }
 
 // OldMatches describe the match files in a folder at one moment. An agent that
@@ -204,7 +204,7 @@ type OldMatches struct {
 // OldMatches describes the match files that are there now.
 func (f Folder) OldMatches() *OldMatches {
 	old := &OldMatches{folder: f, changed: map[string]time.Time{}}
-	entries, err := os.ReadDir(filepath.Join(string(f), "data", "matches"))
+	entries, err := f.Disk.ReadDir(f.path("data", "matches"))
 	if err != nil {
 		return old // no file is known to be old
 	}
@@ -218,7 +218,7 @@ func (f Folder) OldMatches() *OldMatches {
 
 // changes is the modification time of a league's match folder.
 func (f Folder) changes(leagueID string) (at time.Time, ok bool) {
-	info, err := os.Stat(f.Matches(leagueID))
+	info, err := f.Disk.Stat(f.Matches(leagueID))
 	if err != nil || !info.IsDir() {
 		return at, false
 	}
@@ -230,7 +230,7 @@ func (f Folder) changes(leagueID string) (at time.Time, ok bool) {
 // the new league has begun, and another agent has moved the old files. Many agents may
 // call Archive at the same time. An error is that of the file system.
 func (o *OldMatches) Archive(leagueID, stamp string) (string, error) {
-	if _, err := os.Lstat(o.folder.Journal(leagueID)); err == nil {
+	if _, err := o.folder.Disk.Lstat(o.folder.Journal(leagueID)); err == nil {
 		return "", nil // the journal is here, so the manager archives the files
 	}
 	before, known := o.changed[leagueID]
@@ -238,14 +238,14 @@ func (o *OldMatches) Archive(leagueID, stamp string) (string, error) {
 	if !known || !there || now != before {
 		return "", nil
 	}
-	archive := filepath.Join(string(o.folder), "archive")
-	if err := os.MkdirAll(archive, 0o755); err != nil {
+	archive := o.folder.path("archive")
+	if err := makeFolder(o.folder.Disk, archive); err != nil {
 		return "", err
 	}
 	name := fmt.Sprintf("%s-%s-matches", leagueID, strings.ReplaceAll(stamp, ":", ""))
 	into := filepath.Join(archive, name)
 	for n := 2; ; n++ {
-		err := os.Rename(o.folder.Matches(leagueID), into)
+		err := o.folder.Disk.Rename(o.folder.Matches(leagueID), into)
 		switch {
 		case err == nil:
 			return into, nil

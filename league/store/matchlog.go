@@ -17,7 +17,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
 	"evenodd/league/store/atomicfile"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 // The write-ahead log of a referee has the attempts that it has played since the last checkpoint.
@@ -72,11 +72,11 @@ func logKey(matchID string, attempt int) string { return fmt.Sprintf("%s-a%d", m
 
 // ReadMatchLog reads a log. A damaged line is no error: see Damage. A log whose first line is
 // damaged is an error.
-func ReadMatchLog(path string) (*LoggedMatches, error) {
+func ReadMatchLog(d disk.Disk, path string) (*LoggedMatches, error) {
 	l := &LoggedMatches{index: map[string]*LoggedMatch{}}
 	var err error
 	var unknown []*LineError
-	unknown, l.Damage, l.Torn, err = readLines(path, &l.Header, l.add)
+	unknown, l.Damage, l.Torn, err = readLines(d, path, &l.Header, l.add)
 	l.Unknown = append(unknown, l.Unknown...)
 	return l, err
 }
@@ -122,7 +122,7 @@ type MatchLog struct {
 	folder Folder
 	path   string
 	header LogHeader
-	disk   disk
+	syncer syncer
 
 	mu       sync.Mutex
 	file     *appendfile.File // nil after a failure, until the next line
@@ -141,7 +141,7 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 		folder: folder, path: folder.MatchLog(leagueID, refereeID), open: map[string]int{}, written: map[string]bool{},
 		header: LogHeader{Header: NewHeader(""), LeagueID: leagueID, RefereeID: refereeID},
 	}
-	read, err := ReadMatchLog(l.path)
+	read, err := ReadMatchLog(l.folder.Disk, l.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		read, err = &LoggedMatches{}, nil
 	}
@@ -157,7 +157,7 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 	if err != nil {
 		return nil, nil, torn, err
 	}
-	l.disk = openDisk(filepath.Dir(l.path)) // before any file is written
+	l.syncer = openSyncer(folder.Disk, filepath.Dir(l.path)) // before any file is written
 	for _, m := range read.Matches {
 		key := logKey(m.MatchID, m.Attempt)
 		if closed(m.Match) {
@@ -182,7 +182,7 @@ func closed(m *Match) bool {
 // reopen opens the file for appending. L.mu is held, except while the log is made.
 func (l *MatchLog) reopen(empty bool) (torn *appendfile.Torn, err error) {
 	l.size = 0
-	file, torn, err := appendfile.Open(l.path, filepath.Base(l.path), func(_ int, text []byte) error {
+	file, torn, err := appendfile.Open(l.folder.Disk, l.path, filepath.Base(l.path), func(_ int, text []byte) error {
 		l.size += int64(len(text)) + 1
 		return nil
 	})
@@ -278,7 +278,7 @@ func (l *MatchLog) Checkpoint() error {
 		err = l.writeAgain(done)
 	}
 	if err == nil {
-		err = l.disk.sync(l.filesOf(done))
+		err = l.syncer.sync(l.filesOf(done))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -300,7 +300,7 @@ func (l *MatchLog) Checkpoint() error {
 
 // writeAgain writes the files of attempts from the log.
 func (l *MatchLog) writeAgain(done map[string]bool) error {
-	read, err := ReadMatchLog(l.path)
+	read, err := ReadMatchLog(l.folder.Disk, l.path)
 	if err != nil {
 		return err
 	}
@@ -324,7 +324,7 @@ func (l *MatchLog) filesOf(done map[string]bool) (paths []string) {
 // shorten replaces the log by one without some attempts. L.mu is held.
 func (l *MatchLog) shorten(done map[string]bool) error {
 	l.close()
-	text, err := openfile.Read(l.path, maxDerived)
+	text, err := disk.Read(l.folder.Disk, l.path, maxDerived)
 	if err != nil {
 		return err
 	}
@@ -339,7 +339,7 @@ func (l *MatchLog) shorten(done map[string]bool) error {
 			kept = append(kept, line...)
 		}
 	}
-	if err := atomicfile.WriteFile(l.path, kept, 0o644); err != nil {
+	if err := atomicfile.WriteFile(l.folder.Disk, l.path, kept, 0o644); err != nil {
 		return err
 	}
 	_, err = l.reopen(false)
@@ -361,55 +361,59 @@ func (l *MatchLog) Close() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.close()
-	return errors.Join(err, l.disk.close())
+	return errors.Join(err, l.syncer.close())
 }
 
-// A disk makes files durable.
-type disk struct {
-	folder *os.File // on the disk, opened before the files were written; nil where all is not used
-	all    func(*os.File) error
-	one    func(path string) error
-	slow   bool // all took longer than slowest
+// A syncer makes files durable.
+type syncer struct {
+	disk   disk.Disk
+	folder disk.File // of the files, opened before they were written; nil where each is synced
+	all    func(folder disk.File) error
+	one    func(d disk.Disk, path string) error
+	slow   bool // all took longer than slowest, or is unsupported
 }
 
 // slowest is how long a sync of a whole file system may take. It waits for the writes of other
 // programs too.
 const slowest = time.Second
 
-func openDisk(dir string) disk {
-	d := disk{all: syncAll(), one: SyncFile}
-	if d.all != nil {
-		d.folder, _ = openfile.Open(dir) // without it each file is synced
+func openSyncer(d disk.Disk, dir string) syncer {
+	folder, err := disk.Open(d, dir)
+	if err != nil {
+		folder = nil // each file is synced
 	}
-	return d
+	return syncer{disk: d, folder: folder, all: d.SyncAll, one: SyncFile}
 }
 
 // sync makes files durable, as far as they exist, with their names.
-func (d *disk) sync(paths []string) error {
-	if d.folder != nil && !d.slow {
+func (s *syncer) sync(paths []string) error {
+	if s.folder != nil && !s.slow {
 		began := time.Now()
-		err := d.all(d.folder)
-		d.slow = time.Since(began) > slowest
-		return err
+		err := s.all(s.folder)
+		s.slow = time.Since(began) > slowest
+		if !errors.Is(err, errors.ErrUnsupported) {
+			return err
+		}
+		s.slow = true
 	}
 	for _, path := range paths {
-		if err := d.one(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := s.one(s.disk, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
-	return atomicfile.SyncFolder(filepath.Dir(paths[0]))
+	return atomicfile.SyncFolder(s.disk, filepath.Dir(paths[0]))
 }
 
-func (d *disk) close() error {
-	if d.folder == nil {
+func (s *syncer) close() error {
+	if s.folder == nil {
 		return nil
 	}
-	return d.folder.Close()
+	return s.folder.Close()
 }
 
 // SyncFile makes a file durable, which must exist.
-func SyncFile(path string) error {
-	f, err := openfile.OpenFile(path, os.O_RDWR, 0)
+func SyncFile(d disk.Disk, path string) error {
+	f, err := d.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return err
 	}

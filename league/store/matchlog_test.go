@@ -15,6 +15,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/league/store/disk"
 )
 
 // played returns an attempt in a state, with the exchanges until then.
@@ -42,7 +43,7 @@ func openLog(t *testing.T, folder Folder) (*MatchLog, *LoggedMatches) {
 // statesIn lists the attempts in a log with their states.
 func statesIn(t *testing.T, folder Folder) (states []string) {
 	t.Helper()
-	read, err := ReadMatchLog(folder.MatchLog("cup", "REF01"))
+	read, err := ReadMatchLog(folder.Disk, folder.MatchLog("cup", "REF01"))
 	require.NoError(t, err)
 	require.Empty(t, read.Damage)
 	for _, m := range read.Matches {
@@ -52,7 +53,7 @@ func statesIn(t *testing.T, folder Folder) (states []string) {
 }
 
 func TestCheckpointKeepsWhatIsNotAcknowledged(t *testing.T) {
-	folder := Folder(t.TempDir())
+	folder := In(t.TempDir())
 	log, _ := openLog(t, folder)
 	for _, m := range []*Match{played("R1M1", 1, protocol.StateFinished), played("R1M2", 1, protocol.StateFinished), played("R1M3", 1, protocol.StateFinished)} {
 		require.NoError(t, log.Append(m, true))
@@ -84,11 +85,11 @@ func TestCheckpointKeepsWhatIsNotAcknowledged(t *testing.T) {
 func TestCheckpointKeepsAnAttemptThatIsPlayedAgain(t *testing.T) {
 	both := []*Match{played("R1M1", 1, protocol.StateFinished), played("R1M1", 1, protocol.StateAcknowledged)}
 	for name, play := range map[string][]*Match{"before": both[:1], "during": both[:1], "all": both} {
-		folder := Folder(t.TempDir())
+		folder := In(t.TempDir())
 		log, _ := openLog(t, folder)
-		log.disk.slow = true
-		again := func(string) error {
-			log.disk.one = func(string) error { return nil }
+		log.syncer.slow = true
+		again := func(disk.Disk, string) error {
+			log.syncer.one = func(disk.Disk, string) error { return nil }
 			err := log.Append(play[0], true)
 			for _, m := range play[1:] {
 				err = errors.Join(err, log.Write(m))
@@ -96,8 +97,8 @@ func TestCheckpointKeepsAnAttemptThatIsPlayedAgain(t *testing.T) {
 			return err
 		}
 		require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAbandoned)))
-		if log.disk.one = again; name == "before" {
-			require.NoError(t, again(""))
+		if log.syncer.one = again; name == "before" {
+			require.NoError(t, again(nil, ""))
 		}
 		require.NoError(t, log.Checkpoint())
 		assert.Equal(t, []string{"R1M1-a1 " + play[len(play)-1].Lifecycle.State}, statesIn(t, folder), name)
@@ -114,13 +115,13 @@ func TestCheckpointKeepsAnAttemptThatIsPlayedAgain(t *testing.T) {
 // disputed or an abandoned one, becomes that of the match.
 func TestFileOfAnEarlierStateIsReplacedAfterACrash(t *testing.T) {
 	for _, earlier := range []string{protocol.StateDisputed, protocol.StateAbandoned} {
-		folder := Folder(t.TempDir())
+		folder := In(t.TempDir())
 		log, _ := openLog(t, folder)
 		require.NoError(t, log.Write(played("R1M1", 1, earlier)))
 		require.NoError(t, log.Append(played("R1M1", 1, protocol.StateAcknowledged), true))
 		log, _ = openLog(t, folder)
 		require.NoError(t, log.Close())
-		doc, err := Read[Match](folder.Match("cup", "R1M1"))
+		doc, err := Read[Match](folder.Disk, folder.Match("cup", "R1M1"))
 		require.NoError(t, err, earlier)
 		assert.Equal(t, played("R1M1", 1, protocol.StateAcknowledged), doc)
 		assert.NoFileExists(t, folder.Attempt("cup", "R1M1", 1))
@@ -132,16 +133,16 @@ func TestFileOfAnEarlierStateIsReplacedAfterACrash(t *testing.T) {
 func TestCheckpointInterruptedAtAnyStep(t *testing.T) {
 	for _, all := range []bool{true, false} { // files of the whole disk, or one by one
 		var disks []Folder
-		folder := Folder(t.TempDir())
+		folder := In(t.TempDir())
 		snapshot := func() {
-			disk := Folder(t.TempDir())
-			require.NoError(t, os.CopyFS(string(disk), os.DirFS(string(folder))))
-			disks = append(disks, disk)
+			copied := In(t.TempDir())
+			require.NoError(t, os.CopyFS(copied.Path, os.DirFS(folder.Path)))
+			disks = append(disks, copied)
 		}
 		log, _ := openLog(t, folder)
-		log.disk.all = func(*os.File) error { snapshot(); return nil }
-		log.disk.one = func(string) error { snapshot(); return nil }
-		log.disk.slow = !all
+		log.syncer.all = func(disk.File) error { snapshot(); return nil }
+		log.syncer.one = func(disk.Disk, string) error { snapshot(); return nil }
+		log.syncer.slow = !all
 		for _, id := range []string{"R1M1", "R1M2"} {
 			require.NoError(t, log.Append(played(id, 1, protocol.StateFinished), true))
 			require.NoError(t, log.Write(played(id, 1, protocol.StateAcknowledged)))
@@ -152,24 +153,24 @@ func TestCheckpointInterruptedAtAnyStep(t *testing.T) {
 		snapshot() // after the last step
 		assert.Equal(t, []string{"R1M3-a1 FINISHED"}, statesIn(t, folder))
 
-		for i, disk := range disks {
+		for i, copied := range disks {
 			if i < durable { // nothing is durable but the log
 				for k, id := range []string{"R1M1", "R1M2"} {
-					path := disk.Match("cup", id)
+					path := copied.Match("cup", id)
 					require.NoError(t, []error{os.Truncate(path, 20), os.Remove(path)}[(i+k)%2])
 				}
-				path := disk.MatchLog("cup", "REF01")
+				path := copied.MatchLog("cup", "REF01")
 				require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(path), ".REF01.wal.jsonl.1.tmp"), []byte("{"), 0o600))
 			}
-			next, found := openLog(t, disk)
+			next, found := openLog(t, copied)
 			assert.Equal(t, protocol.StateFinished, found.Find("R1M3", 1).Lifecycle.State)
 			for _, id := range []string{"R1M1", "R1M2"} {
-				doc, err := disk.LoadMatch("cup", id)
+				doc, err := copied.LoadMatch("cup", id)
 				require.NoError(t, err)
 				assert.Equal(t, played(id, 1, protocol.StateAcknowledged), doc, "interrupted at step %d", i)
 			}
 			require.NoError(t, next.Close())
-			assert.Equal(t, []string{"R1M3-a1 FINISHED"}, statesIn(t, disk))
+			assert.Equal(t, []string{"R1M3-a1 FINISHED"}, statesIn(t, copied))
 		}
 	}
 }
@@ -177,19 +178,19 @@ func TestCheckpointInterruptedAtAnyStep(t *testing.T) {
 // After a sync that failed, the log stays, and the next checkpoint writes the files again.
 func TestFilesAreWrittenAgainAfterAFailedSync(t *testing.T) {
 	for _, all := range []bool{true, false} {
-		folder := Folder(t.TempDir())
+		folder := In(t.TempDir())
 		log, _ := openLog(t, folder)
 		broken := errors.New("no sync")
-		log.disk.all = func(*os.File) error { return broken }
-		log.disk.one = func(string) error { return broken }
-		log.disk.slow = !all
+		log.syncer.all = func(disk.File) error { return broken }
+		log.syncer.one = func(disk.Disk, string) error { return broken }
+		log.syncer.slow = !all
 		require.NoError(t, log.Append(played("R1M1", 1, protocol.StateFinished), true))
 		require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAcknowledged)))
 		require.ErrorIs(t, log.Checkpoint(), broken)
 		assert.Equal(t, []string{"R1M1-a1 ACKNOWLEDGED"}, statesIn(t, folder))
 		require.NoError(t, os.WriteFile(folder.Match("cup", "R1M1"), nil, 0o600)) // what the disk has
 
-		log.disk.all, log.disk.one = func(*os.File) error { return nil }, func(string) error { return nil }
+		log.syncer.all, log.syncer.one = func(disk.File) error { return nil }, func(disk.Disk, string) error { return nil }
 		require.NoError(t, log.Checkpoint())
 		doc, err := folder.LoadMatch("cup", "R1M1")
 		require.NoError(t, err)
@@ -201,14 +202,14 @@ func TestFilesAreWrittenAgainAfterAFailedSync(t *testing.T) {
 
 // The manager may have renamed the file of a result that an organiser has annulled.
 func TestAnnulledResultIsNotWrittenAgainInPlaceOfItsRematch(t *testing.T) {
-	folder := Folder(t.TempDir())
+	folder := In(t.TempDir())
 	log, _ := openLog(t, folder)
 	require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAcknowledged)))
 	require.NoError(t, os.Rename(folder.Match("cup", "R1M1"), folder.Attempt("cup", "R1M1", 1)))
 	log.failed = true
 	require.NoError(t, log.Checkpoint())
 	assert.NoFileExists(t, folder.Match("cup", "R1M1"))
-	require.NoError(t, WriteMatch(folder.Match("cup", "R1M1"), played("R1M1", 2, protocol.StateAcknowledged)))
+	require.NoError(t, WriteMatch(folder.Disk, folder.Match("cup", "R1M1"), played("R1M1", 2, protocol.StateAcknowledged)))
 	require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAcknowledged)), "reported late")
 	doc, err := folder.LoadMatch("cup", "R1M1")
 	require.NoError(t, err)
@@ -219,7 +220,7 @@ func TestAnnulledResultIsNotWrittenAgainInPlaceOfItsRematch(t *testing.T) {
 // The manager keeps the file of an annulled result only after the round, and the referee before it
 // writes the file of the match: one of them has read it before the other one has replaced it.
 func TestAnnulledResultIsKeptOnce(t *testing.T) {
-	folder := Folder(t.TempDir())
+	folder := In(t.TempDir())
 	log, _ := openLog(t, folder)
 	require.NoError(t, log.Write(played("R1M1", 1, protocol.StateAcknowledged)))
 	read, err := folder.LoadMatch("cup", "R1M1")
@@ -227,7 +228,7 @@ func TestAnnulledResultIsKeptOnce(t *testing.T) {
 	require.NoError(t, log.Write(played("R1M1", 2, protocol.StateAcknowledged)))
 	for _, keeper := range []string{"the referee", "the manager too"} {
 		for attempt, path := range map[int]string{1: folder.Attempt("cup", "R1M1", 1), 2: folder.Match("cup", "R1M1")} {
-			doc, err := Read[Match](path)
+			doc, err := Read[Match](disk.Real{}, path)
 			require.NoError(t, err, keeper)
 			assert.Equal(t, attempt, doc.Attempt, keeper)
 			found, err := folder.LoadAttempt("cup", "R1M1", attempt)
@@ -242,12 +243,12 @@ func TestAnnulledResultIsKeptOnce(t *testing.T) {
 // A sync of the whole disk that takes long, because other programs write, is the last one.
 func TestSlowSyncOfTheWholeDiskIsReplaced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		folder := Folder(t.TempDir())
+		folder := In(t.TempDir())
 		log, _ := openLog(t, folder)
 		files, whole := 0, 0
-		log.disk.folder, _ = os.Open(string(folder))
-		log.disk.all = func(*os.File) error { whole++; time.Sleep(slowest + time.Millisecond); return nil }
-		log.disk.one = func(string) error { files++; return nil }
+		log.syncer.folder, _ = disk.Open(folder.Disk, folder.Path)
+		log.syncer.all = func(disk.File) error { whole++; time.Sleep(slowest + time.Millisecond); return nil }
+		log.syncer.one = func(disk.Disk, string) error { files++; return nil }
 		for _, id := range []string{"R1M1", "R1M2"} {
 			require.NoError(t, log.Write(played(id, 1, protocol.StateAcknowledged)))
 			require.NoError(t, log.Checkpoint())
@@ -259,7 +260,7 @@ func TestSlowSyncOfTheWholeDiskIsReplaced(t *testing.T) {
 
 // A log that was cut after any byte has all lines before it, and can be continued.
 func TestLogCutAfterAnyByte(t *testing.T) {
-	folder := Folder(t.TempDir())
+	folder := In(t.TempDir())
 	log, _ := openLog(t, folder)
 	require.NoError(t, log.Append(played("R1M1", 1, protocol.StateFinished), true))
 	require.NoError(t, log.Append(played("R1M1", 1, protocol.StateAcknowledged), true))
@@ -268,7 +269,7 @@ func TestLogCutAfterAnyByte(t *testing.T) {
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	for n := range len(text) + 1 {
-		cut := Folder(t.TempDir())
+		cut := In(t.TempDir())
 		require.NoError(t, os.MkdirAll(cut.Matches("cup"), 0o755))
 		require.NoError(t, os.WriteFile(cut.MatchLog("cup", "REF01"), text[:n], 0o600))
 		log, found := openLog(t, cut)

@@ -4,22 +4,20 @@ import (
 	crand "crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"unicode"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/gofrs/flock"
 
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
 	"evenodd/league/store/atomicfile"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 // An Identity is what an agent needs to return to its league under the same id. It is
@@ -78,17 +76,17 @@ func (f Folder) Identity(role, name string) string {
 
 // makePrivate creates a folder that only its owner can read, in a folder that all can
 // read.
-func makePrivate(dir string) error {
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+func makePrivate(d disk.Disk, dir string) error {
+	if err := makeFolder(d, filepath.Dir(dir)); err != nil {
 		return err
 	}
-	return os.MkdirAll(dir, 0o700)
+	return d.MkdirAll(dir, 0o700)
 }
 
 // Identities are the paths of all identities of a role.
 func (f Folder) Identities(role string) []string {
 	var paths []string
-	entries, _ := os.ReadDir(f.private("")) // a missing folder has none
+	entries, _ := f.Disk.ReadDir(f.private("")) // a missing folder has none
 	for _, e := range entries {
 		if name := e.Name(); strings.HasPrefix(name, role+"-") && !strings.HasSuffix(name, ".registering.json") {
 			paths = append(paths, f.private(name))
@@ -98,20 +96,20 @@ func (f Folder) Identities(role string) []string {
 }
 
 // WritePrivate writes an Identity or an Application that only its owner can read.
-func WritePrivate(path string, document any) error {
+func WritePrivate(d disk.Disk, path string, document any) error {
 	text, err := json.Marshal(document, jsontext.WithIndent("  "))
 	if err == nil {
-		err = writePrivate(path, append(text, '\n'))
+		err = writePrivate(d, path, append(text, '\n'))
 	}
 	return err
 }
 
 // writePrivate writes a file that only its owner can read, durably.
-func writePrivate(path string, text []byte) error {
-	if err := makePrivate(filepath.Dir(path)); err != nil {
+func writePrivate(d disk.Disk, path string, text []byte) error {
+	if err := makePrivate(d, filepath.Dir(path)); err != nil {
 		return err
 	}
-	return atomicfile.WriteFile(path, text, 0o600)
+	return atomicfile.WriteFile(d, path, text, 0o600)
 }
 
 // Secret returns the 32 bytes from which the tokens of a league are derived. Only the
@@ -122,9 +120,9 @@ func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error)
 	path := f.private(leagueID + ".key")
 	if !begun {
 		_, _ = crand.Read(secret[:]) // never fails
-		return secret, writePrivate(path, []byte(hex.EncodeToString(secret[:])+"\n"))
+		return secret, writePrivate(f.Disk, path, []byte(hex.EncodeToString(secret[:])+"\n"))
 	}
-	raw, err := openfile.Read(path, maxPrivate)
+	raw, err := disk.Read(f.Disk, path, maxPrivate)
 	switch {
 	case missing(err):
 		return secret, fmt.Errorf("%s is missing: without it the tokens of the agents are unknown; restore it, or start "+
@@ -145,8 +143,8 @@ func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error)
 func (f Folder) LeagueFiles(leagueID string) []string {
 	paths := []string{f.Standings(leagueID), f.Rounds(leagueID), f.Matches(leagueID), f.Agents(leagueID)}
 	return slices.DeleteFunc(paths, func(path string) bool {
-		_, absent := os.Stat(path)
-		entries, err := os.ReadDir(path) // an error for a file, and for a folder that may have files
+		_, absent := f.Disk.Stat(path)
+		entries, err := f.Disk.ReadDir(path) // an error for a file, and for a folder that may have files
 		return absent != nil || err == nil && len(entries) == 0
 	})
 }
@@ -165,30 +163,30 @@ func (e *LockedError) Error() string {
 // journal has a lock of its own (appendfile.OpenLocked).
 func (f Folder) Lock(leagueID string) (unlock func() error, err error) {
 	path := f.private(leagueID + ".lock")
-	if err := makePrivate(filepath.Dir(path)); err != nil {
+	if err := makePrivate(f.Disk, filepath.Dir(path)); err != nil {
 		return nil, err
 	}
-	lock := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDONLY|syscall.O_NONBLOCK))
-	locked, err := lock.TryLock()
+	unlock, err = f.Disk.LockFile(path, true)
 	switch {
+	case errors.Is(err, disk.ErrInUse):
+		return nil, &LockedError{path}
 	case err != nil:
 		return nil, fmt.Errorf("cannot lock %s: %w", path, err)
-	case !locked:
-		return nil, &LockedError{path}
 	}
-	return lock.Close, nil
+	return unlock, nil
 }
 
 // Running tells whether a process runs a league. It says no if it may not look.
 func (f Folder) Running(leagueID string) bool {
-	if appendfile.Locks {
-		used, _ := appendfile.InUse(f.Journal(leagueID)) // an error: see above
-		return used
+	used, err := appendfile.InUse(f.Disk, f.Journal(leagueID))
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return used // not after another error: see above
 	}
-	lock := flock.New(f.private(leagueID+".lock"), flock.SetFlag(os.O_RDONLY|syscall.O_NONBLOCK))
-	free, err := lock.TryRLock()
-	_ = lock.Close() // only read
-	return err == nil && !free
+	unlock, err := f.Disk.LockFile(f.private(leagueID+".lock"), false)
+	if err == nil {
+		_ = unlock() // the file was only read
+	}
+	return errors.Is(err, disk.ErrInUse)
 }
 
 // Archive moves all files of a league, including the players' histories, into a folder
@@ -196,11 +194,11 @@ func (f Folder) Running(leagueID string) bool {
 // structure, so that it can be audited. The caller must hold the league's lock. After an error
 // of the file system some of the files may be in the archive already.
 func (f Folder) Archive(leagueID, stamp string) (string, error) {
-	into := Folder(f.path("archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", "")))
+	into := Folder{f.Disk, f.path("archive", leagueID+"-"+strings.ReplaceAll(stamp, ":", ""))}
 	var in Folder // its paths are relative
 	// The key comes first: the files that are left without it cannot be resumed.
 	paths := []string{in.private(leagueID + ".key"), filepath.Dir(in.Journal(leagueID)), in.Matches(leagueID)}
-	players, err := os.ReadDir(f.Players())
+	players, err := f.Disk.ReadDir(f.Players())
 	if err != nil && !missing(err) {
 		return "", err
 	}
@@ -210,16 +208,16 @@ func (f Folder) Archive(leagueID, stamp string) (string, error) {
 		}
 	}
 	paths = slices.DeleteFunc(paths, func(path string) bool {
-		_, err := os.Lstat(f.path(path))
+		_, err := f.Disk.Lstat(f.path(path))
 		return missing(err)
 	})
 	if len(paths) == 0 {
 		return "", nil
 	}
-	if err := makeFolder(f.path("archive")); err != nil {
+	if err := makeFolder(f.Disk, f.path("archive")); err != nil {
 		return "", err
 	}
-	if err := os.Mkdir(string(into), 0o755); err != nil { // an archive is never replaced
+	if err := f.Disk.Mkdir(into.Path, 0o755); err != nil { // an archive is never replaced
 		return "", err
 	}
 	for _, path := range paths {
@@ -227,20 +225,20 @@ func (f Folder) Archive(leagueID, stamp string) (string, error) {
 		if filepath.Dir(to) == into.private("") {
 			open = makePrivate
 		}
-		if err := open(filepath.Dir(to)); err != nil {
-			return string(into), err
+		if err := open(f.Disk, filepath.Dir(to)); err != nil {
+			return into.Path, err
 		}
-		if err := os.Rename(f.path(path), to); err != nil {
-			return string(into), err
+		if err := f.Disk.Rename(f.path(path), to); err != nil {
+			return into.Path, err
 		}
 	}
-	return string(into), nil
+	return into.Path, nil
 }
 
 // ManagerURL is the URL at which the manager of a league answers on this machine; "" if no
 // manager has told it. A manager that was killed leaves it.
 func (f Folder) ManagerURL(leagueID string) string {
-	text, err := openfile.Read(f.private(leagueID+".url"), 1000)
+	text, err := disk.Read(f.Disk, f.private(leagueID+".url"), 1000)
 	if err != nil {
 		return ""
 	}
@@ -251,18 +249,18 @@ func (f Folder) ManagerURL(leagueID string) string {
 // The caller must hold the league's lock.
 func (f Folder) TellManagerURL(leagueID, url string) (forget func() error, err error) {
 	path := f.private(leagueID + ".url")
-	return func() error { return os.Remove(path) }, writePrivate(path, []byte(url+"\n"))
+	return func() error { return f.Disk.Remove(path) }, writePrivate(f.Disk, path, []byte(url+"\n"))
 }
 
 // KeepLink writes a file of HTML for the browser of a person, which only its owner can read, until the returned
 // function is called.
 func (f Folder) KeepLink(player string, text []byte) (path string, forget func() error, err error) {
 	path = strings.TrimSuffix(f.Identity("person", player), ".json") + ".html"
-	return path, func() error { return os.Remove(path) }, writePrivate(path, text)
+	return path, func() error { return f.Disk.Remove(path) }, writePrivate(f.Disk, path, text)
 }
 
 // KeepRoster stores the roster of a league, which has secret codes, and returns its path.
 func (f Folder) KeepRoster(leagueID string, text []byte) (path string, err error) {
 	path = f.private(leagueID + ".roster.csv")
-	return path, writePrivate(path, text)
+	return path, writePrivate(f.Disk, path, text)
 }

@@ -13,7 +13,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -24,18 +23,30 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
 	"evenodd/league/store/atomicfile"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 // SchemaVersion is the version of the files that this program writes.
 const SchemaVersion = "1.0.0"
 
-// A Folder is the folder of the data of leagues: the DIR of --data.
-type Folder string
+// A Folder is the folder of the data of leagues: the DIR of --data. The zero value is no folder.
+type Folder struct {
+	Disk disk.Disk
+	Path string
+}
+
+// In is a folder of the machine.
+func In(path string) Folder { return Folder{disk.Real{}, path} }
+
+// String is the path.
+func (f Folder) String() string { return f.Path }
+
+// IsZero tells whether this is no folder.
+func (f Folder) IsZero() bool { return f.Path == "" }
 
 // path is a path in the folder.
 func (f Folder) path(names ...string) string {
-	return filepath.Join(string(f), filepath.Join(names...))
+	return filepath.Join(f.Path, filepath.Join(names...))
 }
 
 // Standings is the path of a league's standings.json.
@@ -56,7 +67,7 @@ func (f Folder) league(leagueID, name string) string {
 
 // Leagues are the ids of the leagues in the folder, in alphabetical order; none if it cannot be read.
 func (f Folder) Leagues() (ids []string) {
-	entries, _ := os.ReadDir(f.path("data", "leagues"))
+	entries, _ := f.Disk.ReadDir(f.path("data", "leagues"))
 	for _, e := range entries {
 		if e.IsDir() && protocol.ValidLeagueID(e.Name()) {
 			ids = append(ids, e.Name())
@@ -80,8 +91,8 @@ func (f Folder) private(name string) string { return f.path("private", name) }
 
 // Read reads a file of the data layer into a T. A missing file is fs.ErrNotExist. Every
 // other error names the file and what is wrong.
-func Read[T any](path string) (*T, error) {
-	raw, err := ReadFile[T](path)
+func Read[T any](d disk.Disk, path string) (*T, error) {
+	raw, err := ReadFile[T](d, path)
 	if err != nil {
 		return nil, err // it names the file
 	}
@@ -114,32 +125,32 @@ func CheckSchema(version string) error {
 
 // WriteDerived replaces a file by a document, without syncs. The file can be made again from other
 // files: after a power cut it may be older, incomplete or empty. WriteDerived creates missing folders.
-func WriteDerived(path string, document any) error {
+func WriteDerived(d disk.Disk, path string, document any) error {
 	text, err := json.Marshal(document, jsontext.WithIndent("  "))
 	if err == nil {
-		err = writeUnsynced(path, append(text, '\n'))
+		err = writeUnsynced(d, path, append(text, '\n'))
 	}
 	return err
 }
 
 // writeUnsynced replaces a file without syncs. It creates missing folders.
-func writeUnsynced(path string, text []byte) error {
-	if err := makeFolder(filepath.Dir(path)); err != nil {
+func writeUnsynced(d disk.Disk, path string, text []byte) error {
+	if err := makeFolder(d, filepath.Dir(path)); err != nil {
 		return err
 	}
-	return atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
+	return atomicfile.WriteUnsynced(d, path, 0o644, func(w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	})
 }
 
 // makeFolder creates a folder that all can read.
-func makeFolder(dir string) error { return os.MkdirAll(dir, 0o755) }
+func makeFolder(d disk.Disk, dir string) error { return d.MkdirAll(dir, 0o755) }
 
 // CheckShape returns an error for a league that an earlier version wrote: its journal begins
 // with a line that has no checksum. It tells nothing else about the journal.
 func (f Folder) CheckShape(leagueID string) error {
-	file, err := Open(f.Journal(leagueID))
+	file, err := disk.Open(f.Disk, f.Journal(leagueID))
 	if err != nil {
 		return nil // the reader of the journal tells
 	}
@@ -159,10 +170,6 @@ func (f Folder) CheckShape(leagueID string) error {
 // missing tells whether an error is that of a missing file.
 func missing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
 
-// Open opens a regular file of a data folder, which another user may have written. Its
-// errors are *fs.PathError.
-func Open(path string) (*os.File, error) { return openfile.Open(path) }
-
 // The largest sizes of files in bytes. The largest file of a league of 1,000 players, rounds.json, has 100 MB; the longest
 // transcript has 400 messages of 64 KB.
 const (
@@ -172,8 +179,8 @@ const (
 )
 
 // ReadFile reads a document of a data folder: a regular file whose size and texts are bounded. A document that is
-// larger or has a longer text is an error, and so is all else that Open refuses.
-func ReadFile[T any](path string) ([]byte, error) {
+// larger or has a longer text is an error, and so is all else that disk.Read refuses.
+func ReadFile[T any](d disk.Disk, path string) ([]byte, error) {
 	limit := int64(maxDerived)
 	switch any(new(T)).(type) {
 	case *Match:
@@ -181,26 +188,11 @@ func ReadFile[T any](path string) ([]byte, error) {
 	case *Identity, *Application, *Person:
 		limit = maxPrivate
 	}
-	raw, err := openfile.Read(path, limit)
+	raw, err := disk.Read(d, path, limit)
 	if err == nil {
 		if err = appendfile.CheckTexts(raw); err != nil {
 			err = &fs.PathError{Op: "read", Path: path, Err: err}
 		}
 	}
 	return raw, err
-}
-
-// FreeSpace returns the bytes that this user can still write to the file system of a folder. The
-// folder need not exist yet. The error is errors.ErrUnsupported on systems without this call.
-func FreeSpace(folder string) (uint64, error) {
-	path, err := filepath.Abs(folder)
-	if err != nil {
-		return 0, err
-	}
-	for {
-		if _, err := os.Stat(path); !missing(err) || path == filepath.Dir(path) {
-			return freeSpace(path)
-		}
-		path = filepath.Dir(path)
-	}
 }

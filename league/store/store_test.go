@@ -15,23 +15,24 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 )
 
 func TestWrittenDocumentIsRead(t *testing.T) {
-	dir := store.Folder(t.TempDir())
+	dir := store.In(t.TempDir())
 	want := &store.History{HistoryHeader: store.HistoryHeader{Header: store.NewHeader(""), PlayerID: "P01", LeagueID: "L"}, Matches: []store.HistoryMatch{{Attempt: 2}}}
-	require.NoError(t, store.WriteDerived(dir.History("P01"), want))
-	got, err := store.Read[store.History](dir.History("P01"))
+	require.NoError(t, store.WriteDerived(dir.Disk, dir.History("P01"), want))
+	got, err := store.Read[store.History](dir.Disk, dir.History("P01"))
 	require.NoError(t, err)
 	assert.Equal(t, want, got)
 	assert.Equal(t, fs.FileMode(0o644), mode(t, dir.History("P01")))
 }
 
 func TestAddMatchKeepsExistingFile(t *testing.T) {
-	path := store.Folder(t.TempDir()).Match("L", "R1M1")
-	require.NoError(t, store.AddMatch(path, &store.Match{Header: store.NewHeader(""), MatchID: "R1M1"}))
-	require.NoError(t, store.AddMatch(path, &store.Match{Header: store.NewHeader(""), MatchID: "other"}))
-	got, err := store.Read[store.Match](path)
+	path := store.In(t.TempDir()).Match("L", "R1M1")
+	require.NoError(t, store.AddMatch(disk.Real{}, path, &store.Match{Header: store.NewHeader(""), MatchID: "R1M1"}))
+	require.NoError(t, store.AddMatch(disk.Real{}, path, &store.Match{Header: store.NewHeader(""), MatchID: "other"}))
+	got, err := store.Read[store.Match](disk.Real{}, path)
 	require.NoError(t, err)
 	assert.Equal(t, "R1M1", got.MatchID)
 }
@@ -52,17 +53,17 @@ func TestUnreadableFileIsRejected(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "history.json")
 			require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
-			_, err := store.Read[store.History](path)
+			_, err := store.Read[store.History](disk.Real{}, path)
 			require.ErrorContains(t, err, tt.want)
 			require.ErrorContains(t, err, path)
 		})
 	}
-	_, err := store.Read[store.History](filepath.Join(t.TempDir(), "missing.json"))
+	_, err := store.Read[store.History](disk.Real{}, filepath.Join(t.TempDir(), "missing.json"))
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	raw := `{"schema_version":"1.9.0","something_new":1}`
 	path := filepath.Join(t.TempDir(), "history.json")
 	require.NoError(t, os.WriteFile(path, []byte(raw), 0o600))
-	_, err = store.Read[store.History](path)
+	_, err = store.Read[store.History](disk.Real{}, path)
 	require.NoError(t, err, "a program reads what a later one of the same major version adds to")
 }
 
@@ -75,7 +76,7 @@ func mode(t *testing.T, path string) fs.FileMode {
 
 func TestOnlyTheOwnerCanReadSecrets(t *testing.T) {
 	root := t.TempDir()
-	dir := store.Folder(root)
+	dir := store.In(root)
 	_, err := dir.Secret("L", true)
 	require.ErrorContains(t, err, "is missing")
 	first, err := dir.Secret("L", false)
@@ -88,7 +89,7 @@ func TestOnlyTheOwnerCanReadSecrets(t *testing.T) {
 	assert.NotEqual(t, first, other)
 
 	identity := dir.Identity("player", "Ann")
-	require.NoError(t, store.WritePrivate(identity, &store.Identity{Header: store.NewHeader(""), AuthToken: "tok"}))
+	require.NoError(t, store.WritePrivate(disk.Real{}, identity, &store.Identity{Header: store.NewHeader(""), AuthToken: "tok"}))
 	unlock, err := dir.Lock("L")
 	require.NoError(t, err)
 	defer func() { require.NoError(t, unlock()) }()
@@ -118,10 +119,10 @@ func TestMissingOrInvalidKeyIsRejected(t *testing.T) {
 		"empty":            {"", false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := store.Folder(t.TempDir())
+			dir := store.In(t.TempDir())
 			_, err := dir.Secret("L", false)
 			require.NoError(t, err)
-			path := filepath.Join(string(dir), "private", "L.key")
+			path := filepath.Join(dir.Path, "private", "L.key")
 			require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
 			secret, err := dir.Secret("L", true)
 			if tt.ok {
@@ -136,7 +137,7 @@ func TestMissingOrInvalidKeyIsRejected(t *testing.T) {
 }
 
 func TestSimilarNamesHaveDifferentIdentities(t *testing.T) {
-	dir := store.Folder("x")
+	dir := store.In("x")
 	seen := map[string]string{}
 	for _, name := range []string{"Ann", "ann", "Änn", "Ånn", "../Ann", "Ann ", strings.Repeat("é", 50)} {
 		path := dir.Identity("player", name)
@@ -148,7 +149,7 @@ func TestSimilarNamesHaveDifferentIdentities(t *testing.T) {
 }
 
 func TestSecondManagerCannotLockLeague(t *testing.T) {
-	dir := store.Folder(t.TempDir())
+	dir := store.In(t.TempDir())
 	unlock, err := dir.Lock("L")
 	require.NoError(t, err)
 	_, err = dir.Lock("L")
@@ -166,23 +167,23 @@ func TestSecondManagerCannotLockLeague(t *testing.T) {
 
 func TestArchiveMovesAllFilesOfLeague(t *testing.T) {
 	root := t.TempDir()
-	dir := store.Folder(root)
+	dir := store.In(root)
 	into, err := dir.Archive("L", "2026-01-01T12:00:00Z")
 	require.NoError(t, err)
 	assert.Empty(t, into, "there was nothing")
 	assert.NoDirExists(t, filepath.Join(root, "archive"))
 
-	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("")}}))
-	require.NoError(t, store.WriteDerived(dir.Match("L", "R1M1"), &store.Match{Header: store.NewHeader("")}))
-	require.NoError(t, store.WriteDerived(dir.Standings("M"), &store.Standings{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("")}}))
-	require.NoError(t, store.WriteDerived(dir.History("P01"), &store.HistoryHeader{Header: store.NewHeader(""), LeagueID: "L"}))
-	require.NoError(t, store.WriteDerived(dir.History("P02"), &store.HistoryHeader{Header: store.NewHeader(""), LeagueID: "M"}))
+	require.NoError(t, store.WriteDerived(dir.Disk, dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("")}}))
+	require.NoError(t, store.WriteDerived(dir.Disk, dir.Match("L", "R1M1"), &store.Match{Header: store.NewHeader("")}))
+	require.NoError(t, store.WriteDerived(dir.Disk, dir.Standings("M"), &store.Standings{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("")}}))
+	require.NoError(t, store.WriteDerived(dir.Disk, dir.History("P01"), &store.HistoryHeader{Header: store.NewHeader(""), LeagueID: "L"}))
+	require.NoError(t, store.WriteDerived(dir.Disk, dir.History("P02"), &store.HistoryHeader{Header: store.NewHeader(""), LeagueID: "M"}))
 	_, err = dir.Secret("L", false)
 	require.NoError(t, err)
 	into, err = dir.Archive("L", "2026-01-01T12:00:00Z")
 	require.NoError(t, err)
 	assert.Equal(t, filepath.Join(root, "archive", "L-2026-01-01T120000Z"), into)
-	old := store.Folder(into)
+	old := store.In(into)
 	assert.Equal(t, fs.FileMode(0o755), mode(t, into), "anybody may audit it")
 	assert.Equal(t, fs.FileMode(0o700), mode(t, filepath.Join(into, "private")))
 	for _, moved := range []string{old.Standings("L"), old.Match("L", "R1M1"), old.History("P01"), filepath.Join(into, "private", "L.key")} {
@@ -194,7 +195,7 @@ func TestArchiveMovesAllFilesOfLeague(t *testing.T) {
 	assert.FileExists(t, dir.Standings("M"), "other leagues stay")
 	assert.FileExists(t, dir.History("P02"), "of another league")
 
-	require.NoError(t, store.WriteDerived(dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("")}}))
+	require.NoError(t, store.WriteDerived(dir.Disk, dir.Standings("L"), &store.Standings{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("")}}))
 	_, err = dir.Archive("L", "2026-01-01T12:00:00Z")
 	require.ErrorIs(t, err, fs.ErrExist, "an archive is never written over")
 	assert.FileExists(t, dir.Standings("L"))
@@ -211,8 +212,8 @@ func TestRoundsAreWrittenWithAMatchToALine(t *testing.T) {
 	for count, lines := range map[int]int{0: 9, 1: 12, 2: 13} {
 		path := filepath.Join(t.TempDir(), "league", "rounds.json")
 		want := &store.Rounds{DerivedHeader: store.DerivedHeader{Header: store.NewHeader("2026-01-01T00:00:00Z"), LeagueID: "cup"}, TotalRounds: 3, Rounds: rounds[:count]}
-		require.NoError(t, store.WriteRounds(path, want, count, func(number int) (*store.Round, error) { return &rounds[number-1], nil }))
-		got, err := store.Read[store.Rounds](path)
+		require.NoError(t, store.WriteRounds(disk.Real{}, path, want, count, func(number int) (*store.Round, error) { return &rounds[number-1], nil }))
+		got, err := store.Read[store.Rounds](disk.Real{}, path)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 		text, err := os.ReadFile(path)
@@ -224,13 +225,13 @@ func TestRoundsAreWrittenWithAMatchToALine(t *testing.T) {
 // A folder that does not exist yet has the space of the folder in which it will be.
 func TestFreeSpaceOfAFolder(t *testing.T) {
 	dir := t.TempDir()
-	free, err := store.FreeSpace(dir)
+	free, err := disk.FreeSpace(dir)
 	if errors.Is(err, errors.ErrUnsupported) {
 		t.Skip("NOT RUN: this system does not report the free space")
 	}
 	require.NoError(t, err)
 	assert.Positive(t, free)
-	_, err = store.FreeSpace(filepath.Join(dir, "league", "logs"))
+	_, err = disk.FreeSpace(filepath.Join(dir, "league", "logs"))
 	require.NoError(t, err)
 }
 
@@ -280,7 +281,7 @@ func writeLog(t *testing.T, path, about string, from, to int) (lines []string) {
 // The log of an agent comes in parts: its own files, the oldest first, and then the lines of
 // the manager about it.
 func TestAgentLogHasAllItsLinesInOrder(t *testing.T) {
-	f := store.Folder(t.TempDir())
+	f := store.In(t.TempDir())
 	own, manager := filepath.Join(f.AgentLogs(), "P01.log.jsonl"), filepath.Join(f.LeagueLogs("lab"), "league.log.jsonl")
 	want := writeLog(t, own+".2", "player:P01", 0, 10)
 	want = append(want, writeLog(t, own+".1", "player:P01", 10, 900)...)
@@ -301,7 +302,7 @@ func TestAgentLogHasAllItsLinesInOrder(t *testing.T) {
 }
 
 func TestAgentLogHidesTokensAndDropsTornLines(t *testing.T) {
-	f := store.Folder(t.TempDir())
+	f := store.In(t.TempDir())
 	path := filepath.Join(f.AgentLogs(), "P01.log.jsonl")
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	require.NoError(t, os.WriteFile(path, []byte(`{"a":"tok-p01-`+strings.Repeat("x", 43)+`"}`+"\n"+`{"b":`), 0o600))
@@ -312,7 +313,7 @@ func TestAgentLogHidesTokensAndDropsTornLines(t *testing.T) {
 }
 
 func TestAgentWithoutLogHasNoLines(t *testing.T) {
-	lines, next, err := store.Folder(t.TempDir()).AgentLog("lab", "P01", 0)
+	lines, next, err := store.In(t.TempDir()).AgentLog("lab", "P01", 0)
 	require.NoError(t, err)
 	assert.Empty(t, lines)
 	assert.Zero(t, next)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -72,7 +71,7 @@ func Run(dir store.Folder, o Options) (*Report, error) {
 			return nil, err
 		}
 	}
-	report := &Report{SchemaVersion: schemaVersion, Dir: string(dir), Leagues: make([]League, 0, len(ids))}
+	report := &Report{SchemaVersion: schemaVersion, Dir: dir.Path, Leagues: make([]League, 0, len(ids))}
 	for i, id := range ids {
 		l, err := audit(dir, id, &o, all, i == 0)
 		if err != nil {
@@ -116,7 +115,7 @@ func audit(dir store.Folder, id string, o *Options, leagues []string, first bool
 func versions(dir store.Folder, id string) string {
 	var v strings.Builder
 	for _, path := range []string{dir.Journal(id), dir.Standings(id), dir.Rounds(id)} {
-		if info, err := os.Stat(path); err == nil {
+		if info, err := dir.Disk.Stat(path); err == nil {
 			_, _ = fmt.Fprintln(&v, info.Size(), info.ModTime())
 		}
 	}
@@ -126,7 +125,7 @@ func versions(dir store.Folder, id string) string {
 // Leagues lists the ids of the leagues that a folder has files of, in order.
 func Leagues(dir store.Folder) ([]string, error) {
 	const hint = "name the --data folder of a league; 'evenodd simulate --data DIR' makes one"
-	switch info, err := os.Stat(string(dir)); {
+	switch info, err := dir.Disk.Stat(dir.Path); {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, fmt.Errorf("there is no folder %s: %s", dir, hint)
 	case err != nil:
@@ -136,7 +135,7 @@ func Leagues(dir store.Folder) ([]string, error) {
 	}
 	var ids []string
 	for _, parent := range []string{filepath.Dir(filepath.Dir(dir.Journal("x"))), filepath.Dir(dir.Matches("x"))} {
-		entries, err := os.ReadDir(parent)
+		entries, err := dir.Disk.ReadDir(parent)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}
@@ -242,7 +241,7 @@ func (a *auditor) completed() bool { return a.state.Completed != nil }
 // filesIn returns the names of the files of a folder with an extension, without it, in
 // order.
 func (a *auditor) filesIn(path, extension string) (names []string) {
-	entries, err := os.ReadDir(path)
+	entries, err := a.dir.Disk.ReadDir(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		a.find(RuleSchema, Location{File: relative(a.dir, path)}, "the folder cannot be read: %v", err)
 	}

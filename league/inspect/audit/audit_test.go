@@ -51,8 +51,8 @@ func TestAuditChangesNoFile(t *testing.T) {
 func snapshot(t *testing.T, dir store.Folder) map[string]string {
 	t.Helper()
 	files := map[string]string{}
-	require.NoError(t, filepath.WalkDir(string(dir), func(path string, d fs.DirEntry, err error) error {
-		file, _ := filepath.Rel(string(dir), path)
+	require.NoError(t, filepath.WalkDir(dir.Path, func(path string, d fs.DirEntry, err error) error {
+		file, _ := filepath.Rel(dir.Path, path)
 		files[file] = ""
 		if err != nil || d.IsDir() {
 			return err
@@ -218,12 +218,12 @@ func TestNotes(t *testing.T) {
 
 func TestFolderWithoutLeagueIsAnError(t *testing.T) {
 	missing := filepath.Join(t.TempDir(), "missing")
-	_, err := audit.Run(store.Folder(missing), audit.Options{})
+	_, err := audit.Run(store.In(missing), audit.Options{})
 	require.EqualError(t, err, "there is no folder "+missing+": name the --data folder of a league; 'evenodd simulate --data DIR' makes one")
 	require.NoError(t, os.WriteFile(missing, nil, 0o600))
-	_, err = audit.Run(store.Folder(missing), audit.Options{})
+	_, err = audit.Run(store.In(missing), audit.Options{})
 	require.ErrorContains(t, err, "is no folder: name the --data folder")
-	_, err = audit.Run(store.Folder(t.TempDir()), audit.Options{})
+	_, err = audit.Run(store.In(t.TempDir()), audit.Options{})
 	require.ErrorContains(t, err, "no league in")
 	_, err = audit.Run(newSavedLeague(t, 0).dir, audit.Options{LeagueID: "other"})
 	require.ErrorContains(t, err, `no league "other"`)

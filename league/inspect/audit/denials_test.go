@@ -32,7 +32,7 @@ func TestHistoryNamesMatchesOfWhichItKnowsNothing(t *testing.T) {
 			h := w.history("P01")
 			h.Matches = tt.change(h.Matches)
 			w.setHistory(h)
-			report, err := audit.Run(w.dir, audit.Options{Games: games(), Histories: string(w.dir)})
+			report, err := audit.Run(w.dir, audit.Options{Games: games(), Histories: w.dir.Path})
 			require.NoError(t, err)
 			l := report.Leagues[0]
 			assert.Empty(t, l.Findings, listed(l.Findings))

@@ -89,7 +89,7 @@ func lineAt(raw []byte, offset int64) int {
 
 // load reads a document.
 func load[T store.Document](dir store.Folder, path string) (d document[T]) {
-	raw, err := store.ReadFile[T](path)
+	raw, err := store.ReadFile[T](dir.Disk, path)
 	d = document[T]{file: relative(dir, path), exists: !errors.Is(err, fs.ErrNotExist), raw: raw}
 	if err != nil {
 		d.problem = "it cannot be read: " + cause(err)
@@ -140,7 +140,7 @@ func (a *auditor) noteUnknown(at Location, lines []*store.LineError) {
 
 // relative returns a path as findings name it.
 func relative(dir store.Folder, path string) string {
-	if r, err := filepath.Rel(string(dir), path); err == nil && filepath.IsLocal(r) {
+	if r, err := filepath.Rel(dir.Path, path); err == nil && filepath.IsLocal(r) {
 		path = r
 	}
 	return filepath.ToSlash(path)

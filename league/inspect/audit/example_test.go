@@ -12,7 +12,7 @@ import (
 
 // Run audits all leagues of a data folder. It only reads the folder.
 func ExampleRun() {
-	folder := store.Folder(filepath.Join("..", "..", "..", "testdata", "leagues", "finished"))
+	folder := store.In(filepath.Join("..", "..", "..", "testdata", "leagues", "finished"))
 	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(evenodd.Game{})})
 	if err != nil {
 		fmt.Println(err)

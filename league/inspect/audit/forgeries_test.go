@@ -17,6 +17,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 )
 
 // TestForgeries makes one forgery at a time. Each has a finding with its file and
@@ -393,11 +394,11 @@ func TestForgeries(t *testing.T) {
 		{"an attempt that was acknowledged", func(w *savedLeague) { w.write("data/matches/cup/R1M1-a1.json", w.read(r1m1)) },
 			[]position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a1.json", `"state"`}}, 1},
 		{"an attempt with another result than the match", func(w *savedLeague) {
-			d, err := store.Read[store.Match](w.dir.Match(leagueID, "R1M1"))
+			d, err := store.Read[store.Match](w.dir.Disk, w.dir.Match(leagueID, "R1M1"))
 			require.NoError(w.t, err)
 			d.Lifecycle.State, d.Lifecycle.States = "FINISHED", d.Lifecycle.States[:5]
 			*d.Result.DrawnNumber += 2
-			require.NoError(w.t, store.WriteDerived(w.path("data/matches/cup/R1M1-a1.json"), d))
+			require.NoError(w.t, store.WriteDerived(disk.Real{}, w.path("data/matches/cup/R1M1-a1.json"), d))
 		}, []position{{audit.RuleMatchFile, "data/matches/cup/R1M1-a1.json", ""}}, 3},
 		{"a history by another name", edited(historyP01, `"display_name":"Player P01"`, `"display_name":"Nobody"`),
 			[]position{{audit.RuleHistory, historyP01, `"Nobody"`}}, 1},
@@ -452,7 +453,7 @@ func TestForgeries(t *testing.T) {
 		{"a signed head in a league that does not sign", func(w *savedLeague) {
 			header := &store.HistoryHeader{PlayerID: "P01", LeagueID: leagueID}
 			signed := &store.HistoryHead{Head: store.SignedHead{JournalHead: journal.Origin}}
-			require.NoError(w.t, store.AppendHistory(w.path(historyP01), header, []any{signed}, new(int64)))
+			require.NoError(w.t, store.AppendHistory(disk.Real{}, w.path(historyP01), header, []any{signed}, new(int64)))
 		}, []position{{audit.RuleKeys, historyP01, ""}}, 1},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

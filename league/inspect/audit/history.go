@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -30,7 +29,7 @@ func (h *playerHistory) at(line int) Location {
 // need not be complete.
 func (a *auditor) checkHistories() {
 	players := a.players()
-	folders, err := os.ReadDir(players)
+	folders, err := a.dir.Disk.ReadDir(players)
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) && a.first || a.options.Histories != "") {
 		a.find(RuleSchema, Location{File: relative(a.dir, players)}, "the folder cannot be read: %v", err)
 	}
@@ -55,8 +54,8 @@ func (a *auditor) players() string {
 	if named == "" {
 		return a.dir.Players()
 	}
-	whole := store.Folder(named).Players()
-	if info, err := os.Stat(whole); err == nil && info.IsDir() {
+	whole := store.Folder{Disk: a.dir.Disk, Path: named}.Players()
+	if info, err := a.dir.Disk.Stat(whole); err == nil && info.IsDir() {
 		return whole
 	}
 	return named
@@ -69,7 +68,7 @@ func (a *auditor) checkPlayerFolder(folder, id string) bool {
 	path := filepath.Join(folder, "history.json")
 	h := playerHistory{file: relative(a.dir, store.HistoryLines(path))}
 	var err error
-	h.History, h.lines, _, err = store.ReadHistoryLines(store.HistoryLines(path))
+	h.History, h.lines, _, err = store.ReadHistoryLines(a.dir.Disk, store.HistoryLines(path))
 	at := Location{File: h.file, AgentID: id}
 	if err != nil {
 		if a.first && !errors.Is(err, fs.ErrNotExist) { // its league is not known

@@ -10,8 +10,8 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 	"evenodd/league/words"
 )
 
@@ -37,7 +37,7 @@ type chain struct {
 // folded.
 func (a *auditor) readJournal() {
 	path := a.dir.Journal(a.id)
-	file, err := store.Open(path)
+	file, err := disk.Open(a.dir.Disk, path)
 	if err != nil {
 		problem := "it cannot be read: " + cause(err)
 		if errors.Is(err, fs.ErrNotExist) {

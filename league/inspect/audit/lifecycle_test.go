@@ -178,8 +178,8 @@ func TestSuspensionsFollowFromFailures(t *testing.T) {
 
 func (s events) written(t *testing.T) *savedLeague {
 	t.Helper()
-	w := &savedLeague{t: t, dir: store.Folder(t.TempDir())}
-	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
+	w := &savedLeague{t: t, dir: store.In(t.TempDir())}
+	j, _, _, err := journalfile.Open(w.dir.Disk, w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
 	for _, d := range s {
 		w.minute++
@@ -193,10 +193,10 @@ func TestMatchFileOfAForfeitIsTheManagers(t *testing.T) {
 	w := begun(2, 4).lost(1, "E001").lost(2, "E009").suspended("P02").announced(3).forfeited(3).written(t)
 	doc := managersDocument(matchID(3), "P01", "P02")
 	doc.Result = &protocol.MatchResult{Result: lossOf("P02", "P01", "E001"), Score: league.Both("P01", 3, "P02", 0)}
-	require.NoError(t, store.WriteDerived(w.dir.Match(leagueID, "R3M1"), doc))
+	require.NoError(t, store.WriteDerived(w.dir.Disk, w.dir.Match(leagueID, "R3M1"), doc))
 	assert.Empty(t, listed(w.audit().Findings), "the manager may")
 	doc.WrittenBy = store.WrittenByReferee
-	require.NoError(t, store.WriteDerived(w.dir.Match(leagueID, "R3M1"), doc))
+	require.NoError(t, store.WriteDerived(w.dir.Disk, w.dir.Match(leagueID, "R3M1"), doc))
 	findings := w.audit().Findings
 	require.Len(t, findings, 1, listed(findings))
 	assert.Equal(t, audit.RuleMatchFile, findings[0].Rule)

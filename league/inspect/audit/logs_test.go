@@ -12,6 +12,7 @@ import (
 	"evenodd/league/inspect/audit"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 )
 
 const logFile = "data/matches/cup/REF01.wal.jsonl"
@@ -25,7 +26,7 @@ func newLoggedLeague(t *testing.T, rounds int) *savedLeague {
 	require.NoError(t, err)
 	var docs []*store.Match
 	for _, path := range paths {
-		doc, err := store.Read[store.Match](path)
+		doc, err := store.Read[store.Match](disk.Real{}, path)
 		require.NoError(t, err)
 		for i := range doc.Transcript {
 			_ = doc.Transcript[i].Message.Compact() // as the referee writes it
@@ -176,7 +177,7 @@ func TestHistoryLinesAreChecked(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			w := newSavedLeague(t, 3)
-			require.NoError(t, store.DeriveHistory(w.path(documentP01), "2026-01-01T00:00:00Z"))
+			require.NoError(t, store.DeriveHistory(disk.Real{}, w.path(documentP01), "2026-01-01T00:00:00Z"))
 			tt.do(w)
 			l := w.audit()
 			for _, list := range []struct {

@@ -3,7 +3,6 @@ package audit
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -87,7 +86,7 @@ func (a *auditor) checkAttempts() {
 	}
 	for _, key := range a.order {
 		f := a.logged[key]
-		if _, err := os.Lstat(a.dir.Attempt(a.id, key.MatchID.String(), key.Number)); err != nil && f.match == nil {
+		if _, err := a.dir.Disk.Lstat(a.dir.Attempt(a.id, key.MatchID.String(), key.Number)); err != nil && f.match == nil {
 			a.checkOther(f)
 		}
 	}
@@ -325,7 +324,7 @@ func (a *auditor) openLogs() {
 func (a *auditor) openLog(path string) {
 	file := relative(a.dir, path)
 	at := Location{File: file}.at
-	log, err := store.ReadMatchLog(path)
+	log, err := store.ReadMatchLog(a.dir.Disk, path)
 	if err != nil {
 		a.find(RuleSchema, at(0), "it cannot be read: %s", words.Clip(strings.TrimPrefix(cause(err), path+": "), 300))
 		return

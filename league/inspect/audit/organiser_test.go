@@ -70,7 +70,7 @@ func (w *savedLeague) managersFile(id league.MatchID) {
 	m, idA, idB, _ := w.state.Find(id)
 	doc := managersDocument(id, idA, idB)
 	doc.Result = &protocol.MatchResult{Result: m.Report.Result, Score: m.Report.Score}
-	require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, id.String()), doc))
+	require.NoError(w.t, store.WriteDerived(w.dir.Disk, w.dir.Match(leagueID, id.String()), doc))
 }
 
 // managersDocument is such a file without its result.
@@ -113,9 +113,9 @@ func decidedLeague(t *testing.T) *savedLeague {
 func (w *savedLeague) writeDocs() {
 	for _, d := range w.docs {
 		if r := w.state.Match(matchIDOf(d.MatchID)).Report; r != nil && r.Number == d.Attempt {
-			require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, d.MatchID), d))
+			require.NoError(w.t, store.WriteDerived(w.dir.Disk, w.dir.Match(leagueID, d.MatchID), d))
 		} else {
-			require.NoError(w.t, store.WriteMatch(w.dir.Attempt(leagueID, d.MatchID, d.Attempt), d))
+			require.NoError(w.t, store.WriteMatch(w.dir.Disk, w.dir.Attempt(leagueID, d.MatchID, d.Attempt), d))
 		}
 	}
 }
@@ -283,12 +283,12 @@ func TestFilesFromBeforeADecisionAreNoted(t *testing.T) {
 		w := load(t)
 		first := decidedLeague(t).docs[0]
 		require.Equal(t, []any{"R1M1", 1}, []any{first.MatchID, first.Attempt})
-		require.NoError(t, store.WriteDerived(w.dir.Match(leagueID, "R1M1"), first))
+		require.NoError(t, store.WriteDerived(w.dir.Disk, w.dir.Match(leagueID, "R1M1"), first))
 		assert.Contains(t, w.notes(), "it has a result of R1M1 that an organiser has annulled since")
 	})
 	t.Run("rounds.json", func(t *testing.T) {
 		w := load(t)
-		rounds, err := store.Read[store.Rounds](w.dir.Rounds(leagueID))
+		rounds, err := store.Read[store.Rounds](w.dir.Disk, w.dir.Rounds(leagueID))
 		require.NoError(t, err)
 		lines := w.lines()
 		rounds.Rounds, rounds.JournalHead = rounds.Rounds[:1], journal.Hash([]byte(lines[indexOf(lines, `"type":"round_completed"`)]))
@@ -296,10 +296,10 @@ func TestFilesFromBeforeADecisionAreNoted(t *testing.T) {
 		m.RefereeID, m.Attempt, m.RuledBy, m.AnnulledResults = "REF01", 1, "", 0
 		report := decidedLeague(t).state.Match(matchID(1)).Annulled[0].Report
 		m.Status, m.WinnerPlayerID = report.Status, report.WinnerPlayerID
-		require.NoError(t, store.WriteDerived(w.dir.Rounds(leagueID), rounds))
+		require.NoError(t, store.WriteDerived(w.dir.Disk, w.dir.Rounds(leagueID), rounds))
 		assert.Contains(t, w.notes(), "note: rounds: it is older than the journal: ")
 		m.Attempt = 3
-		require.NoError(t, store.WriteDerived(w.dir.Rounds(leagueID), rounds))
+		require.NoError(t, store.WriteDerived(w.dir.Disk, w.dir.Rounds(leagueID), rounds))
 		assert.NotEmpty(t, w.audit().Findings, "the match was never so")
 	})
 }

@@ -21,7 +21,7 @@ func TestNamedPipeInPlaceOfAFileIsAFinding(t *testing.T) {
 		t.Run(filepath.Base(file), func(t *testing.T) {
 			t.Parallel()
 			w := newSavedLeague(t, 3)
-			path := filepath.Join(string(w.dir), file)
+			path := filepath.Join(w.dir.Path, file)
 			_ = os.Remove(path)
 			require.NoError(t, syscall.Mkfifo(path, 0o600))
 			assert.Contains(t, listed(w.audit().Findings), "it is not a regular file")

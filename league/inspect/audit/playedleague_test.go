@@ -21,6 +21,7 @@ import (
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/referee"
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
@@ -48,7 +49,7 @@ func play(t *testing.T, game rules.Game, program *rulestest.Program, changes ...
 func playOrStop(t *testing.T, game rules.Game, program *rulestest.Program,
 	changes ...func(*simulation.Options)) (*playedLeague, error) {
 	t.Helper()
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	files, _, err := manager.OpenFiles(folder, leagueID, false, nil)
 	require.NoError(t, err)
 	gameType := game.Info().Type
@@ -318,7 +319,7 @@ func TestWrongCardIsFound(t *testing.T) {
 		listed(l.Findings))
 
 	// It writes into the match file what it should have shown.
-	doc, err := store.Read[store.Match](p.dir.Match(leagueID, "R1M1"))
+	doc, err := store.Read[store.Match](p.dir.Disk, p.dir.Match(leagueID, "R1M1"))
 	require.NoError(t, err)
 	should := viewsOf(t, kuhnpoker.Game{}, doc, rules.SideB)
 	p.questions(player, func(turn int, q *protocol.GameMoveCall) {
@@ -346,7 +347,7 @@ func TestWhatAPlayerSawIsCompared(t *testing.T) {
 	p.options.Histories = p.path("data/players")
 	require.Empty(t, p.audit().Notes)
 	path := store.HistoryLines(p.dir.History("P01"))
-	h, _, _, err := store.ReadHistoryLines(path)
+	h, _, _, err := store.ReadHistoryLines(disk.Real{}, path)
 	require.NoError(t, err)
 	kept := h.Decisions[1]
 	kept.Decision.Signature, kept.Decision.ViewHash = "", strings.Repeat("1", 64)
@@ -354,7 +355,7 @@ func TestWhatAPlayerSawIsCompared(t *testing.T) {
 		Turn: 7, Member: "view", Shown: strings.Repeat("2", 64), Computed: strings.Repeat("3", 64),
 	}}
 	var size int64
-	require.NoError(t, store.AppendHistory(path, &h.HistoryHeader, []any{&kept, difference}, &size))
+	require.NoError(t, store.AppendHistory(disk.Real{}, path, &h.HistoryHeader, []any{&kept, difference}, &size))
 	l := p.audit()
 	assert.True(t, finds(l.Findings, audit.RuleView, "data/players/P01/history.jsonl", "REF01 showed P01 in turn"),
 		listed(l.Findings))

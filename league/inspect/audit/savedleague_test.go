@@ -27,6 +27,7 @@ import (
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
 )
@@ -85,7 +86,7 @@ func newSavedLeague(t *testing.T, rounds int) *savedLeague {
 // restored writes the files of a snapshot to a new folder.
 func restored(t *testing.T, files map[string]string) *savedLeague {
 	t.Helper()
-	w := &savedLeague{t: t, dir: store.Folder(t.TempDir())}
+	w := &savedLeague{t: t, dir: store.In(t.TempDir())}
 	for file, text := range files {
 		if text != "" {
 			w.write(file, text)
@@ -124,8 +125,8 @@ func (w *savedLeague) complete() {
 // startLeague starts a league.
 func startLeague(t *testing.T) *savedLeague {
 	t.Helper()
-	w := &savedLeague{t: t, dir: store.Folder(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
-	j, _, _, err := journalfile.Open(w.dir.Journal(leagueID), nil)
+	w := &savedLeague{t: t, dir: store.In(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
+	j, _, _, err := journalfile.Open(w.dir.Disk, w.dir.Journal(leagueID), nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, j.Close()) })
 	w.record = func(d journal.Data) {
@@ -279,10 +280,10 @@ func (w *savedLeague) remember(r *journal.MatchReported, id, opponent string) {
 // documents writes the files of the manager and of the players.
 func (w *savedLeague) documents() {
 	records := w.state.RoundRecords()
-	require.NoError(w.t, store.WriteDerived(w.dir.Standings(leagueID), &store.Standings{
+	require.NoError(w.t, store.WriteDerived(w.dir.Disk, w.dir.Standings(leagueID), &store.Standings{
 		DerivedHeader: w.header(), Version: w.state.Recorded, RoundsCompleted: len(records), Standings: w.state.Standings(),
 	}))
-	require.NoError(w.t, store.WriteDerived(w.dir.Rounds(leagueID), &store.Rounds{
+	require.NoError(w.t, store.WriteDerived(w.dir.Disk, w.dir.Rounds(leagueID), &store.Rounds{
 		DerivedHeader: w.header(), TotalRounds: w.state.TotalRounds(), Rounds: records,
 	}))
 	w.agentsFile()
@@ -298,12 +299,12 @@ func (w *savedLeague) header() store.DerivedHeader {
 func (w *savedLeague) agentsFile() {
 	agents := &store.Agents{DerivedHeader: w.header()}
 	agents.Referees, agents.Players = w.state.AgentRecords()
-	require.NoError(w.t, store.WriteDerived(w.dir.Agents(leagueID), agents))
+	require.NoError(w.t, store.WriteDerived(w.dir.Disk, w.dir.Agents(leagueID), agents))
 }
 
 // history reads the history.jsonl of a player.
 func (w *savedLeague) history(id string) *store.History {
-	h, _, _, err := store.ReadHistoryLines(store.HistoryLines(w.dir.History(id)))
+	h, _, _, err := store.ReadHistoryLines(w.dir.Disk, store.HistoryLines(w.dir.History(id)))
 	require.NoError(w.t, err)
 	return h
 }
@@ -313,7 +314,7 @@ func (w *savedLeague) setHistory(h *store.History) {
 	path := store.HistoryLines(w.dir.History(h.PlayerID))
 	require.NoError(w.t, os.RemoveAll(path))
 	lines := lists.Map(h.Matches, func(m store.HistoryMatch) any { return &m })
-	require.NoError(w.t, store.AppendHistory(path, &store.HistoryHeader{
+	require.NoError(w.t, store.AppendHistory(disk.Real{}, path, &store.HistoryHeader{
 		Header: store.NewHeader(""), PlayerID: h.PlayerID, DisplayName: h.DisplayName, LeagueID: leagueID,
 	}, lines, new(int64)))
 }
@@ -410,7 +411,7 @@ func (s *script) write(result *protocol.MatchResult, draw *protocol.Draw) {
 	s.doc.Result, s.doc.Draw = result, draw
 	s.doc.Digested = slices.IndexFunc(s.doc.Transcript, func(x store.Exchange) bool { return x.Method == protocol.NotifyMatchResult.Name })
 	s.w.docs = append(s.w.docs, s.doc)
-	require.NoError(s.w.t, store.WriteDerived(s.w.dir.Match(leagueID, s.doc.MatchID), s.doc))
+	require.NoError(s.w.t, store.WriteDerived(s.w.dir.Disk, s.w.dir.Match(leagueID, s.doc.MatchID), s.doc))
 }
 
 // The files of a saved league, as findings name them.
@@ -424,7 +425,7 @@ const (
 )
 
 func (w *savedLeague) path(file string) string {
-	return filepath.Join(string(w.dir), filepath.FromSlash(file))
+	return filepath.Join(w.dir.Path, filepath.FromSlash(file))
 }
 
 func (w *savedLeague) read(file string) string {
@@ -463,10 +464,10 @@ func (w *savedLeague) editAll(file, pattern, by string) {
 func (w *savedLeague) transcript(change func(d *store.Match)) { w.transcriptOf("R1M1", change) }
 
 func (w *savedLeague) transcriptOf(matchID string, change func(d *store.Match)) {
-	d, err := store.Read[store.Match](w.dir.Match(leagueID, matchID))
+	d, err := store.Read[store.Match](w.dir.Disk, w.dir.Match(leagueID, matchID))
 	require.NoError(w.t, err)
 	change(d)
-	require.NoError(w.t, store.WriteDerived(w.dir.Match(leagueID, matchID), d))
+	require.NoError(w.t, store.WriteDerived(w.dir.Disk, w.dir.Match(leagueID, matchID), d))
 }
 
 // lines are the lines of the journal, without line feeds.

@@ -11,7 +11,7 @@ import (
 
 // Replay folds a stored journal, and shows each event.
 func ExampleReplay() {
-	path := store.Folder("../../../testdata/leagues/finished").Journal("league_2025_even_odd")
+	path := store.In("../../../testdata/leagues/finished").Journal("league_2025_even_odd")
 	file, err := os.Open(path)
 	if err != nil {
 		fmt.Println(err)

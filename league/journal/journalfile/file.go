@@ -8,6 +8,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 )
 
 // A File is a journal to which a manager appends events. It is safe for concurrent
@@ -31,15 +32,15 @@ type File struct {
 // Open reads the journal at path, or creates it, and prepares it for appending. Torn
 // is nil unless an incomplete line was removed. Damage in any other line is a
 // *DamageError, and leaves the file unchanged. A journal that another process has open is
-// appendfile.ErrInUse. The caller must hold the league's lock.
-func Open(path string, visit Visit) (f *File, state *journal.State, torn *appendfile.Torn, err error) {
-	return open(path, visit, appendfile.OpenLocked)
+// disk.ErrInUse. The caller must hold the league's lock.
+func Open(d disk.Disk, path string, visit Visit) (f *File, state *journal.State, torn *appendfile.Torn, err error) {
+	return open(d, path, visit, appendfile.OpenLocked)
 }
 
-func open(path string, visit Visit, openLines func(path, name string, v appendfile.Visit) (*appendfile.File,
-	*appendfile.Torn, error)) (f *File, state *journal.State, torn *appendfile.Torn, err error) {
+func open(d disk.Disk, path string, visit Visit, openLines func(d disk.Disk, path, name string, v appendfile.Visit) (
+	*appendfile.File, *appendfile.Torn, error)) (f *File, state *journal.State, torn *appendfile.Torn, err error) {
 	r := newReplay(path, visit)
-	lines, torn, err := openLines(path, "the journal", r.line)
+	lines, torn, err := openLines(d, path, "the journal", r.line)
 	if err != nil {
 		return nil, nil, nil, r.damage(err)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"evenodd/league/journal"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 )
 
 // A Stream is a journal that several managers share. Each has a copy of it in its own folder, and one of them appends.
@@ -67,10 +68,10 @@ func (f *File) publish() {
 
 // OpenCopy opens the copy of a stream as Open does, adds the lines that it lacks, and returns the fold of all. Events
 // are appended to the stream first, and then to the copy. An error is ErrDiverged if the file must be replaced.
-func OpenCopy(path string, stream Stream, visit Visit) (
+func OpenCopy(d disk.Disk, path string, stream Stream, visit Visit) (
 	f *File, state *journal.State, torn *appendfile.Torn, err error,
 ) {
-	f, state, torn, err = open(path, visit, appendfile.OpenCopy)
+	f, state, torn, err = open(d, path, visit, appendfile.OpenCopy)
 	var damage *DamageError
 	switch {
 	case errors.As(err, &damage):

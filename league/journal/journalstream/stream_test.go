@@ -23,6 +23,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/journal/journalfile"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 )
 
 // startDurable starts a server that syncs each message. Port -1 is a free one.
@@ -68,7 +69,7 @@ func open(t testing.TB, conn *nats.Conn, leagueID string, fresh bool) *Stream {
 // copyOf opens the copy of a stream in a folder.
 func copyOf(t testing.TB, folder string, s journalfile.Stream) *journalfile.File {
 	t.Helper()
-	f, _, _, err := journalfile.OpenCopy(filepath.Join(folder, "journal.jsonl"), s, nil)
+	f, _, _, err := journalfile.OpenCopy(disk.Real{}, filepath.Join(folder, "journal.jsonl"), s, nil)
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = f.Close() })
 	return f
@@ -240,7 +241,7 @@ func TestCopyFollowsAndIsReplacedWhenItIsNoBeginning(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "journal.jsonl")
 			require.NoError(t, os.WriteFile(path, []byte(tt.text), 0o600))
-			f, state, _, err := journalfile.OpenCopy(path, open(t, connection(), "L", false), nil)
+			f, state, _, err := journalfile.OpenCopy(disk.Real{}, path, open(t, connection(), "L", false), nil)
 			if tt.diverged {
 				require.ErrorIs(t, err, journalfile.ErrDiverged)
 				return
@@ -295,7 +296,7 @@ func TestMessagesOfOtherProgramsAreRefused(t *testing.T) {
 	require.NoError(t, write(t, f, 3))
 	require.NoError(t, conn.Publish(subject("L", "1"), []byte("a request")))
 	require.NoError(t, conn.Flush())
-	_, _, _, err := journalfile.OpenCopy(filepath.Join(t.TempDir(), "journal.jsonl"), open(t, conn, "L", false), nil)
+	_, _, _, err := journalfile.OpenCopy(disk.Real{}, filepath.Join(t.TempDir(), "journal.jsonl"), open(t, conn, "L", false), nil)
 	require.ErrorContains(t, err, "other programs write to the stream")
 }
 

@@ -21,6 +21,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/referee"
 	"evenodd/rules"
 )
@@ -68,7 +69,7 @@ func (l *LogBuffer) Text() string {
 	return l.String()
 }
 
-func TempFolder(t *testing.T) store.Folder { return store.Folder(t.TempDir()) }
+func TempFolder(t *testing.T) store.Folder { return store.In(t.TempDir()) }
 
 // UseMemory has the tests of this process use memory, but no benchmark: garbage is collected less often, and temporary
 // files are in memory if the system has a file system with 1 GB of free space for them. Tests write thousands of
@@ -85,7 +86,7 @@ func UseMemory(setenv func(name, value string) error) {
 	if mounted == nil || bytes.Contains(mounted[1], []byte("noexec")) {
 		return // tests also write programs
 	}
-	if free, err := store.FreeSpace(memory); err == nil && free >= 1<<30 { // containers often have 64 MB
+	if free, err := disk.FreeSpace(memory); err == nil && free >= 1<<30 { // containers often have 64 MB
 		_ = setenv("TMPDIR", memory)
 	}
 }
@@ -95,7 +96,7 @@ func UseMemory(setenv func(name, value string) error) {
 func MatchFiles(t *testing.T, folder store.Folder) []string {
 	t.Helper()
 	names := []string{}
-	err := fs.WalkDir(os.DirFS(string(folder)), "data/matches", func(path string, e fs.DirEntry, err error) error {
+	err := fs.WalkDir(os.DirFS(folder.Path), "data/matches", func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil //nolint:nilerr // no folder, no files
 		}
@@ -103,7 +104,7 @@ func MatchFiles(t *testing.T, folder store.Folder) []string {
 			names = append(names, strings.TrimPrefix(path, "data/matches/"))
 			return nil
 		}
-		log, err := store.ReadMatchLog(filepath.Join(string(folder), path))
+		log, err := store.ReadMatchLog(folder.Disk, filepath.Join(folder.Path, path))
 		require.NoError(t, err)
 		require.Empty(t, log.Damage)
 		for _, m := range log.Matches {
@@ -159,7 +160,7 @@ func AttemptFile(n int) string { return fmt.Sprintf(LeagueID+"/R1M1-a%d.json", n
 // ReadMatchFile reads a match or an attempt that MatchFiles names.
 func ReadMatchFile(t *testing.T, folder store.Folder, name string) *store.Match {
 	t.Helper()
-	doc, err := store.Read[store.Match](filepath.Join(filepath.Dir(folder.Matches(LeagueID)), name))
+	doc, err := store.Read[store.Match](folder.Disk, filepath.Join(filepath.Dir(folder.Matches(LeagueID)), name))
 	if err == nil {
 		return doc
 	}
@@ -180,7 +181,7 @@ func matchLogs(t *testing.T, folder store.Folder) (logs []*store.LoggedMatches) 
 	paths, err := filepath.Glob(folder.MatchLog(LeagueID, "*"))
 	require.NoError(t, err)
 	for _, path := range paths {
-		log, err := store.ReadMatchLog(path)
+		log, err := store.ReadMatchLog(folder.Disk, path)
 		require.NoError(t, err)
 		logs = append(logs, log)
 	}

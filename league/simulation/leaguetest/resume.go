@@ -23,6 +23,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 )
 
 // A ManagerRun is one process life of a manager. With a data folder the manager can crash
@@ -204,7 +205,7 @@ func copyLive(to, from string) error {
 	})
 }
 
-func (x *ManagerRun) DataFolder() string { return filepath.Join(string(x.Folder), "data") }
+func (x *ManagerRun) DataFolder() string { return filepath.Join(x.Folder.Path, "data") }
 
 // RestoreDisk removes a crashed manager from the network and restores its disk to the
 // state of the crash.
@@ -266,7 +267,7 @@ func (x *ManagerRun) writtenByOthers(path string) bool {
 	if filepath.Dir(path) != x.Folder.Matches(LeagueID) && filepath.Base(filepath.Dir(path)) != LeagueID {
 		return false
 	}
-	doc, err := store.Read[store.Match](path)
+	doc, err := store.Read[store.Match](disk.Real{}, path)
 	return err == nil && doc.WrittenBy == store.WrittenByReferee
 }
 
@@ -396,17 +397,17 @@ func (w *World) CheckFiles(folder store.Folder) *journal.State {
 	state, hashes := w.FoldJournal(folder)
 	require.NotNil(w.T, state.Completed)
 	assert.Equal(w.T, state.TotalMatches(), state.Recorded)
-	standings, err := store.Read[store.Standings](folder.Standings(LeagueID))
+	standings, err := store.Read[store.Standings](folder.Disk, folder.Standings(LeagueID))
 	require.NoError(w.T, err)
 	assert.JSONEq(w.T, string(Encode(state.Standings())), string(Encode(standings.Standings)))
 	assert.Equal(w.T, []int{state.TotalRounds(), state.TotalMatches()},
 		[]int{standings.RoundsCompleted, standings.Version})
 	assert.Contains(w.T, hashes, standings.JournalHead)
-	rounds, err := store.Read[store.Rounds](folder.Rounds(LeagueID))
+	rounds, err := store.Read[store.Rounds](folder.Disk, folder.Rounds(LeagueID))
 	require.NoError(w.T, err)
 	assert.Equal(w.T, state.RoundRecords(), rounds.Rounds)
 	assert.Equal(w.T, state.TotalRounds(), rounds.TotalRounds)
-	agents, err := store.Read[store.Agents](folder.Agents(LeagueID))
+	agents, err := store.Read[store.Agents](folder.Disk, folder.Agents(LeagueID))
 	require.NoError(w.T, err)
 	referees, players := state.AgentRecords()
 	assert.Equal(w.T, [][]store.Agent{referees, players}, [][]store.Agent{agents.Referees, agents.Players})

@@ -37,7 +37,7 @@ func (w *World) PlayerIn(id string, folder store.Folder, traits ...Option) *Agen
 // ReadHistory reads the history.jsonl of a player.
 func ReadHistory(t *testing.T, folder store.Folder, id string) *store.History {
 	t.Helper()
-	h, _, torn, err := store.ReadHistoryLines(store.HistoryLines(folder.History(id)))
+	h, _, torn, err := store.ReadHistoryLines(folder.Disk, store.HistoryLines(folder.History(id)))
 	require.NoError(t, err)
 	require.Zero(t, torn)
 	return h

@@ -177,7 +177,7 @@ func testForgedTimes(t *testing.T, folder store.Folder, doc *store.Match) {
 		forged := *doc
 		forged.Transcript = slices.Clone(doc.Transcript)
 		tt.forge(&forged)
-		require.NoError(t, store.WriteMatch(folder.Match(doc.LeagueID, doc.MatchID), &forged))
+		require.NoError(t, store.WriteMatch(folder.Disk, folder.Match(doc.LeagueID, doc.MatchID), &forged))
 		report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(tictactoe.Game{})})
 		require.NoError(t, err)
 		details := lists.Map(report.Leagues[0].Findings, func(f audit.Finding) string { return f.Detail })

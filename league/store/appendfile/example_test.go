@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 )
 
 // A line is durable after Sync. Open visits the lines that the file has.
@@ -18,7 +19,7 @@ func ExampleOpen() {
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, "journal.jsonl")
 	for _, line := range []string{`{"seq":1}`, `{"seq":2}`} {
-		f, _, err := appendfile.Open(path, "the journal", func(number int, text []byte) error {
+		f, _, err := appendfile.Open(disk.Real{}, path, "the journal", func(number int, text []byte) error {
 			fmt.Println("line", number, string(text))
 			return nil
 		})

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"evenodd/league/store/atomicfile"
-	"evenodd/league/store/openfile"
+	"evenodd/league/store/disk"
 )
 
 // A File is a file to which lines are appended. It is safe for concurrent use. Append
@@ -20,7 +20,7 @@ import (
 // writes: a write takes all lines that were queued during the write before, and one sync
 // makes them durable.
 type File struct {
-	file *os.File
+	file disk.File
 	name string // of the file in errors, such as "the journal"
 	path string // where the file must stay; "" for anywhere
 	copy bool   // of lines that are durable elsewhere: they are written without syncs
@@ -71,8 +71,8 @@ type Publish func(first int, lines []byte) error
 // prepares the file for appending. An error of visit is returned, and the file stays
 // unchanged. Torn is nil unless an incomplete last line was removed. Errors call the file
 // by its name, for example "the journal". There must be no other writer.
-func Open(path, name string, visit Visit) (f *File, torn *Torn, err error) {
-	file, err := open(path)
+func Open(d disk.Disk, path, name string, visit Visit) (f *File, torn *Torn, err error) {
+	file, err := open(d, path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -80,7 +80,7 @@ func Open(path, name string, visit Visit) (f *File, torn *Torn, err error) {
 }
 
 // start is Open for the open file.
-func start(file *os.File, path, name string, visit Visit) (f *File, torn *Torn, err error) {
+func start(file disk.File, path, name string, visit Visit) (f *File, torn *Torn, err error) {
 	ends := []int64{0}
 	end, rest, err := Lines(file, func(number int, text []byte) error {
 		ends = append(ends, ends[number-1]+int64(len(text))+1)
@@ -96,7 +96,7 @@ func start(file *os.File, path, name string, visit Visit) (f *File, torn *Torn, 
 		err = file.Sync()
 	}
 	if err != nil {
-		unlock(file)
+		file.Unlock()
 		return nil, nil, errors.Join(err, file.Close())
 	}
 	last := len(ends) - 1
@@ -108,25 +108,25 @@ func start(file *os.File, path, name string, visit Visit) (f *File, torn *Torn, 
 
 // open opens the file. It creates the file and missing folders durably. Should there be a
 // second writer in spite of the contract, the lines of both stay whole (O_APPEND).
-func open(path string) (*os.File, error) {
+func open(d disk.Disk, path string) (disk.File, error) {
 	const flags = os.O_RDWR | os.O_APPEND
-	file, err := openfile.OpenFile(path, flags, 0)
+	file, err := d.OpenFile(path, flags, 0)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return file, err
 	}
 	dir := filepath.Dir(path)
 	there := dir // the innermost folder that exists
-	for missing(there) && there != filepath.Dir(there) {
+	for missing(d, there) && there != filepath.Dir(there) {
 		there = filepath.Dir(there)
 	}
-	if err := os.MkdirAll(dir, 0o755); err != nil {
+	if err := d.MkdirAll(dir, 0o755); err != nil {
 		return nil, err
 	}
-	if file, err = openfile.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
+	if file, err = d.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
 		return nil, err
 	}
 	for { // each folder holds the name of the folder in it
-		if err := atomicfile.SyncFolder(dir); err != nil {
+		if err := atomicfile.SyncFolder(d, dir); err != nil {
 			return nil, errors.Join(err, file.Close())
 		}
 		if dir == there {
@@ -136,8 +136,8 @@ func open(path string) (*os.File, error) {
 	}
 }
 
-func missing(path string) bool {
-	_, err := os.Stat(path)
+func missing(d disk.Disk, path string) bool {
+	_, err := d.Stat(path)
 	return errors.Is(err, fs.ErrNotExist)
 }
 
@@ -292,7 +292,7 @@ func (f *File) store(publish Publish, first int, lines []byte, sync bool) error 
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w. Nothing that was acknowledged is lost: repair the disk and start again", err)
-	case f.path != "" && !isAt(f.file, f.path):
+	case f.path != "" && !f.file.IsAt(f.path):
 		return fmt.Errorf(
 			"%s was moved, removed or replaced while it was written. Put the file back that was there, and start again", f.path)
 	}
@@ -328,7 +328,7 @@ func (f *File) Close() error {
 	if f.copy && failure == nil {
 		failure = f.file.Sync()
 	}
-	unlock(f.file)
+	f.file.Unlock()
 	return errors.Join(failure, f.file.Close())
 }
 

@@ -8,13 +8,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/store/disk"
 )
 
 // A line that need not become durable soon does so with the next line that must be durable, with
 // Sync or with Close.
 func TestUnsyncedLinesBecomeDurableWithOthers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
-	f, _, err := Open(path, "the file", visitNone)
+	f, _, err := Open(disk.Real{}, path, "the file", visitNone)
 	require.NoError(t, err)
 	durable := func() int {
 		_, last, _, err := f.Read(100, 1)
@@ -51,7 +53,7 @@ func visitNone(int, []byte) error { return nil }
 // that were synced before.
 func TestFailedWriteIsReturnedToAllCallers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
-	f, _, err := Open(path, "the journal", visitNone)
+	f, _, err := Open(disk.Real{}, path, "the journal", visitNone)
 	require.NoError(t, err)
 	first, err := f.Append([]byte("first"), true)
 	require.NoError(t, err)
@@ -80,7 +82,7 @@ func TestFailedWriteIsReturnedToAllCallers(t *testing.T) {
 	require.ErrorContains(t, f.Close(), "cannot write the journal")
 
 	var there []string
-	again, torn, err := Open(path, "the journal", func(_ int, text []byte) error {
+	again, torn, err := Open(disk.Real{}, path, "the journal", func(_ int, text []byte) error {
 		there = append(there, string(text))
 		return nil
 	})

@@ -3,6 +3,7 @@
 package appendfile
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,13 +12,15 @@ import (
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"evenodd/league/store/disk"
 )
 
 func TestLockedFileIsOpenedOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
 	inUse := func() bool {
 		t.Helper()
-		used, err := InUse(path)
+		used, err := InUse(disk.Real{}, path)
 		require.NoError(t, err)
 		return used
 	}
@@ -25,20 +28,20 @@ func TestLockedFileIsOpenedOnce(t *testing.T) {
 	go func() {
 		defer close(other)
 		for ; looks < 1000; looks++ {
-			_, _ = InUse(path)
+			_, _ = InUse(disk.Real{}, path)
 		}
 	}()
 	defer func() { <-other }()
 	assert.False(t, inUse(), "it is missing")
 	assert.NoFileExists(t, path)
 	for range 2 {
-		f, _, err := OpenLocked(path, "the file", visitNone)
+		f, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone)
 		require.NoError(t, err)
 		_, err = f.Append([]byte("a line"), true)
 		require.NoError(t, err)
 		assert.True(t, inUse())
-		_, _, err = OpenLocked(path, "the file", visitNone)
-		require.ErrorIs(t, err, ErrInUse)
+		_, _, err = OpenLocked(disk.Real{}, path, "the file", visitNone)
+		require.ErrorIs(t, err, disk.ErrInUse)
 		text, err := os.ReadFile(path)
 		require.NoError(t, err, "readers need no lock")
 		assert.NotContains(t, string(text), "\x00")
@@ -66,24 +69,36 @@ var replacements = map[string]func(path string) error{
 	},
 }
 
+// A replacing disk has another process replace the first file that is opened.
+type replacing struct {
+	disk.Real
+	replace func(path string) error
+	opened  int
+}
+
+func (d *replacing) OpenFile(path string, flag int, mode fs.FileMode) (disk.File, error) {
+	file, err := d.Real.OpenFile(path, flag, mode)
+	if err == nil {
+		if d.opened++; d.opened == 1 {
+			err = d.replace(path)
+		}
+	}
+	return file, err
+}
+
 // Another process moves the file, or removes it, between the time it is opened and the time
 // it is locked.
 func TestLockIsOnTheFileAtThePath(t *testing.T) {
 	for name, replace := range replacements {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.jsonl")
-			locks := 0
-			file, err := openLocked(path, func(file *os.File) error {
-				if locks++; locks == 1 {
-					require.NoError(t, replace(path))
-				}
-				return tryLock(file)
-			})
+			d := &replacing{replace: replace}
+			file, err := openLocked(d, path)
 			require.NoError(t, err)
-			assert.Equal(t, 2, locks)
-			assert.True(t, isAt(file, path))
-			_, err = openLocked(path, tryLock)
-			require.ErrorIs(t, err, ErrInUse)
+			assert.Equal(t, 2, d.opened)
+			assert.True(t, file.IsAt(path))
+			_, err = openLocked(disk.Real{}, path)
+			require.ErrorIs(t, err, disk.ErrInUse)
 			require.NoError(t, file.Close())
 		})
 	}
@@ -94,7 +109,7 @@ func TestMovedFileCannotBeWritten(t *testing.T) {
 	for name, replace := range replacements {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.jsonl")
-			f, _, err := OpenLocked(path, "the file", visitNone)
+			f, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone)
 			require.NoError(t, err)
 			n, err := f.Append([]byte("a line"), true)
 			require.NoError(t, err)
@@ -112,13 +127,13 @@ func TestMovedFileCannotBeWritten(t *testing.T) {
 // A process that is being started has copies of all descriptors until it runs its program.
 func TestClosedFileIsFreeAlthoughItsDescriptorHasACopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
-	f, _, err := OpenLocked(path, "the file", visitNone)
+	f, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone)
 	require.NoError(t, err)
-	duplicate, err := syscall.Dup(int(f.file.Fd()))
+	duplicate, err := syscall.Dup(int(f.file.(interface{ Fd() uintptr }).Fd()))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = syscall.Close(duplicate) })
 	require.NoError(t, f.Close())
-	again, _, err := OpenLocked(path, "the file", visitNone)
+	again, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone)
 	require.NoError(t, err)
 	require.NoError(t, again.Close())
 }

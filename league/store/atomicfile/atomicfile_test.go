@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/disk"
 )
 
 // holds checks a file and that nothing else is in its folder.
@@ -37,9 +38,9 @@ func alone(t *testing.T, path string) {
 
 func TestWriteFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.json")
-	require.NoError(t, atomicfile.WriteFile(path, []byte("one"), 0o644))
+	require.NoError(t, atomicfile.WriteFile(disk.Real{}, path, []byte("one"), 0o644))
 	holds(t, path, "one")
-	require.NoError(t, atomicfile.WriteFile(path, nil, 0o600))
+	require.NoError(t, atomicfile.WriteFile(disk.Real{}, path, nil, 0o600))
 	holds(t, path, "")
 	info, err := os.Stat(path)
 	require.NoError(t, err)
@@ -48,18 +49,18 @@ func TestWriteFile(t *testing.T) {
 
 func TestWriteUnsynced(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.json")
-	require.NoError(t, unsynced(path, []byte("one"), 0o644))
+	require.NoError(t, unsynced(disk.Real{}, path, []byte("one"), 0o644))
 	holds(t, path, "one")
 	failed := errors.New("no more")
-	require.ErrorIs(t, atomicfile.WriteUnsynced(path, 0o644, func(w io.Writer) error {
+	require.ErrorIs(t, atomicfile.WriteUnsynced(disk.Real{}, path, 0o644, func(w io.Writer) error {
 		_, err := w.Write([]byte("two"))
 		return errors.Join(err, failed)
 	}), failed)
 	holds(t, path, "one")
 }
 
-func unsynced(path string, data []byte, mode os.FileMode) error {
-	return atomicfile.WriteUnsynced(path, mode, func(w io.Writer) error {
+func unsynced(d disk.Disk, path string, data []byte, mode fs.FileMode) error {
+	return atomicfile.WriteUnsynced(d, path, mode, func(w io.Writer) error {
 		_, err := w.Write(data)
 		return err
 	})
@@ -67,9 +68,9 @@ func unsynced(path string, data []byte, mode os.FileMode) error {
 
 func TestCreateFileNeverReplaces(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.json")
-	require.NoError(t, atomicfile.CreateFile(path, []byte("one"), 0o644))
+	require.NoError(t, atomicfile.CreateFile(disk.Real{}, path, []byte("one"), 0o644))
 	holds(t, path, "one")
-	err := atomicfile.CreateFile(path, []byte("two"), 0o644)
+	err := atomicfile.CreateFile(disk.Real{}, path, []byte("two"), 0o644)
 	require.ErrorIs(t, err, fs.ErrExist)
 	require.ErrorContains(t, err, path)
 	holds(t, path, "one")
@@ -81,7 +82,7 @@ func TestOfManyThatCreateOneSucceeds(t *testing.T) {
 	var creating sync.WaitGroup
 	for range 16 {
 		creating.Go(func() {
-			err := atomicfile.CreateFile(path, []byte("whole"), 0o644)
+			err := atomicfile.CreateFile(disk.Real{}, path, []byte("whole"), 0o644)
 			if err == nil {
 				created.Add(1)
 				return
@@ -97,12 +98,12 @@ func TestOfManyThatCreateOneSucceeds(t *testing.T) {
 func TestAReaderNeverSeesAPart(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "f.json")
 	contents := [][]byte{bytes.Repeat([]byte("a"), 1<<16), bytes.Repeat([]byte("b"), 1<<10)}
-	require.NoError(t, atomicfile.WriteFile(path, contents[0], 0o644))
+	require.NoError(t, atomicfile.WriteFile(disk.Real{}, path, contents[0], 0o644))
 	var writing sync.WaitGroup
 	for _, c := range contents {
 		writing.Go(func() {
 			for range 20 {
-				assert.NoError(t, atomicfile.WriteFile(path, c, 0o644))
+				assert.NoError(t, atomicfile.WriteFile(disk.Real{}, path, c, 0o644))
 			}
 		})
 	}
@@ -116,17 +117,17 @@ func TestAReaderNeverSeesAPart(t *testing.T) {
 }
 
 func TestWhatCannotBeWritten(t *testing.T) {
-	for name, write := range map[string]func(string, []byte, os.FileMode) error{
+	for name, write := range map[string]func(disk.Disk, string, []byte, fs.FileMode) error{
 		"write": atomicfile.WriteFile, "create": atomicfile.CreateFile, "write unsynced": unsynced,
 	} {
 		t.Run(name+" in a folder that is not there", func(t *testing.T) {
-			err := write(filepath.Join(t.TempDir(), "missing", "f.json"), []byte("x"), 0o644)
+			err := write(disk.Real{}, filepath.Join(t.TempDir(), "missing", "f.json"), []byte("x"), 0o644)
 			require.ErrorIs(t, err, fs.ErrNotExist)
 		})
 		t.Run(name+" in place of a folder", func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "f.json")
 			require.NoError(t, os.Mkdir(path, 0o755))
-			require.Error(t, write(path, []byte("x"), 0o644))
+			require.Error(t, write(disk.Real{}, path, []byte("x"), 0o644))
 			alone(t, path)
 		})
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"evenodd/league/store/atomicfile"
+	"evenodd/league/store/disk"
 )
 
 // A reader of the file sees all of the old text or all of the new text.
@@ -17,7 +18,7 @@ func ExampleWriteFile() {
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
 	path := filepath.Join(dir, "standings.json")
-	fmt.Println(atomicfile.WriteFile(path, []byte("{}"), 0o600))
+	fmt.Println(atomicfile.WriteFile(disk.Real{}, path, []byte("{}"), 0o600))
 	text, err := os.ReadFile(path)
 	fmt.Println(string(text), err)
 	// Output:

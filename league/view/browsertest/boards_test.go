@@ -18,7 +18,7 @@ import (
 func rewritten(t *testing.T, size int, cell func(row, column, turn int) string, moves ...string) string {
 	t.Helper()
 	folder := played(t)
-	dir, id := store.Folder(folder), leagueOf(t, folder)
+	dir, id := store.In(folder), leagueOf(t, folder)
 	doc, err := dir.LoadMatch(id, "R1M1")
 	require.NoError(t, err)
 	doc.GameType, doc.Transcript, doc.Moves, doc.Digested = "program", nil, nil, 0
@@ -36,7 +36,7 @@ func rewritten(t *testing.T, size int, cell func(row, column, turn int) string, 
 			doc.Moves = append(doc.Moves, protocol.PlayerMove{PlayerID: players[i%2], Move: moves[i], Turn: i + 1})
 		}
 	}
-	require.NoError(t, store.WriteMatch(dir.Match(id, "R1M1"), doc))
+	require.NoError(t, store.WriteMatch(dir.Disk, dir.Match(id, "R1M1"), doc))
 	return serve(t, folder) + "/matches/R1M1"
 }
 

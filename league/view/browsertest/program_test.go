@@ -133,7 +133,7 @@ type journalFile struct {
 // rewound returns the journal of a league in a data folder, cut to a number of lines.
 func rewound(t *testing.T, folder string, size int) *journalFile {
 	t.Helper()
-	j := &journalFile{t: t, path: store.Folder(folder).Journal(leagueOf(t, folder))}
+	j := &journalFile{t: t, path: store.In(folder).Journal(leagueOf(t, folder))}
 	text, err := os.ReadFile(j.path)
 	require.NoError(t, err)
 	j.lines = slices.Collect(bytes.Lines(text))
@@ -203,7 +203,7 @@ func lastingAddress(t *testing.T) string {
 // serveAt is like serve at a host and port, until stop. It shows each request.
 func serveAt(t *testing.T, folder, at string, show func(*http.Request)) (address string, stop func()) {
 	t.Helper()
-	board := page.NewBoard(page.NewFolder(store.Folder(folder), leagueOf(t, folder)))
+	board := page.NewBoard(page.NewFolder(store.In(folder), leagueOf(t, folder)))
 	pages, err := page.New(board,
 		page.Options{Games: rules.NewRegistry(evenodd.Game{}, connectfour.Game{}, kuhnpoker.Game{},
 			pig.Game{})})

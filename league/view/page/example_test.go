@@ -16,7 +16,7 @@ import (
 
 // The pages of a stored league are handlers for any server.
 func ExampleNew() {
-	board := page.NewBoard(page.NewFolder(store.Folder("../../../testdata/leagues/finished"), "league_2025_even_odd"))
+	board := page.NewBoard(page.NewFolder(store.In("../../../testdata/leagues/finished"), "league_2025_even_odd"))
 	pages, err := page.New(board, page.Options{Log: zerolog.Nop(), Games: rules.NewRegistry(evenodd.Game{})})
 	if err != nil {
 		fmt.Println(err)

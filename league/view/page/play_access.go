@@ -14,6 +14,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 )
 
 // An Access decides which browser plays for a person. A code of one use opens the page; from then on a cookie does, in
@@ -21,6 +22,7 @@ import (
 // whether the code was used are stored, in the player's private folder. A new generation ends the cookie and makes
 // another code. Safe for concurrent use.
 type Access struct {
+	disk disk.Disk
 	path string // "" for no file
 
 	mu      sync.Mutex
@@ -40,9 +42,9 @@ var (
 // process.
 func OpenAccess(folder store.Folder, player string) (*Access, error) {
 	a := &Access{changed: make(chan struct{}), used: make(chan struct{})}
-	if folder != "" {
-		a.path = folder.Identity("person", player)
-		switch known, err := store.Read[store.Person](a.path); {
+	if !folder.IsZero() {
+		a.disk, a.path = folder.Disk, folder.Identity("person", player)
+		switch known, err := store.Read[store.Person](a.disk, a.path); {
 		case err == nil:
 			a.state = *known
 		case !errors.Is(err, fs.ErrNotExist):
@@ -69,7 +71,7 @@ func (a *Access) save() error {
 		return nil
 	}
 	a.state.Header = store.NewHeader(protocol.FormatTimestamp(time.Now()))
-	return store.WritePrivate(a.path, &a.state)
+	return store.WritePrivate(a.disk, a.path, &a.state)
 }
 
 // derived is the HMAC of a purpose and the generation under the secret. a.mu is held.

@@ -98,7 +98,7 @@ func (d *desk) browser(w *httptest.ResponseRecorder) []string {
 
 func TestCodeWorksOnceAndBecomesACookie(t *testing.T) {
 	for _, secure := range []bool{false, true} {
-		d := openDesk(t, "", secure)
+		d := openDesk(t, store.Folder{}, secure)
 		code := d.code()
 		require.Len(t, code, 26)
 		w := d.open(code)
@@ -123,7 +123,7 @@ func TestCodeWorksOnceAndBecomesACookie(t *testing.T) {
 
 func TestPageWithoutTheCookieShowsNothingOfThePlayer(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := openDesk(t, "", false)
+		d := openDesk(t, store.Folder{}, false)
 		waiting(t, d.person)
 		w := d.ask("GET", "/play", "")
 		assert.Contains(t, w.Body.String(), `id="door"`)
@@ -171,7 +171,7 @@ func question(p *person.Person) *person.Question {
 
 func TestMoveNeedsTheOriginAndTheCookie(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := openDesk(t, "", false)
+		d := openDesk(t, store.Folder{}, false)
 		browser := d.seat()
 		made := waiting(t, d.person)
 		body := fmt.Sprintf(`{"question":%d,"move":"4"}`, question(d.person).Number)
@@ -205,7 +205,7 @@ func TestMoveNeedsTheOriginAndTheCookie(t *testing.T) {
 
 func TestMoveAfterTheDeadlineIsRefused(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := openDesk(t, "", false)
+		d := openDesk(t, store.Folder{}, false)
 		browser := d.seat()
 		made := waiting(t, d.person)
 		body := fmt.Sprintf(`{"question":%d,"move":"4"}`, question(d.person).Number)
@@ -219,7 +219,7 @@ func TestMoveAfterTheDeadlineIsRefused(t *testing.T) {
 }
 
 func TestAccessSurvivesARestart(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	first := openDesk(t, folder, false)
 	code := first.code()
 	assert.Equal(t, code, openDesk(t, folder, false).code(), "a link that was not used")
@@ -238,7 +238,7 @@ func TestAccessSurvivesARestart(t *testing.T) {
 	assert.NotEqual(t, browser, fresh)
 	assert.Contains(t, openDesk(t, folder, false).ask("GET", "/play", "", fresh...).Body.String(), `id="play"`)
 
-	files, err := filepath.Glob(filepath.Join(string(folder), "private", "person-*"))
+	files, err := filepath.Glob(filepath.Join(folder.Path, "private", "person-*"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
 	info, err := os.Stat(files[0])
@@ -255,7 +255,7 @@ func TestAccessSurvivesARestart(t *testing.T) {
 // A new link ends the stream of the browser that has the page.
 func TestNewLinkEndsTheOldPage(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := openDesk(t, "", false)
+		d := openDesk(t, store.Folder{}, false)
 		browser := d.seat()
 		answered := make(chan string)
 		go func() { answered <- d.ask("GET", "/play/events", "", browser...).Body.String() }()
@@ -269,7 +269,7 @@ func TestNewLinkEndsTheOldPage(t *testing.T) {
 
 func TestStreamShowsEachStateAndEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		d := openDesk(t, "", false)
+		d := openDesk(t, store.Folder{}, false)
 		browser := d.seat()
 		answered := make(chan string)
 		go func() { answered <- d.ask("GET", "/play/events", "", browser...).Body.String() }()
@@ -298,7 +298,7 @@ func TestStreamShowsEachStateAndEnds(t *testing.T) {
 }
 
 func TestEveryAnswerOfThePlayPageHasTheSecurityHeaders(t *testing.T) {
-	d := openDesk(t, "", false)
+	d := openDesk(t, store.Folder{}, false)
 	for _, request := range []string{"GET /play", "GET /play/assets/play.js", "GET /play/events", "POST /play/open",
 		"POST /play/move"} {
 		method, path, _ := strings.Cut(request, " ")

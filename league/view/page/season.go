@@ -6,7 +6,6 @@ import (
 	"errors"
 	"io/fs"
 	"net/http"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -105,7 +104,7 @@ func (s *Season) read(ctx context.Context, p *Pages) *record.Season {
 
 // readOne reads a league unless its journal is as before. It returns whether it has read it. The caller holds reading.
 func (s *Season) readOne(ctx context.Context, id string, p *Pages) bool {
-	info, err := os.Stat(s.folder.Journal(id))
+	info, err := s.folder.Disk.Stat(s.folder.Journal(id))
 	before := s.known[id]
 	if errors.Is(err, fs.ErrNotExist) ||
 		err == nil && before != nil && before.size == info.Size() && before.changed.Equal(info.ModTime()) {

@@ -37,7 +37,7 @@ type tape struct {
 }
 
 func newTape(t testing.TB, name string) *tape {
-	folder := record.NewFolder(store.Folder("../../../testdata/leagues/"+name), "league_2025_even_odd")
+	folder := record.NewFolder(store.In("../../../testdata/leagues/"+name), "league_2025_even_odd")
 	lines, err := folder.Lines(t.Context(), 1)
 	require.NoError(t, err)
 	return &tape{

@@ -170,7 +170,7 @@ func TestPageOf200PlayersIsSmall(t *testing.T) {
 }
 
 func TestViewThatPanicsFailsItsPageAlone(t *testing.T) {
-	board := NewBoard(NewFolder(store.Folder("../../../testdata/leagues/finished"), "league_2025_even_odd"))
+	board := NewBoard(NewFolder(store.In("../../../testdata/leagues/finished"), "league_2025_even_odd"))
 	defer board.Close()
 	pages, err := New(board, Options{})
 	require.NoError(t, err)

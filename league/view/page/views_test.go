@@ -137,8 +137,8 @@ func (s *script) finish() {
 func leagues(t testing.TB) map[string]*record.League {
 	all := map[string]*record.League{}
 	for _, name := range []string{"finished", "half_played", "knockout", "swiss"} {
-		folder := store.Folder(filepath.Join("../../../testdata/leagues", name))
-		ids, err := filepath.Glob(filepath.Join(string(folder), "data", "leagues", "*"))
+		folder := store.In(filepath.Join("../../../testdata/leagues", name))
+		ids, err := filepath.Glob(filepath.Join(folder.Path, "data", "leagues", "*"))
 		require.NoError(t, err)
 		require.NotEmpty(t, ids)
 		l := record.NewLeague()

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"io/fs"
 	"net/http"
 	"net/http/httptest"
@@ -53,8 +54,8 @@ func serveWith(t testing.TB, source page.Source, o page.Options) *server {
 
 // folderOf is the source of a league in testdata.
 func folderOf(t testing.TB, name string) page.Source {
-	folder := store.Folder(filepath.Join("../../../testdata/leagues", name))
-	ids, err := filepath.Glob(filepath.Join(string(folder), "data", "leagues", "*"))
+	folder := store.In(filepath.Join("../../../testdata/leagues", name))
+	ids, err := filepath.Glob(filepath.Join(folder.Path, "data", "leagues", "*"))
 	require.NoError(t, err)
 	require.Len(t, ids, 1)
 	return page.NewFolder(folder, filepath.Base(ids[0]))
@@ -87,7 +88,7 @@ func TestEveryAnswerHasTheSecurityHeaders(t *testing.T) {
 }
 
 func TestRedirectsAndRefusalsHaveTheSecurityHeaders(t *testing.T) {
-	pages, err := page.New(page.NewBoard(page.NewFolder(store.Folder(t.TempDir()), "league")), page.Options{Base: "/cup"})
+	pages, err := page.New(page.NewBoard(page.NewFolder(store.In(t.TempDir()), "league")), page.Options{Base: "/cup"})
 	require.NoError(t, err)
 	mux := http.NewServeMux()
 	for _, r := range pages.Routes() {
@@ -135,7 +136,7 @@ func TestAssetWithItsHashIsImmutable(t *testing.T) {
 }
 
 func TestLeagueWithoutFilesIsNotThereYet(t *testing.T) {
-	s := serve(t, page.NewFolder(store.Folder(t.TempDir()), "league"))
+	s := serve(t, page.NewFolder(store.In(t.TempDir()), "league"))
 	for _, path := range []string{"/", "/events"} {
 		none := s.get(path)
 		assert.Equal(t, http.StatusServiceUnavailable, none.Code, path)
@@ -146,18 +147,18 @@ func TestLeagueWithoutFilesIsNotThereYet(t *testing.T) {
 
 // A league whose manager has died is not shown as running, until a manager runs it again.
 func TestLeagueWithoutManagerIsNotShownAsRunning(t *testing.T) {
-	if !appendfile.Locks {
+	folder, id := store.In(t.TempDir()), "league_2025_even_odd"
+	require.NoError(t, os.CopyFS(folder.Path, os.DirFS("../../../testdata/leagues/half_played")))
+	if _, err := appendfile.InUse(folder.Disk, folder.Journal(id)); errors.Is(err, errors.ErrUnsupported) {
 		t.Skip("a journal has no lock here")
 	}
-	folder, id := store.Folder(t.TempDir()), "league_2025_even_odd"
-	require.NoError(t, os.CopyFS(string(folder), os.DirFS("../../../testdata/leagues/half_played")))
 	s := serve(t, page.NewFolder(folder, id))
 	body := s.get("/").Body.String()
 	assert.Contains(t, body, "<b>No manager runs this league.</b> The last entry is of <time")
 	for _, running := range []string{`data-state="running"`, `class="clock"`, " left</b>"} {
 		assert.NotContains(t, body, running)
 	}
-	file, _, err := appendfile.OpenLocked(folder.Journal(id), "the journal", func(int, []byte) error { return nil })
+	file, _, err := appendfile.OpenLocked(folder.Disk, folder.Journal(id), "the journal", func(int, []byte) error { return nil })
 	require.NoError(t, err)
 	shows := func(state string) func() bool {
 		return func() bool { return strings.Contains(s.get("/").Body.String(), `data-state="`+state+`"`) }
@@ -169,7 +170,7 @@ func TestLeagueWithoutManagerIsNotShownAsRunning(t *testing.T) {
 
 // Viewers cannot fill the log with the same error.
 func TestDamagedJournalIsLoggedOnce(t *testing.T) {
-	folder := store.Folder(t.TempDir())
+	folder := store.In(t.TempDir())
 	require.NoError(t, os.MkdirAll(filepath.Dir(folder.Journal("cup")), 0o750))
 	require.NoError(t, os.WriteFile(folder.Journal("cup"), []byte("garbage\n"), 0o600))
 	board := page.NewBoard(page.NewFolder(folder, "cup"))

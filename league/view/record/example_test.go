@@ -10,7 +10,7 @@ import (
 
 // A league is the fold of the journal in a data folder.
 func ExampleLeague_Update() {
-	folder := record.NewFolder(store.Folder("../../../testdata/leagues/finished"), "league_2025_even_odd")
+	folder := record.NewFolder(store.In("../../../testdata/leagues/finished"), "league_2025_even_odd")
 	defer folder.Close()
 	league := record.NewLeague()
 	if err := league.Update(context.Background(), folder, nil); err != nil {

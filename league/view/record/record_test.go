@@ -34,7 +34,7 @@ func TestStandingsAfterEachRound(t *testing.T) {
 		for _, id := range ids {
 			t.Run(folder.Name()+"/"+filepath.Base(id), func(t *testing.T) {
 				l := record.NewLeague()
-				dir := record.NewFolder(store.Folder(filepath.Join(leagues, folder.Name())), filepath.Base(id))
+				dir := record.NewFolder(store.In(filepath.Join(leagues, folder.Name())), filepath.Base(id))
 				var then [][]league.Standing
 				require.NoError(t, l.Update(context.Background(), dir, func(e *journal.Event, _ string) {
 					if _, ok := e.Data.(*journal.RoundCompleted); ok {
@@ -57,7 +57,7 @@ func TestStandingsAfterEachRound(t *testing.T) {
 // A player that is withdrawn keeps the points of its earlier byes.
 func TestPointsOfAWithdrawnPlayerIncludeItsByes(t *testing.T) {
 	const withBye = "P05" // in round 1
-	folder := record.NewFolder(store.Folder(filepath.Join(leagues, "swiss")), "league_2025_even_odd")
+	folder := record.NewFolder(store.In(filepath.Join(leagues, "swiss")), "league_2025_even_odd")
 	lines, err := folder.Lines(t.Context(), 1)
 	require.NoError(t, err)
 	l := record.NewLeague()
@@ -78,8 +78,8 @@ func TestPointsOfAWithdrawnPlayerIncludeItsByes(t *testing.T) {
 
 // A match file that the manager wrote is no attempt with a transcript: a report must not show an empty conversation.
 func TestMatchFileOfTheManagerIsNoTranscript(t *testing.T) {
-	dir := store.Folder(t.TempDir())
-	require.NoError(t, store.WriteDerived(dir.Match("cup", "R1M1"), &store.Match{
+	dir := store.In(t.TempDir())
+	require.NoError(t, store.WriteDerived(dir.Disk, dir.Match("cup", "R1M1"), &store.Match{
 		Header: store.NewHeader(""), LeagueID: "cup", RoundID: 1, MatchID: "R1M1", Attempt: 1, RefereeID: "REF01",
 		WrittenBy: store.WrittenByManager, Transcript: []store.Exchange{}, Lifecycle: store.Lifecycle{State: protocol.StateAcknowledged},
 	}))
@@ -189,7 +189,7 @@ func TestStatisticsOfRecordedLeagues(t *testing.T) {
 	}{{"finished", false, 4}, {"half_played", false, 4}, {"swiss", true, 5}, {"knockout", true, 5}} {
 		t.Run(tt.folder, func(t *testing.T) {
 			l := record.NewLeague()
-			folder := store.Folder(filepath.Join(leagues, tt.folder))
+			folder := store.In(filepath.Join(leagues, tt.folder))
 			require.NoError(t, l.Update(context.Background(), record.NewFolder(folder, "league_2025_even_odd"), nil))
 			s := l.Results(games).Statistics()
 			assert.Equal(t, l.Recorded, s.Matches)

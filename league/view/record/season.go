@@ -64,13 +64,13 @@ func ReadSeasonLeague(ctx context.Context, folder store.Folder, leagueID string,
 		}
 	})
 	if err != nil || l.Created == nil {
-		one := SeasonLeague{LeagueID: leagueID, Folder: string(folder), Begun: begun, Problem: err, results: &Results{}}
+		one := SeasonLeague{LeagueID: leagueID, Folder: folder.Path, Begun: begun, Problem: err, results: &Results{}}
 		if l.Created != nil {
 			one.DisplayName = l.Created.DisplayName
 		}
 		return one
 	}
-	one := NewSeasonLeague(l, string(folder), start, l.Results(games))
+	one := NewSeasonLeague(l, folder.Path, start, l.Results(games))
 	one.Begun, one.Ended = begun, ended
 	return one
 }

@@ -56,7 +56,7 @@ func TestSeasonHasThePlacesOfEachPlayerAlsoOfThoseWithoutARating(t *testing.T) {
 }
 
 func TestDamagedLeagueOfASeasonIsNamed(t *testing.T) {
-	dir := store.Folder(t.TempDir())
+	dir := store.In(t.TempDir())
 	require.NoError(t, os.MkdirAll(filepath.Dir(dir.Journal("cup")), 0o750))
 	require.NoError(t, os.WriteFile(dir.Journal("cup"), []byte(`{"seq":2,"crc32c":"00000000"}`+"\n"), 0o600))
 	l := record.ReadSeasonLeague(t.Context(), dir, "cup", rules.NewRegistry())

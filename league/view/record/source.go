@@ -8,13 +8,13 @@ import (
 	"io"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"evenodd/league"
 	"evenodd/league/store"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/disk"
 )
 
 // A Source has the records of one league: its data folder, or its manager. It is not
@@ -54,16 +54,13 @@ var errEnough = errors.New("enough lines")
 // Lines implements Source. Each call begins where the last one ended: it ignores from.
 func (f *Folder) Lines(_ context.Context, _ int) (lines []string, err error) {
 	const most = 5000 // lines of one call
-	file, err := store.Open(f.folder.Journal(f.leagueID))
+	file, err := disk.Open(f.folder.Disk, f.folder.Journal(f.leagueID))
 	if err != nil {
 		return nil, fmt.Errorf("the journal of league %s cannot be read: %w", f.leagueID, err)
 	}
 	defer func() { _ = file.Close() }() // only read
-	if _, err := file.Seek(f.offset, io.SeekStart); err != nil {
-		return nil, err
-	}
 	read := int64(0)
-	_, _, err = appendfile.Lines(file, func(_ int, text []byte) error {
+	_, _, err = appendfile.Lines(io.NewSectionReader(file, f.offset, math.MaxInt64-f.offset), func(_ int, text []byte) error {
 		if len(lines) == most {
 			return errEnough
 		}
@@ -110,7 +107,7 @@ func (f *Folder) Close() {}
 // the number of files that cannot be read. An error of visit ends it.
 func (f *Folder) Attempts(visit func(doc *store.Match) error) (unreadable int, err error) {
 	folder := f.folder.Matches(f.leagueID)
-	entries, err := os.ReadDir(folder)
+	entries, err := f.folder.Disk.ReadDir(folder)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) { // it does not exist before the first match
 		return 0, err
 	}
@@ -129,7 +126,7 @@ func (f *Folder) Attempts(visit func(doc *store.Match) error) (unreadable int, e
 		return cmp.Or(a.MatchID.Compare(b.MatchID), cmp.Compare(a.Number, b.Number))
 	})
 	for _, one := range files {
-		doc, err := store.Read[store.Match](filepath.Join(folder, one.name))
+		doc, err := store.Read[store.Match](f.folder.Disk, filepath.Join(folder, one.name))
 		switch {
 		case err != nil:
 			unreadable++

@@ -13,7 +13,7 @@ import (
 
 // A report is one document, which a method writes as HTML.
 func ExampleRead() {
-	r, err := report.Read(context.Background(), store.Folder("../../../testdata/leagues/finished"), report.Options{
+	r, err := report.Read(context.Background(), store.In("../../../testdata/leagues/finished"), report.Options{
 		LeagueID: "league_2025_even_odd", Games: rules.NewRegistry(evenodd.Game{}),
 	})
 	if err != nil {

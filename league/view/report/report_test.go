@@ -33,7 +33,7 @@ func folders(t *testing.T) map[string]store.Folder {
 	require.NotEmpty(t, entries)
 	all := map[string]store.Folder{}
 	for _, e := range entries {
-		all[e.Name()] = store.Folder(filepath.Join(leagues, e.Name()))
+		all[e.Name()] = store.In(filepath.Join(leagues, e.Name()))
 	}
 	return all
 }
@@ -41,7 +41,7 @@ func folders(t *testing.T) map[string]store.Folder {
 // read reads the report of the only league of a folder.
 func read(t *testing.T, folder store.Folder, agentID string) *report.Report {
 	t.Helper()
-	ids, err := filepath.Glob(filepath.Join(string(folder), "data", "leagues", "*"))
+	ids, err := filepath.Glob(filepath.Join(folder.Path, "data", "leagues", "*"))
 	require.NoError(t, err)
 	require.Len(t, ids, 1)
 	r, err := report.Read(t.Context(), folder, report.Options{LeagueID: filepath.Base(ids[0]), Agent: agentID, Games: rules.NewRegistry(evenodd.Game{})})
@@ -196,7 +196,7 @@ func TestCrossTableHasThePointsOfTheStandings(t *testing.T) {
 // The file needs nothing but itself: no element names another resource, and the policy permits only the
 // style and the script of the file.
 func TestHTMLNeedsNoNetwork(t *testing.T) {
-	for form, text := range forms(t, store.Folder(filepath.Join(leagues, "swiss"))) {
+	for form, text := range forms(t, store.In(filepath.Join(leagues, "swiss"))) {
 		if !strings.HasPrefix(text, "<!doctype html>") {
 			continue
 		}
@@ -207,7 +207,7 @@ func TestHTMLNeedsNoNetwork(t *testing.T) {
 }
 
 func TestSheetOfUnknownAgentIsRefused(t *testing.T) {
-	r := read(t, store.Folder(filepath.Join(leagues, "finished")), "")
+	r := read(t, store.In(filepath.Join(leagues, "finished")), "")
 	_, err := r.Sheet("P99")
 	assert.EqualError(t, err, `no agent "P99" has registered`)
 }

@@ -529,7 +529,7 @@ func TestMatchWithThirdPartyIdsIsPlayed(t *testing.T) {
 			assert.Equal(t, []string{ids.match}, w.reported())
 			assert.Equal(t, 1, one.Record().Stats.TotalMatches)
 			assert.Equal(t, 1, two.Record().Stats.TotalMatches)
-			_, err := os.Stat(store.Folder(w.folder).Match(leagueID, ids.match))
+			_, err := os.Stat(store.In(w.folder).Match(leagueID, ids.match))
 			assert.Equal(t, protocol.ValidLeagueID(ids.match), err == nil, "its file: %v", err)
 			details := w.reports[0]["result"].(object)["details"].(object)
 			assert.NotContains(t, details["status"], "TECHNICAL", "%v", details)

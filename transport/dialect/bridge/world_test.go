@@ -219,7 +219,7 @@ func (w *world) referee(endpoint, id string, atOnce int) *agent {
 	r, err := referee.New(referee.Options{
 		Options: membership.Options{
 			Name: "Ours", ID: id, Endpoint: endpoint, Manager: managerURL, Caller: calls, Clock: w.clock, Log: zerolog.Nop(),
-			Folder: store.Folder(w.folder),
+			Folder: store.In(w.folder),
 		},
 		MaxConcurrent: atOnce, Games: rules.NewRegistry(evenodd.Game{}),
 	})

@@ -52,7 +52,7 @@ func TestLeagueOfThirdPartyPlayersHasNoTechnicalLosses(t *testing.T) {
 	for name, entrants := range leaguesOfThirdParties(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			folder := store.Folder(t.TempDir())
+			folder := store.In(t.TempDir())
 			inAWorld(t, func(w *world) {
 				w.folder = folder
 				var banks []func(*manager.Options)

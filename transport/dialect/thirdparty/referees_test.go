@@ -62,7 +62,7 @@ func TestLeagueCompletesWithAThirdPartyReferee(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(name, " of ", referees), func(t *testing.T) {
 				t.Parallel()
-				folder := store.Folder(t.TempDir())
+				folder := store.In(t.TempDir())
 				defer audited(t, folder)
 				inAWorld(t, func(w *world) {
 					w.folder = folder

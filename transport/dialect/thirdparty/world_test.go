@@ -115,7 +115,7 @@ func (w *world) manager(players, referees int, change ...func(*manager.Options))
 	w.t.Helper()
 	d, c := w.edge("", usual)
 	o := manager.Options{Created: leaguetest.Rules(leagueID, evenodd.Type, players, referees), Games: rules.NewRegistry(evenodd.Game{}), Caller: c, Clock: w.clock, Log: zerolog.Nop()}
-	if w.folder != "" {
+	if !w.folder.IsZero() {
 		keep, _, err := manager.OpenFiles(w.folder, leagueID, false, nil)
 		require.NoError(w.t, err)
 		w.t.Cleanup(func() { _ = keep.Close() })

@@ -1,8 +1,0 @@
-//go:build !windows
-
-package atomicfile
-
-import "os"
-
-// rename replaces a file.
-func rename(from, to string) error { return os.Rename(from, to) }
