@@ -18,6 +18,7 @@ type Mux struct {
 	open     func() bool // nil: always
 	answered Answered    // nil for no observer
 	guard    Guard       // nil for none
+	prompt   bool
 	log      zerolog.Logger
 }
 
@@ -59,6 +60,14 @@ type Answered func(ctx context.Context, method string, result any, err error, to
 
 // Guarded sets the guard of the handlers. A panic of a handler is always an error of its call alone.
 func (m *Mux) Guarded(guard Guard) { m.guard = guard }
+
+// SetPrompt declares that each handler returns at once: it waits for this process and its disk alone, and no longer
+// than until its context ends. A carrier within the process may run such handlers in the goroutine of their caller,
+// which holds no lock that a handler needs.
+func (m *Mux) SetPrompt() { m.prompt = true }
+
+// Prompt tells whether SetPrompt was called.
+func (m *Mux) Prompt() bool { return m.prompt }
 
 func (m *Mux) find(method string, params any) (route, error) {
 	if r, ok := m.routes[method]; ok {

@@ -13,6 +13,7 @@ import (
 	"evenodd/league/pairing"
 	"evenodd/league/simulation/faults"
 	"evenodd/league/words"
+	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/referee"
 )
@@ -92,6 +93,15 @@ func (o *Options) Validate() error {
 	}
 	_, err := o.plan()
 	return errors.Join(append(problems, err)...)
+}
+
+// prompt tells whether the agents wait for nothing outside this process: no player is external or decides by a
+// program or a language model, and the game is no program.
+func (o *Options) prompt() bool {
+	builtIn := strategy.Names()
+	waits := func(name string) bool { return !slices.Contains(builtIn, name) }
+	return o.External == nil && o.Programs[o.GameType] == nil && !slices.ContainsFunc(o.Strategies, waits) &&
+		!slices.ContainsFunc(o.Entrants, func(e Entrant) bool { return waits(e.Strategy) })
 }
 
 // gameTypes is the list of the league's game type.

@@ -1,5 +1,5 @@
 // Package simulation plays a whole league in one process: the same manager, referees and
-// players that run as processes, connected by channels or by HTTP on loopback ports.
+// players that run as processes, connected in memory or by HTTP on loopback ports.
 // Every random decision derives from a seed and the key of the decision, so that the
 // same seed gives the same league, whatever the carrier and the number of matches at
 // once. Only commands may import this package, because it depends on all roles and
@@ -67,7 +67,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &runningLeague{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil)}
+	s := &runningLeague{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil), prompt: o.prompt()}
 	if o.External != nil {
 		s.net, s.roster = externalNetwork{n, o.External}, newRoster(o.External.Players)
 		s.roster.closed = o.External.Wait == 0
@@ -94,6 +94,7 @@ type runningLeague struct {
 	address string // of the manager
 	stuck   func(reason string)
 	anew    bool // the league begins: identities in the folder are of another one
+	prompt  bool // see Options.prompt
 	stops   []func()
 
 	referees   []*referee.Referee
@@ -186,6 +187,9 @@ func (s *runningLeague) connect(ctx context.Context, id, sender string) (members
 	o.Large = s.large()
 	return o, func(a agent) {
 		mux := transport.NewMux(log)
+		if s.prompt {
+			mux.SetPrompt()
+		}
 		a.Mount(mux)
 		s.stops = append(s.stops, serve(mux))
 	}, nil

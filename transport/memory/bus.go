@@ -1,6 +1,6 @@
-// Package memory carries calls between agents of one process through channels. In its
-// ordinary mode it passes values on unchanged. In wire mode it encodes and decodes them
-// by the same codec as a network carrier. It must not depend on the protocol.
+// Package memory carries calls between agents of one process. In its ordinary mode it
+// passes values on unchanged. In wire mode it encodes and decodes them by the same codec
+// as a network carrier. It must not depend on the protocol.
 package memory
 
 import (
@@ -15,9 +15,8 @@ import (
 
 // A Bus connects the agents of one process. It is safe for concurrent use.
 type Bus struct {
-	wire    bool
-	lastID  atomic.Int64
-	waiting *waiting
+	wire   bool
+	lastID atomic.Int64
 
 	peers sync.Map // *listener by endpoint
 }
@@ -25,21 +24,16 @@ type Bus struct {
 var _ transport.Caller = (*Bus)(nil)
 
 // NewBus makes a bus that passes values on unchanged.
-func NewBus() *Bus {
-	return &Bus{waiting: &waiting{start: time.Now(), watched: map[<-chan struct{}]struct{}{}}}
-}
+func NewBus() *Bus { return &Bus{} }
 
 // NewWireBus makes a bus that encodes every request and response.
-func NewWireBus() *Bus {
-	b := NewBus()
-	b.wire = true
-	return b
-}
+func NewWireBus() *Bus { return &Bus{wire: true} }
 
 // Listen serves an endpoint with mux until stop is called, which waits for running
-// handlers. A second listener of an endpoint gets all new calls.
+// handlers. A second listener of an endpoint gets all new calls. Handlers of a prompt mux
+// (see transport.Mux.SetPrompt) run in the goroutines of their callers.
 func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
-	l := &listener{mux: mux, wire: b.wire, inbox: make(chan *call)}
+	l := &listener{mux: mux, wire: b.wire}
 	b.peers.Store(endpoint, l)
 	return sync.OnceFunc(func() {
 		b.peers.CompareAndDelete(endpoint, l)
@@ -47,15 +41,15 @@ func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
 	})
 }
 
-// Call hands the call to the endpoint's listener and waits for the result. It
+// Call has the endpoint's listener handle the call, and waits for the result. It
 // measures no timing, because it neither queues nor connects. An endpoint without a listener
 // is transport.Unreachable.
 func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Timing, error) {
-	peer, ok := b.peers.Load(r.Endpoint)
+	l, ok := b.reach(r.Endpoint)
 	if !ok {
 		return nil, nil, &transport.CallError{Kind: transport.Unreachable, Endpoint: r.Endpoint}
 	}
-	l := peer.(*listener)
+	defer l.running.Done()
 	var body []byte
 	if b.wire {
 		var err error
@@ -63,25 +57,31 @@ func (b *Bus) Call(ctx context.Context, r transport.Request) (any, *transport.Ti
 			return nil, nil, err
 		}
 	}
-	c := b.waiting.begin(ctx, r.Limit)
-	c.bearer, c.method, c.params, c.body = r.Bearer, r.Method, r.Params, body
-	if !l.deliver(c) {
-		unreachable := &transport.CallError{Kind: transport.Unreachable, Endpoint: r.Endpoint}
-		b.waiting.end(c, unreachable)
-		return nil, nil, unreachable
+	var a answer
+	var ended error
+	if l.mux.Prompt() {
+		a, ended = l.callHere(ctx, r, body)
+	} else {
+		a, ended = l.call(ctx, r, body)
 	}
-	a := <-c.done
-	if a.ended != nil {
-		b.waiting.end(c, a.ended)
-		return nil, nil, a.ended
-	}
-	response := c.response
-	b.waiting.end(c, nil)
-	if b.wire {
-		value, err := read(response, r.Decode)
+	switch {
+	case ended != nil:
+		return nil, nil, ended
+	case b.wire:
+		value, err := read(a.encoded, r.Decode)
 		return value, nil, err
 	}
 	return a.value, nil, a.err
+}
+
+// reach returns the listener of an endpoint, with one running call more.
+func (b *Bus) reach(endpoint string) (l *listener, ok bool) {
+	peer, ok := b.peers.Load(endpoint)
+	if !ok {
+		return nil, false
+	}
+	l = peer.(*listener)
+	return l, l.begin()
 }
 
 // read decodes an answer. Its error gets the time to wait that was sent beside it.
@@ -93,60 +93,140 @@ func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error
 	return value, err
 }
 
-// A listener serves one endpoint. It has as many workers as it had calls at once; idle
-// workers wait for the next call.
+// A listener serves one endpoint.
 type listener struct {
-	mux   *transport.Mux
-	wire  bool
-	inbox chan *call // nil stops a worker
+	mux  *transport.Mux
+	wire bool
 
-	mu      sync.Mutex // orders new workers before stop
-	stopped bool
-	count   int
-	workers sync.WaitGroup
+	mu       sync.Mutex // orders new calls before stop
+	stopped  bool
+	running  sync.WaitGroup   // calls, and handlers that outlast them
+	contexts []limitedContext // for later calls, allocated together
 }
 
-// deliver passes c to an idle worker, or to a new one. It returns false when the
-// listener has stopped.
-func (l *listener) deliver(c *call) bool {
-	select {
-	case l.inbox <- c:
-		return true
-	default:
-	}
+// An answer is what a handler returned.
+type answer struct {
+	value   any
+	err     error
+	encoded transport.Answer // both in wire mode
+}
+
+// begin counts a call. It returns false when the listener has stopped.
+func (l *listener) begin() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.stopped {
-		return false
+	if !l.stopped {
+		l.running.Add(1)
 	}
-	l.count++
-	l.workers.Go(func() { l.work(c) })
-	return true
-}
-
-func (l *listener) work(c *call) {
-	transport.GrowStack()
-	for ; c != nil; c = <-l.inbox {
-		c.answer(l.handle(c))
-	}
-}
-
-func (l *listener) handle(c *call) answer {
-	if l.wire {
-		c.response = l.mux.Serve(c.ctx, c.bearer, c.body)
-		return answer{}
-	}
-	value, err := l.mux.Dispatch(c.ctx, c.bearer, c.method, c.params)
-	return answer{value: value, err: err}
+	return !l.stopped
 }
 
 func (l *listener) stop() {
 	l.mu.Lock()
 	l.stopped = true
-	count := l.count
 	l.mu.Unlock()
-	for range count {
-		l.inbox <- nil // each worker takes one when it is idle
+	l.running.Wait()
+}
+
+func (l *listener) handle(ctx context.Context, r transport.Request, body []byte) (a answer) {
+	if l.wire {
+		a.encoded = l.mux.Serve(ctx, r.Bearer, body)
+	} else {
+		a.value, a.err = l.mux.Dispatch(ctx, r.Bearer, r.Method, r.Params)
 	}
-	l.workers.Wait()
+	return a
+}
+
+// call runs the handler in a goroutine of its own, and returns why the call has ended before the handler.
+func (l *listener) call(ctx context.Context, r transport.Request, body []byte) (a answer, ended error) {
+	var cancel context.CancelFunc
+	if r.Limit == 0 {
+		ctx, cancel = context.WithCancel(ctx)
+	} else {
+		ctx, cancel = context.WithTimeout(ctx, r.Limit)
+	}
+	defer cancel()
+	done := make(chan answer, 1) // nobody may wait for it
+	l.running.Go(func() { done <- l.handle(ctx, r, body) })
+	select {
+	case a = <-done:
+		return a, nil
+	case <-ctx.Done():
+		return answer{}, ctx.Err()
+	}
+}
+
+// callHere runs the handler in this goroutine. If the end of its context ended the handler, the call has
+// ended, too. An answer that is late because this process stalls is an answer all the same.
+func (l *listener) callHere(ctx context.Context, r transport.Request, body []byte) (a answer, ended error) {
+	if r.Limit == 0 {
+		a = l.handle(ctx, r, body)
+		return a, ctx.Err()
+	}
+	limited := l.limit(ctx, time.Now().Add(r.Limit))
+	a = l.handle(limited, r, body)
+	return a, limited.end()
+}
+
+// limit returns a context that ends at a deadline.
+func (l *listener) limit(ctx context.Context, deadline time.Time) *limitedContext {
+	const together = 16
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.contexts) == 0 {
+		l.contexts = make([]limitedContext, together)
+	}
+	c := &l.contexts[0]
+	l.contexts = l.contexts[1:]
+	c.Context, c.deadline = ctx, deadline
+	return c
+}
+
+// A limitedContext is the context of a handler whose caller waits until a deadline. It is a
+// context.WithDeadline that sets a timer only for a handler that looks at it: few do. It is not
+// used again, because a handler may keep it.
+type limitedContext struct {
+	context.Context //nolint:containedctx // the caller's
+
+	deadline time.Time
+
+	mu     sync.Mutex
+	inner  context.Context //nolint:containedctx // with the deadline; nil until a handler looks
+	cancel context.CancelFunc
+	ended  bool // the call has
+}
+
+// timed returns the context with the deadline.
+func (c *limitedContext) timed() context.Context {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.inner == nil {
+		c.inner, c.cancel = context.WithDeadline(c.Context, c.deadline)
+		if c.ended {
+			c.cancel()
+		}
+	}
+	return c.inner
+}
+
+// Deadline is the end of the limit, or of the caller's context.
+func (c *limitedContext) Deadline() (time.Time, bool) { return c.timed().Deadline() }
+
+// Done is closed when the context ends.
+func (c *limitedContext) Done() <-chan struct{} { return c.timed().Done() }
+
+// Err is why the context has ended; nil while it has not.
+func (c *limitedContext) Err() error { return c.timed().Err() }
+
+// end ends the context, when its handler has returned. It returns why the context had ended before; nil if it had not.
+func (c *limitedContext) end() (before error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ended = true
+	if c.inner == nil {
+		return c.Context.Err()
+	}
+	before = c.inner.Err()
+	c.cancel()
+	return before
 }

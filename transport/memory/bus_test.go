@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -109,6 +110,24 @@ func timedModes(t *testing.T, test func(t *testing.T, bus *memory.Bus)) {
 	})
 }
 
+// A listening serves the endpoint of the tests, as listen does.
+type listening = func(t *testing.T, bus *memory.Bus, mux *transport.Mux) (stop func())
+
+// promptModes is timedModes with handlers in goroutines of their own, and in those of their callers.
+func promptModes(t *testing.T, test func(t *testing.T, bus *memory.Bus, listen listening)) {
+	t.Helper()
+	promptly := func(t *testing.T, bus *memory.Bus, mux *transport.Mux) func() {
+		t.Helper()
+		mux.SetPrompt()
+		return listen(t, bus, mux)
+	}
+	for name, way := range map[string]listening{"own goroutines": listen, "goroutines of callers": promptly} {
+		t.Run(name, func(t *testing.T) {
+			timedModes(t, func(t *testing.T, bus *memory.Bus) { test(t, bus, way) })
+		})
+	}
+}
+
 func isUnreachable(t require.TestingT, err error) {
 	require.Equal(t, &transport.CallError{Kind: transport.Unreachable, Endpoint: endpoint}, err)
 }
@@ -184,7 +203,7 @@ func TestWireFailures(t *testing.T) {
 }
 
 func TestSlowHandlersDoNotBlockOthers(t *testing.T) {
-	timedModes(t, func(t *testing.T, bus *memory.Bus) {
+	promptModes(t, func(t *testing.T, bus *memory.Bus, listen listening) {
 		listen(t, bus, serving(map[string]handler{"wait": wait, "echo": echo}))
 		start := time.Now()
 		var slow sync.WaitGroup
@@ -271,6 +290,62 @@ func TestHandlersSeeTheEndOfTheCall(t *testing.T) {
 	})
 }
 
+// A prompt handler that waits all the same waits no longer than its caller.
+func TestPromptHandlersEndWithTheCall(t *testing.T) {
+	limitedModes(t, func(t *testing.T, bus limitedBus) {
+		heeding := func(ctx context.Context, _ string, q *question) (any, error) {
+			select {
+			case <-time.After(time.Duration(q.Nanoseconds)):
+				return &reply{q.Number}, nil
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+		mux := serving(map[string]handler{"wait": heeding})
+		mux.SetPrompt()
+		listen(t, bus.Bus, mux)
+		r, lasted, err := bus.wait(context.Background(), time.Second)
+		answered(t, 1, r, err)
+		require.Equal(t, time.Second, lasted)
+		_, lasted, err = bus.wait(context.Background(), time.Hour)
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		require.Equal(t, 3*time.Second, lasted)
+		ctx, cancel := context.WithCancel(context.Background())
+		time.AfterFunc(2*time.Second, cancel)
+		_, lasted, err = bus.wait(ctx, time.Hour)
+		require.ErrorIs(t, err, context.Canceled)
+		require.Equal(t, 2*time.Second, lasted)
+	})
+}
+
+func TestPromptHandlersRunInTheGoroutineOfTheCaller(t *testing.T) {
+	modes(t, func(t *testing.T, bus *memory.Bus) {
+		var stack string
+		var kept context.Context //nolint:containedctx // a handler may keep it
+		mux := serving(map[string]handler{
+			"ask": func(ctx context.Context, bearer string, q *question) (any, error) {
+				stack, kept = string(debug.Stack()), ctx
+				deadline, limited := ctx.Deadline()
+				assert.True(t, limited)
+				assert.WithinDuration(t, time.Now().Add(time.Hour), deadline, time.Minute)
+				assert.NoError(t, ctx.Err())
+				return echo(ctx, bearer, q)
+			},
+			"panic": func(context.Context, string, *question) (any, error) { panic("a broken handler") },
+		})
+		mux.SetPrompt()
+		listen(t, bus, mux)
+		r, err := askWithin(context.Background(), bus, time.Hour, "ask", &question{Number: 1})
+		answered(t, 1, r, err)
+		require.Contains(t, stack, "TestPromptHandlersRunInTheGoroutineOfTheCaller")
+		require.ErrorIs(t, kept.Err(), context.Canceled, "the call is over")
+		_, err = askWithin(context.Background(), bus, time.Hour, "panic", &question{})
+		require.Equal(t, transport.CodeInternal, err.(*transport.Error).Code)
+		r, err = askWithin(context.Background(), bus, time.Hour, "ask", &question{Number: 2})
+		answered(t, 2, r, err)
+	})
+}
+
 func TestCanceledCallReturns(t *testing.T) {
 	limitedModes(t, func(t *testing.T, bus limitedBus) {
 		listen(t, bus.Bus, serving(map[string]handler{"wait": wait}))
@@ -283,7 +358,7 @@ func TestCanceledCallReturns(t *testing.T) {
 }
 
 func TestStopWaitsForRunningHandlers(t *testing.T) {
-	timedModes(t, func(t *testing.T, bus *memory.Bus) {
+	promptModes(t, func(t *testing.T, bus *memory.Bus, listen listening) {
 		stop := listen(t, bus, serving(map[string]handler{"wait": wait}))
 		start := time.Now()
 		var running sync.WaitGroup
@@ -309,7 +384,7 @@ func TestStopWaitsForRunningHandlers(t *testing.T) {
 }
 
 func TestNewListenerReplacesTheOldOne(t *testing.T) {
-	timedModes(t, func(t *testing.T, bus *memory.Bus) {
+	promptModes(t, func(t *testing.T, bus *memory.Bus, listen listening) {
 		number := func(n int, took time.Duration) *transport.Mux {
 			return serving(map[string]handler{"who": func(context.Context, string, *question) (any, error) {
 				time.Sleep(took)
@@ -365,8 +440,12 @@ func TestStopRacesWithCalls(t *testing.T) {
 				}
 			})
 		}
-		for range 200 {
-			stop := bus.Listen(endpoint, serving(map[string]handler{"ask": echo}))
+		for n := range 200 {
+			mux := serving(map[string]handler{"ask": echo})
+			if n%2 == 1 {
+				mux.SetPrompt()
+			}
+			stop := bus.Listen(endpoint, mux)
 			runtime.Gosched()
 			stop()
 		}
