@@ -39,7 +39,7 @@ const Ready = "ready"
 // ready is the position of the ready turn.
 type ready struct{ start Position }
 
-func (ready) ToMove() []Side { return []Side{SideA, SideB} }
+func (ready) ToMove() []Side { return BothSides() }
 
 func (ready) Ask(Side) Question { return Question{MoveType: Ready, Options: []string{Ready}} }
 

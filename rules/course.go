@@ -27,10 +27,11 @@ type Course struct {
 	position Position
 	sides    []Side // that are to move in this turn, also those that have moved
 	turn     int
-	before   int   // the number of moves in earlier turns
-	moves    int   // that of all moves
-	list     *link // all moves, that of SideA first in each turn
+	before   int // the number of moves in earlier turns
+	moves    int // that of all moves
 	last     [2]LastMove
+	list     *link  // the moves before the last turn that has any, that of SideA first in each turn
+	listed   int    // the number of moves in list
 	outcomes int    // of the draw that is due; 0 if none is
 	awaits   bool   // what the program says of the history
 	ready    bool   // turn 1 is the ready turn
@@ -80,11 +81,33 @@ func (c Course) MovesAfter(n int) []Move {
 	if n >= c.moves {
 		return nil
 	}
-	moves := make([]Move, c.moves-n)
-	for i, m := len(moves)-1, c.list; i >= 0; i, m = i-1, m.earlier {
-		moves[i] = m.Move
+	moves := make([]Move, 0, c.moves-n)
+	for m := range c.backward {
+		if moves = append(moves, m); len(moves) == cap(moves) {
+			break
+		}
 	}
+	slices.Reverse(moves)
 	return moves
+}
+
+// backward yields all moves, the last one first.
+func (c Course) backward(yield func(Move) bool) {
+	for _, side := range [...]Side{SideB, SideA} {
+		if last := &c.last[side]; c.unlisted(side) && !yield(Move{side, last.Text, last.Turn}) {
+			return
+		}
+	}
+	for m := c.list; m != nil; m = m.earlier {
+		if !yield(m.Move) {
+			return
+		}
+	}
+}
+
+// unlisted tells whether the last move of a side is not in the list: it is of the last turn that has any.
+func (c *Course) unlisted(side Side) bool {
+	return c.last[side].Turn > 0 && c.last[side].Before == c.listed
 }
 
 // Last returns the last move of a side.
@@ -160,10 +183,8 @@ func (c Course) PlayMade(moves [2]string) (after Course, err error) {
 
 // after returns the course after a legal move of a side in ToMove.
 func (c Course) after(side Side, move string) Course {
-	if other := c.list; side == SideA && c.moves > c.before {
-		c.list = &link{other.Move, &link{Move{side, move, c.turn}, other.earlier}}
-	} else {
-		c.list = &link{Move{side, move, c.turn}, other}
+	if c.moves == c.before {
+		c = c.enlist() // another turn begins
 	}
 	c.moves++
 	c.last[side] = LastMove{move, c.turn, c.before}
@@ -171,6 +192,17 @@ func (c Course) after(side Side, move string) Course {
 		c = c.at(c.position.Play([2]string{c.last[SideA].Text, c.last[SideB].Text}))
 		c.turn, c.before = c.turn+1, c.moves
 	}
+	return c
+}
+
+// enlist adds the moves of the last turn to the list. A game of one turn needs no list.
+func (c Course) enlist() Course {
+	for _, side := range [...]Side{SideA, SideB} {
+		if last := &c.last[side]; c.unlisted(side) {
+			c.list = &link{Move{side, last.Text, last.Turn}, c.list}
+		}
+	}
+	c.listed = c.moves
 	return c
 }
 

@@ -215,7 +215,7 @@ func (c Course) History() (history []Entry) {
 		history[i].Moves[i%2] = ply
 	}
 	var turns [][2]string // from turn 1
-	for m := c.list; m != nil; m = m.earlier {
+	for m := range c.backward {
 		for len(turns) < m.Turn {
 			turns = append(turns, [2]string{})
 		}

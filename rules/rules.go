@@ -20,6 +20,13 @@ const (
 	SideB
 )
 
+// bothSides is what BothSides returns.
+var bothSides = [...]Side{SideA, SideB}
+
+// BothSides returns the sides that move in a turn in which both do. The caller must not change the slice: positions
+// share it.
+func BothSides() []Side { return bothSides[:] }
+
 // Other returns the opposite side.
 func (s Side) Other() Side { return 1 - s }
 

@@ -32,9 +32,9 @@ type Game struct{}
 var (
 	_ rules.Game     = Game{}
 	_ rules.Position = choosing{}
-	_ rules.Position = chosen{}
+	_ rules.Position = chosen(0)
 	_ rules.Drawer   = choosing{}
-	_ rules.Drawer   = chosen{}
+	_ rules.Drawer   = chosen(0)
 	_ rules.Numbered = Game{}
 )
 
@@ -111,13 +111,13 @@ func (Game) Numbers() (least, most int) { return 1, 10 }
 
 // JudgeNumber decides by the choices of both players and a number.
 func (Game) JudgeNumber(moves [2]string, number int) rules.Verdict {
-	return chosen{moves}.judge(number)
+	return chosenBy(moves).judge(number)
 }
 
 // choosing is the position before the choices.
 type choosing struct{}
 
-func (choosing) ToMove() []rules.Side { return []rules.Side{rules.SideA, rules.SideB} }
+func (choosing) ToMove() []rules.Side { return rules.BothSides() }
 
 func (choosing) Ask(rules.Side) rules.Question {
 	return rules.Question{MoveType: MoveType, Options: []string{Even, Odd}}
@@ -131,9 +131,11 @@ func (choosing) Check(_ rules.Side, move string) error {
 }
 
 // Draw returns the board of chosen without a choice.
-func (choosing) Draw(side rules.Side) [][]string { return chosen{}.Draw(side) }
+func (choosing) Draw(side rules.Side) [][]string { return chosen(0).Draw(side) }
 
-func (choosing) Play(moves [2]string) rules.Position { return chosen{moves} }
+func (choosing) Play(moves [2]string) rules.Position {
+	return chosenBy(moves)
+}
 
 // Judge returns a verdict without winner: nothing is decided before the choices.
 func (choosing) Judge(rules.Chance) rules.Verdict {
@@ -142,13 +144,35 @@ func (choosing) Judge(rules.Chance) rules.Verdict {
 	}}
 }
 
-// chosen is the position after the choices.
-type chosen struct{ moves [2]string }
+// chosen is the position after the choices: an index of choices for side A, and another one for side B above it. A
+// value of one byte becomes a rules.Position without an allocation.
+type chosen uint8
+
+const bitsOfChoice = 2
+
+// choices are what a side can have chosen; "" before that.
+func choices() [3]string { return [...]string{"", Even, Odd} }
+
+func chosenBy(moves [2]string) (c chosen) {
+	for side, move := range moves {
+		for i, choice := range choices() {
+			if choice == move {
+				c |= chosen(i << (side * bitsOfChoice)) //nolint:gosec // at most 10
+			}
+		}
+	}
+	return c
+}
+
+func (c chosen) moves() [2]string {
+	const mask = 1<<bitsOfChoice - 1
+	return [...]string{choices()[c&mask], choices()[c>>bitsOfChoice]}
+}
 
 // Draw returns what each side chose: E for even, O for odd. The number is no part of the position.
 func (c chosen) Draw(rules.Side) [][]string {
-	letters := map[string]string{Even: "E", Odd: "O"}
-	return [][]string{{"A", "B"}, {letters[c.moves[0]], letters[c.moves[1]]}}
+	letters, moves := map[string]string{Even: "E", Odd: "O"}, c.moves()
+	return [][]string{{"A", "B"}, {letters[moves[0]], letters[moves[1]]}}
 }
 
 func (chosen) ToMove() []rules.Side            { return nil }
@@ -159,11 +183,12 @@ func (c chosen) Play([2]string) rules.Position { return c }
 func (c chosen) Judge(chance rules.Chance) rules.Verdict { return c.judge(Number(chance)) }
 
 func (c chosen) judge(number int) rules.Verdict {
+	moves := c.moves()
 	return rules.Verdict{
-		Winner:  Winner(c.moves[0], c.moves[1], number),
+		Winner:  Winner(moves[0], moves[1], number),
 		Number:  number,
 		Parity:  Parity(number),
-		Moves:   c.moves,
+		Moves:   moves,
 		Explain: func(v rules.Verdict, ids [2]string) string { return reason(ids, v.Moves, v.Number) },
 	}
 }
@@ -171,16 +196,12 @@ func (c chosen) judge(number int) rules.Verdict {
 // reason explains a result in the words of the protocol.
 func reason(ids, moves [2]string, number int) string {
 	parity := Parity(number)
-	drawn := "number was " + strconv.Itoa(number) + " (" + parity + ")"
-	switch Winner(moves[0], moves[1], number) {
-	case rules.SideA:
-		return ids[0] + " chose " + moves[0] + ", " + drawn
-	case rules.SideB:
-		return ids[1] + " chose " + moves[1] + ", " + drawn
+	who, choice, right := "Both", moves[0], " - both incorrect"
+	switch winner := Winner(moves[0], moves[1], number); {
+	case winner != rules.NoSide:
+		who, choice, right = ids[winner], moves[winner], ""
+	case moves[0] == parity:
+		right = " - both correct"
 	}
-	right := "both incorrect"
-	if moves[0] == parity {
-		right = "both correct"
-	}
-	return "Both chose " + moves[0] + ", " + drawn + " - " + right
+	return who + " chose " + choice + ", number was " + strconv.Itoa(number) + " (" + parity + ")" + right
 }

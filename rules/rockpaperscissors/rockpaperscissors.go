@@ -66,7 +66,7 @@ func decide(handA, handB string) rules.Side {
 // showing is the position before the hands are shown.
 type showing struct{}
 
-func (showing) ToMove() []rules.Side { return []rules.Side{rules.SideA, rules.SideB} }
+func (showing) ToMove() []rules.Side { return rules.BothSides() }
 
 func (showing) Ask(rules.Side) rules.Question {
 	return rules.Question{MoveType: MoveType, Options: hands()}
