@@ -33,26 +33,34 @@ type Result struct {
 }
 
 // ResultOf is the result of a match that was played to its end, by the verdict of its game; ids are those of both
-// sides.
+// sides. What it points at is allocated with it.
 func ResultOf(v rules.Verdict, ids [2]string) *Result {
-	r := &Result{Status: StatusDraw, Reason: v.Reason(ids),
-		Choices: Both(ids[0], choice(v.Moves[0]), ids[1], choice(v.Moves[1]))}
+	r := &struct {
+		Result
+		verdict rules.Verdict
+		choices [2]Member[*string]
+		winner  string
+	}{verdict: v}
+	r.Status, r.Reason, r.Choices = StatusDraw, v.Reason(ids), r.choices[:]
+	for i, id := range ids {
+		r.choices[i] = Member[*string]{id, nonEmpty(&r.verdict.Moves[i])}
+	}
 	if v.Winner != rules.NoSide {
-		winner := ids[v.Winner]
-		r.Status, r.WinnerPlayerID = StatusWin, &winner
+		r.winner = ids[v.Winner]
+		r.Status, r.WinnerPlayerID = StatusWin, &r.winner
 	}
 	if v.Number > 0 {
-		r.DrawnNumber, r.NumberParity = &v.Number, &v.Parity
+		r.DrawnNumber, r.NumberParity = &r.verdict.Number, &r.verdict.Parity
 	}
-	return r
+	return &r.Result
 }
 
-// choice is a move as a result has it: nil for none.
-func choice(move string) *string {
-	if move == "" {
+// nonEmpty is a move as a result has it: nil for none.
+func nonEmpty(move *string) *string {
+	if *move == "" {
 		return nil
 	}
-	return &move
+	return move
 }
 
 // Moves returns the choices of two players; "" for a missing one.

@@ -247,9 +247,14 @@ func attemptOf(q *protocol.MatchResultReport, id league.MatchID, recorded *journ
 func (j *ReportJudge) read(q *protocol.MatchResultReport, attempt league.Attempt, refereeID string,
 	ids [2]string) *journal.MatchReported {
 	given := &q.Result.Result
-	r := &journal.MatchReported{Attempt: attempt, RefereeID: refereeID, Result: *given, Draw: q.Draw, Evidence: q.Evidence}
+	both := &struct { // one allocation
+		journal.MatchReported
+		choices [2]league.Member[*string]
+	}{}
+	r := &both.MatchReported
+	*r = journal.MatchReported{Attempt: attempt, RefereeID: refereeID, Result: *given, Draw: q.Draw, Evidence: q.Evidence}
 	r.Reason = protocol.WithoutTokens(given.Reason) // everybody may read the journal
-	r.Choices, r.Faults, r.Fallbacks = make(league.PerPlayer[*string], 0, len(ids)), nil, nil
+	r.Choices, r.Faults, r.Fallbacks = both.choices[:0], nil, nil
 	for _, id := range ids {
 		choice, _ := given.Choices.Get(id)
 		r.Choices = append(r.Choices, league.Member[*string]{Name: id, Value: choice})
