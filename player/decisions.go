@@ -32,7 +32,8 @@ func (p *Player) chooseParity(ctx context.Context, _ string,
 	if err != nil {
 		return nil, err
 	}
-	r := &protocol.ChooseParityResponse{
+	r := m.parity.New()
+	*r = protocol.ChooseParityResponse{
 		Envelope: protocol.Envelope{AuthToken: m.auth.token},
 		MatchID:  q.MatchID, PlayerID: p.ID(), ParityChoice: a.choice, MoveProof: a.MoveProof,
 	}
@@ -45,7 +46,7 @@ const ownQuestion = ""
 
 // ownView is what the strategy sees of it, by whatever message it was asked.
 func ownView(form *protocol.MoveForm, round int, within time.Duration) strategy.View {
-	return strategy.View{GameType: form.GameType, MoveType: form.Method.Name, Options: slices.Clone(form.Options),
+	return strategy.View{GameType: form.GameType, MoveType: form.Method.Name, Options: form.Options,
 		RoundID: round, Within: within}
 }
 

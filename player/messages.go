@@ -11,8 +11,21 @@ import (
 	"evenodd/league/protocol"
 )
 
-func (p *Player) ack(matchID string, round int) *protocol.Ack {
-	return &protocol.Ack{Status: protocol.StatusAcknowledged, PlayerID: p.ID(), MatchID: matchID, RoundID: round}
+func (p *Player) ack(matchID string) *protocol.Ack {
+	return &protocol.Ack{Status: protocol.StatusAcknowledged, PlayerID: p.ID(), MatchID: matchID}
+}
+
+// ackRound acknowledges a message of the manager about a round; 0 for none. Acknowledgements are allocated together,
+// because a league has more of them than of any other message. P.mu is held.
+func (p *Player) ackRound(round int) *protocol.Ack {
+	const together = 8
+	if len(p.acks) == 0 {
+		p.acks = make([]protocol.Ack, together)
+	}
+	ack := &p.acks[0]
+	p.acks = p.acks[1:]
+	ack.Status, ack.PlayerID, ack.RoundID = protocol.StatusAcknowledged, p.ID(), round
+	return ack
 }
 
 // fromManager returns the handler of a message that only the manager may send. Handle is
@@ -30,11 +43,12 @@ func fromManager[Q any](p *Player, handle func(q *Q) (round int, save bool)) fun
 		if p.completed != nil {
 			when = atEnd
 		}
+		ack := p.ackRound(round)
 		p.mu.Unlock()
 		if save {
 			p.trySave(when)
 		}
-		return p.ack("", round), nil
+		return ack, nil
 	}
 }
 
@@ -121,10 +135,11 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 			Msg("the referee sends another draw commitment than before: the first one counts")
 	}
 	p.state = stateInMatch
-	accept := true
-	ack := &protocol.GameJoinAck{
+	m.accepts = true
+	ack := m.join.New()
+	*ack = protocol.GameJoinAck{
 		Envelope: protocol.Envelope{AuthToken: m.auth.token},
-		MatchID:  q.MatchID, PlayerID: id, ArrivalTimestamp: p.options.Clock.Timestamp(), Accept: &accept,
+		MatchID:  q.MatchID, PlayerID: id, ArrivalTimestamp: p.options.Clock.Timestamp(), Accept: &m.accepts,
 	}
 	ack.SetPlain(m.plain)
 	if m.givesEntropy() {
@@ -157,7 +172,7 @@ func (p *Player) forfeited(bearer string, q *protocol.GameOver) (*protocol.Ack, 
 	if added {
 		p.trySave(afterMatch)
 	}
-	return p.ack(q.MatchID, 0), nil
+	return p.ack(q.MatchID), nil
 }
 
 // gameOver processes GAME_OVER. It is idempotent.
@@ -197,7 +212,7 @@ func (p *Player) gameOver(ctx context.Context, bearer string, q *protocol.GameOv
 		seen.Entropy = m.revealed()
 		p.checkDraw(m, q)
 	}
-	ack := p.ack(q.MatchID, 0)
+	ack := p.ack(q.MatchID)
 	ack.AuthToken = protocol.NoToken
 	if m != nil {
 		ack.AuthToken = m.auth.token
@@ -269,7 +284,7 @@ func (p *Player) gameError(ctx context.Context, _ string, q *protocol.GameError)
 		Str("affected_player", q.AffectedPlayer).Str("consequence", q.Consequence).
 		Str("event_type", "GAME_ERROR").Msg("the referee reports an error")
 	p.refuse(q)
-	return p.ack(q.MatchID, 0), nil
+	return p.ack(q.MatchID), nil
 }
 
 // updateStandings processes LEAGUE_STANDINGS_UPDATE.

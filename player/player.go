@@ -94,9 +94,10 @@ type Player struct {
 	history   *history
 	unsaved   []any // lines that the file of the history lacks
 	round     *protocol.RoundAnnouncement
-	rematch   bool      // round announces rematches of a round that is over
-	over      int       // the last round known to be over
-	quiet     sync.Cond // signals that the player may be in no match
+	rematch   bool           // round announces rematches of a round that is over
+	over      int            // the last round known to be over
+	acks      []protocol.Ack // for later messages
+	quiet     sync.Cond      // signals that the player may be in no match
 	standings *protocol.StandingsUpdate
 	table     []protocol.StandingRow             // after the last completed round, for the strategy
 	tally     tally                              // of the last table
@@ -132,9 +133,14 @@ type match struct {
 	anew              bool                        // see isAnew; false when its decisions are forgotten
 	announced         *protocol.RoundAnnouncement // the last one when it began
 
+	accepts bool // true, for the answer to the invitation
+	join    protocol.Spare[protocol.GameJoinAck]
+	parity  protocol.Spare[protocol.ChooseParityResponse]
+
 	deciding sync.Mutex // held while the strategy decides in this match
 	fallback bool       // of the decision that is being made; deciding guards it
 	decided  []decision // the last decisions
+	first    [1]decision
 	answered []strategy.Answered
 	shown    map[int]shown // by turns; the player's mu guards it
 	rules    string        // of the game, as the referee has said them; deciding guards it
@@ -150,10 +156,10 @@ type spoken struct {
 
 // newMatch returns a match with the player's part in the draw.
 func (p *Player) newMatch(id, opponent string, round, attempt int, auth referee) *match {
-	entropy := p.options.Entropy(id, attempt)
-	return &match{id: id, opponent: opponent, round: round, attempt: attempt, auth: auth, entropy: entropy.Hex(),
-		announced:         p.round,
-		entropyCommitment: protocol.EntropyCommitment(id, p.ID(), entropy)}
+	m := &match{id: id, opponent: opponent, round: round, attempt: attempt, auth: auth, announced: p.round}
+	m.decided = m.first[:0]
+	m.entropy, m.entropyCommitment = protocol.CommittedEntropy(id, p.ID(), p.options.Entropy(id, attempt))
+	return m
 }
 
 // A decision is the answer to a question. It is stored to answer a repeated question.

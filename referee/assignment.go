@@ -34,14 +34,18 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 		return nil, err
 	}
 	var own protocol.GameID
-	answer := func(status, reason string) *protocol.MatchAssignmentAck {
-		return &protocol.MatchAssignmentAck{
+	fill := func(ack *protocol.MatchAssignmentAck, status, reason string) *protocol.MatchAssignmentAck {
+		*ack = protocol.MatchAssignmentAck{
 			MatchID: q.MatchID, Attempt: q.Attempt, RefereeID: member.AgentID, Status: status, GameDigest: own.Digest,
 			Reason: reason,
 		}
+		return ack
+	}
+	answer := func(status, reason string) *protocol.MatchAssignmentAck {
+		return fill(new(protocol.MatchAssignmentAck), status, reason)
 	}
 	accept := func(m *match, attempt int) *protocol.MatchAssignmentAck {
-		ack := answer(protocol.StatusAccepted, "")
+		ack := fill(m.acceptance.New(), protocol.StatusAccepted, "")
 		ack.Attempt, ack.DrawCommitment = attempt, m.commitment
 		return ack
 	}
@@ -74,7 +78,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	case r.life.Err() != nil:
 		return answer(protocol.StatusRejected, "this referee is stopping"), nil
 	case known != nil && known.hasResult():
-		r.work(known.report)
+		r.work(known, (*match).report)
 		return accept(known, known.attempt), nil
 	case known != nil && (known.attempt > q.Attempt || known.attempt == q.Attempt && !known.returned):
 		return accept(known, q.Attempt), nil
@@ -92,7 +96,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	m := newMatch(r, member, game, q, nonce)
 	r.matches[q.MatchID] = m
 	r.busy++
-	r.work(m.run)
+	r.work(m, (*match).run)
 	ack := accept(m, q.Attempt)
 	ack.Reason = words.Clip(failure, maxFailure)
 	return ack, nil
@@ -114,14 +118,15 @@ func (r *Referee) networks(a *protocol.MatchAssignment) []netip.Prefix {
 	return r.options.UsualNetworks
 }
 
-// work runs a job concurrently, unless the referee has stopped; r.mu is held.
-func (r *Referee) work(job func()) {
+// work runs a job concurrently, unless the referee has stopped; r.mu is held. About is the match of the job; nil for
+// none.
+func (r *Referee) work(about *match, job func(about *match)) {
 	if r.life.Err() != nil {
 		return
 	}
 	r.working++
 	r.workers.Start(func() {
-		job()
+		job(about)
 		r.mu.Lock()
 		defer r.mu.Unlock()
 		r.working--

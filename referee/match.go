@@ -42,6 +42,9 @@ type match struct {
 	warned       [2]atomic.Bool // the log has a warning about a wrong token of the side
 	clock        steadyClock
 
+	acceptance protocol.Spare[protocol.MatchAssignmentAck]
+	outcome    protocol.Spare[protocol.MatchResultReport]
+
 	// mu also orders what the conduct decides with the entries of the transcript, so that an audit repeats it.
 	mu        sync.Mutex
 	conduct   *conduct.Match // nil after the match
@@ -55,7 +58,7 @@ type match struct {
 
 func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *protocol.MatchAssignment,
 	nonce protocol.Secret) *match {
-	c := conduct.New(conduct.Version, a, game, member.AgentID, nonce, r.options.Clock.Format)
+	c := conduct.New(conduct.Version, a, game, member.AgentID, nonce, r.format)
 	m := &match{
 		referee: r, member: member, assignment: a, conduct: c, state: c.State(), nonce: nonce,
 		matchID: a.MatchID, attempt: a.Attempt, players: [2]string{a.PlayerA.PlayerID, a.PlayerB.PlayerID},
@@ -86,7 +89,7 @@ func (m *match) run() {
 		if len(sides) == 0 {
 			break
 		}
-		m.concurrently(sides, m.converse)
+		m.concurrently(sides, (*match).converse)
 	}
 	if m.referee.broken.Load() {
 		return // the next referee of this folder finds what is on disk
@@ -99,7 +102,7 @@ func (m *match) run() {
 		}
 		return // another attempt, or another referee, plays it again
 	}
-	m.concurrently([]rules.Side{rules.SideA, rules.SideB}, m.sendGameOver)
+	m.concurrently(rules.BothSides(), (*match).sendGameOver)
 	if m.referee.broken.Load() {
 		return
 	}
@@ -120,26 +123,28 @@ func (m *match) next() []rules.Side {
 }
 
 // concurrently runs a job for one or two sides.
-func (m *match) concurrently(sides []rules.Side, do func(side rules.Side)) {
+func (m *match) concurrently(sides []rules.Side, do func(m *match, side rules.Side)) {
 	for _, side := range sides[1:] {
 		m.others.Add(1)
 		m.referee.workers.Start(func() {
 			defer m.others.Done()
 			defer m.referee.options.Guard.Tell()
-			do(side)
+			do(m, side)
 		})
 	}
-	do(sides[0])
+	do(m, sides[0])
 	m.others.Wait()
 }
 
 // finish decides the match, makes its report, and writes the match file. It returns false if another attempt has
 // replaced this one.
 func (m *match) finish() bool {
-	doc, result := m.document(), m.conduct.Result()
-	doc.Result = &protocol.MatchResult{Result: *result, Score: m.conduct.Score(result)}
-	doc.Evidence = m.conduct.Evidence()
-	report := m.reportOf(doc)
+	a, result := m.assignment, m.conduct.Result()
+	report := m.outcome.New()
+	*report = protocol.MatchResultReport{RoundID: a.RoundID, GameType: a.GameType, Draw: m.conduct.Draw(),
+		Result:   protocol.ReportedResult{Result: *result, Score: m.conduct.Score(result)},
+		Evidence: m.conduct.Evidence()}
+	m.address(report, a.Members)
 	m.mu.Lock()
 	if m.abandoned.Load() {
 		m.mu.Unlock()
@@ -147,7 +152,7 @@ func (m *match) finish() bool {
 	}
 	m.state, m.final, m.reporting = protocol.StateFinished, report, true
 	m.mu.Unlock()
-	m.fileResult(doc)
+	m.fileResult()
 	return true
 }
 

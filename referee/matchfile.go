@@ -115,10 +115,12 @@ func recordedOf(doc *store.Match) recordCounts {
 
 // fileResult makes the result durable before any other agent hears of it. A referee that
 // is restarted then reports it, and never plays the match to another result.
-func (m *match) fileResult(doc *store.Match) {
+func (m *match) fileResult() {
 	if m.transcript == nil {
 		return
 	}
+	doc := m.document()
+	doc.Result, doc.Evidence = (*protocol.MatchResult)(&m.final.Result), m.final.Evidence
 	m.doc = doc
 	m.advance(doc, protocol.StateFinished)
 	doc.Digested = len(doc.Transcript)

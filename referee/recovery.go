@@ -26,7 +26,7 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) {
 		if r.matches[matchID] == nil {
 			m := recovered(r, member, doc)
 			r.matches[matchID] = m
-			r.work(m.report)
+			r.work(m, (*match).report)
 		}
 		r.mu.Unlock()
 	}
@@ -119,7 +119,9 @@ func recovered(r *Referee, member *membership.Membership, doc *store.Match) *mat
 		commitment:   protocol.ValueOf(doc.Draw).Commitment, state: protocol.StateFinished,
 		reported: doc.Lifecycle.State == protocol.StateAcknowledged, hidden: r.hides(doc.GameType),
 	}
-	m.final = m.reportOf(doc)
+	m.final = &protocol.MatchResultReport{RoundID: doc.RoundID, GameType: doc.GameType,
+		Result: protocol.ReportedResult(*doc.Result), Draw: doc.Draw, Evidence: doc.Evidence}
+	m.address(m.final, doc.Members)
 	if doc.Started != "" {
 		m.final.TranscriptDigest = doc.Digest()
 	}

@@ -80,6 +80,7 @@ type Referee struct {
 	broken  atomic.Bool       // a goroutine has panicked: nothing is written any more
 	workers *protocol.Workers // of all jobs
 	results results
+	format  func(time.Time) string // of the clock
 
 	mu          sync.Mutex
 	matches     map[string]*match // by match id: the newest attempt of each
@@ -105,7 +106,7 @@ func New(o Options) (*Referee, error) {
 		return nil, err
 	}
 	o.Large = slices.ContainsFunc(o.Games.Types(), o.large)
-	r := &Referee{options: o, matches: map[string]*match{}, warnings: map[string]int{}}
+	r := &Referee{options: o, format: o.Clock.Format, matches: map[string]*match{}, warnings: map[string]int{}}
 	var err error
 	if r.Agent, err = membership.NewAgent(protocol.RoleReferee, &r.options.Options); err != nil {
 		return nil, err
@@ -268,7 +269,7 @@ func fromManager[Q any](r *Referee, handle func(q *Q) (round int)) func(context.
 }
 
 func (r *Referee) roundCompleted(q *protocol.RoundCompleted) (round int) {
-	r.work(r.checkpoint)
+	r.work(nil, func(*match) { r.checkpoint() })
 	return q.RoundID
 }
 

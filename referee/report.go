@@ -7,20 +7,15 @@ import (
 	"evenodd/league"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
-	"evenodd/league/store"
 	"evenodd/rules"
 )
 
-// reportOf makes the report of a match from its document.
-func (m *match) reportOf(doc *store.Match) *protocol.MatchResultReport {
-	report := &protocol.MatchResultReport{
-		Envelope: m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation),
-		LeagueID: m.member.LeagueID, RoundID: doc.RoundID, MatchID: m.matchID, GameType: doc.GameType, Attempt: m.attempt,
-		Result: protocol.ReportedResult(*doc.Result), Draw: doc.Draw, Evidence: doc.Evidence,
-	}
+// address completes a report of the match. Members are those of its assignment.
+func (m *match) address(report *protocol.MatchResultReport, members string) {
+	report.Envelope = m.referee.Stamp().Envelope(protocol.TypeMatchResultReport, m.conversation)
+	report.LeagueID, report.MatchID, report.Attempt = m.member.LeagueID, m.matchID, m.attempt
 	report.AuthToken = m.member.Token
-	report.SetPlain(doc.Members == protocol.MembersPlain)
-	return report
+	report.SetPlain(members == protocol.MembersPlain)
 }
 
 // report reports the result to the manager again, unless a report is under way. A manager that asks is there: the

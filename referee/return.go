@@ -17,7 +17,7 @@ func (r *Referee) returnToManager(m *match) {
 		return
 	}
 	r.registering = true
-	r.work(r.registerAgain)
+	r.work(nil, func(*match) { r.registerAgain() })
 }
 
 // registerAgain registers again, and once more if another match was returned

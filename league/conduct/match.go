@@ -22,6 +22,7 @@ type Match struct {
 	sender       string // of its messages
 	conversation string
 	nonce        protocol.Secret
+	revealed     string // the digits of the nonce; "" in a plain match
 	commitment   string // to the nonce; "" in a plain match
 	plain        bool   // its messages are plain: see protocol.Plain
 	views        bool   // the game has views: see rules.HasViews
@@ -46,6 +47,7 @@ type side struct {
 	player   *protocol.AssignedPlayer
 	role     string
 	opponent string
+	messages *messages
 	owes     bool // an answer
 	question question
 	first    int    // the turn of the first question for a move; 0 before it
@@ -64,6 +66,13 @@ type side struct {
 	fault             protocol.Code          // the failure by which it has lost; "" for none
 }
 
+// messages are those to a side in a match without failures. A copy of a Match shares them.
+type messages struct {
+	invitation protocol.Spare[protocol.GameInvitation]
+	parityCall protocol.Spare[protocol.ChooseParityCall]
+	gameOver   protocol.Spare[protocol.GameOver]
+}
+
 // New begins an attempt at a match by a version of the rules that the program knows: Version, or that of a match file.
 // The referee is the id of the referee, and the nonce its secret for the draw. Format returns a time as messages have
 // it: protocol.FormatTimestamp, or that of a clock. The rules must allow the opening of the assignment (see
@@ -71,13 +80,21 @@ type side struct {
 func New(version string, a *protocol.MatchAssignment, game rules.Game, referee string, nonce protocol.Secret,
 	format func(time.Time) string) *Match {
 	course, err := rules.BeginAfter(game, a.Opening)
-	m := &Match{
+	with := &struct {
+		Match
+		messages [2]messages
+	}{}
+	m := &with.Match
+	*m = Match{
 		version: version, assignment: a, game: game, form: protocol.MoveFormOf(a.GameType), referee: referee,
 		sender: protocol.RefereeSender(referee), nonce: nonce, format: format,
-		conversation: protocol.MatchConversation(a.MatchID, a.Attempt), // that of a third-party manager may differ
+		conversation: a.ConversationID,
 		plain:        a.Members == protocol.MembersPlain,
 		state:        protocol.StateAssigned,
 		course:       course, strayed: err != nil,
+	}
+	if protocol.ConversationAttempt(a.MatchID, m.conversation) != a.Attempt { // that of a third-party manager may differ
+		m.conversation = protocol.MatchConversation(a.MatchID, a.Attempt)
 	}
 	for _, ply := range a.Opening {
 		m.listed += len(ply) + len(`"",`)
@@ -86,10 +103,12 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 		m.ready, m.hidden = rules.HasDraws(game), rules.Hides(game)
 	}
 	if !m.plain {
-		m.commitment = protocol.DrawCommitment(a.LeagueID, a.MatchID, a.Attempt, referee, nonce)
+		m.revealed, m.commitment = protocol.CommittedNonce(a.LeagueID, a.MatchID, a.Attempt, referee, nonce)
 	}
-	m.sides[rules.SideA] = side{player: &a.PlayerA, role: protocol.RolePlayerA, opponent: a.PlayerB.PlayerID}
-	m.sides[rules.SideB] = side{player: &a.PlayerB, role: protocol.RolePlayerB, opponent: a.PlayerA.PlayerID}
+	m.sides[rules.SideA] = side{player: &a.PlayerA, role: protocol.RolePlayerA, opponent: a.PlayerB.PlayerID,
+		messages: &with.messages[rules.SideA]}
+	m.sides[rules.SideB] = side{player: &a.PlayerB, role: protocol.RolePlayerB, opponent: a.PlayerA.PlayerID,
+		messages: &with.messages[rules.SideB]}
 	if a.TimeBank != nil {
 		m.sides[0].bank = milliseconds(a.TimeBank.Initial)
 		m.sides[1].bank = m.sides[0].bank
@@ -105,7 +124,7 @@ func (m *Match) Next() (asked []rules.Side) {
 	}
 	switch m.state {
 	case protocol.StateAssigned:
-		m.state, asked = protocol.StateWaitingForPlayers, []rules.Side{rules.SideA, rules.SideB}
+		m.state, asked = protocol.StateWaitingForPlayers, rules.BothSides()
 	case protocol.StateWaitingForPlayers:
 		if m.Decided() || m.givenUp || m.strayed {
 			return nil

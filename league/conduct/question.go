@@ -153,20 +153,24 @@ func (m *Match) leagueWindow() time.Duration {
 func (m *Match) ask(s *side, of rules.Side, now time.Time) any {
 	a, q := m.assignment, &s.question
 	if m.state == protocol.StateWaitingForPlayers {
-		return protocol.Plain(&protocol.GameInvitation{
+		invitation := s.messages.invitation.New()
+		*invitation = protocol.GameInvitation{
 			Envelope: m.envelope(protocol.TypeGameInvitation, s, now),
 			LeagueID: a.LeagueID, RoundID: a.RoundID, MatchID: a.MatchID, GameType: a.GameType,
 			RoleInMatch: s.role, OpponentID: s.opponent, Attempt: a.Attempt, DrawCommitment: m.commitment,
-		})
+		}
+		return protocol.Plain(invitation)
 	}
 	q.deadline.Ask(q.end.Truncate(time.Second)) // as the message says it
 	if m.form.Method.Name == protocol.ChooseParity.Name {
-		return protocol.Plain(&protocol.ChooseParityCall{
+		call := s.messages.parityCall.New()
+		*call = protocol.ChooseParityCall{
 			Envelope: m.envelope(protocol.TypeChooseParityCall, s, now),
 			MatchID:  a.MatchID, PlayerID: s.player.PlayerID, GameType: a.GameType,
 			Context:  protocol.ChoiceContext{OpponentID: s.opponent, RoundID: a.RoundID, YourStandings: &s.player.Standings},
 			Deadline: q.stamp, TimeLeft: int(q.left.Milliseconds()), SignatureRequest: m.signatureRequest(s),
-		})
+		}
+		return protocol.Plain(call)
 	}
 	shown := m.course.Ask(of)
 	return protocol.Plain(&protocol.GameMoveCall{

@@ -60,6 +60,9 @@ func (m *Match) technicalLoss() *league.Result {
 func ofSides[V comparable](m *Match, value func(s *side) V) (values league.PerPlayer[V]) {
 	for i := range m.sides {
 		if v := value(&m.sides[i]); v != *new(V) {
+			if values == nil {
+				values = make(league.PerPlayer[V], 0, len(m.sides))
+			}
 			values = append(values, league.Member[V]{Name: m.sides[i].player.PlayerID, Value: v})
 		}
 	}
@@ -78,7 +81,7 @@ func (m *Match) Draw() *protocol.Draw {
 		return nil
 	}
 	draw := &protocol.Draw{
-		Commitment: m.commitment, Nonce: m.nonce.Hex(), Entropies: ofSides(m, func(s *side) string { return s.entropy }),
+		Commitment: m.commitment, Nonce: m.revealed, Entropies: ofSides(m, func(s *side) string { return s.entropy }),
 	}
 	if m.signatures() != nil {
 		draw.EntropyCommitments = m.commitments
@@ -110,7 +113,8 @@ func (m *Match) signatures() league.PerPlayer[protocol.MoveSignature] {
 // GameOver is the GAME_OVER to a side, with a result and a draw of this match. It shows all of a game that hides
 // something.
 func (m *Match) GameOver(of rules.Side, result *league.Result, draw *protocol.Draw, now time.Time) *protocol.GameOver {
-	over := &protocol.GameOver{
+	over := m.sides[of].messages.gameOver.New()
+	*over = protocol.GameOver{
 		Envelope: m.envelope(protocol.TypeGameOver, &m.sides[of], now),
 		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType, GameResult: result, Draw: draw,
 	}

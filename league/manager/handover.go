@@ -10,6 +10,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/protocol"
 )
 
 // handOver gets a match played: it hands the match to referees, one after the other, until it has a result. The first
@@ -69,6 +70,8 @@ type handover struct {
 	latest   time.Time // the referee must have reported before
 	end      time.Time // the same, but earlier as long as the turn of a game with views stays the same
 	turn     int       // the latest that the referee has told of, of a game with views
+
+	glances *time.Timer // of awaitReport; nil before the first
 
 	returned <-chan struct{} // closed when the referee registers again after the last offer
 }
@@ -146,6 +149,7 @@ func (f failedReferees) has(referee *agent) bool {
 // A match is one match of the current round, or a rematch. The manager's lock guards what follows recorded.
 type match struct {
 	id        league.MatchID
+	name      string // the id as messages have it
 	a, b      *agent
 	announced *agent        // the referee
 	absent    []string      // players that forfeit it
@@ -155,13 +159,23 @@ type match struct {
 	recorded *journal.Match    // in the state
 	opening  []string          // nil before it is drawn, and for a match that begins as its game does
 	offered  int               // the attempt of the last offer
-	answered chan struct{}     // closed when the answer to that offer is recorded; nil then
-	rejected map[int]rejection // the last rejected report of each attempt
+	asking   bool              // the answer to that offer is not recorded
+	answered chan struct{}     // closed when it is; nil if nothing waits for it
+	rejected map[int]rejection // the last rejected report of each attempt; nil for none
 	// the attempt of which a report without a token was refused, which anyone may have sent; 0 for none
 	tokenless int
 	pings     *pings // of the players; nil before the first
 	// when the program of the game last failed at the match; zero if it did not since the league was last resumed
 	stuckAt time.Time
+
+	offer    protocol.Spare[offer]
+	recordal protocol.Spare[protocol.Ack]
+}
+
+// An offer is the assignment of a match to a referee, with the points of both players.
+type offer struct {
+	protocol.MatchAssignment
+	points [2]int
 }
 
 // attempt identifies an attempt at the match.

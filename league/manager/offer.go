@@ -180,13 +180,15 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 		err = m.record(&journal.MatchAssigned{Attempt: attempt, RefereeID: h.referee.id})
 	}
 	h.mayHold = again
-	h.offered, h.answered = number, make(chan struct{})
+	h.offered, h.asking = number, true
 	m.mu.Unlock()
 	defer func() {
 		m.mu.Lock()
 		defer m.mu.Unlock()
-		close(h.answered)
-		h.answered = nil
+		if h.answered != nil {
+			close(h.answered)
+		}
+		h.asking, h.answered = false, nil
 	}()
 	defer m.options.Guard.Tell()
 	if err != nil || m.durable() != nil { // before the referee gets the offer, so that no attempt number is used twice
@@ -285,15 +287,17 @@ func (m *Manager) answerOf(h *handover, attempt league.Attempt, ack *protocol.Ma
 func (m *Manager) startMatch(ctx context.Context, h *handover, attempt league.Attempt,
 	opening []string) (*protocol.MatchAssignmentAck, error) {
 	o, referee := &m.options, h.referee
-	q := &protocol.MatchAssignment{
-		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.ConversationOf(attempt)),
-		LeagueID: o.LeagueID, RoundID: h.id.Round, MatchID: h.id.String(), Attempt: attempt.Number, GameType: o.GameType,
+	all := h.offer.New()
+	q := &all.MatchAssignment
+	*q = protocol.MatchAssignment{
+		Envelope: m.stamp.Envelope(protocol.TypeMatchAssignment, protocol.MatchConversation(h.name, attempt.Number)),
+		LeagueID: o.LeagueID, RoundID: h.id.Round, MatchID: h.name, Attempt: attempt.Number, GameType: o.GameType,
 		GameID:   o.GameID,
 		Timeouts: o.Timeouts, RetryPolicy: o.RetryPolicy, Scoring: o.Scoring, Auth: o.Auth,
 		Opening: opening, TimeBank: o.TimeBank,
 	}
 	m.mu.Lock()
-	q.PlayerA, q.PlayerB = m.assignedPlayer(h.a), m.assignedPlayer(h.b)
+	q.PlayerA, q.PlayerB = m.assignedPlayer(h.a, &all.points[0]), m.assignedPlayer(h.b, &all.points[1])
 	is := m.state.Agents[referee.id]
 	proves := is.ShowsAccessTokens()
 	if last := len(h.recorded.Annulled) - 1; last >= 0 && proves {
@@ -318,21 +322,32 @@ func (m *Manager) startMatch(ctx context.Context, h *handover, attempt league.At
 	return protocol.StartMatch.Call(ctx, o.Caller, referee.peer(), q)
 }
 
-// assignedPlayer is a player as an assignment describes it. M.mu is held.
-func (m *Manager) assignedPlayer(p *agent) protocol.AssignedPlayer {
+// assignedPlayer is a player as an assignment describes it, which keeps points. M.mu is held.
+func (m *Manager) assignedPlayer(p *agent, points *int) protocol.AssignedPlayer {
 	index, _ := m.state.PlayerIndex(p.id)
 	row := m.state.Table.Row(index)
+	*points = row.Points
 	return protocol.AssignedPlayer{
 		PlayerID: p.id, Endpoint: p.address(), DisplayName: p.name,
-		Standings: protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: &row.Points},
+		Standings: protocol.Record{Wins: row.Wins, Losses: row.Losses, Draws: row.Draws, Points: points},
 	}
+}
+
+// glanceAfter sets the timer of the hand-over, which serves all matches of a goroutine.
+func (h *handover) glanceAfter(glance time.Duration) *time.Timer {
+	if h.glances == nil {
+		h.glances = time.NewTimer(glance)
+	} else {
+		h.glances.Reset(glance)
+	}
+	return h.glances
 }
 
 // awaitReport waits for the result until c.end, but no longer if nothing answers at the referee's
 // endpoint for a while. It returns refereeBack for a referee that needs the offer again.
 func (m *Manager) awaitReport(ctx context.Context, h *handover, reached bool) outcome {
 	glance := m.options.Glance
-	timer := time.NewTimer(glance)
+	timer := h.glanceAfter(glance)
 	defer timer.Stop()
 	var giveUp <-chan time.Time // when a better report must have come
 	missed := 0                 // glances in a row at which nothing answered

@@ -39,10 +39,15 @@ func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.M
 	if m.durable() != nil {
 		return nil, errJournal
 	}
+	var ack *protocol.Ack
 	if x != nil {
 		m.completeMatch(x, r)
+		ack = x.recordal.New()
+	} else {
+		ack = new(protocol.Ack)
 	}
-	return &protocol.Ack{Status: protocol.StatusAccepted, MatchID: q.MatchID, RoundID: q.RoundID}, nil
+	ack.Status, ack.MatchID, ack.RoundID = protocol.StatusAccepted, q.MatchID, q.RoundID
+	return ack, nil
 }
 
 // longestAnswer is how long a report waits for the answer to the offer of its match: the
@@ -67,7 +72,7 @@ func (m *Manager) answerBefore(q *protocol.MatchResultReport) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := m.runningMatch(q)
-	if x == nil || x.answered == nil || q.Attempt > 0 && q.Attempt < x.offered {
+	if x == nil || !x.asking || q.Attempt > 0 && q.Attempt < x.offered {
 		return nil
 	}
 	referee := m.tokenless(q)
@@ -81,6 +86,9 @@ func (m *Manager) answerBefore(q *protocol.MatchResultReport) <-chan struct{} {
 	// A third-party referee gives no commitment, and may report before it answers.
 	if !referee.player && m.thirdParty(referee.id) {
 		return nil
+	}
+	if x.answered == nil {
+		x.answered = make(chan struct{})
 	}
 	return x.answered
 }
@@ -176,6 +184,9 @@ func (m *Manager) judgeReport(q *protocol.MatchResultReport, c decide.Claim, sho
 		m.dispute(q, v.Result)
 	case v.Rejected != "" && x != nil:
 		before := x.rejected[v.Result.Number].count
+		if x.rejected == nil {
+			x.rejected = map[int]rejection{}
+		}
 		x.rejected[v.Result.Number] = rejection{v, before + 1, time.Now()}
 		x.wake()
 		if before+1 >= maxRejectedReports {

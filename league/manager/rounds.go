@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"evenodd/league"
 	"evenodd/league/decide"
@@ -76,11 +77,13 @@ func (m *Manager) play(starting, running context.Context, matches []*match) {
 		playing.Add(1)
 		m.workers.Start(func() {
 			defer playing.Done()
+			var glances *time.Timer
 			for x := range next {
 				if starting.Err() == nil {
-					h := &handover{match: x}
+					h := &handover{match: x, glances: glances}
 					m.resumeAttempt(h)
 					m.handOver(starting, running, h)
+					glances = h.glances
 				}
 			}
 		})
@@ -145,7 +148,7 @@ func (m *Manager) openRound(round int) (forfeited bool, err error) {
 // newMatch makes a match. It ends the match if a player forfeits it. M.mu is held.
 func (m *Manager) newMatch(id league.MatchID, a, b *agent, referee string) (*match, error) {
 	x := &match{id: id, a: a, b: b, announced: m.agents[referee], recorded: m.state.Match(id),
-		news: make(chan struct{}, 1), rejected: map[int]rejection{}}
+		name: id.String(), news: make(chan struct{}, 1)}
 	_, err := m.forfeit(x)
 	x.absent = x.recorded.Forfeited
 	x.done.Store(x.recorded.Report != nil)
@@ -229,7 +232,7 @@ func (m *Manager) announcement(ctx context.Context, receivers int,
 			auth = protocol.RefereeAuthNone
 		}
 		q.Matches[i] = protocol.AnnouncedMatch{
-			MatchID: x.id.String(), GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
+			MatchID: x.name, GameType: m.options.GameType, PlayerAID: x.a.id, PlayerBID: x.b.id,
 			RefereeEndpoint: x.announced.address(), RefereeID: x.announced.id,
 			RefereeAuth: auth, ForfeitedBy: x.absent,
 		}

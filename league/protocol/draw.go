@@ -18,6 +18,16 @@ func (s Secret) Hex() string {
 	return string(text[:])
 }
 
+// hexOfTwo returns the digits of two secrets. They share the memory of one string.
+func hexOfTwo(a, b Secret) (textA, textB string) {
+	const digits = 2 * len(a)
+	var both [2 * digits]byte
+	hex.Encode(both[:], a[:])
+	hex.Encode(both[digits:], b[:])
+	text := string(both[:])
+	return text[:digits], text[digits:]
+}
+
 // ParseSecret reads the text of Hex.
 func ParseSecret(text string) (s Secret, ok bool) {
 	if len(text) != 2*len(s) {
@@ -44,6 +54,11 @@ func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, non
 	return digestOf(drawTitle, nonce, leagueID, matchID, strconv.Itoa(attempt), refereeID).Hex()
 }
 
+// CommittedNonce returns the digits of a nonce, and its DrawCommitment.
+func CommittedNonce(leagueID, matchID string, attempt int, refereeID string, nonce Secret) (revealed, commitment string) {
+	return hexOfTwo(nonce, digestOf(drawTitle, nonce, leagueID, matchID, strconv.Itoa(attempt), refereeID))
+}
+
 // OpensDraw reads a nonce, and tells whether it belongs to a DrawCommitment.
 func OpensDraw(commitment, leagueID, matchID string, attempt int, refereeID, nonce string) (secret Secret, opens bool) {
 	secret, ok := ParseSecret(nonce)
@@ -59,6 +74,11 @@ func DrawInput(leagueID, matchID string, attempt int, refereeID string, nonce Se
 // with its choice (commit–reveal), so that neither side alone controls the draw.
 func EntropyCommitment(matchID, playerID string, entropy Secret) string {
 	return digestOf(entropyTitle, entropy, matchID, playerID).Hex()
+}
+
+// CommittedEntropy returns the digits of an entropy, and its EntropyCommitment.
+func CommittedEntropy(matchID, playerID string, entropy Secret) (revealed, commitment string) {
+	return hexOfTwo(entropy, digestOf(entropyTitle, entropy, matchID, playerID))
 }
 
 // OpensEntropy reads an entropy, and tells whether it belongs to an EntropyCommitment.

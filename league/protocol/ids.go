@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"evenodd/league"
 	"evenodd/league/words"
@@ -61,14 +62,37 @@ func ConversationOf(a league.Attempt) string { return MatchConversation(a.MatchI
 // MatchConversation is the conversation id in all messages of one attempt at a
 // match: conv-r1m1-a1. The match id may be one of a third-party manager.
 func MatchConversation(matchID string, attempt int) string {
-	return "conv-" + strings.ToLower(matchID) + "-a" + strconv.Itoa(attempt)
+	var buffer [64]byte
+	return string(strconv.AppendInt(appendConversation(buffer[:0], matchID), int64(attempt), 10))
+}
+
+// appendConversation appends the conversation id of a match up to the number of the attempt.
+func appendConversation(b []byte, matchID string) []byte {
+	b = append(b, "conv-"...)
+	for i := range len(matchID) {
+		c := matchID[i]
+		if c >= utf8.RuneSelf { // only in one of a third-party manager
+			b = append(b[:len(b)-i], strings.ToLower(matchID)...)
+			break
+		}
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	return append(b, "-a"...)
 }
 
 // ConversationAttempt returns the attempt in the conversation id of a match; 0 for an id in another form than that of
 // MatchConversation. A third-party id may look similar, so the whole id must match.
 func ConversationAttempt(matchID, conversation string) int {
-	number, own := strings.CutPrefix(conversation, "conv-"+strings.ToLower(matchID)+"-a")
-	if n, err := strconv.Atoi(number); own && err == nil && n > 0 && number == strconv.Itoa(n) {
+	var buffer [64]byte
+	begin := appendConversation(buffer[:0], matchID)
+	if len(conversation) < len(begin) || conversation[:len(begin)] != string(begin) {
+		return 0
+	}
+	number := conversation[len(begin):]
+	if n, err := strconv.Atoi(number); err == nil && n > 0 && number == strconv.Itoa(n) {
 		return n
 	}
 	return 0

@@ -32,8 +32,13 @@ func SigningKey(seed uint64, agentID string) *protocol.SigningKey {
 // Random is the source of one decision of a player.
 func Random(seed uint64, playerID, decision string) *rand.Rand {
 	key := derive(seed, "choice", decision, playerID)
-	source := rand.NewPCG(binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:16]))
-	return rand.New(source) //nolint:gosec // a seeded simulation
+	s := &struct { // one allocation
+		rand.Rand
+		source rand.PCG
+	}{}
+	s.source.Seed(binary.BigEndian.Uint64(key[:8]), binary.BigEndian.Uint64(key[8:16]))
+	s.Rand = *rand.New(&s.source) //nolint:gosec // a seeded simulation
+	return &s.Rand
 }
 
 // key is the key of a decision in a match, which begins with the match id: in a rematch, with
