@@ -270,9 +270,12 @@ func TestLateReportFromBeforeARematchIsNoDispute(t *testing.T) {
 	apply(t, s, &journal.Decided{Command: journal.CommandReopen, Decision: smith, MatchID: first()}, assigned(3, "REF02"))
 	third := func(q *protocol.MatchResultReport) { q.Attempt = 3 }
 	apply(t, s, judge(s, report(third), "REF02", decide.NotPinged).Result)
-	v := judge(s, report(otherNumber), "REF01", decide.NotPinged)
-	require.ErrorContains(t, v.Err, "the earlier attempts at match R1M1 are annulled by A. Smith")
-	assert.False(t, v.Accepted || v.Disputed)
+	for number, refereeID := range map[int]string{1: "REF01", 2: "REF02"} {
+		earlier := func(q *protocol.MatchResultReport) { q.Attempt, q.Result.DrawnNumber = number, new(2) }
+		v := judge(s, report(earlier), refereeID, decide.NotPinged)
+		require.ErrorContains(t, v.Err, "the earlier attempts at match R1M1 are annulled by A. Smith", "attempt %d", number)
+		assert.False(t, v.Accepted || v.Disputed)
+	}
 }
 
 func TestNextMatchOfAPlayerIsItsRematch(t *testing.T) {

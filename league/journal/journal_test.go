@@ -65,6 +65,8 @@ func textOf(t *testing.T, s *journal.State) string {
 }
 
 func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
+	later := *events()[11].(*journal.MatchReported)
+	later.Number = 2
 	for _, tt := range []struct {
 		name  string
 		after int // events
@@ -82,9 +84,11 @@ func TestImpossibleEventIsRejectedAndChangesNothing(t *testing.T) {
 		{"players that are not in order of ids", 6, &journal.Started{Algorithm: journal.Algorithm, Players: []string{"P02", "P01"}, Referees: []string{"REF01"}}, "ascending"},
 		{"a match before its round", 7, events()[8], "not of an announced round"},
 		{"an attempt number that is skipped", 8, &journal.MatchAssigned{Attempt: league.Attempt{MatchID: firstAttempt.MatchID, Number: 2}, RefereeID: "REF01"}, "follows attempt 0"},
+		{"an attempt number that is used twice", 9, events()[8], "attempt 1 follows attempt 1"},
 		{"a player as referee", 8, &journal.MatchAssigned{Attempt: firstAttempt, RefereeID: "P01"}, "no referee"},
 		{"a result of a match that was not assigned", 8, events()[11], "was not assigned"},
 		{"a second result", 12, events()[11], "second result"},
+		{"a second result, of another attempt", 12, &later, "second result"},
 		{"a result of a referee that declined", 10, events()[11], "was not assigned"},
 		{"a second commitment", 11, &journal.MatchAccepted{Attempt: firstAttempt, RefereeID: "REF01", DrawCommitment: strings.Repeat("00", 32)}, "second, different"},
 		{"a round without results", 11, events()[13], "no result"},
