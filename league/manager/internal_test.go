@@ -194,3 +194,13 @@ func TestBroadcastsOfASimulationWaitForItsAgents(t *testing.T) {
 		assert.Equal(t, 2*maxNotices, dropped, "the league has ended")
 	})
 }
+
+// No player can know before the start who is side A once more.
+func TestLotOfALeagueFollowsFromTheSecretOfItsManager(t *testing.T) {
+	m, lots := full(t), map[bool]int{}
+	for n := range byte(32) {
+		m.deriveKeys([32]byte{n})
+		lots[m.drawLot()]++
+	}
+	assert.Len(t, lots, 2)
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 )
@@ -86,5 +87,22 @@ func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
 		r := w.Player("Alpha", leaguetest.WithoutID)
 		assert.Equal(t, "P03", r.Player.ID())
 		finish(x)
+	})
+}
+
+// An attempt whose number is not on disk gets that number again after a restart.
+func TestNoMatchIsOfferedOnAFullDisk(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *manager.Options) { o.AnnounceLead = 2 })
+		w.Referee("REF01")
+		w.Players(2)
+		w.WaitUntil(1 * leaguetest.Second)
+		require.NotEmpty(t, w.Calls(protocol.NotifyRound.Name))
+		fillDisk(x)
+		<-x.Done
+		require.ErrorIs(t, x.Err, syscall.ENOSPC)
+		assert.Empty(t, w.Calls(protocol.StartMatch.Name))
+		x.Agent.Stop()
+		require.Error(t, x.CloseFiles())
 	})
 }
