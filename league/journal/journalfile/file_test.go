@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -210,20 +211,34 @@ func TestJournalOfAnEarlierVersionIsRefused(t *testing.T) {
 }
 
 func TestMissingOrMovedLineIsReported(t *testing.T) {
-	lines := bytes.SplitAfter(written(t), []byte("\n"))
+	raw := written(t)
+	lines := bytes.SplitAfter(raw, []byte("\n"))
 	without := bytes.Join(append(append([][]byte{}, lines[:4]...), lines[5:]...), nil)
 	swapped := append([][]byte{}, lines...)
 	swapped[4], swapped[5] = swapped[5], swapped[4]
 	long := bytes.Join([][]byte{lines[0], bytes.Repeat([]byte("x"), appendfile.MaxLine+1<<17), []byte("\n")}, nil)
+	last := len(lines) - 1 // behind the last line is an empty one
+	changed := func(change func(e *journal.Event)) []byte {
+		e, err := journalfile.ReadLine(last, bytes.TrimSpace(lines[last-1]))
+		require.NoError(t, err)
+		change(e)
+		text, err := journal.Encode(e)
+		require.NoError(t, err)
+		return slices.Concat(bytes.Join(lines[:last-1], nil), appendfile.Seal(text), []byte("\n"))
+	}
+	unsealed, _, _ := bytes.Cut(raw, lines[last-1][bytes.LastIndex(lines[last-1], []byte(`,"crc32c"`)):])
 	for name, tt := range map[string]struct {
 		raw  []byte
 		line int
 	}{
-		"a line is missing":      {without, 5},
-		"two lines are swapped":  {bytes.Join(swapped, nil), 5},
-		"the first is missing":   {bytes.Join(lines[1:], nil), 1},
-		"a line is far too long": {long, 2},
-		"an empty line":          {append(bytes.Clone(lines[0]), '\n'), 2},
+		"a line without checksum":           {slices.Concat(unsealed, []byte("}\n")), last},
+		"a line with the number of another": {changed(func(e *journal.Event) { e.Seq-- }), last},
+		"a line after another one":          {changed(func(e *journal.Event) { e.Prev = journal.Origin }), last},
+		"a line is missing":                 {without, 5},
+		"two lines are swapped":             {bytes.Join(swapped, nil), 5},
+		"the first is missing":              {bytes.Join(lines[1:], nil), 1},
+		"a line is far too long":            {long, 2},
+		"an empty line":                     {append(bytes.Clone(lines[0]), '\n'), 2},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, _, _, _, err := journalfile.Replay("file", bytes.NewReader(tt.raw), nil)
