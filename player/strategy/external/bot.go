@@ -105,7 +105,7 @@ func (b *bot) ask(v *strategy.View, limits *limits) (choice, reason string, err 
 			limit, words := limits.of(first)
 			request.TimeLimitMS = limit.Milliseconds()
 			line, err = encodeRequest(request)
-			return append(line, '\n'), limits.asked.Add(limit), words, err
+			return append(line, '\n'), limits.began.Add(limit), words, err
 		},
 		Read: func(line string) (err error) {
 			choice, reason, err = choiceIn(line, legalOf(v))
@@ -125,14 +125,14 @@ type limits struct {
 	usual, first time.Duration
 	window       time.Duration // of the caller
 	bot          time.Duration // --bot-timeout
-	asked        time.Time
+	began        time.Time
 }
 
 func (b *bot) limitsFor(ctx context.Context, v strategy.View) limits {
 	window, _ := windowOf(ctx, v)
 	usual := timeFor(ctx, v, b.limit)
 	return limits{usual: usual, first: max(usual, window-min(reserved, window/5)), window: window, bot: b.limit,
-		asked: time.Now()}
+		began: time.Now()}
 }
 
 // of returns the time for an answer, and says in words where it comes from.

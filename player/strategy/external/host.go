@@ -69,8 +69,9 @@ func (h *Host) ask(v *strategy.View, limit time.Duration) *pendingChoice {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.shown++
+	end := protocol.SystemClock().Now().Add(limit)
 	p := &pendingChoice{answer: make(chan string, 1), question: Question{
-		ChoiceID: fmt.Sprintf("%s-%d", v.MatchID, h.shown), Deadline: protocol.FormatTimestamp(time.Now().Add(limit)),
+		ChoiceID: fmt.Sprintf("%s-%d", v.MatchID, h.shown), Deadline: protocol.FormatTimestamp(end),
 		request: *requestOf(v, limit),
 	}}
 	h.pending = append(h.pending, p)

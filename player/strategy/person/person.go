@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -100,7 +101,8 @@ func New(o Options) *Person {
 		o.Named = func(string) string { return "" }
 	}
 	// a page of an earlier process must answer no question of this one
-	return &Person{options: o, changed: make(chan struct{}), asked: int(time.Now().UnixMilli())}
+	first := rand.IntN(1 << 30) //nolint:gosec // no secret
+	return &Person{options: o, changed: make(chan struct{}), asked: first}
 }
 
 // Name returns the name of the strategy.
