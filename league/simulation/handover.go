@@ -12,6 +12,7 @@ import (
 // A handover is a match that a referee may have.
 type handover struct {
 	referee  string
+	attempt  int
 	annulled int   // results of the match before
 	reports  event // the referee sends its report, or is dead
 	finished event // the manager has the report, or the referee is dead
@@ -50,7 +51,7 @@ func (c *faultyCaller) assign(ctx context.Context, a *call) (any, error) {
 	if fate == faults.LostRequest {
 		return nil, context.DeadlineExceeded
 	}
-	h := c.handOver(a.matchID, a.to)
+	h := c.handOver(a)
 	if h == nil {
 		return nil, &transport.CallError{Kind: transport.Unreachable, Endpoint: a.Endpoint}
 	}
@@ -69,6 +70,9 @@ func (c *faultyCaller) assign(ctx context.Context, a *call) (any, error) {
 func (c *faultyCaller) report(ctx context.Context, a *call) (any, error) {
 	fate := c.fate(a)
 	h := c.handover(a.matchID)
+	if r, ok := a.Params.(*protocol.MatchResultReport); h != nil && (!ok || h.referee != c.name || h.attempt != r.Attempt) {
+		h = nil // the report of an earlier attempt: its answer was lost
+	}
 	if h != nil {
 		h.reports.happen()
 	}
@@ -89,17 +93,18 @@ func (f *faultyNetwork) handover(matchID string) *handover {
 	return f.handovers[matchID]
 }
 
-// handOver notes that a referee may have a match from now on. It returns nil when the
-// referee is dead.
-func (f *faultyNetwork) handOver(matchID, referee string) *handover {
-	annulled := f.annulled(matchID)
+// handOver notes that a referee may have a match from now on, by an assignment. It returns nil when the referee is dead.
+func (f *faultyNetwork) handOver(a *call) *handover {
+	h := &handover{referee: a.to, annulled: f.annulled(a.matchID), reports: newEvent(), finished: newEvent()}
+	if q, ok := a.Params.(*protocol.MatchAssignment); ok {
+		h.attempt = q.Attempt
+	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.dead[referee] {
+	if f.dead[h.referee] {
 		return nil
 	}
-	h := &handover{referee: referee, annulled: annulled, reports: newEvent(), finished: newEvent()}
-	f.handovers[matchID] = h
+	f.handovers[a.matchID] = h
 	return h
 }
 

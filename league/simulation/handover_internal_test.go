@@ -1,0 +1,67 @@
+package simulation
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"evenodd/league"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation/faults"
+	"evenodd/transport"
+)
+
+// refusing accepts assignments and refuses reports.
+type refusing struct{ network }
+
+func (refusing) Call(_ context.Context, r transport.Request) (any, *transport.Timing, error) {
+	if r.Method == protocol.StartMatch.Name {
+		return &protocol.MatchAssignmentAck{Status: protocol.StatusAccepted}, nil, nil
+	}
+	refusal := protocol.Fault(protocol.ErrInvalidMatchState, "refused")
+	refusal.Remote = true
+	return nil, nil, refusal
+}
+
+// A referee that repeats a refused report does not end the attempt of the referee that has the match.
+func TestRepeatedReportEndsNoOtherAttempt(t *testing.T) {
+	f := newFaultyNetwork(refusing{}, &faults.Plan{}, 1, 1, nil)
+	f.annulled = func(string) int { return 0 }
+	call := func(from, to, method string, params any) {
+		_, _ = (&faultyCaller{f, from}).call(t.Context(), &call{
+			transport.Request{Method: method, Params: params}, to, topicOf(params),
+		})
+	}
+	about := func(attempt int) protocol.Envelope {
+		return protocol.Envelope{ConversationID: protocol.ConversationOf(league.Attempt{
+			MatchID: league.MatchID{Round: 1, Number: 1}, Number: attempt,
+		})}
+	}
+	assign := func(to string, attempt int) {
+		call("manager", to, protocol.StartMatch.Name, &protocol.MatchAssignment{Envelope: about(attempt), Attempt: attempt})
+	}
+	report := func(from string, attempt int) {
+		call(from, "manager", protocol.ReportMatchResult.Name, &protocol.MatchResultReport{Envelope: about(attempt), Attempt: attempt})
+	}
+	over := func() bool {
+		select {
+		case <-f.handover("R1M1").finished.happened:
+			return true
+		default:
+			return false
+		}
+	}
+	assign("REF01", 1)
+	report("REF01", 1)
+	require.True(t, over())
+	assign("REF02", 2)
+	report("REF01", 1)
+	assert.False(t, over(), "REF02 has the match")
+	report("REF02", 2)
+	assert.True(t, over())
+	assign("REF01", 3)
+	report("REF01", 1)
+	assert.False(t, over(), "of an earlier attempt of the same referee")
+}
