@@ -86,8 +86,11 @@ func oneResultEach(l *playedLeague) (problems []string) {
 // eliminated checks that a player of a knockout that loses plays no more, except for
 // third place, and that the champion does not lose.
 func eliminated(l *playedLeague) (problems []string) {
-	lost := map[string]int{}
-	for _, m := range matchesOf(l.result) {
+	lost, matches := map[string]int{}, matchesOf(l.result)
+	if len(matches) == 0 || len(l.organiser.made) > 0 { // a ruling may let a player play on
+		return nil
+	}
+	for _, m := range matches {
 		for _, id := range []string{m.PlayerAID, m.PlayerBID} {
 			if lost[id] > 1 || lost[id] == 1 && l.result.State.Round-m.RoundID >= 4 {
 				problems = append(problems, fmt.Sprintf("%s plays in %s after it was eliminated", id, m.MatchID))
@@ -97,7 +100,6 @@ func eliminated(l *playedLeague) (problems []string) {
 			}
 		}
 	}
-	matches := matchesOf(l.result)
 	champion, last := l.result.State.Champion().PlayerID, matches[len(matches)-1]
 	doubleLoss := slices.ContainsFunc(matches, func(m record.Match) bool {
 		return m.RoundID >= last.RoundID-3 && len(losers(m)) == 2

@@ -62,15 +62,15 @@ func swarmGames() rules.Registry {
 // leagueOf returns the league of a seed.
 func leagueOf(seed uint64) *randomLeague {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
-	l := &randomLeague{Seed: seed, Players: 2 + r.IntN(4), Referees: 1 + r.IntN(3), Legs: 1}
+	l := &randomLeague{Seed: seed, Players: 2 + r.IntN(3), Referees: 1 + r.IntN(3), Legs: 1}
 	l.drawGame(r)
-	l.Transport, l.Concurrency = []string{simulation.Memory, simulation.Wire}[r.IntN(2)], []int{1, 2, 3, 16, 64}[r.IntN(5)]
+	l.Transport, l.Concurrency = []string{simulation.Memory, simulation.Memory, simulation.Wire}[r.IntN(3)], []int{1, 2, 3, 16, 64}[r.IntN(5)]
 	switch long := slices.Contains([]string{connectfour.Type, kuhnpoker.Type, pig.Type}, l.Game); {
 	case long: // a match has dozens of moves
-		l.Players = 2 + r.IntN(2)
-	case r.IntN(40) == 0: // most leagues are small and fast
+		l.Players = 2 + r.IntN(5)/4
+	case r.IntN(60) == 0: // most leagues are small and fast
 		l.Players = 2 + r.IntN(19)
-	case r.IntN(6) == 0:
+	case r.IntN(8) == 0:
 		l.Players = 2 + r.IntN(8)
 	}
 	l.drawFormat(r)
@@ -79,7 +79,7 @@ func leagueOf(seed uint64) *randomLeague {
 	l.Broadcast = []string{"", "", journal.BroadcastMatch}[r.IntN(3)]
 	l.drawFaults(r)
 	l.drawDecisions(r)
-	l.Twice = r.IntN(6) == 0
+	l.Twice = r.IntN(8) == 0
 	return l
 }
 
@@ -108,7 +108,7 @@ func (l *randomLeague) drawGame(r *rand.Rand) {
 // drawFormat draws the format, the legs and the openings.
 func (l *randomLeague) drawFormat(r *rand.Rand) {
 	if l.Players <= 5 {
-		l.Legs += r.IntN(2)
+		l.Legs += r.IntN(3) / 2
 	}
 	legs := 1
 	switch r.IntN(9) {
@@ -126,7 +126,7 @@ func (l *randomLeague) drawFormat(r *rand.Rand) {
 			return
 		}
 		game, _ := swarmGames().Game(l.Game)
-		l.Legs, l.Tournament = 2*(1+r.IntN(4)), &journal.Tournament{Algorithm: pairing.SequentialFor(game.Info().SidesAlike)}
+		l.Legs, l.Tournament = 2*(1+r.IntN(3)), &journal.Tournament{Algorithm: pairing.SequentialFor(game.Info().SidesAlike)}
 		return
 	default:
 		if l.Legs == 2 && r.IntN(2) == 0 && (l.Game == tictactoe.Type || l.Game == connectfour.Type) {
