@@ -181,7 +181,7 @@ func (m *Match) collectMoves() {
 				m.sides[move.Side.Other()].veiled += sha256.Size * 2
 			}
 		}
-		m.moves = append(m.moves[:len(m.moves):len(m.moves)], listed) // questions hold the slice
+		m.moves = append(m.moves, listed)
 	}
 }
 
@@ -218,7 +218,7 @@ func (m *Match) Strict() bool { return m.assignment.Replies == protocol.RepliesS
 func (m *Match) Owes(of rules.Side) bool { return m.sides[of].owes }
 
 // Moves are the legal moves of a game of several turns, up to the last call of Next. The caller must not change them.
-func (m *Match) Moves() []protocol.PlayerMove { return m.moves }
+func (m *Match) Moves() []protocol.PlayerMove { return m.moves[:len(m.moves):len(m.moves)] } // appending copies them
 
 // A Record is what one side has done.
 type Record struct {

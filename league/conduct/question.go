@@ -294,9 +294,9 @@ func (m *Match) signatureRequest(s *side) protocol.SignatureRequest {
 // shown returns the moves so far as a side may see them.
 func (m *Match) shown(s *side) []protocol.PlayerMove {
 	if !m.hidden {
-		return m.moves
+		return m.Moves()
 	}
-	return protocol.ShownMoves(m.moves, s.player.PlayerID, m.nonce)
+	return protocol.ShownMoves(m.Moves(), s.player.PlayerID, m.nonce)
 }
 
 // Statement is what a side signs with a move, and its public key. Due is false if no signature is due.

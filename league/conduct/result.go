@@ -94,7 +94,7 @@ func (m *Match) Evidence() protocol.Evidence {
 	if m.plain {
 		return protocol.Evidence{}
 	}
-	return protocol.Evidence{Signatures: m.signatures(), Moves: m.moves, Opening: m.assignment.Opening, Draws: m.drawn()}
+	return protocol.Evidence{Signatures: m.signatures(), Moves: m.Moves(), Opening: m.assignment.Opening, Draws: m.drawn()}
 }
 
 // drawn returns the draws so far, as messages have them.
@@ -119,7 +119,7 @@ func (m *Match) GameOver(of rules.Side, result *league.Result, draw *protocol.Dr
 		MatchID:  m.assignment.MatchID, GameType: m.assignment.GameType, GameResult: result, Draw: draw,
 	}
 	if m.hidden {
-		over.Moves, over.Draws = m.moves, m.drawn()
+		over.Moves, over.Draws = m.Moves(), m.drawn()
 	}
 	return protocol.Plain(over)
 }

@@ -74,7 +74,8 @@ func (p position) over() bool {
 }
 
 // open returns the names of the columns that are not full.
-func (p position) open() (names []string) {
+func (p position) open() []string {
+	names := make([]string, 0, columns)
 	for column, height := range p.heights {
 		if height < rows {
 			names = append(names, string(rune('1'+column)))
@@ -104,17 +105,18 @@ func (p position) Ask(side rules.Side) rules.Question {
 
 // board returns the board in the form of the context.
 func (p position) board() []string {
-	board := make([]string, rows)
-	for row := range rows {
-		line := []byte(strings.Repeat(".", columns))
-		for column := range columns {
-			for side := range p.marks {
-				if p.marks[side].has(column, rows-1-row) {
-					line[column] = marks[side]
-				}
+	var cells [rows * columns]byte // from the top
+	for i := range cells {
+		cells[i] = '.'
+		for side := range p.marks {
+			if p.marks[side].has(i%columns, rows-1-i/columns) {
+				cells[i] = marks[side]
 			}
 		}
-		board[row] = string(line)
+	}
+	board, text := make([]string, rows), string(cells[:])
+	for row := range board {
+		board[row] = text[row*columns : (row+1)*columns]
 	}
 	return board
 }

@@ -148,6 +148,13 @@ func (c *Client) translated(ctx context.Context, q *transport.Request, body []by
 	return last, err
 }
 
+// The values of headers that all calls or all answers have.
+var (
+	jsonType    = []string{"application/json"}
+	answerTypes = []string{"application/json, text/event-stream"}
+	noSniffing  = []string{"nosniff"}
+)
+
 // post posts a body for a call and reads the response.
 func (c *Client) post(ctx context.Context, q *transport.Request, to string, header map[string]string,
 	body []byte) (reply, error) {
@@ -155,13 +162,12 @@ func (c *Client) post(ctx context.Context, q *transport.Request, to string, head
 	if err != nil {
 		return reply{}, &transport.CallError{Kind: transport.Unreachable, Endpoint: to, Err: err}
 	}
-	request.Header.Set("Content-Type", "application/json")
-	request.Header.Set("Accept", "application/json, text/event-stream")
+	request.Header = http.Header{"Content-Type": jsonType, "Accept": answerTypes} // net/http changes no values
 	for name, value := range header {
 		request.Header.Set(name, value)
 	}
 	if q.Bearer != "" {
-		request.Header.Set("Authorization", "Bearer "+q.Bearer)
+		request.Header["Authorization"] = []string{"Bearer " + q.Bearer}
 	}
 	response, err := c.connections.RoundTrip(request) // follows no redirect
 	if err != nil {

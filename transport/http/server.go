@@ -388,8 +388,8 @@ func writeRetry(w http.ResponseWriter, wait time.Duration, body []byte) {
 }
 
 func write(w http.ResponseWriter, status int, body []byte) {
-	w.Header().Set("Content-Type", "application/json")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
+	h := w.Header()
+	h["Content-Type"], h["X-Content-Type-Options"] = jsonType, noSniffing
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // fails only for a caller that has gone
 }
