@@ -236,13 +236,19 @@ func TestForfeitOfAbsentPlayers(t *testing.T) {
 
 func TestRefereeFailureCountsUntilItSuspends(t *testing.T) {
 	assigned := &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"}
-	s := started(t, announced(), assigned)
-	for range 2 { // created suspends after 2 failures
-		event := decide.RefereeFailure(s, first(), "REF01", "it slept")
-		require.NotNil(t, event)
-		apply(t, s, event)
+	for _, limits := range []struct{ suspend, shutdown, count int }{
+		{2, 0, 2}, {2, 10, 2}, {0, 0, journal.DefaultSuspendAfter},
+		{5, 3, 2}, {5, 1, 1}, // one bad round does not shut down a referee
+	} {
+		s := started(t, announced(), assigned)
+		s.Created.SuspendAfter, s.Created.ShutdownAfter = limits.suspend, limits.shutdown
+		for range limits.count {
+			event := decide.RefereeFailure(s, first(), "REF01", "it slept")
+			require.NotNil(t, event, "%+v", limits)
+			apply(t, s, event)
+		}
+		assert.Nil(t, decide.RefereeFailure(s, first(), "REF01", "it slept"), "%+v", limits)
 	}
-	assert.Nil(t, decide.RefereeFailure(s, first(), "REF01", "it slept"))
 	absent := started(t, announced(), assigned, &journal.AgentSuspended{AgentID: "REF01", Reason: "slept"})
 	assert.Nil(t, decide.RefereeFailure(absent, first(), "REF01", "it slept"), "the referee is suspended")
 	assert.Nil(t, decide.RefereeFailure(played(t), first(), "REF01", "it slept"), "the match has a result")
