@@ -15,6 +15,7 @@ import (
 
 	"evenodd/league"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/memdisk"
 	"evenodd/league/store/disk"
 )
 
@@ -172,6 +173,72 @@ func TestCheckpointInterruptedAtAnyStep(t *testing.T) {
 			require.NoError(t, next.Close())
 			assert.Equal(t, []string{"R1M3-a1 FINISHED"}, statesIn(t, copied))
 		}
+	}
+}
+
+// An audit finds a referee that has drawn an attempt again, or judged it otherwise.
+func TestSecondResultOfAnAttemptInTheLogIsDamage(t *testing.T) {
+	for name, change := range map[string]func(m *Match){
+		"result": func(m *Match) { m.Result.Status = league.StatusTechnicalLoss },
+		"nonce":  func(m *Match) { m.Draw = &protocol.Draw{Nonce: "b"} },
+	} {
+		folder := In(t.TempDir())
+		log, _ := openLog(t, folder)
+		first, second := played("R1M1", 1, protocol.StateFinished), played("R1M1", 1, protocol.StateAcknowledged)
+		first.Draw, second.Draw = &protocol.Draw{Nonce: "a"}, &protocol.Draw{Nonce: "a"}
+		change(second)
+		require.NoError(t, log.Append(first, true))
+		require.NoError(t, log.Append(second, true))
+		read, err := ReadMatchLog(folder.Disk, folder.MatchLog("cup", "REF01"))
+		require.NoError(t, err)
+		require.Len(t, read.Damage, 1, name)
+		require.ErrorIs(t, read.Damage[0], ErrContradiction)
+		assert.Equal(t, 3, read.Damage[0].Line)
+	}
+}
+
+// A cutting disk has a power cut when a file is renamed to a path.
+type cutting struct {
+	disk.Disk
+
+	path string
+	cut  func()
+}
+
+func (d cutting) Rename(from, to string) error {
+	if to == d.path {
+		defer d.cut()
+	}
+	return d.Disk.Rename(from, to)
+}
+
+// A match whose result the log has as durable is in the log, or whole in its file, after a power cut while the log is
+// replaced, or after that.
+func TestPowerCutLosesNoResult(t *testing.T) {
+	finished, acknowledged := played("R1M1", 1, protocol.StateFinished), played("R1M1", 1, protocol.StateAcknowledged)
+	for seed := range uint64(64) {
+		d := memdisk.New(memdisk.Options{Seed: seed})
+		folder := Folder{d.Process(), "data"}
+		if seed%2 == 0 {
+			folder.Disk = cutting{folder.Disk, folder.MatchLog("cup", "REF01"), d.PowerCut}
+		}
+		log, _ := openLog(t, folder)
+		log.syncer.slow = seed%4 < 2 // then the files are synced one by one
+		require.NoError(t, log.Append(played("R1M2", 1, protocol.StateFinished), true))
+		require.NoError(t, log.Append(finished, true))
+		require.NoError(t, log.Write(acknowledged))
+		_ = log.Checkpoint()
+		d.PowerCut()
+		require.Error(t, log.Close())
+		folder.Disk = d.Process()
+		log, found := openLog(t, folder)
+		require.NotNil(t, found.Find("R1M2", 1), "seed %d", seed)
+		if known := found.Find("R1M1", 1); known == nil || known.Lifecycle.State == protocol.StateAcknowledged {
+			doc, err := folder.LoadMatch("cup", "R1M1")
+			require.NoError(t, err, "seed %d", seed)
+			assert.Equal(t, acknowledged, doc)
+		}
+		require.NoError(t, log.Close())
 	}
 }
 
