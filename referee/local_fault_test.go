@@ -72,6 +72,9 @@ func refereeWithCarrier(w *leaguetest.World, folder store.Folder, carrier *slowC
 	a := w.RefereeWith("REF01", nil, func(o *referee.Options) {
 		carrier.next = o.Caller
 		o.ID, o.Folder, o.Caller, o.Stalls = "REF01", folder, carrier, stalls
+		if folder.IsZero() {
+			o.Nonce = nil // each nonce is a random one
+		}
 	})
 	require.NoError(w.T, a.Referee.Register(w.Context))
 	return a
@@ -198,8 +201,7 @@ func TestWindowExcludesLocalQueueingForInvalidReplies(t *testing.T) {
 }
 
 func TestMatchWithOnlyVoidAttemptsIsPlayedAgain(t *testing.T) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		folder := leaguetest.TempFolder(t)
+	play := func(t *testing.T, w *leaguetest.World, folder store.Folder) {
 		w.StartManager(2, 1, func(o *manager.Options) { o.LongestMatch = 3600 })
 		refereeWithCarrier(w, folder, &slowCarrier{}, stalling(t, nil, slices.Repeat([]time.Duration{leaguetest.Second}, 10)...))
 		w.Player("P01", leaguetest.WithStrategy("even"))
@@ -210,8 +212,13 @@ func TestMatchWithOnlyVoidAttemptsIsPlayedAgain(t *testing.T) {
 		assert.Len(t, w.Calls(protocol.RegisterReferee.Name), 2)
 		assert.Empty(t, w.GameErrors())
 		assert.Equal(t, league.StatusDraw, leaguetest.Results(w.Manager)[0].Status)
+	}
+	leaguetest.RunOnWire(t, "with files", func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		play(t, w, folder)
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 	})
+	leaguetest.RunOnWire(t, "without", func(t *testing.T, w *leaguetest.World) { play(t, w, store.Folder{}) })
 }
 
 func TestStrictPlayerRejectsUnauthenticatedReferees(t *testing.T) {

@@ -145,11 +145,13 @@ func (m *anyMatch) converse(side rules.Side) (lost bool) {
 	told := true // of the last failure
 	var a *conduct.Attempt
 	model := clock{bank: &m.banks[side]}
+	var end time.Time                            // of the window, without a time bank
 	repeats := rapid.Bool().Draw(m.t, "repeats") // all attempts end in the same way
 	for {
 		step := m.Step(side, m.now)
 		if step.Window > 0 {
 			n.windows++
+			end = m.now.Add(step.Window)
 		}
 		n.steps++
 		require.LessOrEqual(m.t, n.steps, 5*(n.asked+1), "steps for each attempt")
@@ -178,12 +180,16 @@ func (m *anyMatch) converse(side rules.Side) (lost bool) {
 			}
 			if a.Timing != nil {
 				m.wait(a.Timing.Queued + a.Timing.Waiting)
+				end = end.Add(a.Timing.Queued)
 			}
 			a.At = m.now
 			w := m.Judge(side, a)
 			again := m.Judge(side, a)
 			require.Equal(m.t, []any{w.Verdict, w.Loss, w.Void, w.Pause},
 				[]any{again.Verdict, again.Loss, again.Void, again.Pause}, "to judge changes nothing")
+			if m.increment < 0 && w.Verdict == conduct.Again && !timedOut(a) && w.Fault.Code != protocol.ErrConnection {
+				require.True(m.t, m.now.Before(end), "a wrong answer is corrected before its window ends")
+			}
 			window := m.Window(side)
 			m.Take(side, w)
 			m.count(&n, a, &w, window)
