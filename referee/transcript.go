@@ -214,9 +214,38 @@ func encodedWithoutToken(message any) (jsontext.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	members := protocol.ParseObject(raw)
-	members.Drop(tokenMember)
-	return protocol.HideTokens(members.Append(nil)), nil
+	text, ok := withoutToken(raw)
+	if !ok {
+		members := protocol.ParseObject(raw)
+		members.Drop(tokenMember)
+		text = members.Append(nil)
+	}
+	return protocol.HideTokens(text), nil
+}
+
+// withoutToken takes the auth_token out of the JSON of a message, if that needs no parser: an object without escape
+// sequences, whose token is a text before all members that are objects or arrays, or which has none.
+func withoutToken(raw []byte) (text []byte, ok bool) {
+	if len(raw) == 0 || raw[0] != '{' || bytes.IndexByte(raw, '\\') >= 0 {
+		return nil, false
+	}
+	member := []byte(`"` + tokenMember + `":`)
+	begin := bytes.Index(raw, member)
+	if begin < 0 {
+		return raw, true
+	}
+	value := raw[begin+len(member):]
+	end := bytes.IndexByte(value[1:], '"') + 2
+	if bytes.ContainsAny(raw[1:begin], "{[") || value[0] != '"' || bytes.Contains(value, member) {
+		return nil, false
+	}
+	after := value[end:]
+	if after[0] == ',' {
+		after = after[1:]
+	} else if begin > 1 {
+		begin-- // the comma before the last member
+	}
+	return append(raw[:begin], after...), true
 }
 
 // milliseconds formats a time for match files: RFC 3339 in UTC.

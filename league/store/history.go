@@ -289,10 +289,11 @@ var ErrOtherLeague = errors.New("the history of another league has this name")
 func AppendHistory(d disk.Disk, path string, header *HistoryHeader, lines []any, known *int64) error {
 	size := *known
 	*known = 0
-	if err := makeFolder(d, filepath.Dir(path)); err != nil {
+	var f disk.File
+	err := inFolder(d, filepath.Dir(path), func() (err error) {
+		f, err = d.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 		return err
-	}
-	f, err := d.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
+	})
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
@@ -50,7 +49,7 @@ func ParseMatchFile(name string) (matchID string, attempt int, ok bool) {
 // Digest is the transcript digest of a match: hex SHA-256 of the compact JSON of its exchanges up
 // to the result.
 func (m *Match) Digest() string {
-	text, err := json.Marshal(m.Transcript[:min(m.Digested, len(m.Transcript))])
+	text, err := m.Transcript[:min(m.Digested, len(m.Transcript))].appendTo(nil)
 	if err != nil { // an exchange that was read or written has an encoding
 		return ""
 	}
@@ -75,7 +74,9 @@ func (m *Match) Contradicts(other *Match) bool {
 // encode returns the JSON of a match file in one line. It hides tokens, for example in the name
 // of a player that looks like one.
 func (m *Match) encode() ([]byte, error) {
-	text, err := json.Marshal(m)
+	short := *m
+	short.Transcript = nil
+	text, err := m.Transcript.marshal(&short)
 	if err != nil {
 		return nil, err
 	}
@@ -131,13 +132,11 @@ func (f Folder) LoadAttempt(leagueID, matchID string, attempt int) (*Match, erro
 // the name of the attempt is removed when that of the match is there. The file of an earlier attempt,
 // whose result was annulled, gets the name of that attempt.
 func (f Folder) WriteAttempt(m *Match) error {
-	path, own := f.pathOf(m), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
-	if own != path {
-		before, err := Read[Match](f.Disk, path)
-		if err == nil && before.Attempt != m.Attempt && before.WrittenBy == WrittenByReferee {
-			if err := f.KeepAttempt(before); err != nil {
-				return err
-			}
+	path, before := f.pathOf(m)
+	own := f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
+	if before != nil && before.Attempt != m.Attempt && before.WrittenBy == WrittenByReferee {
+		if err := f.KeepAttempt(before); err != nil {
+			return err
 		}
 	}
 	if err := WriteMatch(f.Disk, path, m); err != nil {
@@ -157,26 +156,25 @@ func (f Folder) KeepAttempt(m *Match) error {
 }
 
 // pathOf is the path at which the referee writes an attempt: that of the match for one that the
-// manager has acknowledged, unless the match has a later attempt.
-func (f Folder) pathOf(m *Match) string {
+// manager has acknowledged, unless the match has a later attempt. There is what the file of the match has; nil if it is
+// not the path, missing or damaged.
+func (f Folder) pathOf(m *Match) (path string, there *Match) {
 	path, own := f.Match(m.LeagueID, m.MatchID), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
 	if m.Lifecycle.State != protocol.StateAcknowledged {
-		return own
+		return own, nil
 	}
-	if _, err := f.Disk.Lstat(path); err != nil {
-		return path
+	there, err := Read[Match](f.Disk, path)
+	if err == nil && there.Attempt > m.Attempt {
+		return own, nil
 	}
-	if other, err := Read[Match](f.Disk, path); err == nil && other.Attempt > m.Attempt {
-		return own
-	}
-	return path
+	return path, there
 }
 
 // restore writes the file of an attempt again, always or if it is not whole. The file of an acknowledged attempt
 // stays where the manager may have moved it; one of its earlier state is removed.
 func (f Folder) restore(m *Match, always bool) error {
-	path, own := f.pathOf(m), f.Attempt(m.LeagueID, m.MatchID, m.Attempt)
-	if path != own {
+	path, _ := f.pathOf(m)
+	if own := f.Attempt(m.LeagueID, m.MatchID, m.Attempt); path != own {
 		switch there, err := Read[Match](f.Disk, own); {
 		case errors.Is(err, fs.ErrNotExist):
 		case err == nil && there.Lifecycle.State != protocol.StateAcknowledged:

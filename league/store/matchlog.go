@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -209,8 +210,8 @@ func (l *MatchLog) Append(m *Match, durable bool) error {
 	l.mu.Lock()
 	key, short := logKey(m.MatchID, m.Attempt), *m
 	line := logLine{After: l.open[key], Match: &short}
-	short.Transcript = m.Transcript[line.After:]
-	text, err := json.Marshal(&line)
+	short.Transcript = nil
+	text, err := m.Transcript[line.After:].marshal(&line)
 	if err == nil && l.file == nil {
 		_, err = l.reopen(false)
 	}
@@ -330,12 +331,7 @@ func (l *MatchLog) shorten(done map[string]bool) error {
 	}
 	var kept []byte
 	for line := range bytes.Lines(text) {
-		var about struct {
-			MatchID string `json:"match_id"`
-			Attempt int    `json:"attempt"`
-		}
-		_ = json.Unmarshal(line, &about) // a damaged line stays
-		if !done[logKey(about.MatchID, about.Attempt)] {
+		if !done[keyOf(line)] { // a damaged line stays
 			kept = append(kept, line...)
 		}
 	}
@@ -344,6 +340,19 @@ func (l *MatchLog) shorten(done map[string]bool) error {
 	}
 	_, err = l.reopen(false)
 	return err
+}
+
+// keyOf is the key of the attempt in a line, which has its id and number before the transcript; "" for any other line.
+func keyOf(line []byte) string {
+	line, _, _ = bytes.Cut(line, []byte(`,"transcript":`))
+	var about struct {
+		MatchID string `json:"match_id"`
+		Attempt int    `json:"attempt"`
+	}
+	if json.Unmarshal(slices.Concat(line, []byte{'}'}), &about) != nil {
+		return ""
+	}
+	return logKey(about.MatchID, about.Attempt)
 }
 
 // close closes the file. A failure was returned to those that wait for their line. L.mu is held.

@@ -135,13 +135,23 @@ func WriteDerived(d disk.Disk, path string, document any) error {
 
 // writeUnsynced replaces a file without syncs. It creates missing folders.
 func writeUnsynced(d disk.Disk, path string, text []byte) error {
-	if err := makeFolder(d, filepath.Dir(path)); err != nil {
-		return err
-	}
-	return atomicfile.WriteUnsynced(d, path, 0o644, func(w io.Writer) error {
-		_, err := w.Write(text)
-		return err
+	return inFolder(d, filepath.Dir(path), func() error {
+		return atomicfile.WriteUnsynced(d, path, 0o644, func(w io.Writer) error {
+			_, err := w.Write(text)
+			return err
+		})
 	})
+}
+
+// inFolder calls write, and again after it has made the folder if that is missing.
+func inFolder(d disk.Disk, dir string, write func() error) error {
+	err := write()
+	if missing(err) {
+		if err = makeFolder(d, dir); err == nil {
+			err = write()
+		}
+	}
+	return err
 }
 
 // makeFolder creates a folder that all can read.

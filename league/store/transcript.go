@@ -2,7 +2,9 @@ package store
 
 import (
 	"bytes"
+	"reflect"
 	"slices"
+	"strconv"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -30,9 +32,16 @@ type shortList struct {
 
 // MarshalJSONTo writes the exchanges.
 func (t Transcript) MarshalJSONTo(enc *jsontext.Encoder) error {
-	if err := enc.WriteToken(jsontext.BeginArray); err != nil {
+	text, err := t.appendTo(nil)
+	if err != nil {
 		return err
 	}
+	return enc.WriteValue(text)
+}
+
+// appendTo appends the JSON of the exchanges.
+func (t Transcript) appendTo(b []byte) (_ []byte, err error) {
+	b = append(b, '[')
 	shown := map[string][]jsontext.Value{} // by player
 	for i := range t {
 		x := t[i]
@@ -47,11 +56,74 @@ func (t Transcript) MarshalJSONTo(enc *jsontext.Encoder) error {
 				}
 			}
 		}
-		if err := json.MarshalEncode(enc, &x); err != nil {
-			return err
+		if i > 0 {
+			b = append(b, ',')
+		}
+		if b, err = x.appendTo(b); err != nil {
+			return nil, err
 		}
 	}
-	return enc.WriteToken(jsontext.EndArray)
+	return append(b, ']'), nil
+}
+
+// appendTo appends what json.Marshal returns. The usual members take a fourth of its time that way: it would parse the
+// message again, which a referee or a file has as compact JSON.
+func (x *Exchange) appendTo(b []byte) ([]byte, error) {
+	rest := *x
+	rest.At, rest.Direction, rest.PlayerID, rest.Method, rest.MessageType, rest.Try, rest.Message = "", "", "", "", "", 0, nil
+	if !isCompact(x.Message) || !reflect.ValueOf(&rest).Elem().IsZero() {
+		text, err := json.Marshal(x)
+		return append(b, text...), err
+	}
+	for _, member := range [...]struct{ name, value string }{
+		{`{"at":`, x.At}, {`,"direction":`, x.Direction}, {`,"player_id":`, x.PlayerID}, {`,"method":`, x.Method},
+		{`,"message_type":`, x.MessageType},
+	} {
+		if member.value == "" && member.name == `,"message_type":` {
+			continue
+		}
+		var err error
+		if b, err = jsontext.AppendQuote(append(b, member.name...), member.value); err != nil {
+			return nil, err
+		}
+	}
+	b = strconv.AppendInt(append(b, `,"try":`...), int64(x.Try), 10)
+	if x.Message != nil {
+		b = append(append(b, `,"message":`...), x.Message...)
+	}
+	return append(b, '}'), nil
+}
+
+// isCompact tells whether JSON is nil, or has no white space and no escape sequence, which json.Marshal would change.
+func isCompact(text jsontext.Value) bool {
+	inString := false
+	for _, c := range text {
+		if c == '"' {
+			inString = !inString
+		} else if c == '\\' || c <= ' ' && !inString {
+			return false
+		}
+	}
+	return text == nil || len(text) > 0
+}
+
+// marshal returns the JSON of a value, a match without its exchanges, with these exchanges.
+func (t Transcript) marshal(value any) ([]byte, error) {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return nil, err
+	}
+	const member = `"transcript":`
+	before, after, _ := bytes.Cut(text, []byte(member+"[]")) // no text has it: its quotes would be escaped
+	size := 0
+	for i := range t {
+		size += len(t[i].Message) + 256
+	}
+	b := append(append(make([]byte, 0, len(text)+size), before...), member...)
+	if b, err = t.appendTo(b); err != nil {
+		return nil, err
+	}
+	return append(b, after...), nil
 }
 
 func equal(a, b jsontext.Value) bool { return bytes.Equal(a, b) }

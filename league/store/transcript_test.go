@@ -1,7 +1,11 @@
 package store_test
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
+	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -12,6 +16,7 @@ import (
 
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 )
 
 // asked is a question to a player after moves of both, with or without turns.
@@ -114,4 +119,59 @@ func TestShortListsOfOthersAreRestoredWithinLimits(t *testing.T) {
 	}
 	assert.Less(t, size, 33<<20)
 	assert.Greater(t, size, 31<<20)
+}
+
+// The encoding without reflection is that of package json, for each member of an exchange and each form of a message.
+func TestExchangeIsEncodedAsByPackageJSON(t *testing.T) {
+	usual := store.Exchange{At: "2026-01-01T00:00:00.000Z", Direction: store.Sent, PlayerID: `P"1`, Method: "m\n", Try: 1}
+	exchanges := []store.Exchange{{}, usual}
+	for i := range reflect.TypeFor[store.Exchange]().NumField() {
+		x := usual
+		switch f := reflect.ValueOf(&x).Elem().Field(i); f.Kind() {
+		case reflect.String:
+			f.SetString("text é <&>\u2028 \\")
+		case reflect.Int:
+			f.SetInt(-7)
+		case reflect.Float64:
+			f.SetFloat(1.5)
+		case reflect.Bool:
+			f.SetBool(true)
+		case reflect.Pointer:
+			f.Set(reflect.New(f.Type().Elem()))
+		case reflect.Slice:
+			if x.Message = jsontext.Value(`{"a":"b c","d":[1,{}]}`); f.Type() != reflect.TypeFor[jsontext.Value]() {
+				f.Set(reflect.ValueOf([]string{"member"}))
+			}
+		default:
+			t.Fatalf("a member of the type %s: set it here", f.Type())
+		}
+		exchanges = append(exchanges, x)
+	}
+	for _, message := range []string{`{ "a" : 1 }`, `{"a":"\u0061\n"}`, `{"a":"é <&>"}`, ` [1,2]`, "null", "1.50"} {
+		x := usual
+		x.Message = jsontext.Value(message)
+		exchanges = append(exchanges, x)
+	}
+	type plain []store.Exchange
+	want, err := json.Marshal(plain(exchanges))
+	require.NoError(t, err)
+	got, err := json.Marshal(store.Transcript(exchanges))
+	require.NoError(t, err)
+	assert.Equal(t, string(want), string(got))
+
+	d, path := disk.Real{}, filepath.Join(t.TempDir(), "R1M1.json")
+	m := &store.Match{MatchID: `R1M1 "transcript":[]`, Transcript: exchanges, Digested: len(exchanges)}
+	sum := sha256.Sum256(want)
+	assert.Equal(t, hex.EncodeToString(sum[:]), m.Digest())
+	require.NoError(t, store.WriteMatch(d, path, m))
+	written, err := disk.Read(d, path, 1<<20)
+	require.NoError(t, err)
+	whole, err := json.Marshal(m)
+	require.NoError(t, err)
+	assert.Equal(t, string(whole)+"\n", string(written))
+
+	for _, wrong := range []store.Exchange{{PlayerID: "\xff"}, {Message: jsontext.Value(`"\xff`)}, {Message: jsontext.Value{}}} {
+		_, err := json.Marshal(store.Transcript{wrong})
+		require.Error(t, err)
+	}
 }
