@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/words"
 )
@@ -375,6 +376,10 @@ func decodeResult[R any](rules *Field, raw []byte) (any, error) {
 // decodeLeniently reads an object into a message, member by member. It lists unreadable
 // members in the envelope.
 func decodeLeniently[V any](raw []byte, v *V) error {
+	if jsontext.Value(raw).Kind() == '{' && json.Unmarshal(raw, new(V)) == nil { // each member decodes
+		EnvelopeOf(v).broken = nil
+		return json.Unmarshal(raw, v)
+	}
 	members := ParseObject(raw)
 	if members == nil {
 		return &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the result is not an object"}
