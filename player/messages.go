@@ -212,11 +212,15 @@ func (p *Player) gameOver(ctx context.Context, bearer string, q *protocol.GameOv
 		seen.Entropy = m.revealed()
 		p.checkDraw(m, q)
 	}
-	ack := p.ack(q.MatchID)
-	ack.AuthToken = protocol.NoToken
+	var ack *protocol.Ack
 	if m != nil {
+		ack = m.over.New()
 		ack.AuthToken = m.auth.token
+	} else {
+		ack = new(protocol.Ack)
+		ack.AuthToken = protocol.NoToken
 	}
+	ack.Status, ack.PlayerID, ack.MatchID = protocol.StatusAcknowledged, p.ID(), q.MatchID
 	if q.GameResult.Status == league.StatusWin && q.GameResult.WinnerPlayerID == nil {
 		return ack, nil // the winner is missing: the standings will show it
 	}

@@ -136,6 +136,7 @@ type match struct {
 	accepts bool // true, for the answer to the invitation
 	join    protocol.Spare[protocol.GameJoinAck]
 	parity  protocol.Spare[protocol.ChooseParityResponse]
+	over    protocol.Spare[protocol.Ack]
 
 	deciding sync.Mutex // held while the strategy decides in this match
 	fallback bool       // of the decision that is being made; deciding guards it

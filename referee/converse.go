@@ -113,7 +113,7 @@ func call[Q, R any](m *match, side rules.Side, method *protocol.Method[Q, R], q 
 		}
 		return nil, a, err
 	}
-	a.Reply = conduct.ReplyOf(answer)
+	a.Reply = m.conduct.Reply(side, answer)
 	to := protocol.ReplyTo{ConversationID: m.conversation, PlayerID: m.players[side]}
 	if m.assignment.Replies == protocol.RepliesStrict { // only a strict league demands the access token
 		to.AccessToken = m.tokens[side]

@@ -34,7 +34,9 @@ type match struct {
 	forgotten    atomic.Bool    // it is of an earlier league
 	givenUp      atomic.Bool    // after too many void attempts, or because the program of the game failed
 	returned     bool           // it was given up and may start again; Referee.mu guards it
-	others       sync.WaitGroup // jobs for a side beside that of the goroutine of the match
+	others       sync.WaitGroup // the job for a side beside that of the goroutine of the match
+	beside       job            // that job
+	runBeside    func()         // doBeside
 	pending      sync.WaitGroup // GAME_ERRORs without an acknowledgement, for which the file waits
 	transcript   *transcript    // nil if no file is written
 	doc          *store.Match   // its file, from the result until the manager has it; owned by the goroutine that reports
@@ -66,6 +68,7 @@ func newMatch(r *Referee, member *membership.Membership, game rules.Game, a *pro
 		conversation: c.Conversation(), commitment: c.Commitment(),
 		program: r.options.Programs[a.GameType], game: r.gameID(game), hidden: rules.Hides(game), views: rules.HasViews(game),
 	}
+	m.runBeside = m.doBeside
 	networks := r.networks(a)
 	for i, p := range [2]*protocol.AssignedPlayer{&a.PlayerA, &a.PlayerB} {
 		m.peers[i], m.tokens[i] = protocol.Peer{Endpoint: p.Endpoint, Networks: networks}, p.AccessToken
@@ -124,16 +127,26 @@ func (m *match) next() []rules.Side {
 
 // concurrently runs a job for one or two sides.
 func (m *match) concurrently(sides []rules.Side, do func(m *match, side rules.Side)) {
-	for _, side := range sides[1:] {
+	if len(sides) > 1 {
+		m.beside = job{do, sides[1]}
 		m.others.Add(1)
-		m.referee.workers.Start(func() {
-			defer m.others.Done()
-			defer m.referee.options.Guard.Tell()
-			do(m, side)
-		})
+		m.referee.workers.Start(m.runBeside)
 	}
 	do(m, sides[0])
 	m.others.Wait()
+}
+
+// A job is something to do for a side.
+type job struct {
+	do   func(m *match, side rules.Side)
+	side rules.Side
+}
+
+// doBeside does the job for the second side.
+func (m *match) doBeside() {
+	defer m.others.Done()
+	defer m.referee.options.Guard.Tell()
+	m.beside.do(m, m.beside.side)
 }
 
 // finish decides the match, makes its report, and writes the match file. It returns false if another attempt has
@@ -141,9 +154,9 @@ func (m *match) concurrently(sides []rules.Side, do func(m *match, side rules.Si
 func (m *match) finish() bool {
 	a, result := m.assignment, m.conduct.Result()
 	report := m.outcome.New()
-	*report = protocol.MatchResultReport{RoundID: a.RoundID, GameType: a.GameType, Draw: m.conduct.Draw(),
-		Result:   protocol.ReportedResult{Result: *result, Score: m.conduct.Score(result)},
-		Evidence: m.conduct.Evidence()}
+	score, draw := m.conduct.ScoreAndDraw(result)
+	*report = protocol.MatchResultReport{RoundID: a.RoundID, GameType: a.GameType, Draw: draw,
+		Result: protocol.ReportedResult{Result: *result, Score: score}, Evidence: m.conduct.Evidence()}
 	m.address(report, a.Members)
 	m.mu.Lock()
 	if m.abandoned.Load() {

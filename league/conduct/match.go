@@ -40,6 +40,7 @@ type Match struct {
 	boards      []Board                  // that the program of the game has shown
 	givenUp     bool                     // after too many void attempts
 	strayed     bool                     // a move counts that is not legal
+	ending      *protocol.Spare[ending]  // a copy shares it
 }
 
 // A side is one player of a match.
@@ -66,11 +67,19 @@ type side struct {
 	fault             protocol.Code          // the failure by which it has lost; "" for none
 }
 
-// messages are those to a side in a match without failures. A copy of a Match shares them.
+// messages are those to and from a side in a match without failures. A copy of a Match shares them.
 type messages struct {
 	invitation protocol.Spare[protocol.GameInvitation]
 	parityCall protocol.Spare[protocol.ChooseParityCall]
 	gameOver   protocol.Spare[protocol.GameOver]
+	join, move protocol.Spare[Reply]
+}
+
+// An ending is what is made of both sides when a match is over.
+type ending struct {
+	draw      protocol.Draw
+	entropies [2]league.Member[string]
+	score     [2]league.Member[int]
 }
 
 // New begins an attempt at a match by a version of the rules that the program knows: Version, or that of a match file.
@@ -83,6 +92,7 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 	with := &struct {
 		Match
 		messages [2]messages
+		ending   protocol.Spare[ending]
 	}{}
 	m := &with.Match
 	*m = Match{
@@ -91,7 +101,7 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 		conversation: a.ConversationID,
 		plain:        a.Members == protocol.MembersPlain,
 		state:        protocol.StateAssigned,
-		course:       course, strayed: err != nil,
+		course:       course, strayed: err != nil, ending: &with.ending,
 	}
 	if protocol.ConversationAttempt(a.MatchID, m.conversation) != a.Attempt { // that of a third-party manager may differ
 		m.conversation = protocol.MatchConversation(a.MatchID, a.Attempt)
@@ -161,7 +171,7 @@ func (m *Match) Next() (asked []rules.Side) {
 // commitEntropies fixes the entropy commitments that the players are shown and sign.
 func (m *Match) commitEntropies() {
 	if m.assignment.Started != "" {
-		m.commitments = ofSides(m, func(s *side) string { return s.entropyCommitment })
+		m.commitments = ofSides(m, nil, func(s *side) string { return s.entropyCommitment })
 	}
 }
 

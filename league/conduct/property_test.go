@@ -92,7 +92,8 @@ func TestAnyMatchEnds(t *testing.T) {
 		if !m.GivenUp() {
 			r := m.Result()
 			require.Equal(t, lost, r.Status == league.StatusTechnicalLoss)
-			require.Len(t, m.Score(r), 2)
+			score, _ := m.ScoreAndDraw(r)
+			require.Len(t, score, 2)
 		}
 	})
 }

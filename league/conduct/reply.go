@@ -26,19 +26,33 @@ type Reply struct {
 }
 
 // ReplyOf reads a message that answers a question; nil for any other.
-func ReplyOf(message any) *Reply {
+func ReplyOf(message any) *Reply { return new(Reply).read(message) }
+
+// Reply is ReplyOf for an answer of a side.
+func (m *Match) Reply(of rules.Side, message any) *Reply {
+	with := m.sides[of].messages
+	if m.state == protocol.StateWaitingForPlayers {
+		return with.join.New().read(message)
+	}
+	return with.move.New().read(message)
+}
+
+// read reads a message, and returns nil for one that answers no question.
+func (r *Reply) read(message any) *Reply {
 	switch a := message.(type) {
 	case *protocol.GameJoinAck:
-		return &Reply{Type: a.MessageType, MatchID: a.MatchID, Broken: a.Broken(), Accept: a.Accept, PlayerID: a.PlayerID,
+		*r = Reply{Type: a.MessageType, MatchID: a.MatchID, Broken: a.Broken(), Accept: a.Accept, PlayerID: a.PlayerID,
 			EntropyCommitment: a.EntropyCommitment}
 	case *protocol.ChooseParityResponse:
-		return &Reply{Type: a.MessageType, MatchID: a.MatchID, Broken: a.Broken(), Choice: a.ParityChoice,
+		*r = Reply{Type: a.MessageType, MatchID: a.MatchID, Broken: a.Broken(), Choice: a.ParityChoice,
 			MoveProof: a.MoveProof}
 	case *protocol.GameMoveResponse:
-		return &Reply{Type: a.MessageType, MatchID: a.MatchID, Broken: a.Broken(), Choice: a.MoveData.Choice,
+		*r = Reply{Type: a.MessageType, MatchID: a.MatchID, Broken: a.Broken(), Choice: a.MoveData.Choice,
 			MoveProof: a.MoveProof}
+	default:
+		return nil
 	}
-	return nil
+	return r
 }
 
 // broken returns a member that could not be read.

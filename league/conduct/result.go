@@ -18,7 +18,7 @@ func (m *Match) Result() *league.Result {
 	} else {
 		result = league.ResultOf(m.course.Judge(m.chance()), [2]string{a.player.PlayerID, b.player.PlayerID})
 	}
-	result.Fallbacks = ofSides(m, func(s *side) int { return s.fallbacks })
+	result.Fallbacks = ofSides(m, nil, func(s *side) int { return s.fallbacks })
 	return result
 }
 
@@ -34,7 +34,7 @@ func (m *Match) chance() rules.Chance {
 func (m *Match) technicalLoss() *league.Result {
 	a, b := &m.sides[0], &m.sides[1]
 	result := &league.Result{
-		Status: league.StatusTechnicalLoss, Faults: ofSides(m, func(s *side) string { return string(s.fault) }),
+		Status: league.StatusTechnicalLoss, Faults: ofSides(m, nil, func(s *side) string { return string(s.fault) }),
 		Choices: league.Both(a.player.PlayerID, protocol.NonZero(a.move), b.player.PlayerID, protocol.NonZero(b.move)),
 	}
 	for i := range m.sides {
@@ -56,12 +56,16 @@ func (m *Match) technicalLoss() *league.Result {
 	return result
 }
 
-// ofSides returns the values of both sides by player, without zero values.
-func ofSides[V comparable](m *Match, value func(s *side) V) (values league.PerPlayer[V]) {
+// ofSides returns the values of both sides by player, without zero values, and nil if there are no others. It puts
+// them into room, which may be nil.
+func ofSides[V comparable](m *Match, room *[2]league.Member[V], value func(s *side) V) (values league.PerPlayer[V]) {
 	for i := range m.sides {
 		if v := value(&m.sides[i]); v != *new(V) {
+			if values == nil && room == nil {
+				room = new([2]league.Member[V])
+			}
 			if values == nil {
-				values = make(league.PerPlayer[V], 0, len(m.sides))
+				values = room[:0]
 			}
 			values = append(values, league.Member[V]{Name: m.sides[i].player.PlayerID, Value: v})
 		}
@@ -69,24 +73,30 @@ func ofSides[V comparable](m *Match, value func(s *side) V) (values league.PerPl
 	return values
 }
 
-// Score returns the points of both players by the league's scoring. The manager computes them again.
-func (m *Match) Score(result *league.Result) league.PerPlayer[int] {
-	points := func(i int) int { return m.assignment.Scoring.For(result.Outcome(m.sides[i].player.PlayerID)) }
-	return league.Both(m.sides[0].player.PlayerID, points(0), m.sides[1].player.PlayerID, points(1))
+// ScoreAndDraw returns the points of both players by the league's scoring, which the manager computes again, and the
+// draw.
+func (m *Match) ScoreAndDraw(result *league.Result) (league.PerPlayer[int], *protocol.Draw) {
+	end := m.ending.New()
+	for i := range m.sides {
+		id := m.sides[i].player.PlayerID
+		end.score[i] = league.Member[int]{Name: id, Value: m.assignment.Scoring.For(result.Outcome(id))}
+	}
+	return end.score[:], m.drawIn(end)
 }
 
 // Draw reveals the nonce and the entropies that the players revealed; nil in a plain match.
-func (m *Match) Draw() *protocol.Draw {
+func (m *Match) Draw() *protocol.Draw { return m.drawIn(m.ending.New()) }
+
+func (m *Match) drawIn(end *ending) *protocol.Draw {
 	if m.plain {
 		return nil
 	}
-	draw := &protocol.Draw{
-		Commitment: m.commitment, Nonce: m.revealed, Entropies: ofSides(m, func(s *side) string { return s.entropy }),
-	}
+	end.draw = protocol.Draw{Commitment: m.commitment, Nonce: m.revealed,
+		Entropies: ofSides(m, &end.entropies, func(s *side) string { return s.entropy })}
 	if m.signatures() != nil {
-		draw.EntropyCommitments = m.commitments
+		end.draw.EntropyCommitments = m.commitments
 	}
-	return draw
+	return &end.draw
 }
 
 // Evidence is what proves the result, without the digest of a transcript; empty in a plain match.
@@ -107,7 +117,7 @@ func (m *Match) drawn() (list []protocol.Drawn) {
 
 // signatures returns the last signature of each side that signed.
 func (m *Match) signatures() league.PerPlayer[protocol.MoveSignature] {
-	return ofSides(m, func(s *side) protocol.MoveSignature { return s.signature })
+	return ofSides(m, nil, func(s *side) protocol.MoveSignature { return s.signature })
 }
 
 // GameOver is the GAME_OVER to a side, with a result and a draw of this match. It shows all of a game that hides

@@ -522,7 +522,8 @@ func (s *script) ended() string {
 		if n, _ := r.Fallbacks.Get(id); n > 0 {
 			fallbacks = fmt.Sprintf(" (%d by fallback)", n)
 		}
-		points, _ := s.match.Score(r).Get(id)
+		score, _ := s.match.ScoreAndDraw(r)
+		points, _ := score.Get(id)
 		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s chose %s%s, %d points %s", id, orNothing(choice),
 			fallbacks, points, did.Fault)))
 	}

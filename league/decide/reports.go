@@ -250,11 +250,12 @@ func (j *ReportJudge) read(q *protocol.MatchResultReport, attempt league.Attempt
 	both := &struct { // one allocation
 		journal.MatchReported
 		choices [2]league.Member[*string]
+		score   [2]league.Member[int]
 	}{}
 	r := &both.MatchReported
 	*r = journal.MatchReported{Attempt: attempt, RefereeID: refereeID, Result: *given, Draw: q.Draw, Evidence: q.Evidence}
 	r.Reason = protocol.WithoutTokens(given.Reason) // everybody may read the journal
-	r.Choices, r.Faults, r.Fallbacks = both.choices[:0], nil, nil
+	r.Choices, r.Faults, r.Fallbacks, r.Score = both.choices[:0], nil, nil, both.score[:0]
 	for _, id := range ids {
 		choice, _ := given.Choices.Get(id)
 		r.Choices = append(r.Choices, league.Member[*string]{Name: id, Value: choice})
@@ -326,7 +327,7 @@ func (j *ReportJudge) check(s *journal.State, c *Claim, recorded *journal.Match)
 	if err == nil {
 		var score [2]league.Member[int]
 		if score, err = s.Score(r); err == nil {
-			r.Score, r.Grade = score[:], grade
+			r.Score, r.Grade = append(r.Score[:0], score[:]...), grade
 			return nil
 		}
 	}

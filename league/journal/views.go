@@ -8,7 +8,23 @@ import (
 )
 
 // Summary counts the results of an announced round.
-func (s *State) Summary(round int) protocol.RoundSummary { return s.RoundRecord(round).Summary }
+func (s *State) Summary(round int) protocol.RoundSummary {
+	n := len(s.Rounds[round-1].Pairings)
+	summary := protocol.RoundSummary{TotalMatches: n}
+	for k := range n {
+		r := s.Match(league.MatchID{Round: round, Number: k + 1}).Report
+		switch {
+		case r == nil:
+		case r.Status == league.StatusWin:
+			summary.Wins++
+		case r.Status == league.StatusDraw:
+			summary.Draws++
+		default:
+			summary.TechnicalLosses++
+		}
+	}
+	return summary
+}
 
 // Standings are the ranked rows of the table with the players' names. Before the
 // start they are all players in order of ids.
@@ -108,9 +124,8 @@ func (s *State) RoundRecord(round int) *store.Round {
 	r := &s.Rounds[round-1]
 	record := &store.Round{
 		RoundID: round, AnnouncedAt: r.AnnouncedAt, CompletedAt: r.CompletedAt,
-		Matches: make([]store.RoundMatch, len(r.Pairings)),
+		Matches: make([]store.RoundMatch, len(r.Pairings)), Summary: s.Summary(round),
 	}
-	record.Summary.TotalMatches = len(r.Pairings)
 	for k, pair := range r.Pairings {
 		id := league.MatchID{Round: round, Number: k + 1}
 		m, x := s.Match(id), &record.Matches[k]
@@ -121,15 +136,6 @@ func (s *State) RoundRecord(round int) *store.Round {
 		}
 		if m.Ruled != nil {
 			x.RuledBy = m.Ruled.By
-		}
-		switch x.Status {
-		case "":
-		case league.StatusWin:
-			record.Summary.Wins++
-		case league.StatusDraw:
-			record.Summary.Draws++
-		default:
-			record.Summary.TechnicalLosses++
 		}
 	}
 	return record

@@ -17,6 +17,7 @@ import (
 type Bus struct {
 	wire   bool
 	lastID atomic.Int64
+	start  time.Time // a time since then is faster to read than a time
 
 	peers sync.Map // *listener by endpoint
 }
@@ -24,16 +25,16 @@ type Bus struct {
 var _ transport.Caller = (*Bus)(nil)
 
 // NewBus makes a bus that passes values on unchanged.
-func NewBus() *Bus { return &Bus{} }
+func NewBus() *Bus { return &Bus{start: time.Now()} }
 
 // NewWireBus makes a bus that encodes every request and response.
-func NewWireBus() *Bus { return &Bus{wire: true} }
+func NewWireBus() *Bus { return &Bus{wire: true, start: time.Now()} }
 
 // Listen serves an endpoint with mux until stop is called, which waits for running
 // handlers. A second listener of an endpoint gets all new calls. Handlers of a prompt mux
 // (see transport.Mux.SetPrompt) run in the goroutines of their callers.
 func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
-	l := &listener{mux: mux, wire: b.wire}
+	l := &listener{mux: mux, bus: b}
 	b.peers.Store(endpoint, l)
 	return sync.OnceFunc(func() {
 		b.peers.CompareAndDelete(endpoint, l)
@@ -95,8 +96,8 @@ func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error
 
 // A listener serves one endpoint.
 type listener struct {
-	mux  *transport.Mux
-	wire bool
+	mux *transport.Mux
+	bus *Bus
 
 	mu       sync.Mutex // orders new calls before stop
 	stopped  bool
@@ -129,7 +130,7 @@ func (l *listener) stop() {
 }
 
 func (l *listener) handle(ctx context.Context, r transport.Request, body []byte) (a answer) {
-	if l.wire {
+	if l.bus.wire {
 		a.encoded = l.mux.Serve(ctx, r.Bearer, body)
 	} else {
 		a.value, a.err = l.mux.Dispatch(ctx, r.Bearer, r.Method, r.Params)
@@ -163,13 +164,13 @@ func (l *listener) callHere(ctx context.Context, r transport.Request, body []byt
 		a = l.handle(ctx, r, body)
 		return a, ctx.Err()
 	}
-	limited := l.limit(ctx, time.Now().Add(r.Limit))
+	limited := l.limit(ctx, time.Since(l.bus.start)+r.Limit)
 	a = l.handle(limited, r, body)
 	return a, limited.end()
 }
 
 // limit returns a context that ends at a deadline.
-func (l *listener) limit(ctx context.Context, deadline time.Time) *limitedContext {
+func (l *listener) limit(ctx context.Context, deadline time.Duration) *limitedContext {
 	const together = 16
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -178,7 +179,7 @@ func (l *listener) limit(ctx context.Context, deadline time.Time) *limitedContex
 	}
 	c := &l.contexts[0]
 	l.contexts = l.contexts[1:]
-	c.Context, c.deadline = ctx, deadline
+	c.Context, c.bus, c.deadline = ctx, l.bus, deadline
 	return c
 }
 
@@ -188,7 +189,8 @@ func (l *listener) limit(ctx context.Context, deadline time.Time) *limitedContex
 type limitedContext struct {
 	context.Context //nolint:containedctx // the caller's
 
-	deadline time.Time
+	bus      *Bus
+	deadline time.Duration // since bus.start
 
 	mu     sync.Mutex
 	inner  context.Context //nolint:containedctx // with the deadline; nil until a handler looks
@@ -201,7 +203,7 @@ func (c *limitedContext) timed() context.Context {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.inner == nil {
-		c.inner, c.cancel = context.WithDeadline(c.Context, c.deadline)
+		c.inner, c.cancel = context.WithDeadline(c.Context, c.bus.start.Add(c.deadline))
 		if c.ended {
 			c.cancel()
 		}
