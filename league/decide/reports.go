@@ -131,6 +131,9 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 	case recorded.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s", refereeID, r.Number, r.MatchID)
+	case r.Status == league.StatusTechnicalLoss && superseded(recorded, r.Number):
+		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
+			"report rejected: another referee conducts match %s now, and players refuse the messages of %s", r.MatchID, refereeID)
 	case c.asked.Failure() != nil:
 		v.Failed = true
 		v.Err = fmt.Errorf("the program of %s has failed, so match %s cannot be judged: %s", j.GameType, r.MatchID,
@@ -157,6 +160,14 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 		v.Accepted = true
 	}
 	return v
+}
+
+// superseded tells whether a later attempt at a match is under way. Players that it has invited refuse the messages of
+// the earlier one, whose referee may have been stopped meanwhile, so that it reports a technical loss of theirs.
+func superseded(recorded *journal.Match, attempt int) bool {
+	return slices.ContainsFunc(recorded.Current(), func(a journal.Attempt) bool {
+		return a.Number > attempt && a.Accepted && !a.Declined && !a.Failed && !recorded.IsLost(a.Number)
+	})
 }
 
 // discreet is the error of a report without its details if the game hides something: logs and the journal have it, and

@@ -211,3 +211,28 @@ func TestAgentsWithOtherClocksHaveTheSameTime(t *testing.T) {
 		})
 	}
 }
+
+// A referee pauses until the manager has given its match to another one, and both players have accepted that. Then the
+// players refuse its messages, which is no technical loss.
+func TestRefereeThatPausesForTooLongMakesNoPlayerLose(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2)
+		w.RefereeWithFiles("REF01", folder, leaguetest.WithPauses(leaguetest.Pause{At: 2 * time.Second, For: 228 * time.Second}))
+		w.RefereeWithFiles("REF02", folder)
+		w.Player("P01", leaguetest.On(protocol.Invite.Name,
+			leaguetest.InTurn(leaguetest.Normally, leaguetest.Delayed(4*time.Second, leaguetest.Normally))))
+		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name,
+			leaguetest.InTurn(leaguetest.Delayed(3*time.Second, leaguetest.Normally), leaguetest.Normally)))
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		require.Equal(t, []string{"R1M1 ref01 attempt 1 at 0s", "R1M1 ref02 attempt 2 at 3m49s"}, w.AssignmentLog())
+		reports := w.Calls(protocol.ReportMatchResult.Name)
+		require.Equal(t, "ref01", reports[0].From)
+		leaguetest.AssertRefused(t, reports[0].Err, protocol.ErrInvalidMatchState, 4005)
+		r := leaguetest.Results(x.Manager)[0]
+		assert.Equal(t, "REF02", r.RefereeID)
+		assert.NotEqual(t, league.StatusTechnicalLoss, r.Status, r.Reason)
+		w.CheckAudited(folder)
+	})
+}
