@@ -62,14 +62,13 @@ func timeOf(wall time.Time, monotonic time.Duration) time.Time {
 	return wall
 }
 
-// awaitEnd waits until no pause is left that has begun.
+// awaitEnd waits until no pause is left that has begun, or the World closes.
 func (w *World) awaitEnd(pauses []Pause) {
 	for now := w.Now(); ; now = w.Now() {
 		i := slices.IndexFunc(pauses, func(p Pause) bool { return p.At <= now && now < p.until() })
-		if i < 0 {
+		if i < 0 || w.Clock.Sleep(w.Context, pauses[i].until()-now) != nil {
 			return
 		}
-		time.Sleep(pauses[i].until() - now)
 	}
 }
 
