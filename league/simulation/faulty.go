@@ -296,8 +296,11 @@ func await(ctx context.Context, happened <-chan struct{}) error {
 	}
 }
 
-// untilStopped waits until ctx ends: a dead agent gets no answer.
+// untilStopped waits until ctx ends: a dead agent gets no answer. A call that nothing ends, such as a ping because of a
+// report, fails at once: the end of its caller waits for it.
 func untilStopped(ctx context.Context) error {
-	<-ctx.Done()
+	if ctx.Done() != nil {
+		<-ctx.Done()
+	}
 	return context.Canceled
 }

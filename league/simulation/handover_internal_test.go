@@ -3,6 +3,7 @@ package simulation
 import (
 	"context"
 	"testing"
+	"testing/synctest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -64,4 +65,22 @@ func TestRepeatedReportEndsNoOtherAttempt(t *testing.T) {
 	assign("REF01", 3)
 	report("REF01", 1)
 	assert.False(t, over(), "of an earlier attempt of the same referee")
+}
+
+// unreachable is a network whose agents are stopped.
+type unreachable struct{ network }
+
+func (unreachable) Call(context.Context, transport.Request) (any, *transport.Timing, error) {
+	return nil, nil, &transport.CallError{Kind: transport.Unreachable}
+}
+
+// The end of a manager waits for its handlers, and such a handler for its pings.
+func TestPingWithoutAnEndFailsWhenAgentsAreStopped(t *testing.T) {
+	f := newFaultyNetwork(unreachable{}, &faults.Plan{}, 1, 1, nil)
+	f.stopping.Store(true)
+	synctest.Test(t, func(t *testing.T) { // it reports a deadlock
+		ping := transport.Request{Method: protocol.Ping.Name, Params: &protocol.ToolRequest{}}
+		_, _, err := (&faultyCaller{f, "manager"}).Call(context.WithoutCancel(t.Context()), ping)
+		require.ErrorIs(t, err, context.Canceled)
+	})
 }
