@@ -94,7 +94,8 @@ func (m *Manager) isFileOf(doc *store.Match, r *journal.MatchReported) bool {
 }
 
 // acknowledge changes the file of a result that counts although the manager refused its report: a double
-// loss (journal.CauseBothAnswer) that no other referee has contradicted. It tells whether the file is one.
+// loss (journal.CauseBothAnswer) that no other referee has contradicted, or one whose second report counts. It tells
+// whether the file is one.
 func (m *Manager) acknowledge(doc *store.Match) bool {
 	if doc.Lifecycle.State != protocol.StateDisputed {
 		return false
@@ -125,6 +126,7 @@ func (m *Manager) rebuilt(id league.MatchID, logs map[string]*store.LoggedMatche
 	}
 	if logged != nil && !lost {
 		if doc := logged.Find(id.String(), report.Number); doc != nil && doc.Result != nil {
+			m.acknowledge(doc.Match)
 			return doc.Match
 		}
 	}

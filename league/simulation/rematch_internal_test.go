@@ -49,6 +49,35 @@ func playOrganised(t *testing.T, concurrency int, rematches int) *Result {
 	return r
 }
 
+// A withdrawn player does not register again when a league resumes.
+func TestLeagueWithAWithdrawnPlayerResumes(t *testing.T) {
+	t.Parallel()
+	folder := store.In(t.TempDir())
+	play := func(ctx context.Context, begins func(round int, net network)) error {
+		files, _, err := manager.OpenFiles(folder, benchLeague, false, nil)
+		require.NoError(t, err)
+		o, net := benchmarkLeague(4, Memory), newNetwork(Memory)
+		o.Files, o.RoundBegins = files, func(round int) { begins(round, net) }
+		_, err = runOn(ctx, o, net)
+		require.NoError(t, files.Close())
+		return err
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	defer stop()
+	require.ErrorIs(t, play(ctx, func(round int, net network) {
+		if round == 2 {
+			secret, err := folder.Secret(benchLeague, true)
+			assert.NoError(t, err)
+			q := &protocol.OrganiseRequest{LeagueID: benchLeague, Command: protocol.CommandWithdraw, By: "A. Smith", Reason: "it left", AgentID: "P04"}
+			q.AuthToken = protocol.AdminToken(protocol.ManagerKeysOf(secret).Admin, benchLeague)
+			_, err = protocol.OrganiseLeague.Call(t.Context(), net, protocol.Peer{Endpoint: Memory + "://manager/mcp"}, q)
+			assert.NoError(t, err)
+			stop()
+		}
+	}), context.Canceled)
+	require.NoError(t, play(t.Context(), func(int, network) {}))
+}
+
 // matchesOf are the matches without the times.
 func matchesOf(r *Result) []record.Match {
 	return lists.Map(slices.Collect(r.Matches()), func(m record.Match) record.Match {

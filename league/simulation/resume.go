@@ -86,11 +86,11 @@ func (s *runningLeague) past(id string) []store.HistoryMatch {
 	return past
 }
 
-// isShutDown tells whether the manager has shut an agent down in an earlier process. The
-// agent cannot register again, and no agent calls it.
-func (o *Options) isShutDown(id string) bool {
+// isOut tells whether the part of an agent in the league was over in an earlier process: it was shut down or withdrawn.
+// The agent cannot register again, and no agent calls it.
+func (o *Options) isOut(id string) bool {
 	a := o.state().Agents[id]
-	return a != nil && a.ShutdownReason != ""
+	return a != nil && a.PartOver() != ""
 }
 
 // hasDied tells whether a referee has died in an earlier process of the league, because

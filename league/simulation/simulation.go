@@ -270,7 +270,7 @@ func withoutTimeouts(t protocol.Timeouts) protocol.Timeouts {
 
 func (s *runningLeague) startReferee(ctx context.Context, n int) error {
 	o, id := s.options, league.RefereeID(n)
-	if s.hasDied(id) || o.isShutDown(id) {
+	if s.hasDied(id) || o.isOut(id) {
 		return nil
 	}
 	c, start, err := s.connect(ctx, id, protocol.RefereeSender(id))
@@ -338,7 +338,7 @@ func (s *runningLeague) startPlayer(ctx context.Context, n int) error {
 	if len(o.Entrants) > 0 {
 		shown = entrant.record().Strategy
 	}
-	if !o.isShutDown(id) {
+	if !o.isOut(id) {
 		if err := p.Register(ctx); err != nil {
 			return err
 		}

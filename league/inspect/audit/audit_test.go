@@ -124,6 +124,11 @@ func TestNotes(t *testing.T) {
 				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
 			w.write("data/matches/cup/R1M1-a2.json", strings.NewReplacer(`"attempt": 1`, `"attempt": 2`, "conv-r1m1-a1", "conv-r1m1-a2", "ACKNOWLEDGED", "DISPUTED").Replace(w.read(r1m1)))
 		}, []position{{audit.RuleDispute, "data/matches/cup/R1M1-a2.json", `"match_id"`}}},
+		{"half the file of an attempt, as after a power cut", 3, func(w *savedLeague) {
+			w.insertAfter("match_accepted", "R1M1",
+				`"type":"match_assigned","data":{"match_id":"R1M1","attempt":2,"referee_id":"REF01"}`)
+			w.write("data/matches/cup/R1M1-a2.json", `{"schema_version": "1.0.0", "last_upd`)
+		}, []position{{audit.RuleSchema, "data/matches/cup/R1M1-a2.json", `"schema_version"`}}},
 		{"a third-party referee without a nonce", 3, func(w *savedLeague) {
 			lines := w.lines()
 			i := indexOf(lines, `"match_accepted"`, `"R1M1"`)

@@ -28,6 +28,7 @@ type document[T store.Document] struct {
 	raw         []byte
 	value       *T     // nil if the file is missing or unreadable
 	problem     string // why it is unreadable
+	incomplete  bool   // it is no JSON text
 	problemLine int
 	unknown     error // names a member that this program does not know; nil for none
 	logLine     int   // its line in the log of a referee, and then raw is empty; 0 for a file
@@ -106,7 +107,7 @@ func load[T store.Document](dir store.Folder, path string) (d document[T]) {
 	case err != nil:
 		what := "a member has the wrong type"
 		if !jsontext.Value(raw).IsValid() {
-			what = "it is not a complete JSON document"
+			what, d.incomplete = "it is not a complete JSON document", true
 		}
 		d.problem, d.problemLine = what+": "+Reason(err), lineOf(raw, err)
 	default:

@@ -75,6 +75,8 @@ func (a *auditor) checkAttempts() {
 		f := a.loadMatch(a.dir.Attempt(a.id, matchID, attempt))
 		switch d := f.value; {
 		case a.checked[f.file] || !f.exists:
+		case d == nil && f.incomplete: // after a power cut, unless its referee came back; the result does not count
+			a.note(RuleSchema, f.unreadable(), "%s", f.problem)
 		case d == nil:
 			a.find(RuleSchema, f.unreadable(), "%s", f.problem)
 		case d.LeagueID != a.id || d.MatchID != matchID || d.Attempt != attempt:
