@@ -90,18 +90,43 @@ func TestRegistrationAndStartFailOnAFullDisk(t *testing.T) {
 	})
 }
 
-// An attempt whose number is not on disk gets that number again after a restart.
-func TestNoMatchIsOfferedOnAFullDisk(t *testing.T) {
+// What is not on disk may be decided otherwise after a restart: another referee, or an attempt with the same number.
+func TestNothingIsToldOnAFullDisk(t *testing.T) {
+	for name, test := range map[string]struct {
+		pause func(o *manager.Options) // before the event
+		call  string                   // that tells of it
+	}{
+		"announcement of a round": {func(o *manager.Options) { o.Pace = 2 }, protocol.NotifyRound.Name},
+		"offer of a match":        {func(o *manager.Options) { o.AnnounceLead = 2 }, protocol.StartMatch.Name},
+	} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, test.pause)
+			w.Referee("REF01")
+			w.Players(2)
+			w.WaitUntil(1 * leaguetest.Second)
+			require.NotEqual(t, "WAITING_FOR_REGISTRATIONS", x.Manager.Status().State)
+			fillDisk(x)
+			<-x.Done
+			require.ErrorIs(t, x.Err, syscall.ENOSPC)
+			assert.Empty(t, w.Calls(test.call))
+			x.Agent.Stop()
+			require.Error(t, x.CloseFiles())
+		})
+	}
+}
+
+func TestDecisionIsNotAcknowledgedOnAFullDisk(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
-		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *manager.Options) { o.AnnounceLead = 2 })
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 4, 1)
 		w.Referee("REF01")
-		w.Players(2)
+		w.Players(4, leaguetest.WithDelays(0, 3*leaguetest.Second, 0))
 		w.WaitUntil(1 * leaguetest.Second)
-		require.NotEmpty(t, w.Calls(protocol.NotifyRound.Name))
 		fillDisk(x)
+		_, err := w.TryToOrganise(protocol.CommandPause)
+		require.Error(t, err)
+		assert.Equal(t, -32603, protocol.AsError(err).RPC)
 		<-x.Done
 		require.ErrorIs(t, x.Err, syscall.ENOSPC)
-		assert.Empty(t, w.Calls(protocol.StartMatch.Name))
 		x.Agent.Stop()
 		require.Error(t, x.CloseFiles())
 	})
