@@ -1,7 +1,7 @@
 # The version of the linter that .golangci.yml is written for.
 GOLANGCI_LINT = v2.15.0
 
-.PHONY: all fmt lint test test-all bench soak fuzz dist tools
+.PHONY: all fmt lint test test-all mutants bench soak fuzz dist tools
 
 all: fmt lint test
 
@@ -20,6 +20,10 @@ test:
 # integration runs a part of them.
 test-all:
 	EVENODD_TEST_ALL=1 go test ./...
+
+# Plants the bugs of testdata/mutants, one after the other, and names the test that finds each.
+mutants:
+	go test -timeout 1h -parallel 2 -run '^TestPlantedBugsAreFound$$' -v . -mutants
 
 # The benchmarks of docs/performance.md, BENCHCOUNT times, and the largest leagues once.
 # benchstat reads the output.
