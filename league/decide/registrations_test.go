@@ -117,6 +117,26 @@ func TestFreeSlotBelongsToTheApplicantThatHasWaitedLongest(t *testing.T) {
 	assert.Equal(t, "First", admitted.DisplayName)
 }
 
+func TestNameBelongsToTheApplicantThatHasWaitedLongest(t *testing.T) {
+	r, s := registrations(t)
+	s.Configuration.MaxPlayers = 5
+	apply(t, s, silent(player("P03")))
+	r.ExpectAnswer(s.Agents["P03"], begin)
+	first, second := applicant("Agent P02", "http://first/mcp"), applicant("Agent P02", "http://second/mcp")
+	other := applicant("Agent P03", "http://other/mcp")
+	for _, a := range []*decide.Applicant{first, second, other} {
+		_, _, err := r.Admit(s, a, begin)
+		require.ErrorContains(t, err, "is taken")
+	}
+	_, _, err := r.Admit(s, second, begin.Add(grace))
+	require.ErrorContains(t, err, "1 other applicants have waited longer")
+	for _, a := range []*decide.Applicant{other, first} {
+		_, admitted, err := r.Admit(s, a, begin.Add(grace))
+		require.NoError(t, err)
+		assert.Equal(t, a.DisplayName, admitted.DisplayName)
+	}
+}
+
 func TestWaitingApplicantLosesItsPositionWhenItDoesNotReturn(t *testing.T) {
 	r, s := registrations(t)
 	_, _, err := r.Admit(s, applicant("First", "http://first/mcp"), begin)
