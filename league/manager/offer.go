@@ -154,7 +154,7 @@ func (m *Manager) announceOther(ctx context.Context, h *handover) {
 		return
 	}
 	h.told = true
-	m.announce(ctx, []*agent{h.a, h.b}, []*match{{id: h.id, a: h.a, b: h.b, announced: h.referee}}).wait()
+	m.announce(ctx, []*agent{h.a, h.b}, []*match{{id: h.id, name: h.name, a: h.a, b: h.b, announced: h.referee}}).wait()
 }
 
 // offerMatch sends start_match (MATCH_ASSIGNMENT) to the referee, and
