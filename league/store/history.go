@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league"
 	"evenodd/league/protocol"
@@ -48,9 +49,17 @@ type HistoryHeader struct {
 // numbers of the lines of its matches. An incomplete last line, of torn bytes, does not
 // count. A file without a complete line is fs.ErrNotExist, too.
 func ReadHistoryLines(d disk.Disk, path string) (h *History, lines []int, torn int, err error) {
+	return readHistory(d, path, nil)
+}
+
+// readHistory is ReadHistoryLines without the lines for which omit returns true; nil for all lines.
+func readHistory(d disk.Disk, path string, omit func(text []byte) bool) (h *History, lines []int, torn int, err error) {
 	h = &History{Matches: []HistoryMatch{}}
 	index := map[string]int{}
 	unknown, damage, torn, err := readLines(d, path, &h.HistoryHeader, func(number int, text []byte) error {
+		if omit != nil && omit(text) {
+			return nil
+		}
 		var l historyLine
 		unknown, err := readLine(text, &l)
 		if err != nil {
@@ -357,15 +366,38 @@ func checkHistory(f disk.File, header *HistoryHeader, size int64) (int64, error)
 // DeriveHistory writes history.json, without sync, from its history.jsonl. A history.json of
 // another league stays. A history.jsonl that cannot be read is an error.
 func DeriveHistory(d disk.Disk, path, now string) error {
-	h, _, _, err := ReadHistoryLines(d, HistoryLines(path))
+	h, _, _, err := readHistory(d, HistoryLines(path), func(text []byte) bool {
+		return bytes.Contains(text, []byte(`,"decision":{`)) // half of the lines, and history.json has none of them
+	})
 	if err != nil {
 		return err
 	}
-	if other, err := Read[HistoryHeader](d, path); err == nil && other.LeagueID != h.LeagueID {
+	if other := leagueOf(d, path); other != "" && other != h.LeagueID {
 		return nil
 	}
 	h.LastUpdated = now
 	return WriteDerived(d, path, h)
+}
+
+// leagueOf returns the league in the header of a history.json, whose matches it does not read; "" for none.
+func leagueOf(d disk.Disk, path string) string {
+	file, err := disk.Open(d, path)
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }() // only read
+	tokens := jsontext.NewDecoder(io.LimitReader(file, maxPrivate))
+	for isLeague := false; ; {
+		token, err := tokens.ReadToken()
+		if err != nil || tokens.StackDepth() != 1 {
+			return ""
+		}
+		if isLeague {
+			return token.String()
+		}
+		_, read := tokens.StackIndex(1)
+		isLeague = read%2 == 1 && token.String() == "league_id" // the name of a member
+	}
 }
 
 // historyLeague returns the league of the history of a player in a folder; "" for none.
