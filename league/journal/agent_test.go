@@ -275,7 +275,11 @@ func TestKeyChangesAfterTheStartOnlyInALeagueWithARoster(t *testing.T) {
 				return
 			}
 			require.NoError(t, err)
-			event := l.Events
+			event, is, before := l.Events, l.Agents[test.agent], key("first")
+			if test.agent == "P01" {
+				before = key("second")
+			}
+			assert.Equal(t, []string{before, key("third")}, []string{is.KeyAt(event), is.KeyAt(event + 1)})
 			l.playResult(league.Result{Status: league.StatusDraw})
 			mark := fmt.Sprintf("has had another key since event %d", event)
 			assert.Equal(t, "gone; "+mark, l.Agents[test.agent].WithKeyMark("gone"))
@@ -296,4 +300,41 @@ func TestTokenlessRefereeIsNamedAfterTheEnd(t *testing.T) {
 	a.Tokenless, a.Informed = true, true
 	state, reason := l.Lifecycle(a)
 	assert.Equal(t, []string{"SHUTDOWN", journal.NoToken("REF01")}, []string{state, reason})
+}
+
+// A new token is not confirmed before the agent has used it: a late confirmation of the old one does not count.
+func TestConfirmationIsOfOneToken(t *testing.T) {
+	l := folded(t, events()[:3]...)
+	confirms := func(generation int) bool {
+		l.apply(&journal.AgentConfirmed{AgentID: "P01", Generation: generation})
+		return l.Agents["P01"].Confirmed
+	}
+	assert.True(t, confirms(1))
+	l.apply(&journal.AgentReturned{AgentID: "P01", Endpoint: "http://1/mcp", Generation: 1})
+	assert.True(t, l.Agents["P01"].Confirmed)
+	l.apply(&journal.AgentReturned{AgentID: "P01", Endpoint: "http://1/mcp", Generation: 2})
+	assert.False(t, confirms(1))
+	assert.True(t, confirms(2))
+}
+
+// A player plays from the first attempt at its match until the match has a result.
+func TestPlayerPlaysWhileItsMatchHasAnAttempt(t *testing.T) {
+	for after := range len(events()) {
+		l := folded(t, events()[:after]...)
+		assert.Equal(t, after >= 9 && after < 12, l.Plays("P01"), "after %d events", after)
+		assert.False(t, l.Plays("REF01"))
+	}
+}
+
+// The load of a referee is what it was given, without the matches that it did not have to conduct.
+func TestMatchesOfARefereeAreCounted(t *testing.T) {
+	l := folded(t, events()[:8]...)
+	assert.Equal(t, 1, l.Agents["REF01"].Assigned)
+	l.apply(&journal.AgentSuspended{AgentID: "P01", Reason: "gone"})
+	l.apply(&journal.MatchForfeited{
+		MatchID: firstAttempt.MatchID, Players: []string{"P01"},
+		Result: league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: new("P02"), Choices: league.Both[*string]("P01", nil, "P02", nil)},
+		Score:  league.Both("P01", 0, "P02", 3),
+	})
+	assert.Zero(t, l.Agents["REF01"].Assigned)
 }
