@@ -36,7 +36,7 @@ bench:
 # SEED; 0 for a random one.
 SEED ?= 0
 soak:
-	cd league/simulation && go test -run TestSoak -soak -seed $(SEED) -timeout 0
+	cd league/simulation && go test -run 'TestSwarm$$' -soak -seed $(SEED) -timeout 0
 
 # Every fuzzer there is, each for FUZZTIME. What one finds becomes a file under
 # testdata/fuzz, which every later test run tries again.
