@@ -114,7 +114,7 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 	switch {
 	case c.fault != nil && recorded.Report != nil && recorded.Report.Reason != journal.NotShown:
 		v.Err = fault // nothing of the report can be trusted
-	case recorded.Report != nil && recorded.Report.RefereeID == refereeID &&
+	case recorded.Report != nil && recorded.Report.RefereeID == refereeID && !recorded.Void(r.Number) &&
 		(same(recorded.Report, r) || repeatsMisdrawn(recorded, r)):
 		v.Repeated = true
 	case repeatsAnnulled(recorded, r):

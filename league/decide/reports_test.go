@@ -139,6 +139,24 @@ func TestRepeatedReportIsAcknowledgedAndADifferentOneIsRefused(t *testing.T) {
 	assert.Equal(t, protocol.ErrDuplicateReport, protocol.AsError(v.Err).Code)
 }
 
+// The same referee conducts a rematch, and its result is the one that it had before a ruling.
+func TestReportFromBeforeARulingIsNotAcknowledgedByThatOfTheRematch(t *testing.T) {
+	by := journal.Decision{By: "A. Smith", Reason: "a wrong draw"}
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"},
+		&journal.Decided{Command: protocol.CommandRule, Decision: by, MatchID: first(), Winner: "P02"},
+		&journal.Decided{Command: protocol.CommandRematch, Decision: by, MatchID: first()})
+	s.Rounds[0].CompletedAt = "2025-01-15T10:00:00Z"
+	apply(t, s, &journal.Decided{Command: journal.CommandReopen, Decision: by, MatchID: first()},
+		&journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF01"})
+	v := judge(s, report(func(q *protocol.MatchResultReport) { q.Attempt = 2 }), "REF01", decide.NotPinged)
+	require.True(t, v.Accepted, "%v", v.Err)
+	apply(t, s, v.Result)
+	v = judge(s, report(func(q *protocol.MatchResultReport) { q.Attempt = 1 }), "REF01", decide.NotPinged)
+	assert.False(t, v.Repeated || v.Disputed || v.Accepted)
+	assert.Equal(t, protocol.ErrInvalidMatchState, protocol.AsError(v.Err).Code)
+	assert.True(t, judge(s, report(func(q *protocol.MatchResultReport) { q.Attempt = 2 }), "REF01", decide.NotPinged).Repeated)
+}
+
 // A referee that lost the answer to its report sends it again, and another referee has conducted the match meanwhile.
 func TestRepeatedReportOfALostAttemptIsNoDispute(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF02"})
