@@ -263,7 +263,7 @@ func TestFloodDoesNotFillADiskOf12MB(t *testing.T) {
 	flooding.Go(func() { flood(t, k.url) })
 	require.NoError(t, os.WriteFile(control, []byte("fill\n"), 0o600))
 	logs := m.await(t, `\n(\d+)\t\S+/logs\n`)
-	m.await(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: repair the disk and start again\nended with 1\n`)
+	m.await(t, `\nevenodd: cannot write the journal: .*no space left on device\. Nothing that was acknowledged is lost: free space on the disk and start again\nended with 1\n`)
 	size, err := strconv.Atoi(logs[1])
 	require.NoError(t, err)
 	assert.Less(t, size, 6<<10, "kilobytes of logs")

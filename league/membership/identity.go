@@ -46,8 +46,13 @@ func newIdentityStore(folder store.Folder, role, name, manager string, leagues [
 	}
 	key := name + " at " + manager
 	s.disk, s.path, s.applying = folder.Disk, folder.Identity(role, key), folder.Application(role, key)
-	if sent, err := store.Read[store.Application](s.disk, s.applying); err == nil && sent.DisplayName == name {
-		s.conversation = sent.ConversationID // an unreadable one costs nothing: the agent applies again
+	switch sent, err := store.Read[store.Application](s.disk, s.applying); {
+	case errors.Is(err, fs.ErrNotExist):
+	case err != nil: // without it the agent would apply again, and the manager may have registered it
+		return nil, fmt.Errorf("the registration of %s, which has no answer yet, cannot be read: %w; restore the file, or delete "+
+			"it to register as a new agent", name, err)
+	case sent.DisplayName == name:
+		s.conversation = sent.ConversationID
 		s.secret, _ = protocol.ParseSecret(sent.Secret)
 	}
 	identity, err := store.Read[store.Identity](s.disk, s.path)

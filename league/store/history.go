@@ -299,7 +299,8 @@ func AppendHistory(d disk.Disk, path string, header *HistoryHeader, lines []any,
 	size := *known
 	*known = 0
 	var f disk.File
-	err := inFolder(d, filepath.Dir(path), func() (err error) {
+	unsynced := func(d disk.Disk, dir string) error { return d.MkdirAll(dir, 0o755) } // as the lines
+	err := inFolder(d, filepath.Dir(path), unsynced, func() (err error) {
 		f, err = d.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 		return err
 	})
@@ -336,31 +337,27 @@ func appendLine(text []byte, value any) ([]byte, error) {
 	return append(append(text, appendfile.Seal(line)...), '\n'), nil
 }
 
-// checkHistory checks that a file is of the league of a header, cuts off an incomplete last
-// line, which a crash or a full disk has left, and returns the size.
+// checkHistory checks that a file is of the league of a header, cuts off incomplete last
+// lines, which a crash or a full disk has left, and returns the size.
 func checkHistory(f disk.File, header *HistoryHeader, size int64) (int64, error) {
-	text := make([]byte, size)
-	if _, err := f.ReadAt(text, 0); err != nil && !errors.Is(err, io.EOF) {
-		return 0, err
-	}
-	whole := bytes.LastIndexByte(text, '\n') + 1
-	if int64(whole) < size {
-		if err := f.Truncate(int64(whole)); err != nil {
-			return 0, err
+	whole, torn, err := appendfile.Lines(io.NewSectionReader(f, 0, size), func(number int, text []byte) error {
+		if number > 1 {
+			return nil
 		}
+		if err := appendfile.CheckSeal(1, text); err != nil {
+			return err
+		}
+		var there HistoryHeader
+		if _, err := readHeader(text, &there); err != nil || there.LeagueID != header.LeagueID {
+			return errors.Join(err, ErrOtherLeague)
+		}
+		return nil
+	})
+	if err == nil && torn > 0 {
+		// the sync keeps a power cut from leaving the torn bytes between later ones
+		err = errors.Join(f.Truncate(whole), f.Sync())
 	}
-	first, _, _ := bytes.Cut(text[:whole], []byte("\n"))
-	if len(first) == 0 {
-		return 0, nil
-	}
-	if err := appendfile.CheckSeal(1, first); err != nil {
-		return 0, err
-	}
-	var there HistoryHeader
-	if _, err := readHeader(first, &there); err != nil || there.LeagueID != header.LeagueID {
-		return 0, errors.Join(err, ErrOtherLeague)
-	}
-	return int64(whole), nil
+	return whole, err
 }
 
 // DeriveHistory writes history.json, without sync, from its history.jsonl. A history.json of

@@ -33,7 +33,9 @@ func readLines(d disk.Disk, path string, header Document, add appendfile.Visit) 
 	if err != nil {
 		return nil, nil, 0, err
 	}
+	last := 0
 	_, torn, err = appendfile.Lines(file, func(number int, text []byte) error {
+		last = number
 		if number == 1 {
 			u, err := readHeader(text, header)
 			if u != nil {
@@ -50,6 +52,9 @@ func readLines(d disk.Disk, path string, header Document, add appendfile.Visit) 
 		}
 		return nil
 	})
+	if errors.Is(err, appendfile.ErrTooLong) || errors.Is(err, appendfile.ErrUnended) {
+		err = &LineError{last + 1, err}
+	}
 	if err != nil {
 		err = fmt.Errorf("%s: %w", path, err)
 	}

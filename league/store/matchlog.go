@@ -161,10 +161,13 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 	l.syncer = openSyncer(folder.Disk, filepath.Dir(l.path)) // before any file is written
 	for _, m := range read.Matches {
 		key := logKey(m.MatchID, m.Attempt)
-		if closed(m.Match) {
+		switch {
+		case closed(m.Match):
 			l.written[key] = true
-		} else {
+		case m.Result != nil:
 			l.open[key] = len(m.Transcript)
+		default: // it may be played again, from its first exchange
+			l.open[key] = 0
 		}
 		if m.Lifecycle.State == protocol.StateFinished { // it gets its file when the manager has replied
 			continue
@@ -357,8 +360,10 @@ func keyOf(line []byte) string {
 
 // close closes the file. A failure was returned to those that wait for their line. L.mu is held.
 func (l *MatchLog) close() {
-	if l.file != nil {
-		_ = l.file.Close()
+	if l.file != nil && l.file.Close() != nil { // lines for which nothing waited are lost, too
+		for key := range l.open {
+			l.open[key] = 0
+		}
 	}
 	l.file = nil
 }

@@ -12,7 +12,6 @@ import (
 	"unicode"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
@@ -75,13 +74,8 @@ func (f Folder) Identity(role, name string) string {
 }
 
 // makePrivate creates a folder that only its owner can read, in a folder that all can
-// read.
-func makePrivate(d disk.Disk, dir string) error {
-	if err := makeFolder(d, filepath.Dir(dir)); err != nil {
-		return err
-	}
-	return d.MkdirAll(dir, 0o700)
-}
+// read, durably.
+func makePrivate(d disk.Disk, dir string) error { return atomicfile.MakeFolder(d, dir, 0o700) }
 
 // Identities are the paths of all identities of a role.
 func (f Folder) Identities(role string) []string {
@@ -95,11 +89,12 @@ func (f Folder) Identities(role string) []string {
 	return paths
 }
 
-// WritePrivate writes an Identity or an Application that only its owner can read.
+// WritePrivate writes an Identity, an Application or a Person that only its owner can read, with a checksum: a damaged
+// one is not read.
 func WritePrivate(d disk.Disk, path string, document any) error {
-	text, err := json.Marshal(document, jsontext.WithIndent("  "))
+	text, err := json.Marshal(document)
 	if err == nil {
-		err = writePrivate(d, path, append(text, '\n'))
+		err = writePrivate(d, path, append(appendfile.Seal(text), '\n'))
 	}
 	return err
 }
@@ -120,7 +115,8 @@ func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error)
 	path := f.private(leagueID + ".key")
 	if !begun {
 		_, _ = crand.Read(secret[:]) // never fails
-		return secret, writePrivate(f.Disk, path, []byte(hex.EncodeToString(secret[:])+"\n"))
+		return secret, writePrivate(f.Disk, path, fmt.Appendf(nil, "%s %08x\n", hex.EncodeToString(secret[:]),
+			appendfile.Checksum(secret[:])))
 	}
 	raw, err := disk.Read(f.Disk, path, maxPrivate)
 	switch {
@@ -130,10 +126,11 @@ func (f Folder) Secret(leagueID string, begun bool) (secret [32]byte, err error)
 	case err != nil:
 		return secret, err
 	}
-	secret, ok := protocol.ParseSecret(strings.TrimSpace(string(raw)))
-	if !ok {
-		return secret,
-			fmt.Errorf("%s: not a key of 64 hexadecimal digits: restore it, or start a new league with --new-league", path)
+	digits, sum, sealed := strings.Cut(strings.TrimSpace(string(raw)), " ")
+	secret, ok := protocol.ParseSecret(digits)
+	if !ok || sealed && sum != fmt.Sprintf("%08x", appendfile.Checksum(secret[:])) {
+		return secret, fmt.Errorf("%s: not a key of 64 hexadecimal digits with their checksum: restore it, or start a new "+
+			"league with --new-league", path)
 	}
 	return secret, nil
 }

@@ -9,6 +9,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -135,7 +136,7 @@ func WriteDerived(d disk.Disk, path string, document any) error {
 
 // writeUnsynced replaces a file without syncs. It creates missing folders.
 func writeUnsynced(d disk.Disk, path string, text []byte) error {
-	return inFolder(d, filepath.Dir(path), func() error {
+	return inFolder(d, filepath.Dir(path), makeFolder, func() error {
 		return atomicfile.WriteUnsynced(d, path, 0o644, func(w io.Writer) error {
 			_, err := w.Write(text)
 			return err
@@ -143,19 +144,19 @@ func writeUnsynced(d disk.Disk, path string, text []byte) error {
 	})
 }
 
-// inFolder calls write, and again after it has made the folder if that is missing.
-func inFolder(d disk.Disk, dir string, write func() error) error {
+// inFolder calls write, and again after create has made the folder if that is missing.
+func inFolder(d disk.Disk, dir string, create func(disk.Disk, string) error, write func() error) error {
 	err := write()
 	if missing(err) {
-		if err = makeFolder(d, dir); err == nil {
+		if err = create(d, dir); err == nil {
 			err = write()
 		}
 	}
 	return err
 }
 
-// makeFolder creates a folder that all can read.
-func makeFolder(d disk.Disk, dir string) error { return d.MkdirAll(dir, 0o755) }
+// makeFolder creates a folder that all can read, durably.
+func makeFolder(d disk.Disk, dir string) error { return atomicfile.MakeFolder(d, dir, 0o755) }
 
 // CheckShape returns an error for a league that an earlier version wrote: its journal begins
 // with a line that has no checksum. It tells nothing else about the journal.
@@ -202,6 +203,12 @@ func ReadFile[T any](d disk.Disk, path string) ([]byte, error) {
 	if err == nil {
 		if err = appendfile.CheckTexts(raw); err != nil {
 			err = &fs.PathError{Op: "read", Path: path, Err: err}
+		}
+	}
+	if err == nil && limit == maxPrivate {
+		const number = 2 // any but the first: an earlier version wrote no checksum
+		if damage := appendfile.CheckSeal(number, bytes.TrimSuffix(raw, []byte("\n"))); errors.Is(damage, appendfile.ErrChecksum) {
+			err = fmt.Errorf("%s: %w", path, &LineError{1, damage})
 		}
 	}
 	return raw, err

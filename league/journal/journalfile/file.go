@@ -134,9 +134,9 @@ func ReadLine(number int, text []byte) (*journal.Event, error) {
 	return journal.Decode(text)
 }
 
-// damage returns a line that is too long as a *DamageError, and any other error as it is.
+// damage returns a line that is too long or has no end as a *DamageError, and any other error as it is.
 func (r *replay) damage(err error) error {
-	if errors.Is(err, appendfile.ErrTooLong) {
+	if errors.Is(err, appendfile.ErrTooLong) || errors.Is(err, appendfile.ErrUnended) {
 		return &DamageError{r.path, r.last + 1, err.Error()}
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"sync"
+	"syscall"
 	"time"
 
 	"evenodd/league/store/atomicfile"
@@ -76,11 +77,11 @@ func Open(d disk.Disk, path, name string, visit Visit) (f *File, torn *Torn, err
 	if err != nil {
 		return nil, nil, err
 	}
-	return start(file, path, name, visit)
+	return start(d, file, path, name, visit)
 }
 
 // start is Open for the open file.
-func start(file disk.File, path, name string, visit Visit) (f *File, torn *Torn, err error) {
+func start(d disk.Disk, file disk.File, path, name string, visit Visit) (f *File, torn *Torn, err error) {
 	ends := []int64{0}
 	end, rest, err := Lines(file, func(number int, text []byte) error {
 		ends = append(ends, ends[number-1]+int64(len(text))+1)
@@ -93,7 +94,13 @@ func start(file disk.File, path, name string, visit Visit) (f *File, torn *Torn,
 	// A killed process may have written lines without a sync. The caller has read them,
 	// so they must be durable.
 	if err == nil {
-		err = file.Sync()
+		if err = file.Sync(); err != nil { // the next sync would succeed, and not write them
+			err = fmt.Errorf("%w. The last lines of %s may not be on the disk: repair it and restart the machine before you start "+
+				"again", err, path)
+		}
+	}
+	if err == nil && len(ends) == 1 { // it may be new
+		err = atomicfile.SyncFolder(d, filepath.Dir(path))
 	}
 	if err != nil {
 		file.Unlock()
@@ -106,7 +113,7 @@ func start(file disk.File, path, name string, visit Visit) (f *File, torn *Torn,
 	return f, torn, nil
 }
 
-// open opens the file. It creates the file and missing folders durably. Should there be a
+// open opens the file. It creates the file, and missing folders durably. Should there be a
 // second writer in spite of the contract, the lines of both stay whole (O_APPEND).
 func open(d disk.Disk, path string) (disk.File, error) {
 	const flags = os.O_RDWR | os.O_APPEND
@@ -114,31 +121,10 @@ func open(d disk.Disk, path string) (disk.File, error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return file, err
 	}
-	dir := filepath.Dir(path)
-	there := dir // the innermost folder that exists
-	for missing(d, there) && there != filepath.Dir(there) {
-		there = filepath.Dir(there)
-	}
-	if err := d.MkdirAll(dir, 0o755); err != nil {
+	if err := atomicfile.MakeFolder(d, filepath.Dir(path), 0o755); err != nil {
 		return nil, err
 	}
-	if file, err = d.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o644); err != nil {
-		return nil, err
-	}
-	for { // each folder holds the name of the folder in it
-		if err := atomicfile.SyncFolder(d, dir); err != nil {
-			return nil, errors.Join(err, file.Close())
-		}
-		if dir == there {
-			return file, nil
-		}
-		dir = filepath.Dir(dir)
-	}
-}
-
-func missing(d disk.Disk, path string) bool {
-	_, err := d.Stat(path)
-	return errors.Is(err, fs.ErrNotExist)
+	return d.OpenFile(path, flags|os.O_CREATE|os.O_EXCL, 0o644)
 }
 
 // PublishBy has each line that is appended from now on made durable by publish, before it is written to the file.
@@ -241,7 +227,7 @@ func (f *File) write() {
 		if len(f.queued) == 0 && f.wanted <= f.durable || f.failure != nil {
 			break
 		}
-		first, durable, publish := f.taken+1, f.durable, f.publish
+		first, durable, publish, end := f.taken+1, f.durable, f.publish, f.ends[f.durable]
 		batch = f.take(batch)
 		sync := f.wanted > durable && !f.copy
 		if sync || f.copy {
@@ -249,7 +235,7 @@ func (f *File) write() {
 		}
 		f.mu.Unlock()
 		begun := time.Now()
-		err := f.store(publish, first, batch, sync)
+		err := f.store(publish, first, batch, sync, end)
 		f.mu.Lock()
 		if sync || publish != nil {
 			f.done.Syncs++
@@ -278,8 +264,17 @@ func (f *File) take(empty []byte) (lines []byte) {
 	return lines[:size]
 }
 
-// store publishes and writes lines, and makes all lines durable if sync is set.
-func (f *File) store(publish Publish, first int, lines []byte, sync bool) error {
+// remedy is the end of the error of a write.
+func remedy(err error) string {
+	if errors.Is(err, syscall.ENOSPC) {
+		return "Nothing that was acknowledged is lost: free space on the disk and start again"
+	}
+	return "Nothing that was acknowledged is lost: repair the disk and start again"
+}
+
+// store publishes and writes lines, and makes all lines durable if sync is set. End is the offset behind the last durable
+// line.
+func (f *File) store(publish Publish, first int, lines []byte, sync bool, end int64) error {
 	if publish != nil {
 		if err := publish(first, lines); err != nil {
 			return err
@@ -290,8 +285,16 @@ func (f *File) store(publish Publish, first int, lines []byte, sync bool) error 
 		err = f.file.Sync()
 	}
 	switch {
+	case err != nil && f.copy:
+		return fmt.Errorf("%w. %s", err, remedy(err))
 	case err != nil:
-		return fmt.Errorf("%w. Nothing that was acknowledged is lost: repair the disk and start again", err)
+		// A system counts the pages of a failed sync as clean: later syncs succeed and do not write them. So lines that are
+		// not durable must not be read again, by this process or the next one.
+		if failure := f.file.Truncate(end); failure != nil {
+			return fmt.Errorf("%w. %s; restart the machine before that, because lines that are not durable could not be "+
+				"removed: %w", err, remedy(err), failure)
+		}
+		return fmt.Errorf("%w. %s", err, remedy(err))
 	case f.path != "" && !f.file.IsAt(f.path):
 		return fmt.Errorf(
 			"%s was moved, removed or replaced while it was written. Put the file back that was there, and start again", f.path)

@@ -19,9 +19,17 @@ var ErrTooLong = fmt.Errorf("it is longer than %d bytes", MaxLine)
 // A Visit is called for a line with its number from 1. The text is valid until it returns.
 type Visit func(number int, text []byte) error
 
+// ErrUnended is the error of a last line that is whole, but whose line feed is another byte. It may have been durable: a
+// line that a crash has torn ends before its line feed.
+var ErrUnended = errors.New("the line is damaged: it does not end with a line feed")
+
 // Lines reads the complete lines of a file, in order, until visit returns an error. It
 // returns the offset behind the last complete line, and the number of bytes that follow
-// it: a torn line.
+// it: torn lines.
+//
+// A power cut can leave zeros for bytes that were not synced, and later bytes of the same write behind them. So zeros
+// tear the line that they are in and all that follow. Text has none, and damage of a bit makes one at most, which does
+// not begin a line.
 func Lines(r io.Reader, visit Visit) (end int64, torn int, err error) {
 	reader := bufio.NewReaderSize(r, 64<<10)
 	var text []byte // the beginning of a line that is longer than the buffer
@@ -37,16 +45,43 @@ func Lines(r io.Reader, visit Visit) (end int64, torn int, err error) {
 				return end, 0, ErrTooLong
 			}
 			continue
+		case errors.Is(err, io.EOF) && isUnended(text):
+			return end, 0, ErrUnended
 		case errors.Is(err, io.EOF):
 			return end, len(text), nil
 		case err != nil:
 			return end, 0, err
+		case hasZeros(line):
+			rest, err := reader.WriteTo(io.Discard)
+			return end, len(line) + int(rest), err
 		}
 		if err := visit(number, line[:len(line)-1]); err != nil {
 			return end, 0, err
 		}
 		end += int64(len(line))
 		text, number = text[:0], number+1
+	}
+}
+
+// hasZeros tells whether a line begins with a zero byte, or has two in a row.
+func hasZeros(line []byte) bool {
+	at := bytes.IndexByte(line, 0)
+	return at == 0 || at > 0 && bytes.Contains(line[at:], []byte{0, 0})
+}
+
+// isUnended tells whether the bytes behind the last line feed begin with a sealed line that a byte other than zero
+// follows.
+func isUnended(text []byte) bool {
+	for from := 0; ; {
+		at := bytes.Index(text[from:], []byte(sealName))
+		if at < 0 {
+			return false
+		}
+		from += at + 1
+		end := from - 1 + sealSize
+		if end < len(text) && text[end] != 0 && CheckSeal(end, text[:end]) == nil {
+			return true
+		}
 	}
 }
 
@@ -102,7 +137,7 @@ func Seal(line []byte) []byte {
 		line = line[:at+1]
 	}
 	line = line[:len(line)-1] // without the brace
-	return fmt.Appendf(line, "%s%08x%s", sealName, checksum(line), sealEnd)
+	return fmt.Appendf(line, "%s%08x%s", sealName, Checksum(line), sealEnd)
 }
 
 // CheckSeal returns an error for the line of a file, with its number from 1, that has no
@@ -116,7 +151,7 @@ func CheckSeal(number int, line []byte) error {
 	default:
 		return ErrUnsealed
 	}
-	if want := fmt.Sprintf("%08x", checksum(line[:at])); want != string(line[at+len(sealName):len(line)-len(sealEnd)]) {
+	if want := fmt.Sprintf("%08x", Checksum(line[:at])); want != string(line[at+len(sealName):len(line)-len(sealEnd)]) {
 		return ErrChecksum
 	}
 	return CheckTexts(line)
@@ -127,5 +162,5 @@ func Unsealed(line []byte) []byte {
 	return append(bytes.Clone(line[:len(line)-sealSize]), '}')
 }
 
-// checksum is the CRC-32C, which processors compute.
-func checksum(text []byte) uint32 { return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) }
+// Checksum is the CRC-32C, which processors compute.
+func Checksum(text []byte) uint32 { return crc32.Checksum(text, crc32.MakeTable(crc32.Castagnoli)) }

@@ -30,7 +30,7 @@ func lockedFile(d disk.Disk, path, name string, isCopy bool, visit Visit) (f *Fi
 	if err != nil {
 		return nil, nil, err
 	}
-	f, torn, err = start(file, path, name, visit)
+	f, torn, err = start(d, file, path, name, visit)
 	if err == nil {
 		f.mu.Lock()
 		f.path, f.copy = path, isCopy

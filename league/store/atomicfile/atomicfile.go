@@ -91,6 +91,30 @@ func stage(d disk.Disk, path string, mode fs.FileMode, write func(disk.File) err
 	return f.Name(), nil
 }
 
+// MakeFolder creates a folder and those above it that are missing, durably: a power cut would take all files in a folder
+// whose name is not on the disk. An existing folder stays as it is. The mode is that of the folder; those above it can be
+// read by all.
+func MakeFolder(d disk.Disk, dir string, mode fs.FileMode) error {
+	if _, err := d.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	above := filepath.Dir(dir)
+	if above != dir {
+		if err := MakeFolder(d, above, 0o755); err != nil {
+			return err
+		}
+	}
+	switch err := d.Mkdir(dir, mode); {
+	case errors.Is(err, fs.ErrExist): // others create it at the same time
+	case err != nil:
+		return err
+	}
+	if err := SyncFolder(d, above); err != nil {
+		return errors.Join(err, d.Remove(dir)) // the next call must not take it for durable
+	}
+	return nil
+}
+
 // SyncFolder makes the names of the files in a folder durable.
 func SyncFolder(d disk.Disk, dir string) error {
 	if err := d.SyncFolder(dir); err != nil {

@@ -75,7 +75,7 @@ func (f *Folder) Lines(_ context.Context, _ int) (lines []string, err error) {
 		return nil
 	})
 	switch {
-	case errors.Is(err, appendfile.ErrTooLong):
+	case errors.Is(err, appendfile.ErrTooLong), errors.Is(err, appendfile.ErrUnended):
 		return nil, damaged(f.lines+len(lines)+1, err)
 	case err != nil && !errors.Is(err, errEnough):
 		return nil, err
