@@ -8,13 +8,19 @@ import (
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
+	"evenodd/league/store/appendfile"
 )
 
 // reportUnacknowledged reports the matches that this referee finished before it was
-// restarted, and whose report the manager has not acknowledged.
-func (r *Referee) reportUnacknowledged(member *membership.Membership) {
+// restarted, and whose report the manager has not acknowledged. If it cannot read them, it
+// returns an error: the referee would play them again, to another result than the players know.
+func (r *Referee) reportUnacknowledged(member *membership.Membership) error {
 	if !r.hasFiles(member) {
-		return
+		return nil
+	}
+	if _, err := r.openLog(member); isDamage(err) {
+		return fmt.Errorf("cannot read the matches that this referee has finished: %w: repair the disk or restore the file, "+
+			"and start again", err)
 	}
 	for matchID, doc := range r.unreported(member) {
 		if doc.Lifecycle.State != protocol.StateFinished {
@@ -30,6 +36,15 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) {
 		}
 		r.mu.Unlock()
 	}
+	return nil
+}
+
+// isDamage tells whether a log has the results of this referee, but cannot be read. One of another program, league or
+// referee is none.
+func isDamage(err error) bool {
+	_, unread := errors.AsType[*fs.PathError](err)
+	return unread || errors.Is(err, appendfile.ErrChecksum) || errors.Is(err, appendfile.ErrUnsealed) ||
+		errors.Is(err, appendfile.ErrUnended)
 }
 
 // recover loads a match that has a result of this referee on disk and is not in

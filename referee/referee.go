@@ -147,9 +147,10 @@ func (r *Referee) Register(ctx context.Context) error {
 	if folder := r.options.Folder; !folder.IsZero() {
 		old = folder.OldMatches()
 	}
-	return r.Agent.Register(ctx, r.apply, func(m *membership.Membership, back bool) {
+	var unread error
+	err := r.Agent.Register(ctx, r.apply, func(m *membership.Membership, back bool) {
 		if back {
-			r.reportUnacknowledged(m)
+			unread = r.reportUnacknowledged(m)
 			return
 		}
 		r.forgetMatches()
@@ -158,6 +159,7 @@ func (r *Referee) Register(ctx context.Context) error {
 			r.archive(old, m.LeagueID)
 		}
 	})
+	return cmp.Or(err, unread)
 }
 
 // apply prepares a registration.
