@@ -5,10 +5,13 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -17,6 +20,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation"
+	"evenodd/league/simulation/memdisk"
 	"evenodd/league/store"
 	"evenodd/league/words"
 	"evenodd/player/strategy/external"
@@ -203,8 +207,15 @@ func (o *simulateOptions) run(ctx context.Context, s streams, system *config.Sys
 		s.note("Seed: %d", o.Seed)
 	}
 	_, unwatch := watchDisk(o.data, system.Disk.LowSpaceMB, o.Log)
+	folder := o.Files
+	if !o.resume && o.HasFaultyDisk() {
+		o.Files = nil // the league is on a disk in memory until it is over
+	}
 	result, err = o.play(ctx, s)
 	unwatch()
+	if err == nil && ctx.Err() == nil && result.Disk != nil && folder != nil {
+		err = result.Disk.Dump(simulation.DataFolder, folder.Folder.Path)
+	}
 	if ctx.Err() != nil {
 		return nil, o.interrupted()
 	}
@@ -312,9 +323,26 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 		s.note("%s in %s, %.0f matches/s", words.Counted(result.State.Recorded, "match"),
 			took.Round(time.Millisecond), float64(result.State.Recorded)/took.Seconds())
 		noteModels(s, result)
+		noteDisk(s, result.Disk)
 		printHead(s.err, head)
 	}
 	return result, err
+}
+
+// noteDisk tells of the faults of a disk; nil for none.
+func noteDisk(s streams, d *memdisk.Disk) {
+	if d == nil {
+		return
+	}
+	var kinds []string
+	injected := d.Injected()
+	for _, kind := range slices.Sorted(maps.Keys(injected)) {
+		kinds = append(kinds, words.Counted(injected[kind], kind))
+	}
+	if len(kinds) > 0 {
+		s.note("Faults of the disk: %s; its slow syncs took %s of its own time", strings.Join(kinds, ", "),
+			d.Slept().Round(time.Millisecond))
+	}
 }
 
 // openFiles opens the files of the league in the data folder. The league must exist

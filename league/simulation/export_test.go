@@ -12,7 +12,7 @@ var Derive = derive
 
 // RunSeen is Run on a network that tells of each message before it delivers it, from any goroutine.
 func RunSeen(ctx context.Context, o Options, seen func(protocol.Caller, transport.Request)) (*Result, error) {
-	return runOn(ctx, o, &seenNetwork{newNetwork(o.Transport), seen})
+	return runBy(ctx, o, func() network { return &seenNetwork{newNetwork(o.Transport), seen} })
 }
 
 type seenNetwork struct {

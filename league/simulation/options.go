@@ -12,6 +12,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/pairing"
 	"evenodd/league/simulation/faults"
+	"evenodd/league/store"
 	"evenodd/league/words"
 	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
@@ -56,6 +57,11 @@ type Options struct {
 	External *External
 
 	Sealed func(manager.SignedHead) // called with the head of the journal at the end; may be nil
+
+	// Opened is called with the folder of a league with faults of its disk at each start; nil for nothing.
+	Opened func(store.Folder)
+
+	machine *machine // of a league with faults of its disk; else nil
 }
 
 // The transports.
@@ -153,12 +159,21 @@ func (o *Options) plan() (*faults.Plan, error) {
 	if err != nil {
 		return nil, err
 	}
-	pairer, err := pairing.New(o.Tournament.For(o.Players, cmp.Or(o.Legs, 1)))
+	rounds, err := o.rounds()
 	if err != nil || o.Referees < 1 {
 		return nil, nil //nolint:nilerr,nilnil // Validate reports that
 	}
-	err = plan.Check(o.Players, o.Referees, pairer.Rounds())
+	err = plan.Check(o.Players, o.Referees, rounds)
 	return plan, err
+}
+
+// rounds is the largest number of rounds.
+func (o *Options) rounds() (int, error) {
+	pairer, err := pairing.New(o.Tournament.For(o.Players, cmp.Or(o.Legs, 1)))
+	if err != nil {
+		return 0, err
+	}
+	return pairer.Rounds(), nil
 }
 
 // An Entrant is a player of a league whose players are listed one by one.

@@ -22,6 +22,7 @@ import (
 	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/memdisk"
 	"evenodd/league/view/record"
 	"evenodd/player"
 	"evenodd/player/strategy"
@@ -43,6 +44,8 @@ type Result struct {
 	Breaches []Breach // of the specification, in such a league
 
 	Unwritten error // why files in the data folder could not be written; nil if all are
+
+	Disk *memdisk.Disk // of a league with faults of its disk; else nil
 }
 
 // Matches describes the matches, in schedule order.
@@ -50,7 +53,15 @@ func (r *Result) Matches() iter.Seq[record.Match] { return (&record.League{State
 
 // Run plays the league, until ctx ends.
 func Run(ctx context.Context, o Options) (*Result, error) {
-	return runOn(ctx, o, newNetwork(o.Transport))
+	return runBy(ctx, o, func() network { return newNetwork(o.Transport) })
+}
+
+// runBy is Run with a function that makes a network.
+func runBy(ctx context.Context, o Options, connect func() network) (*Result, error) {
+	if plan, err := o.plan(); err == nil && plan != nil && plan.Disk > 0 && o.Files == nil {
+		return runOnDisk(ctx, o, plan, connect)
+	}
+	return runOn(ctx, o, connect())
 }
 
 // runOn plays the league on a network, and closes the network.
@@ -178,6 +189,9 @@ func (s *runningLeague) connect(ctx context.Context, id, sender string) (members
 	var caller protocol.Caller = s.net
 	if s.faulty != nil {
 		caller = &faultyCaller{s.faulty, id}
+	}
+	if m := s.options.machine; m != nil {
+		caller = machineCaller{caller, m}
 	}
 	log := s.options.Log.With().Str("agent_id", sender).Logger()
 	o := membership.Options{

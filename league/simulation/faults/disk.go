@@ -1,6 +1,10 @@
 package faults
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+
+	"evenodd/league"
+)
 
 // A DiskFault is a kind of fault of a disk.
 type DiskFault int
@@ -61,4 +65,47 @@ func (c *DiskChances) At(seed uint64, p Place) (f DiskFaults) {
 		}
 	}
 	return f
+}
+
+// A Moment is one at which a machine can crash: before a call about a match, or after its answer.
+type Moment int
+
+// The moments.
+const (
+	BeforeStart Moment = iota
+	AfterStart         // the referee has accepted the match
+	BeforeInvitation
+	AfterInvitation
+	BeforeResult // the player hears it
+	AfterResult
+	BeforeReport
+	AfterReport // the manager has recorded the result
+	moments
+)
+
+// A Crash is one of the machine on which all agents of a league run.
+type Crash struct {
+	Match  league.MatchID
+	Moment Moment
+	Kill   bool // of the process; else a power cut
+}
+
+// MostCrashes is how many crashes a league has at most.
+const MostCrashes = 3
+
+// CrashesOf decides the crashes of a league with a number of rounds and of matches in a round: none to MostCrashes. One
+// at a match that is not played does not happen.
+func CrashesOf(seed uint64, rounds, matches int) (crashes []Crash) {
+	for i := range uint64(MostCrashes) {
+		at := draws(seed, "machine", "", "", "", "", i)
+		if at[0] < 0.5 {
+			continue
+		}
+		moment := int(at[3] * float64(2*moments))
+		crashes = append(crashes, Crash{
+			Match:  league.MatchID{Round: 1 + int(at[1]*float64(rounds)), Number: 1 + int(at[2]*float64(matches))},
+			Moment: Moment(moment / 2), Kill: moment%2 == 0,
+		})
+	}
+	return crashes
 }

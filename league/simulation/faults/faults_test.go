@@ -18,7 +18,8 @@ func TestParse(t *testing.T) {
 		want       faults.Plan
 	}{
 		{"nothing", "", faults.Plan{}},
-		{"probabilities", "drop=0.02,delay=0.1,duplicate=1,garbage=0", faults.Plan{Drop: 0.02, Delay: 0.1, Duplicate: 1}},
+		{"probabilities", "drop=0.02,delay=0.1,duplicate=1,garbage=0,disk=0.01",
+			faults.Plan{Drop: 0.02, Delay: 0.1, Duplicate: 1, Disk: 0.01}},
 		{"with spaces", " drop=0.5, delay=1e-1 ", faults.Plan{Drop: 0.5, Delay: 0.1}},
 		{"from the start", "hang=P05", faults.Plan{Hang: []faults.Period{{ID: "P05", From: 1}}}},
 		{"from a round on", "crash=P03@R2", faults.Plan{Crash: []faults.Period{{ID: "P03", From: 2}}}},
@@ -38,7 +39,7 @@ func TestParse(t *testing.T) {
 
 func TestInvalidSpecificationsAreRejected(t *testing.T) {
 	const after = "after @ write a round, such as R2, or the first round and the round after the last, such as R2-R4"
-	const kinds = "one of drop, delay, duplicate, garbage, crash, hang, deny, referee-crash, each with = and a value"
+	const kinds = "one of drop, delay, duplicate, garbage, disk, crash, hang, deny, referee-crash, each with = and a value"
 	for _, tt := range []struct{ spec, want string }{
 		{"drop=1.1", `"drop=1.1": a probability from 0 to 1`},
 		{"drop=-0.1", `"drop=-0.1": a probability from 0 to 1`},

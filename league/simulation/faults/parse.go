@@ -13,7 +13,7 @@ import (
 // The kinds of faults as a specification names them.
 const (
 	refereeCrash = "referee-crash"
-	kinds        = "drop, delay, duplicate, garbage, crash, hang, deny, " + refereeCrash
+	kinds        = "drop, delay, duplicate, garbage, disk, crash, hang, deny, " + refereeCrash
 )
 
 // Parse reads a specification, such as
@@ -25,7 +25,7 @@ func Parse(spec string) (*Plan, error) {
 		return p, nil
 	}
 	probabilities := map[string]*float64{"drop": &p.Drop, "delay": &p.Delay, "duplicate": &p.Duplicate,
-		"garbage": &p.Garbage}
+		"garbage": &p.Garbage, "disk": &p.Disk}
 	periods := map[string]*[]Period{"crash": &p.Crash, "hang": &p.Hang, "deny": &p.Deny, refereeCrash: &p.RefereeCrash}
 	var problems []error
 	seen := map[string]bool{}

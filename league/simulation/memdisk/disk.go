@@ -21,6 +21,10 @@ type Options struct {
 	// MaxCrashes is the largest number of power cuts and kills by Chances.
 	MaxCrashes int
 
+	// Strict has a sync that fails cut the power, and each other error of the disk kill the process that gets it. A
+	// process that only ended would read the data that the sync has lost in the cache when it starts again.
+	Strict bool
+
 	// Sleep is called during a slow sync; nil for a disk whose syncs take time of its own only: see Slept.
 	Sleep func(time.Duration)
 }

@@ -135,9 +135,15 @@ func (f *file) Chmod(mode fs.FileMode) error {
 	})
 }
 
+// The operations that write to the disk.
+const (
+	opSync    = "sync"
+	opSyncAll = "syncfs"
+)
+
 // Sync implements disk.File.
 func (f *file) Sync() error {
-	return f.sync("sync", func() []*node { return []*node{f.node} })
+	return f.sync(opSync, func() []*node { return []*node{f.node} })
 }
 
 // sync makes nodes durable.

@@ -31,12 +31,16 @@ func (i info) ModTime() time.Time { return i.changed }
 func (i info) IsDir() bool        { return i.mode.IsDir() }
 func (i info) Sys() any           { return nil }
 
-// Dump copies the files and folders to a folder of the machine, as processes see them. The folder must exist; files in it
-// that have the same names are replaced.
-func (d *Disk) Dump(dir string) error {
+// Dump copies a folder, as processes see it, into one of the machine, which must exist. Files that have the same names
+// there are replaced.
+func (d *Disk) Dump(from, to string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	return d.root.dump(dir)
+	n, err := d.find(from)
+	if err != nil {
+		return &fs.PathError{Op: "open", Path: from, Err: err}
+	}
+	return n.dump(to)
 }
 
 func (n *node) dump(path string) error {

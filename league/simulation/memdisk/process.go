@@ -64,10 +64,17 @@ func (p *Process) do(op, path string, do func(d *Disk) error) error {
 	if p.dead {
 		return &fs.PathError{Op: op, Path: path, Err: ErrKilled}
 	}
-	if err := do(p.disk); err != nil {
-		return &fs.PathError{Op: op, Path: path, Err: err}
+	err := do(p.disk)
+	if err == nil {
+		return nil
 	}
-	return nil
+	if p.disk.options.Strict && (errors.Is(err, syscall.EIO) || errors.Is(err, syscall.ENOSPC)) {
+		if op == opSync || op == opSyncAll {
+			p.disk.powerCut()
+		}
+		p.end()
+	}
+	return &fs.PathError{Op: op, Path: path, Err: err}
 }
 
 // move does what a call of two paths does.
@@ -324,7 +331,7 @@ func (p *Process) SyncAll(folder disk.File) error {
 	if !ok {
 		return errors.ErrUnsupported
 	}
-	return f.sync("syncfs", func() []*node { return p.disk.root.all() })
+	return f.sync(opSyncAll, func() []*node { return p.disk.root.all() })
 }
 
 // LockFile implements disk.Disk.

@@ -1,0 +1,173 @@
+package simulation
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation/faults"
+	"evenodd/league/simulation/memdisk"
+	"evenodd/league/store"
+	"evenodd/transport"
+)
+
+// A machine runs all agents of a league in one process, on a disk in memory that fails. After each crash, and after a
+// fault of the disk that ends the league, it starts again with what the disk has.
+type machine struct {
+	disk    *memdisk.Disk
+	process *memdisk.Process // of the present start
+
+	mu      sync.Mutex
+	crashes []faults.Crash // those to come
+}
+
+// maxStarts is the number of starts after which the disk has no more faults. A start needs a few hundred reads and
+// syncs, so that with high probabilities none would ever succeed.
+const maxStarts = 30
+
+// DataFolder is the folder of the league on Result.Disk.
+const DataFolder = "data-folder"
+
+// Folder is the folder of a league with faults of its disk, as a process sees it that starts now.
+func (r *Result) Folder() store.Folder { return store.Folder{Disk: r.Disk.Process(), Path: DataFolder} }
+
+// HasFaultyDisk tells whether the faults are also those of a disk.
+func (o *Options) HasFaultyDisk() bool {
+	plan, err := o.plan()
+	return err == nil && plan != nil && plan.Disk > 0
+}
+
+// runOnDisk is Run for a league with faults of its disk. It connects the agents of each start.
+func runOnDisk(ctx context.Context, o Options, plan *faults.Plan, connect func() network) (*Result, error) {
+	rounds, err := o.rounds()
+	if err != nil {
+		return nil, err
+	}
+	m := &machine{crashes: faults.CrashesOf(o.Seed, rounds, o.Players/2)}
+	m.disk = memdisk.New(memdisk.Options{
+		Seed: o.Seed, Chances: faults.AllDiskFaults(plan.Disk), MaxCrashes: faults.MostCrashes - len(m.crashes),
+		Strict: true, // an agent that goes on after an error says what a crash would cost now
+	})
+	for start := 1; ; start++ {
+		before := m.faults()
+		m.process = m.disk.Process()
+		result, err := m.start(ctx, o, connect)
+		ended, hit := m.hasEnded(), m.faults() > before
+		m.process.Kill() // what still runs of it does nothing any more
+		switch {
+		case err == nil && !ended:
+			m.disk.Repair() // for readers
+			result.Disk = m.disk
+			return result, nil
+		case ctx.Err() != nil, m.disk.RestoreFlippedBits() == 0 && !hit && !ended:
+			return nil, err // a failure of the league, and not of its disk
+		case start >= maxStarts:
+			m.disk.Repair()
+		}
+	}
+}
+
+// start plays the league from what the disk has, until its end or that of the process.
+func (m *machine) start(ctx context.Context, o Options, connect func() network) (result *Result, err error) {
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go func() {
+		select {
+		case <-m.process.Ended():
+			end(memdisk.ErrKilled)
+		case <-ctx.Done():
+		}
+	}()
+	o.Log = o.Log.Hook(zerolog.HookFunc(func(e *zerolog.Event, _ zerolog.Level, _ string) {
+		if m.hasEnded() {
+			e.Discard()
+		}
+	}))
+	o.Files, _, err = manager.OpenFiles(store.Folder{Disk: m.process, Path: DataFolder}, o.LeagueID, false, nil)
+	if err != nil {
+		return nil, err
+	}
+	if o.Opened != nil {
+		o.Opened(o.Files.Folder)
+	}
+	o.machine = m
+	result, err = runOn(ctx, o, connect())
+	if err == nil {
+		err = result.Unwritten
+	}
+	return result, errors.Join(err, o.Files.Close())
+}
+
+// hasEnded tells whether the process has ended.
+func (m *machine) hasEnded() bool {
+	select {
+	case <-m.process.Ended():
+		return true
+	default:
+		return false
+	}
+}
+
+// faults is how many faults the disk has had.
+func (m *machine) faults() (count int) {
+	for _, n := range m.disk.Injected() {
+		count += n
+	}
+	return count
+}
+
+// A machineCaller makes the calls of an agent while the process of the machine runs. At some calls the machine crashes.
+type machineCaller struct {
+	protocol.Caller
+	machine *machine
+}
+
+// moments are those before the calls of a method.
+var moments = map[string]faults.Moment{
+	protocol.StartMatch.Name:        faults.BeforeStart,
+	protocol.Invite.Name:            faults.BeforeInvitation,
+	protocol.NotifyMatchResult.Name: faults.BeforeResult,
+	protocol.ReportMatchResult.Name: faults.BeforeReport,
+}
+
+// Call makes a call. The end of the process ends it without an answer.
+func (c machineCaller) Call(ctx context.Context, q transport.Request) (any, *transport.Timing, error) {
+	before, watched := moments[q.Method]
+	if watched {
+		c.machine.reaches(topicOf(q.Params).matchID, before)
+	}
+	if c.machine.hasEnded() {
+		return nil, nil, memdisk.ErrKilled
+	}
+	answer, timing, err := c.Caller.Call(ctx, q)
+	if watched && err == nil {
+		c.machine.reaches(topicOf(q.Params).matchID, before+1)
+	}
+	if c.machine.hasEnded() {
+		return nil, nil, memdisk.ErrKilled
+	}
+	return answer, timing, err
+}
+
+// reaches crashes the machine if it does so at this moment of a match.
+func (m *machine) reaches(matchID string, moment faults.Moment) {
+	m.mu.Lock()
+	i := slices.IndexFunc(m.crashes, func(c faults.Crash) bool { return c.Moment == moment && c.Match.String() == matchID })
+	if i < 0 {
+		m.mu.Unlock()
+		return
+	}
+	kill := m.crashes[i].Kill
+	m.crashes = slices.Delete(m.crashes, i, i+1)
+	m.mu.Unlock()
+	if kill {
+		m.process.Kill()
+	} else {
+		m.disk.PowerCut()
+	}
+}
