@@ -1,9 +1,12 @@
 package simulation_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +16,8 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/transport"
 )
 
@@ -71,33 +76,71 @@ func (l *randomLeague) drawDecisions(r *rand.Rand) {
 
 // A decider is the organiser of a random league.
 type decider struct {
-	leagueID, token string
-	decisions       []decision
+	leagueID  string
+	decisions []decision
+	over      context.Context // ends with the league
+	end       func()
+	pausing   sync.WaitGroup
 
 	mu      sync.Mutex
-	caller  protocol.Caller
-	begun   int                         // the last round before which it decided
-	decided map[int]bool                // by index of decisions
+	token   string
+	caller  protocol.Caller             // of the last start of the league
+	decided map[int]bool                // by index of decisions: it is sent
+	settled map[int]bool                // the manager has answered, or has recorded it
 	made    map[int]*protocol.Organised // those that the manager confirmed
-	pauses  int
 }
 
-func newDecider(o *simulation.Options, decisions []decision, secret [32]byte) *decider {
-	return &decider{
-		leagueID: o.LeagueID, token: protocol.AdminToken(protocol.ManagerKeysOf(secret).Admin, o.LeagueID),
-		decisions: decisions, decided: map[int]bool{}, made: map[int]*protocol.Organised{},
+func newDecider(leagueID string, decisions []decision) *decider {
+	d := &decider{leagueID: leagueID, decisions: decisions, decided: map[int]bool{}, settled: map[int]bool{},
+		made: map[int]*protocol.Organised{}}
+	d.over, d.end = context.WithCancel(context.Background())
+	return d
+}
+
+// close ends the pauses.
+func (d *decider) close() {
+	d.end()
+	d.pausing.Wait()
+}
+
+// opened is called with the folder of the league at each start. A crash may have cut off the answer to a decision: it is
+// sent again unless the journal has it. A disk that fails here ends the start, and the next one comes here again.
+func (d *decider) opened(folder store.Folder) {
+	secret, err := folder.Secret(d.leagueID, true)
+	if err != nil {
+		return
 	}
+	d.knows(secret)
+	text, err := readAll(folder.Disk, folder.Journal(d.leagueID))
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for i := range d.decided {
+		if err == nil && !d.settled[i] {
+			d.settled[i] = bytes.Contains(text, fmt.Appendf(nil, "%q", d.reasonOf(i)))
+			d.decided[i] = d.settled[i]
+		}
+	}
+}
+
+func readAll(d disk.Disk, path string) ([]byte, error) {
+	f, err := d.OpenFile(path, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = f.Close() }()
+	return io.ReadAll(f)
+}
+
+// knows gives the organiser its token.
+func (d *decider) knows(secret [32]byte) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.token = protocol.AdminToken(protocol.ManagerKeysOf(secret).Admin, d.leagueID)
 }
 
 // roundBegins sends the decisions that come before a round.
 func (d *decider) roundBegins(round int) {
-	d.mu.Lock()
-	caller, again := d.caller, round <= d.begun
-	d.begun = max(d.begun, round)
-	d.mu.Unlock()
-	if !again {
-		d.decide(caller, func(c *decision) bool { return c.Round == round })
-	}
+	d.decide(func(c *decision) bool { return c.Round == round })
 }
 
 // seen sends the decisions that come before a message.
@@ -116,11 +159,11 @@ func (d *decider) seen(caller protocol.Caller, r transport.Request) {
 	default:
 		return
 	}
-	d.decide(caller, func(c *decision) bool { return c.Message == matchID+"/"+r.Method })
+	d.decide(func(c *decision) bool { return c.Message == matchID+"/"+r.Method })
 }
 
 // decide sends the decisions that are due, each once.
-func (d *decider) decide(caller protocol.Caller, due func(*decision) bool) {
+func (d *decider) decide(due func(*decision) bool) {
 	for i := range d.decisions {
 		c := &d.decisions[i]
 		d.mu.Lock()
@@ -130,32 +173,46 @@ func (d *decider) decide(caller protocol.Caller, due func(*decision) bool) {
 		if !send {
 			continue
 		}
-		done, err := d.send(caller, c.Command, fmt.Sprintf("decision %d", i+1), func(q *protocol.OrganiseRequest) {
+		done, settled := d.send(c.Command, d.reasonOf(i), func(q *protocol.OrganiseRequest) {
 			q.AgentID, q.MatchID, q.Winner = c.AgentID, c.MatchID, c.Winner
 		})
-		if err != nil {
-			continue // it is not possible at this moment
-		}
 		d.mu.Lock()
-		d.made[i] = done
+		if d.settled[i] = settled; done != nil {
+			d.made[i] = done
+		}
 		d.mu.Unlock()
-		if c.Command == protocol.CommandPause {
-			go func() {
-				time.Sleep(pauseOfDecision)
-				_, _ = d.send(caller, protocol.CommandResume, "", nil)
-			}()
+		if c.Command == protocol.CommandPause && (done != nil || !settled) {
+			d.pausing.Go(d.resume)
 		}
 	}
 }
 
-// send sends a command to the manager.
-func (d *decider) send(caller protocol.Caller, command, reason string, change leaguetest.Command) (*protocol.Organised, error) {
+// resume ends a pause.
+func (d *decider) resume() {
+	settled := false
+	for !settled && protocol.SystemClock().Sleep(d.over, pauseOfDecision) == nil {
+		_, settled = d.send(protocol.CommandResume, "", nil)
+	}
+}
+
+// reasonOf is the reason of a decision, by which the journal has it.
+func (d *decider) reasonOf(i int) string { return fmt.Sprintf("decision %d", i+1) }
+
+// send sends a command to the manager, and returns its confirmation. Settled tells that the manager has answered, also if
+// the command is not possible now.
+func (d *decider) send(command, reason string, change leaguetest.Command) (done *protocol.Organised, settled bool) {
+	d.mu.Lock()
 	q := &protocol.OrganiseRequest{LeagueID: d.leagueID, Command: command, By: "A. Smith", Reason: reason}
 	q.AuthToken = d.token
+	caller := d.caller
+	d.mu.Unlock()
 	if change != nil {
 		change(q)
 	}
-	return protocol.OrganiseLeague.Call(context.Background(), caller, protocol.Peer{Endpoint: simulation.Memory + "://manager/mcp"}, q)
+	to := protocol.Peer{Endpoint: simulation.Memory + "://manager/mcp"}
+	done, err := protocol.OrganiseLeague.Call(d.over, caller, to, q)
+	e := protocol.AsError(err)
+	return done, err == nil || e != nil && e.Remote && e.Code != ""
 }
 
 // withdrew tells whether the organiser withdrew a player.

@@ -24,6 +24,7 @@ func TestFaultsOfTheDiskChangeNoResult(t *testing.T) {
 	for seed := first; seed < first+count; seed++ {
 		l := leagueOf(seed)
 		synctest.Test(t, func(t *testing.T) {
+			l.Faults = l.withoutDisk()
 			o := l.options()
 			want, err := simulation.Run(t.Context(), o)
 			require.NoError(t, err, l.again())

@@ -1,29 +1,21 @@
 package simulation_test
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"sync"
-	"testing"
-	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/rs/zerolog"
-	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"evenodd/league"
-	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
-	"evenodd/league/manager"
+	"evenodd/league/lists"
 	"evenodd/league/pairing"
+	"evenodd/league/protocol"
 	"evenodd/league/simulation"
-	"evenodd/league/simulation/faults"
 	"evenodd/league/simulation/leaguetest"
-	"evenodd/league/store"
 	"evenodd/rules"
 	"evenodd/rules/connectfour"
 	"evenodd/rules/evenodd"
@@ -64,7 +56,8 @@ func leagueOf(seed uint64) *randomLeague {
 	r := rand.New(rand.NewPCG(seed, 0x5eed))
 	l := &randomLeague{Seed: seed, Players: 2 + r.IntN(3), Referees: 1 + r.IntN(3), Legs: 1}
 	l.drawGame(r)
-	l.Transport, l.Concurrency = []string{simulation.Memory, simulation.Memory, simulation.Wire}[r.IntN(3)], []int{1, 2, 3, 16, 64}[r.IntN(5)]
+	l.Transport = []string{simulation.Memory, simulation.Memory, simulation.Wire}[r.IntN(3)]
+	l.Concurrency = []int{1, 2, 3, 16, 64}[r.IntN(5)]
 	switch long := slices.Contains([]string{connectfour.Type, kuhnpoker.Type, pig.Type}, l.Game); {
 	case long: // a match has dozens of moves
 		l.Players = 2 + r.IntN(5)/4
@@ -79,7 +72,13 @@ func leagueOf(seed uint64) *randomLeague {
 	l.Broadcast = []string{"", "", journal.BroadcastMatch}[r.IntN(3)]
 	l.drawFaults(r)
 	l.drawDecisions(r)
-	l.Twice = r.IntN(8) == 0
+	l.Twice = r.IntN(12) == 0
+	if r.IntN(12) == 0 {
+		l.Faults = append(l.Faults, []string{"disk=0.01", "disk=0.03", "disk=0.1"}[r.IntN(3)])
+		l.Twice = true
+		// an agent whose part is over does not register when it restarts, so nobody can bring it back
+		l.Decisions = lists.Filter(l.Decisions, func(d decision) bool { return d.Command != protocol.CommandReadmit })
+	}
 	return l
 }
 
@@ -207,7 +206,8 @@ func (l *randomLeague) again() string {
 		panic(err)
 	}
 	commands := fmt.Sprintf("go test ./league/simulation -run 'TestSwarm$' -league '%s'", text)
-	if given, err := json.Marshal(leagueOf(l.Seed), json.Deterministic(true)); err == nil && string(given) == string(text) {
+	given, err := json.Marshal(leagueOf(l.Seed), json.Deterministic(true))
+	if err == nil && string(given) == string(text) {
 		commands = fmt.Sprintf("go test ./league/simulation -run 'TestSwarm$' -seed %d\n", l.Seed) + commands
 	}
 	return commands
@@ -272,133 +272,4 @@ func (l *randomLeague) smaller() (smaller []*randomLeague) {
 		try(func(l *randomLeague) { l.Twice = false })
 	}
 	return smaller
-}
-
-// A playedLeague is a finished league with its options and its faults.
-type playedLeague struct {
-	options   simulation.Options
-	result    *simulation.Result
-	report    *audit.Report
-	injected  map[[2]string][]string // faults by match and player
-	took      time.Duration          // of virtual time
-	organiser *decider
-}
-
-// playIn plays the league, which is stored in a folder.
-func (l *randomLeague) playIn(ctx context.Context, folder string) (*playedLeague, error) {
-	return playStoredIn(ctx, l.options(), folder, l.Decisions)
-}
-
-// playStored plays and audits a league that is stored in a folder.
-func playStored(t *testing.T, o simulation.Options, folder string) *playedLeague {
-	t.Helper()
-	l, err := playStoredIn(t.Context(), o, folder, nil)
-	require.NoError(t, err)
-	return l
-}
-
-// playStoredIn plays and audits a league that is stored in a folder.
-func playStoredIn(ctx context.Context, o simulation.Options, folder string, decisions []decision) (*playedLeague, error) {
-	files, _, err := manager.OpenFiles(store.In(folder), o.LeagueID, false, nil)
-	if err != nil {
-		return nil, err
-	}
-	o.Files = files
-	secret, err := store.In(folder).Secret(o.LeagueID, true)
-	if err != nil {
-		return nil, err
-	}
-	l, err := playWith(ctx, o, decisions, secret)
-	if failed := files.Close(); err == nil {
-		err = failed
-	}
-	if err == nil {
-		l.report, err = audit.Run(store.In(folder), audit.Options{Games: o.Games})
-	}
-	return l, err
-}
-
-// playWith plays a league with an organiser.
-func playWith(ctx context.Context, o simulation.Options, decisions []decision, secret [32]byte) (*playedLeague, error) {
-	l := &playedLeague{options: o, injected: map[[2]string][]string{}, organiser: newDecider(&o, decisions, secret)}
-	var mu sync.Mutex
-	o.Injected = func(i simulation.Injection) {
-		mu.Lock()
-		defer mu.Unlock()
-		l.injected[[2]string{i.MatchID, i.PlayerID}] = append(l.injected[[2]string{i.MatchID, i.PlayerID}], i.Fault)
-	}
-	o.RoundBegins = l.organiser.roundBegins
-	begin := time.Now()
-	var err error
-	l.result, err = simulation.RunSeen(ctx, o, l.organiser.seen)
-	l.took = time.Since(begin)
-	return l, err
-}
-
-// differences plays a league again in memory, on the other carrier and with another number of matches at once, and
-// returns what differs: a league follows from its seed.
-func (l *randomLeague) differences(ctx context.Context, played *playedLeague) []string {
-	other := *l
-	other.Transport, other.Concurrency = simulation.Wire, 1
-	if l.Transport == simulation.Wire {
-		other.Transport = simulation.Memory
-	}
-	if l.Concurrency == 1 {
-		other.Concurrency = 16
-	}
-	o := other.options()
-	o.Sign, o.Secret = true, &[32]byte{1}
-	again, err := playWith(ctx, o, l.Decisions, *o.Secret)
-	if err != nil {
-		return []string{"played again: " + err.Error()}
-	}
-	was, is := followingOf(played.result), followingOf(again.result)
-	if !assert.ObjectsAreEqual(was, is) {
-		return []string{fmt.Sprintf("played again, it differs:\n%+v\n%+v", was, is)}
-	}
-	return nil
-}
-
-// followingOf is what of a league follows from its seed: not the times, and not which referee conducted a match.
-func followingOf(r *simulation.Result) *outcome {
-	o := withoutReferees(r)
-	for i := range o.matches {
-		m := &o.matches[i]
-		if m.Ruled != nil {
-			m.Ruled = &journal.Made{Decision: m.Ruled.Decision}
-		}
-		for k := range m.Annulled {
-			a := &m.Annulled[k]
-			a.RefereeID, a.Attempt, a.By = "", 0, journal.Made{Decision: a.By.Decision}
-		}
-	}
-	return o
-}
-
-// count counts what happened in the league.
-func (l *playedLeague) count(tally *leaguetest.Tally) {
-	tally.Add("leagues", 1)
-	tally.Add("matches", l.result.State.Recorded)
-	crashed := map[string]bool{}
-	for key, faults := range l.injected {
-		for _, fault := range faults {
-			tally.Add("fault: "+fault, 1)
-			crashed[fault+key[1]] = true
-		}
-	}
-	for agent := range crashed {
-		if id, ok := strings.CutPrefix(agent, "crash"); ok && id != "" {
-			tally.Add("crash of a player", 1)
-		}
-	}
-	plan, _ := faults.Parse(l.options.Faults) // Run has read it
-	for _, p := range plan.RefereeCrash {
-		if l.result.State.Agents[p.ID].Failures > 0 {
-			tally.Add("crash of a referee", 1)
-		}
-	}
-	for _, kind := range l.organiser.kinds() {
-		tally.Add("decision: "+kind, 1)
-	}
-	tally.Add("decision: refused", len(l.organiser.decided)-len(l.organiser.made))
 }

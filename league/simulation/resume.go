@@ -78,7 +78,11 @@ func (s *runningLeague) past(id string) []store.HistoryMatch {
 		if !ok {
 			continue
 		}
-		r := state.Match(league.MatchID{Round: round, Number: number}).Report
+		m := state.Match(league.MatchID{Round: round, Number: number})
+		r := m.Report
+		if n := len(m.Annulled); r == nil && n > 0 {
+			r = m.Annulled[n-1].Report // the player forgets it when it learns that of the rematch
+		}
 		if r != nil && (s.faulty == nil || s.faulty.learnsResult(r.MatchID, id)) {
 			past = append(past, player.Seen(id, r.MatchID.String(), r.Number, &r.Result))
 		}

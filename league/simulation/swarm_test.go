@@ -110,6 +110,15 @@ func TestLeaguesThatFailed(t *testing.T) {
 			"decisions":[{"message":"R1M2/handle_game_invitation","command":"rematch","match_id":"R1M1"}]}`,
 		"a league without a round": `{"seed":443,"game":"even_odd","players":2,"referees":1,"legs":1,"strategies":["random"],
 			"transport":"wire","concurrency":1,"decisions":[{"round":1,"command":"withdraw","agent_id":"P02"}]}`,
+		"a crash after a withdrawal": `{"seed":196,"game":"rock_paper_scissors","players":3,"referees":1,"legs":1,
+			"strategies":["random"],"transport":"wire","concurrency":1,"faults":["disk=0.03"],
+			"decisions":[{"round":2,"command":"withdraw","agent_id":"P02"}],"twice":true}`,
+		"a crash in a rematch": `{"seed":320,"game":"tic_tac_toe","players":4,"referees":1,"legs":1,"strategies":["contrarian"],
+			"transport":"memory","concurrency":1,"faults":["disk=0.03"],
+			"decisions":[{"round":2,"command":"rematch","match_id":"R1M2"}],"twice":true}`,
+		"a power cut after a referee has died": `{"seed":193,"game":"rock_paper_scissors","players":3,"referees":2,"legs":1,
+			"strategies":["mirror"],"transport":"memory","concurrency":1,
+			"faults":["drop=0.945","referee-crash=REF01@R2","disk=0.03"]}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Empty(t, leagueIn(t, text).problems(t, &leaguetest.Tally{}))
@@ -189,12 +198,7 @@ func (l *randomLeague) problems(t *testing.T, tally *leaguetest.Tally) (problems
 
 // check plays a league in the virtual time of a test.
 func (l *randomLeague) check(ctx context.Context, tally *leaguetest.Tally) (problems []string) {
-	folder, err := os.MkdirTemp("", "swarm")
-	if err != nil {
-		return []string{err.Error()}
-	}
-	defer func() { _ = os.RemoveAll(folder) }()
-	played, err := l.playIn(ctx, folder)
+	played, err := l.play(ctx)
 	if err != nil {
 		return []string{err.Error()}
 	}
