@@ -307,7 +307,7 @@ func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Resu
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		// what a match needs is garbage soon, the result of a league is not
 		defer debug.SetGCPercent(debug.SetGCPercent(400))
-		defer debug.SetMemoryLimit(debug.SetMemoryLimit(384 << 20))
+		defer debug.SetMemoryLimit(debug.SetMemoryLimit(352 << 20))
 	}
 	progress, stop := s.showProgress("matches")
 	if progress != nil {
