@@ -112,8 +112,8 @@ func (f *logFile) pathOf(name string) string { return filepath.Join(f.folder, na
 // setName sets the path, unless the log has ended, and writes the waiting lines.
 func (f *logFile) setName(name string) {
 	if path := f.pathOf(name); !f.ended && path != f.path {
-		_ = f.file.Close() // nothing is buffered; an error if there is no file
-		f.file, f.path = nil, path
+		_ = f.closeFile() // nothing is buffered
+		f.path = path
 	}
 	for _, line := range f.waiting {
 		f.append(line)
@@ -161,7 +161,7 @@ func (f *logFile) append(line []byte) {
 // fail ends a log that cannot be written.
 func (f *logFile) fail(err error) {
 	f.ended = true
-	_ = f.file.Close() // the log has failed already
+	_ = f.closeFile() // the log has failed already
 	_ = printLine(f.screen, "evenodd: cannot write the log %s: %v; continuing without it", f.path, userfile.Reason(err))
 }
 
@@ -175,12 +175,8 @@ func (f *logFile) Close() error {
 	if len(f.waiting) > 0 {
 		f.setName(f.slug)
 	}
-	ended := f.ended
 	f.ended = true
-	if ended || f.file == nil {
-		return nil
-	}
-	return f.file.Close()
+	return f.closeFile()
 }
 
 // openLog opens a log for appending. With mend it ends a line that a crash has torn: a process that opens the file
@@ -271,12 +267,20 @@ func (f *logFile) rotate(line int64) error {
 	if err := f.shiftOnce(about); err != nil {
 		return err
 	}
-	err = f.file.Close()
-	f.file = nil
-	if err == nil {
-		err = f.open(false)
+	if err := f.closeFile(); err != nil {
+		return err
 	}
-	return err
+	return f.open(false)
+}
+
+// closeFile closes the file, if one is open.
+func (f *logFile) closeFile() error {
+	file := f.file
+	f.file = nil
+	if file == nil {
+		return nil
+	}
+	return file.Close()
 }
 
 // open opens the file at the path, and decides how large it may become.
