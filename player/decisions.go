@@ -145,10 +145,9 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 	}
 	if isReady(&v) {
 		d := decision{question: question, choice: rules.Ready}
-		m.decided = append(m.decided, d)
 		p.mu.Lock()
-		p.state = stateWaitingForResult
-		p.mu.Unlock()
+		defer p.mu.Unlock()
+		p.state, m.decided = stateWaitingForResult, append(m.decided, d)
 		return d, nil
 	}
 	key := m.id
@@ -173,17 +172,16 @@ func (p *Player) choose(ctx context.Context, m *match, question string, v strate
 			Msg("the strategy cannot decide")
 		return decision{}, undecided(err)
 	}
-	if len(m.decided) == maxDecisions {
-		m.decided = m.decided[1:]
-	}
 	if v.Context != nil && len(m.answered) < maxDecisions { // a game of one turn does not need it
 		m.answered = append(m.answered, strategy.Answered{Options: v.Options, Context: v.Context, Choice: choice})
 	}
 	d := decision{question, choice, m.fallback}
-	m.decided = append(m.decided, d)
 	p.mu.Lock()
-	p.state, m.chosen = stateWaitingForResult, choice
-	p.mu.Unlock()
+	defer p.mu.Unlock()
+	if len(m.decided) == maxDecisions {
+		m.decided = m.decided[1:]
+	}
+	p.state, m.chosen, m.decided = stateWaitingForResult, choice, append(m.decided, d)
 	return d, nil
 }
 

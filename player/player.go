@@ -140,7 +140,7 @@ type match struct {
 
 	deciding sync.Mutex // held while the strategy decides in this match
 	fallback bool       // of the decision that is being made; deciding guards it
-	decided  []decision // the last decisions
+	decided  []decision // the last decisions; changed only with the player's mu held as well
 	first    [1]decision
 	answered []strategy.Answered
 	shown    map[int]shown // by turns; the player's mu guards it

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
@@ -111,5 +112,32 @@ func TestMovesOfOtherGamesAreNotTheParity(t *testing.T) {
 		choose(w, c)
 		choice, _ := moveParity(w, c, "1", "2", "3")
 		assert.Contains(t, []string{"1", "2", "3"}, choice)
+	})
+}
+
+// A referee that was killed asks again from the first turn, and the player that lost technically may then have failed in
+// an earlier one: the last choice of the winner that counts is not the last that it made.
+func TestChoiceOfAnEarlierTurnMayBeTheLastThatCounts(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder, log := leaguetest.TempFolder(t), w.CaptureLog()
+		w.ScriptedManager()
+		p := w.PlayerIn("P01", folder)
+		c := w.ScriptedReferee(p, "R1M1", 1)
+		_, err := c.Invite()
+		require.NoError(t, err)
+		for _, option := range []string{"first", "second"} {
+			_, err = c.Move(w.Clock.Timestamp(), option)
+			require.NoError(t, err)
+		}
+		first, winner := "first", "P01"
+		_, err = c.SendResult(&protocol.GameOver{GameType: "another", GameResult: &league.Result{
+			Status: league.StatusTechnicalLoss, WinnerPlayerID: &winner, Choices: league.Both("P01", &first, "P02", nil),
+		}})
+		require.NoError(t, err)
+		require.NoError(t, p.Player.Close())
+		played := leaguetest.ReadHistory(t, folder, "P01").Matches
+		require.Len(t, played, 1)
+		assert.Equal(t, []string{"first", ""}, []string{played[0].MyChoice, played[0].ReportedChoice})
+		assert.NotContains(t, log.Text(), "DECISION_CONTRADICTED")
 	})
 }
