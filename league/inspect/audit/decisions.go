@@ -167,7 +167,9 @@ func (a *auditor) verified(x *store.HistoryDecision, m *scheduledMatch, player s
 // compareDecision compares a decision with the result of its attempt.
 func (a *auditor) compareDecision(x *store.HistoryDecision, m *scheduledMatch, player string, at Location) {
 	side := slices.Index(m.players[:], player)
-	if side >= 0 && x.Decision.RoleInMatch != roles[side] {
+	// a player that was restarted during a match that is not signed does not know its role
+	unknown := x.Decision.RoleInMatch == "" && x.Decision.Signature == ""
+	if side >= 0 && x.Decision.RoleInMatch != roles[side] && !unknown {
 		a.find(RuleHistory, at, "%s decided as %s in %s, which it plays on the other side", player,
 			orNone(x.Decision.RoleInMatch), x.MatchID)
 	}

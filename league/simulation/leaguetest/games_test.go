@@ -23,6 +23,7 @@ import (
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/rules"
+	"evenodd/rules/kuhnpoker"
 	"evenodd/rules/rockpaperscissors"
 	"evenodd/rules/tictactoe"
 )
@@ -154,42 +155,46 @@ func TestRepeatedIllegalMovesLose(t *testing.T) {
 
 // A restarted player repeats its last move and continues the match.
 func TestMatchOfManyMovesContinuesAfterAPlayerCrash(t *testing.T) {
-	leaguetest.OnWire(t, func(t *testing.T, w *leaguetest.World) {
-		w.Game = tictactoe.Game{}
-		folder, files := leaguetest.TempFolder(t), leaguetest.TempFolder(t)
-		x := w.StartManagerIn(files, 2, 1)
-		w.RefereeWithFiles("REF01", files)
-		seeded := func(o *player.Options) {
-			o.Random = func(_, decision string) *rand.Rand { return leaguetest.KeyedRandom(w.Seed, "choice", decision, "P01") }
+	for _, game := range []rules.Game{tictactoe.Game{}, kuhnpoker.Game{}} {
+		leaguetest.RunOnWire(t, game.Info().Type, func(t *testing.T, w *leaguetest.World) { continueAfterACrash(t, w, game) })
+	}
+}
+
+func continueAfterACrash(t *testing.T, w *leaguetest.World, game rules.Game) {
+	w.Game = game
+	files := leaguetest.TempFolder(t)
+	x := w.StartManagerIn(files, 2, 1)
+	w.RefereeWithFiles("REF01", files)
+	seeded := func(o *player.Options) {
+		o.Random = func(_, decision string) *rand.Rand { return leaguetest.KeyedRandom(w.Seed, "choice", decision, "P01") }
+	}
+	var crashed, restarted *leaguetest.Agent
+	var unheard *protocol.GameMoveResponse
+	crashed = w.NewPlayerIn("P01", files, seeded, moving(leaguetest.InTurn(leaguetest.Normally, func(c *leaguetest.Call) (jsontext.Value, error) {
+		answer, err := c.OwnAnswer()
+		if err != nil {
+			return nil, err
 		}
-		var crashed, restarted *leaguetest.Agent
-		var unheard *protocol.GameMoveResponse
-		crashed = w.NewPlayerIn("P01", folder, seeded, moving(leaguetest.InTurn(leaguetest.Normally, func(c *leaguetest.Call) (jsontext.Value, error) {
-			answer, err := c.OwnAnswer()
-			if err != nil {
-				return nil, err
-			}
-			unheard = leaguetest.Decode[protocol.GameMoveResponse](answer)
-			w.Background.Go(func() {
-				crashed.Stop()
-				time.Sleep(time.Second)
-				restarted = w.NewPlayerIn("P01", folder, seeded)
-				assert.NoError(t, restarted.Player.Register(w.Context))
-			})
-			return nil, leaguetest.ErrHangUp
-		})))
-		require.NoError(t, crashed.Player.Register(w.Context))
-		w.Player("P02")
-		x.Finish()
-		require.NoError(t, x.CloseFiles())
-		require.NotNil(t, restarted)
-		assert.NotEqual(t, league.StatusTechnicalLoss, leaguetest.Results(x.Manager)[0].Status)
-		moves := w.Calls(protocol.MakeMove.Name, "p01")
-		assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](moves[2].Answer).MoveData, "the repeated call gets the same move")
-		require.NoError(t, restarted.Player.Close())
-		assert.Len(t, leaguetest.ReadHistory(t, folder, "P01").Matches, 1)
-		w.CheckAudited(files)
-	})
+		unheard = leaguetest.Decode[protocol.GameMoveResponse](answer)
+		w.Background.Go(func() {
+			crashed.Stop()
+			time.Sleep(time.Second)
+			restarted = w.NewPlayerIn("P01", files, seeded)
+			assert.NoError(t, restarted.Player.Register(w.Context))
+		})
+		return nil, leaguetest.ErrHangUp
+	})))
+	require.NoError(t, crashed.Player.Register(w.Context))
+	w.Player("P02")
+	x.Finish()
+	require.NoError(t, x.CloseFiles())
+	require.NotNil(t, restarted)
+	assert.NotEqual(t, league.StatusTechnicalLoss, leaguetest.Results(x.Manager)[0].Status)
+	moves := w.Calls(protocol.MakeMove.Name, "p01")
+	assert.Equal(t, unheard.MoveData, leaguetest.Decode[protocol.GameMoveResponse](moves[2].Answer).MoveData, "the repeated call gets the same move")
+	require.NoError(t, restarted.Player.Close())
+	assert.Len(t, leaguetest.ReadHistory(t, files, "P01").Matches, 1)
+	w.CheckAudited(files)
 }
 
 // The transcript limit allows a match in which every move needs all retries.
