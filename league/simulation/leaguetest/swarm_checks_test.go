@@ -1,0 +1,231 @@
+package leaguetest_test
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"evenodd/league"
+	"evenodd/league/inspect/audit"
+	"evenodd/league/journal"
+	"evenodd/league/manager"
+	"evenodd/league/protocol"
+	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/store"
+	"evenodd/league/view/record"
+	"evenodd/rules"
+)
+
+// A span is a time of the World in which an agent is away.
+type span struct{ from, to time.Duration }
+
+// witness is what the network has seen of a league.
+type witness struct {
+	accepted map[string]string            // the results that the manager has acknowledged, by match
+	signed   map[string]map[string]string // the questions of the decisions that a player has sent, by player and signature
+	begun    map[string]time.Duration     // when a match was first assigned
+	reported map[string]time.Duration     // when its result was acknowledged
+	away     map[string][]span            // by agent; an open one ends at -1
+	damaged  map[[2]string]bool           // match and player: a message between it and the referee was lost
+	unheard  map[string]bool              // players: a message between it and the manager was lost
+}
+
+func newWitness() witness {
+	return witness{accepted: map[string]string{}, signed: map[string]map[string]string{}, begun: map[string]time.Duration{},
+		reported: map[string]time.Duration{}, away: map[string][]span{}, damaged: map[[2]string]bool{}, unheard: map[string]bool{}}
+}
+
+// answered notes an answer that leaves an agent.
+func (l *timedLeague) answered(host string, params, answer any) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	sign := func(e *protocol.Envelope, matchID, signature string) {
+		id := strings.ToUpper(host)
+		if l.seen.signed[id] == nil {
+			l.seen.signed[id] = map[string]string{}
+		}
+		if signature != "" {
+			l.seen.signed[id][signature] = e.ConversationID + " " + matchID
+		}
+	}
+	switch a := answer.(type) {
+	case *protocol.ChooseParityResponse:
+		sign(&a.Envelope, a.MatchID, a.Signature)
+	case *protocol.GameMoveResponse:
+		sign(&a.Envelope, a.MatchID, a.Signature)
+	case *protocol.Ack:
+		report, is := params.(*protocol.MatchResultReport)
+		if !is || a.Status != protocol.StatusAccepted {
+			return
+		}
+		result := string(leaguetest.Encode(league.Result(report.Result.Result)))
+		if before, known := l.seen.accepted[report.MatchID]; known && before != result {
+			l.problems = append(l.problems, "two results of "+report.MatchID+" were acknowledged: "+before+" and "+result)
+		}
+		l.seen.accepted[report.MatchID] = result
+		if _, known := l.seen.reported[report.MatchID]; !known {
+			l.seen.reported[report.MatchID] = l.world.Now()
+		}
+	}
+}
+
+// began notes that a match is assigned.
+func (l *timedLeague) began(params any) {
+	q := params.(*protocol.MatchAssignment)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if _, known := l.seen.begun[q.MatchID]; !known {
+		l.seen.begun[q.MatchID] = l.world.Now()
+	}
+}
+
+// harmed notes that the sender of a message gets no answer.
+func (l *timedLeague) harmed(key messageKey) {
+	match, _, _ := strings.Cut(strings.ToUpper(strings.TrimPrefix(key.about, "conv-")), "-A")
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, host := range []string{key.from, key.to} {
+		id := strings.ToUpper(host)
+		if _, is := league.ParsePlayerID(id); !is {
+			continue
+		}
+		l.seen.damaged[[2]string{match, id}] = true
+		if key.from == leaguetest.ManagerHost || key.to == leaguetest.ManagerHost {
+			l.seen.unheard[id] = true
+		}
+	}
+}
+
+// isAway and isBack note when an agent is not there.
+func (l *timedLeague) isAway(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen.away[id] = append(l.seen.away[id], span{l.world.Now(), -1})
+}
+
+func (l *timedLeague) isBack(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for i := range l.seen.away[id] {
+		if s := &l.seen.away[id][i]; s.to < 0 {
+			s.to = l.world.Now()
+		}
+	}
+}
+
+// wasAway tells whether an agent was away during a match.
+func (l *timedLeague) wasAway(id, matchID string) bool {
+	from, to := l.seen.begun[matchID], patience
+	if at, acknowledged := l.seen.reported[matchID]; acknowledged {
+		to = at
+	}
+	return slices.ContainsFunc(l.seen.away[id], func(s span) bool {
+		return s.from <= to && (s.to < 0 || s.to >= from)
+	})
+}
+
+// checkJournal checks that a journal has each result that was acknowledged.
+func (l *timedLeague) checkJournal(state *journal.State) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.seen.accepted) == 0 {
+		return
+	}
+	recorded := map[string]string{}
+	if state.Started != nil {
+		for m := range (&record.League{State: state}).Played() {
+			recorded[m.MatchID] = string(leaguetest.Encode(m.Result))
+		}
+	}
+	for id, result := range l.seen.accepted {
+		if recorded[id] != result {
+			l.problems = append(l.problems, "the acknowledged result of "+id+" was "+result+", and the journal has "+recorded[id])
+		}
+	}
+}
+
+// checkHistory checks that the history of a player has each signed decision that the player has sent.
+func (l *timedLeague) checkHistory(id string, folder store.Folder) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.seen.signed[id]) == 0 {
+		return
+	}
+	h, _, _, err := store.ReadHistoryLines(store.HistoryLines(folder.History(id)))
+	if err != nil {
+		l.problems = append(l.problems, "the history of "+id+": "+err.Error())
+		return
+	}
+	stored := map[string]bool{}
+	for i := range h.Decisions {
+		stored[h.Decisions[i].Decision.Signature] = true
+	}
+	for signature, about := range l.seen.signed[id] {
+		if !stored[signature] {
+			l.problems = append(l.problems, "the history of "+id+" lacks a decision that it has sent: "+about)
+		}
+	}
+}
+
+// check checks what must hold at the end.
+func (l *timedLeague) check(agents []*agentLives) {
+	folder := agents[0].folder
+	histories := l.next()
+	for _, a := range agents[1:] {
+		if _, player := league.ParsePlayerID(a.id); player {
+			l.checkHistory(a.id, a.folder)
+			if err := copyFolder(string(histories), string(a.folder)); err != nil {
+				l.problem("copying the history of %s: %v", a.id, err)
+			}
+		}
+	}
+	state := l.readJournal(folder)
+	if state == nil {
+		return
+	}
+	l.checkJournal(state)
+	if state.Completed == nil {
+		l.problem("the journal has no end of the league")
+	}
+	for m := range (&record.League{State: state}).Played() {
+		l.checkLosses(&m)
+	}
+	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(l.plan.game), Histories: string(histories)})
+	if err != nil {
+		l.problem("the audit fails: %v", err)
+		return
+	}
+	for _, f := range report.Leagues[0].Findings {
+		l.problem("the audit finds: %v", f)
+	}
+}
+
+// readJournal reads the league once more, as after a restart; nil after a problem.
+func (l *timedLeague) readJournal(folder store.Folder) *journal.State {
+	files, _, err := manager.OpenFiles(folder, leaguetest.LeagueID, false, nil)
+	if err != nil || files.Torn != nil || files.LostTail() {
+		l.problem("the league cannot be opened after its end: %v", err)
+	}
+	if err != nil {
+		return nil
+	}
+	if err := files.Close(); err != nil {
+		l.problem("closing the journal: %v", err)
+	}
+	return files.State
+}
+
+// checkLosses checks that no player lost a match technically to which nothing happened.
+func (l *timedLeague) checkLosses(m *record.Match) {
+	if m.Status != league.StatusTechnicalLoss {
+		return
+	}
+	for _, id := range []string{m.PlayerAID, m.PlayerBID} {
+		switch {
+		case m.Winner() == id, l.seen.damaged[[2]string{m.MatchID, id}], l.wasAway(id, m.MatchID):
+		case m.RefereeID == "" && (l.seen.unheard[id] || len(l.seen.away[id]) > 0): // suspended, or absent
+		default:
+			l.problem("%s lost %s technically, and nothing had happened to it: %s", id, m.MatchID, m.Reason)
+		}
+	}
+}

@@ -1,0 +1,182 @@
+package leaguetest_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"time"
+
+	"evenodd/league"
+	"evenodd/league/journal"
+	"evenodd/league/pairing"
+	"evenodd/league/simulation/leaguetest"
+	"evenodd/rules"
+	"evenodd/rules/evenodd"
+	"evenodd/rules/kuhnpoker"
+	"evenodd/rules/rockpaperscissors"
+	"evenodd/rules/tictactoe"
+)
+
+// A timedPlan is everything that is random about a league in virtual time, except for the fate of each message,
+// which follows from the seed and the message.
+type timedPlan struct {
+	seed                    uint64
+	carrier                 string
+	game                    rules.Game
+	players, referees, legs int
+	tournament              *journal.Tournament // nil for a round-robin
+	signatures, broadcast   string              // as in journal.Configuration
+	latency                 time.Duration       // the longest of a message in one direction
+	faults                  map[messageFault]float64
+	crashes                 []crash
+	thinks                  map[string]time.Duration // how long a player takes to decide, at most, by host
+}
+
+// A crash ends a process of an agent. It counts for the first process that gets so far.
+type crash struct {
+	host  string
+	after int           // messages of the process, received and sent
+	later time.Duration // after the last of them
+	mute  bool          // the machine has no power: until it is back, its callers get no answer instead of a refusal
+	away  time.Duration // until the next process begins; forever for none
+}
+
+const forever = time.Duration(-1)
+
+func (c crash) String() string {
+	return fmt.Sprintf("%s after %d messages and %v, mute %v, away %v", c.host, c.after, c.later, c.mute, c.away)
+}
+
+// newTimedPlan draws the plan of a seed.
+func newTimedPlan(seed uint64) *timedPlan {
+	r := rand.New(rand.NewPCG(seed, 0x71ed))
+	p := &timedPlan{
+		seed: seed, carrier: leaguetest.Memory, players: 2 + r.IntN(3), referees: 1 + r.IntN(2), legs: 1,
+		faults: map[messageFault]float64{}, thinks: map[string]time.Duration{},
+		signatures: pick(r, "", journal.SignaturesOptional, journal.SignaturesRequired),
+		broadcast:  pick(r, journal.BroadcastRound, journal.BroadcastRound, journal.BroadcastMatch),
+		latency:    pick(r, 0, 20*time.Millisecond, 300*time.Millisecond, 2*time.Second),
+		game: pick[rules.Game](r, evenodd.Game{}, evenodd.Game{}, evenodd.Game{}, rockpaperscissors.Game{}, tictactoe.Game{},
+			kuhnpoker.Game{}),
+	}
+	if r.IntN(8) == 0 {
+		p.carrier = leaguetest.Wire
+	}
+	switch r.IntN(8) {
+	case 0:
+		p.tournament = &journal.Tournament{Algorithm: pairing.Swiss, Rounds: 1 + r.IntN(pairing.MaxSwissRounds(p.players))}
+	case 1:
+		p.tournament = &journal.Tournament{Algorithm: pairing.Knockout}
+	case 2:
+		p.tournament = &journal.Tournament{Algorithm: pairing.DoubleElimination}
+	case 3:
+		p.tournament = &journal.Tournament{Algorithm: pairing.Gauntlet, Gauntlet: 1 + r.IntN(p.players-1)}
+	default:
+		p.legs = 1 + r.IntN(2)*r.IntN(2)
+	}
+	if r.IntN(3) > 0 { // a third of the leagues loses no message
+		for _, fault := range messageFaults() {
+			if r.IntN(3) == 0 {
+				p.faults[fault] = pick(r, 0.01, 0.03, 0.1, 0.3)
+			}
+		}
+	}
+	if r.IntN(2) == 0 {
+		p.faults[foreign], p.faults[stale] = 0.05, 0.05 // they harm nobody
+	}
+	for _, host := range p.hosts() {
+		for range min(r.IntN(5), r.IntN(5)) {
+			p.crashes = append(p.crashes, newCrash(r, host, p.refereesNeeded()))
+		}
+		p.thinks[host] = pick(r, 0, 0, time.Second, 10*time.Second)
+	}
+	return p
+}
+
+// hosts are those of all agents.
+func (p *timedPlan) hosts() []string {
+	hosts := []string{leaguetest.ManagerHost}
+	for n := range p.referees {
+		hosts = append(hosts, strings.ToLower(league.RefereeID(n+1)))
+	}
+	for n := range p.players {
+		hosts = append(hosts, strings.ToLower(league.PlayerID(n+1)))
+	}
+	return hosts
+}
+
+// refereesNeeded is the host of the referee that always comes back.
+func (p *timedPlan) refereesNeeded() string { return strings.ToLower(league.RefereeID(1)) }
+
+func newCrash(r *rand.Rand, host, needed string) crash {
+	c := crash{host: host, after: 1 + min(r.IntN(60), r.IntN(60)), mute: r.IntN(3) == 0}
+	if host == leaguetest.ManagerHost {
+		c.after *= 3
+	}
+	c.later = pick(r, 0, 0, time.Duration(r.IntN(1000))*time.Millisecond, time.Duration(r.IntN(20))*time.Second)
+	c.away = pick(r, 0, time.Duration(r.IntN(5000))*time.Millisecond, time.Duration(r.IntN(5000))*time.Millisecond,
+		time.Duration(r.IntN(90))*time.Second, time.Duration(r.IntN(20))*time.Minute)
+	if host != leaguetest.ManagerHost && host != needed && r.IntN(6) == 0 {
+		c.away = forever
+	}
+	return c
+}
+
+// smallerPlans are the plans to try instead of one that fails.
+func smallerPlans(p *timedPlan) (smaller []*timedPlan) {
+	change := func(to func(q *timedPlan)) {
+		q := *p
+		to(&q)
+		smaller = append(smaller, &q)
+	}
+	for _, crashes := range leaguetest.Without(p.crashes) {
+		change(func(q *timedPlan) { q.crashes = crashes })
+	}
+	for _, kept := range leaguetest.Without(slices.Sorted(maps.Keys(p.faults))) {
+		change(func(q *timedPlan) {
+			q.faults = map[messageFault]float64{}
+			for _, f := range kept {
+				q.faults[f] = p.faults[f]
+			}
+		})
+	}
+	if p.tournament == nil { // others may not fit fewer players
+		for _, n := range leaguetest.Fewer(p.players, 2) {
+			change(func(q *timedPlan) { q.players = n })
+		}
+		for _, n := range leaguetest.Fewer(p.legs, 1) {
+			change(func(q *timedPlan) { q.legs = n })
+		}
+	}
+	for _, n := range leaguetest.Fewer(p.referees, 1) {
+		change(func(q *timedPlan) { q.referees = n })
+	}
+	if p.latency > 0 {
+		change(func(q *timedPlan) { q.latency = 0 })
+	}
+	if len(p.thinks) > 0 {
+		change(func(q *timedPlan) { q.thinks = nil })
+	}
+	return smaller
+}
+
+func (p *timedPlan) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s, %d players, %d referees, %d legs of %s, %s, carrier %s, signatures %q, broadcast %s, latency %v",
+		p.game.Info().Type, p.players, p.referees, p.legs, p.tournament.Format(), "seed", p.carrier, p.signatures, p.broadcast, p.latency)
+	for _, f := range slices.Sorted(maps.Keys(p.faults)) {
+		fmt.Fprintf(&b, "\n  %v %v", f, p.faults[f])
+	}
+	for _, c := range p.crashes {
+		fmt.Fprintf(&b, "\n  crash of %v", c)
+	}
+	for _, host := range slices.Sorted(maps.Keys(p.thinks)) {
+		fmt.Fprintf(&b, "\n  %s thinks for up to %v", host, p.thinks[host])
+	}
+	return b.String()
+}
+
+// pick draws one of several values.
+func pick[V any](r *rand.Rand, values ...V) V { return values[r.IntN(len(values))] }
