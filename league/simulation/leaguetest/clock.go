@@ -28,8 +28,8 @@ func WithClock(offset time.Duration, jumps ...Jump) Option {
 // WithPauses stops the process of an agent at times.
 func WithPauses(pauses ...Pause) Option { return func(a *Agent) { a.pauses = pauses } }
 
-// clockOf returns the clock of an agent.
-func (w *World) clockOf(a *Agent) *protocol.Clock {
+// ClockOf returns the clock of an agent.
+func (w *World) ClockOf(a *Agent) *protocol.Clock {
 	return protocol.NewClock(func() time.Time {
 		now, by := w.Now(), a.offset
 		for _, j := range a.jumps {
@@ -72,8 +72,8 @@ func (w *World) awaitEnd(pauses []Pause) {
 	}
 }
 
-// stallsOf returns what the referee.StallMonitor of an agent would: the longest pause that reaches into a span.
-func (w *World) stallsOf(a *Agent) func(from, to time.Time) time.Duration {
+// StallsOf returns what the referee.StallMonitor of an agent would: the longest pause that reaches into a span.
+func (w *World) StallsOf(a *Agent) func(from, to time.Time) time.Duration {
 	return func(from, to time.Time) (longest time.Duration) {
 		for _, p := range a.pauses {
 			if w.Recorder.began.Add(p.At).Before(to) && w.Recorder.began.Add(p.until()).After(from) {
@@ -84,8 +84,8 @@ func (w *World) stallsOf(a *Agent) func(from, to time.Time) time.Duration {
 	}
 }
 
-// pausing returns the caller of an agent: the next one, unless the agent pauses.
-func (w *World) pausing(a *Agent, next protocol.Caller) protocol.Caller {
+// Pausing returns the caller of an agent: the next one, unless the agent pauses.
+func (w *World) Pausing(a *Agent, next protocol.Caller) protocol.Caller {
 	if len(a.pauses) == 0 {
 		return next
 	}
@@ -103,6 +103,14 @@ func (c *pausedCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *
 	c.world.awaitEnd(c.pauses)
 	defer c.world.awaitEnd(c.pauses)
 	return c.next.Call(ctx, r)
+}
+
+// PausingMux returns the mux of an agent: the given one, unless the agent pauses.
+func (w *World) PausingMux(a *Agent, mux protocol.Mux) protocol.Mux {
+	if len(a.pauses) == 0 {
+		return mux
+	}
+	return pausedMux{mux, w, a.pauses}
 }
 
 // A pausedMux has the handlers of an agent that pauses.

@@ -18,7 +18,7 @@ import (
 func TestWallClockOfAnAgentJumps(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewWorld(t, Memory, zerolog.Nop())
-		c := w.clockOf(NewAgent("P01", Options(
+		c := w.ClockOf(NewAgent("P01", Options(
 			WithClock(3*time.Hour, Jump{10 * Second, -time.Hour}, Jump{20 * Second, 100 * 365 * 24 * time.Hour}))))
 		first := c.Now()
 		assert.Equal(t, 3*time.Hour, first.Round(0).Sub(time.Now().Round(0)))
@@ -44,7 +44,7 @@ func TestPausesHoldAnAgent(t *testing.T) {
 		{"a call to it waits", 12 * Second, 30 * Second, func(w *World, a, b *Agent) { w.pings(b, a) }},
 		{"an answer to it waits", 9 * Second, 30 * Second, func(w *World, a, b *Agent) { w.pings(a, b) }},
 		{"a timer of it waits", 9 * Second, 30 * Second, func(w *World, a, _ *Agent) {
-			assert.NoError(w.T, w.clockOf(a).Sleep(w.Context, 2*Second))
+			assert.NoError(w.T, w.ClockOf(a).Sleep(w.Context, 2*Second))
 		}},
 		{"nothing waits before", 7 * Second, 9 * Second, func(w *World, a, b *Agent) { w.pings(a, b) }},
 		{"nothing waits after it", 30 * Second, 32 * Second, func(w *World, a, b *Agent) { w.pings(a, b) }},

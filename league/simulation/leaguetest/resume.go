@@ -99,7 +99,7 @@ func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, refere
 	mortal := func(o *manager.Options) {
 		x.clock = o.Clock
 		o.Files, o.Clock = files, protocol.NewClock(x.now, x.clock.Sleep)
-		o.Caller = w.pausing(x.Agent, &mortalCaller{x, w.Caller(ManagerHost, 64<<10)})
+		o.Caller = w.Pausing(x.Agent, &mortalCaller{x, w.Caller(ManagerHost, 64<<10)})
 	}
 	return x, w.managerOptions(x.Agent, players, referees, append([]func(*manager.Options){mortal}, change...))
 }

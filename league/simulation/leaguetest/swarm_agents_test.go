@@ -1,10 +1,15 @@
 package leaguetest_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
+	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -12,15 +17,19 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league"
+	"evenodd/league/journal/journalfile"
 	"evenodd/league/manager"
 	"evenodd/league/membership"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/faults"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/simulation/memdisk"
 	"evenodd/league/store"
 	"evenodd/player"
 	"evenodd/player/strategy"
 	"evenodd/referee"
 	"evenodd/rules"
+	"evenodd/transport"
 )
 
 // agentLives are the processes of one agent, one after the other.
@@ -28,13 +37,67 @@ type agentLives struct {
 	*timedLeague
 	host, id string
 	live     func(*agentLives, *process) error // one process, to its end
-	folder   store.Folder
-	crashes  []crash // of the processes to come
-	over     bool    // it knows that the league is over
+	machine  *machine
+	folder   string            // of its data, on the machine
+	traits   *leaguetest.Agent // its clock and its pauses
+	crashes  []crash           // of the processes to come
+	over     bool              // it knows that the league is over
 }
 
-// mostLives bounds the processes of an agent.
-const mostLives = 100
+// repair does what an operator does about the error of a process.
+func (a *agentLives) repair(err error) {
+	kind := strings.Trim(a.host, "0123456789") + " ended by an error"
+	if a.machine.isFlawed() {
+		kind += " after faults of its disk"
+		if !strings.Contains(err.Error(), a.folder) && transport.KindOf(err) == transport.Unknown {
+			a.problem("%s ends, and names no file: %v", a.host, err)
+		}
+	}
+	if a.machine.disk.RestoreFlippedBits() > 0 {
+		a.count("bits that were restored")
+	}
+	damage, is := errors.AsType[*journalfile.DamageError](err)
+	switch {
+	case !is:
+	case a.machine.disk.Injected()[faults.FailedSync.String()] > 0:
+		// The process after that of the sync that failed found the lines in the cache, and continued. Nothing but a copy
+		// helps now, as the start says.
+		a.count("leagues with a journal that was lost")
+		a.lost.Store(true)
+		a.completed(nil)
+	default:
+		a.count("journals that were cut before a damaged line")
+		if err := a.cutJournal(damage.Line); err != nil {
+			a.problem("cutting the journal: %v", err)
+		}
+	}
+	a.count(kind)
+}
+
+// cutJournal removes the lines of the journal from a number on: a power cut has left only parts of them, because they
+// were not durable yet. checkJournal then finds whether a result is missing that was acknowledged.
+func (a *agentLives) cutJournal(from int) error {
+	d := a.machine.disk.Process()
+	path := store.Folder{Disk: d, Path: a.folder}.Journal(leaguetest.LeagueID)
+	file, err := d.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(file)
+	kept := 0
+	for line := range bytes.Lines(text) {
+		if from--; from == 0 {
+			break
+		}
+		kept += len(line)
+	}
+	return errors.Join(err, file.Truncate(int64(kept)), file.Sync(), file.Close())
+}
+
+const (
+	mostLives    = 100             // bounds the processes of an agent
+	sharedOutage = 5 * time.Second // until the process of a machine is back that has crashed because of another one
+)
 
 // run begins a process again after each crash, and as an operator does after each error.
 func (a *agentLives) run() {
@@ -42,26 +105,35 @@ func (a *agentLives) run() {
 		p := a.begin()
 		a.note("%s begins", a.host)
 		err := a.live(a, p)
+		p.passes() // its disk may have ended it
 		p.cancel()
+		p.disk.Kill()
 		switch {
 		case !p.dead.Load() && (err == nil || a.world.Context.Err() != nil):
 			a.over = true
 			return
+		case a.lost.Load():
+			return
 		case !p.dead.Load():
 			a.note("%s ends: %v", a.host, err)
-			a.count("ended: " + strings.Trim(a.host, "0123456789") + " " + err.Error())
+			a.isAway(a.id)
+			a.repair(err)
+			if a.lost.Load() {
+				return
+			}
 			if sleep(a.world.Context, 10*time.Second) != nil {
 				return
 			}
 			continue
 		}
-		a.folder = p.left
 		a.count("crashes of " + strings.Trim(a.host, "0123456789"))
-		if p.mute.Load() {
-			a.count("crashes of whole machines")
+		away := sharedOutage
+		if c := p.crash; c != nil && int(p.messages.Load()) >= c.after { // else another process of its machine has crashed
+			away, a.crashes = c.away, a.crashes[1:]
 		}
-		away := p.crash.away
-		a.crashes = a.crashes[1:]
+		if p.mute.Load() {
+			a.count("crashes with the machine")
+		}
 		if away == forever && (a.started.Load() || a.world.Context.Err() != nil) {
 			a.count("crashes for ever")
 			return
@@ -116,7 +188,7 @@ func (a *agentLives) options(p *process) membership.Options {
 	return membership.Options{
 		Name: "Agent " + a.id, ID: a.id, Endpoint: leaguetest.EndpointOf(a.host),
 		Manager: leaguetest.EndpointOf(leaguetest.ManagerHost), Folder: p.folder,
-		Caller: p.caller(), Clock: a.world.Clock, Log: p.log(), Large: a.plan.game.Info().Large,
+		Caller: p.caller(), Clock: a.world.ClockOf(a.traits), Log: p.log(), Large: a.plan.game.Info().Large,
 	}
 }
 
@@ -149,6 +221,7 @@ func (a *agentLives) strategy() string {
 func refereeLife(a *agentLives, p *process) error {
 	one, err := referee.New(referee.Options{
 		Options: a.options(p), MaxConcurrent: 1 + int(a.plan.seed)%2, Games: rules.NewRegistry(a.plan.game),
+		Stalls: a.world.StallsOf(a.traits),
 	})
 	if err != nil {
 		return err
@@ -160,7 +233,10 @@ func refereeLife(a *agentLives, p *process) error {
 func managerLife(a *agentLives, p *process) (err error) {
 	files, _, err := manager.OpenFiles(p.folder, leaguetest.LeagueID, false, nil)
 	if err != nil {
-		a.problem("the league cannot be opened: %v", err)
+		_, damaged := errors.AsType[*journalfile.DamageError](err)
+		if !damaged && !a.machine.isFlawed() && !p.dead.Load() {
+			a.problem("the league cannot be opened: %v", err)
+		}
 		return err
 	}
 	defer func() { err = errors.Join(err, files.Close()) }()
@@ -170,7 +246,7 @@ func managerLife(a *agentLives, p *process) (err error) {
 	created.Signatures, created.Broadcast = a.plan.signatures, a.plan.broadcast
 	m, err := manager.New(manager.Options{
 		Created: created, Games: rules.NewRegistry(a.plan.game), Files: files, Secret: &a.world.Secret, Caller: p.caller(),
-		Clock: a.world.Clock, Log: p.log(),
+		Clock: a.world.ClockOf(a.traits), Log: p.log(),
 	})
 	if err != nil {
 		return err
@@ -197,15 +273,26 @@ func (p *process) log() zerolog.Logger {
 	return zerolog.New(p.text).Level(zerolog.InfoLevel).With().Timestamp().Str("host", p.host).Logger()
 }
 
-// newAgents are all agents of a league.
+// newAgents are all agents of a league, the manager first.
 func (l *timedLeague) newAgents() (all []*agentLives) {
+	var common *machine
 	for _, host := range l.plan.hosts() {
-		a := &agentLives{timedLeague: l, host: host, id: strings.ToUpper(host), folder: l.next(), live: playerLife}
+		a := &agentLives{timedLeague: l, host: host, id: strings.ToUpper(host), folder: "/" + host, live: playerLife}
 		if _, referee := league.ParseRefereeID(a.id); referee {
 			a.live = refereeLife
 		} else if host == leaguetest.ManagerHost {
 			a.live = managerLife
 		}
+		if a.machine = common; a.machine == nil {
+			a.machine = l.newMachine(host)
+		}
+		switch l.plan.machines {
+		case oneFolder:
+			a.folder, common = "/data", a.machine
+		case oneMachine:
+			common = a.machine
+		}
+		a.traits = leaguetest.NewAgent(a.id, l.plan.traits[host])
 		for _, c := range l.plan.crashes {
 			if c.host == host {
 				a.crashes = append(a.crashes, c)
@@ -214,4 +301,16 @@ func (l *timedLeague) newAgents() (all []*agentLives) {
 		all = append(all, a)
 	}
 	return all
+}
+
+func (l *timedLeague) newMachine(host string) *machine {
+	seed := binary.BigEndian.Uint64(secretOf(l.plan.seed, "disk", host))
+	return &machine{disk: memdisk.New(memdisk.Options{Seed: seed, Sleep: time.Sleep,
+		Chances: l.plan.disks[host], MaxCrashes: 1})}
+}
+
+// secretOf derives bytes from a seed and names.
+func secretOf(seed uint64, names ...string) []byte {
+	key := leaguetest.SecretOf(append([]string{strconv.FormatUint(seed, 10)}, names...)...)
+	return key[:]
 }

@@ -1,6 +1,11 @@
 package leaguetest_test
 
 import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,12 +32,14 @@ type witness struct {
 	reported map[string]time.Duration     // when its result was acknowledged
 	away     map[string][]span            // by agent; an open one ends at -1
 	damaged  map[[2]string]bool           // match and player: a message between it and the referee was lost
+	flawed   map[string]bool              // agents whose disk had faults
+	cut      map[string]bool              // players whose machine had no power: they sign without sync
 	unheard  map[string]bool              // players: a message between it and the manager was lost
 }
 
 func newWitness() witness {
 	return witness{accepted: map[string]string{}, signed: map[string]map[string]string{}, begun: map[string]time.Duration{},
-		reported: map[string]time.Duration{}, away: map[string][]span{}, damaged: map[[2]string]bool{}, unheard: map[string]bool{}}
+		reported: map[string]time.Duration{}, away: map[string][]span{}, damaged: map[[2]string]bool{}, unheard: map[string]bool{}, cut: map[string]bool{}, flawed: map[string]bool{}}
 }
 
 // answered notes an answer that leaves an agent.
@@ -96,6 +103,20 @@ func (l *timedLeague) harmed(key messageKey) {
 	}
 }
 
+// flawed tells whether the disk of an agent had faults.
+func (l *timedLeague) flawed(id string) bool {
+	a := l.agents[id]
+	return a.machine.isFlawed() || l.seen.flawed[id]
+}
+
+// paused notes the pauses of the agents.
+func (l *timedLeague) paused() {
+	for host, p := range l.plan.pauses {
+		id := strings.ToUpper(host)
+		l.seen.away[id] = append(l.seen.away[id], span{p.At, p.At + p.For})
+	}
+}
+
 // isAway and isBack note when an agent is not there.
 func (l *timedLeague) isAway(id string) {
 	l.mu.Lock()
@@ -148,10 +169,10 @@ func (l *timedLeague) checkJournal(state *journal.State) {
 func (l *timedLeague) checkHistory(id string, folder store.Folder) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if len(l.seen.signed[id]) == 0 {
+	if len(l.seen.signed[id]) == 0 || l.seen.cut[id] || l.flawed(id) {
 		return
 	}
-	h, _, _, err := store.ReadHistoryLines(store.HistoryLines(folder.History(id)))
+	h, _, _, err := store.ReadHistoryLines(folder.Disk, store.HistoryLines(folder.History(id)))
 	if err != nil {
 		l.problems = append(l.problems, "the history of "+id+": "+err.Error())
 		return
@@ -169,12 +190,26 @@ func (l *timedLeague) checkHistory(id string, folder store.Folder) {
 
 // check checks what must hold at the end.
 func (l *timedLeague) check(agents []*agentLives) {
-	folder := agents[0].folder
-	histories := l.next()
+	for _, a := range agents {
+		if a.machine.isFlawed() {
+			l.seen.flawed[a.id] = true
+		}
+		a.machine.disk.Repair()
+	}
+	reader := agents[0].machine.disk.Process()
+	folder := store.Folder{Disk: reader, Path: agents[0].folder}
+	histories := store.Folder{Disk: reader, Path: "/histories"}
+	if err := reader.MkdirAll(histories.Players(), 0o700); err != nil {
+		l.problem("%v", err)
+	}
 	for _, a := range agents[1:] {
 		if _, player := league.ParsePlayerID(a.id); player {
-			l.checkHistory(a.id, a.folder)
-			if err := copyFolder(string(histories), string(a.folder)); err != nil {
+			own := store.Folder{Disk: a.machine.disk.Process(), Path: a.folder}
+			l.checkHistory(a.id, own)
+			if _, _, _, err := store.ReadHistoryLines(own.Disk, store.HistoryLines(own.History(a.id))); err != nil && l.seen.cut[a.id] {
+				continue // what a power cut left of its last lines
+			}
+			if err := copyHistory(histories, own, a.id); err != nil {
 				l.problem("copying the history of %s: %v", a.id, err)
 			}
 		}
@@ -190,7 +225,7 @@ func (l *timedLeague) check(agents []*agentLives) {
 	for m := range (&record.League{State: state}).Played() {
 		l.checkLosses(&m)
 	}
-	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(l.plan.game), Histories: string(histories)})
+	report, err := audit.Run(folder, audit.Options{Games: rules.NewRegistry(l.plan.game), Histories: histories.Path})
 	if err != nil {
 		l.problem("the audit fails: %v", err)
 		return
@@ -198,6 +233,31 @@ func (l *timedLeague) check(agents []*agentLives) {
 	for _, f := range report.Leagues[0].Findings {
 		l.problem("the audit finds: %v", f)
 	}
+}
+
+// copyHistory copies the history of a player to the disk of another machine.
+func copyHistory(to, from store.Folder, id string) error {
+	path := store.HistoryLines(from.History(id))
+	file, err := from.Disk.OpenFile(path, os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	text, err := io.ReadAll(file)
+	if err := errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	path = store.HistoryLines(to.History(id))
+	if err := to.Disk.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	if file, err = to.Disk.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
+		return err
+	}
+	_, err = file.Write(text)
+	return errors.Join(err, file.Close())
 }
 
 // readJournal reads the league once more, as after a restart; nil after a problem.
@@ -221,8 +281,15 @@ func (l *timedLeague) checkLosses(m *record.Match) {
 		return
 	}
 	for _, id := range []string{m.PlayerAID, m.PlayerBID} {
+		other := m.PlayerAID
+		if other == id {
+			other = m.PlayerBID
+		}
 		switch {
-		case m.Winner() == id, l.seen.damaged[[2]string{m.MatchID, id}], l.wasAway(id, m.MatchID):
+		case l.seen.cut[other] && m.RefereeID != "" && len(l.seen.away[m.RefereeID]) > 0:
+			// The referee asked again from the first turn, and the opponent, which had forgotten its answer, gave another.
+			// The player repeats its signed answers, which do not belong to these questions.
+		case m.Winner() == id, l.flawed(id), l.seen.damaged[[2]string{m.MatchID, id}], l.wasAway(id, m.MatchID):
 		case m.RefereeID == "" && (l.seen.unheard[id] || len(l.seen.away[id]) > 0): // suspended, or absent
 		default:
 			l.problem("%s lost %s technically, and nothing had happened to it: %s", id, m.MatchID, m.Reason)

@@ -11,6 +11,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/journal"
 	"evenodd/league/pairing"
+	"evenodd/league/simulation/faults"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/rules"
 	"evenodd/rules/evenodd"
@@ -32,6 +33,23 @@ type timedPlan struct {
 	faults                  map[messageFault]float64
 	crashes                 []crash
 	thinks                  map[string]time.Duration // how long a player takes to decide, at most, by host
+	machines                machines
+	traits                  map[string][]leaguetest.Option // clocks and pauses, by host
+	pauses                  map[string]leaguetest.Pause    // those of the traits
+	disks                   map[string]faults.DiskChances  // by host; on one machine, that of the manager counts
+}
+
+// machines tells where the agents run.
+type machines int
+
+const (
+	separate   machines = iota
+	oneMachine          // all agents on one, with folders of their own
+	oneFolder           // and in one folder
+)
+
+func (m machines) String() string {
+	return [...]string{"separate machines", "one machine", "one machine and folder"}[m]
 }
 
 // A crash ends a process of an agent. It counts for the first process that gets so far.
@@ -55,6 +73,8 @@ func newTimedPlan(seed uint64) *timedPlan {
 	p := &timedPlan{
 		seed: seed, carrier: leaguetest.Memory, players: 2 + r.IntN(3), referees: 1 + r.IntN(2), legs: 1,
 		faults: map[messageFault]float64{}, thinks: map[string]time.Duration{},
+		traits: map[string][]leaguetest.Option{}, pauses: map[string]leaguetest.Pause{},
+		disks:      map[string]faults.DiskChances{},
 		signatures: pick(r, "", journal.SignaturesOptional, journal.SignaturesRequired),
 		broadcast:  pick(r, journal.BroadcastRound, journal.BroadcastRound, journal.BroadcastMatch),
 		latency:    pick(r, 0, 20*time.Millisecond, 300*time.Millisecond, 2*time.Second),
@@ -86,7 +106,22 @@ func newTimedPlan(seed uint64) *timedPlan {
 	if r.IntN(2) == 0 {
 		p.faults[foreign], p.faults[stale] = 0.05, 0.05 // they harm nobody
 	}
+	p.machines = pick(r, separate, separate, separate, oneMachine, oneFolder)
+	flawed := r.IntN(3) == 0
+	clocks, pauses := r.IntN(3) == 0, r.IntN(4) == 0
 	for _, host := range p.hosts() {
+		if clocks {
+			p.traits[host] = append(p.traits[host], newClock(r))
+		}
+		if pauses && r.IntN(3) == 0 {
+			pause := leaguetest.Pause{At: time.Duration(r.IntN(60_000)) * time.Millisecond,
+				For: pick(r, 2*time.Second, 20*time.Second, 90*time.Second, 30*time.Minute)}
+			p.pauses[host] = pause
+			p.traits[host] = append(p.traits[host], leaguetest.WithPauses(pause))
+		}
+		if flawed && r.IntN(2) == 0 {
+			p.disks[host] = newDiskChances(r)
+		}
 		for range min(r.IntN(5), r.IntN(5)) {
 			p.crashes = append(p.crashes, newCrash(r, host, p.refereesNeeded()))
 		}
@@ -124,6 +159,28 @@ func newCrash(r *rand.Rand, host, needed string) crash {
 	return c
 }
 
+// newDiskChances draws the faults of a disk.
+func newDiskChances(r *rand.Rand) (c faults.DiskChances) {
+	for kind := range c {
+		if r.IntN(2) == 0 {
+			c[kind] = pick(r, 0.003, 0.01, 0.05)
+		}
+	}
+	return c
+}
+
+// newClock draws a wall clock that is wrong, and is set once or twice.
+func newClock(r *rand.Rand) leaguetest.Option {
+	wrong := func() time.Duration {
+		return time.Duration(pick(r, -1, 1)) * pick(r, 0, 5*time.Second, 40*time.Second, 3*time.Hour, 400*24*time.Hour)
+	}
+	var jumps []leaguetest.Jump
+	for range r.IntN(3) {
+		jumps = append(jumps, leaguetest.Jump{At: time.Duration(r.IntN(120)) * time.Second, By: wrong()})
+	}
+	return leaguetest.WithClock(wrong(), jumps...)
+}
+
 // smallerPlans are the plans to try instead of one that fails.
 func smallerPlans(p *timedPlan) (smaller []*timedPlan) {
 	change := func(to func(q *timedPlan)) {
@@ -159,13 +216,39 @@ func smallerPlans(p *timedPlan) (smaller []*timedPlan) {
 	if len(p.thinks) > 0 {
 		change(func(q *timedPlan) { q.thinks = nil })
 	}
+	if p.machines != separate {
+		change(func(q *timedPlan) { q.machines = separate })
+	}
+	for _, hosts := range leaguetest.Without(slices.Sorted(maps.Keys(p.disks))) {
+		change(func(q *timedPlan) {
+			q.disks = map[string]faults.DiskChances{}
+			for _, host := range hosts {
+				q.disks[host] = p.disks[host]
+			}
+		})
+	}
+	if len(p.traits) > 0 {
+		change(func(q *timedPlan) { q.traits, q.pauses = nil, nil })
+	}
 	return smaller
 }
 
 func (p *timedPlan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d players, %d referees, %d legs of %s, %s, carrier %s, signatures %q, broadcast %s, latency %v",
-		p.game.Info().Type, p.players, p.referees, p.legs, p.tournament.Format(), "seed", p.carrier, p.signatures, p.broadcast, p.latency)
+	fmt.Fprintf(&b, "%s, %d players, %d referees, %d legs of %s, carrier %s, signatures %q, broadcast %s, latency %v, %v, %d wrong clocks",
+		p.game.Info().Type, p.players, p.referees, p.legs, p.tournament.Format(), p.carrier, p.signatures, p.broadcast, p.latency,
+		p.machines, len(p.traits))
+	for _, host := range slices.Sorted(maps.Keys(p.pauses)) {
+		fmt.Fprintf(&b, "\n  %s pauses at %v for %v", host, p.pauses[host].At, p.pauses[host].For)
+	}
+
+	for _, host := range slices.Sorted(maps.Keys(p.disks)) {
+		for kind, chance := range p.disks[host] {
+			if chance > 0 {
+				fmt.Fprintf(&b, "\n  disk of %s: %v %v", host, faults.DiskFault(kind), chance)
+			}
+		}
+	}
 	for _, f := range slices.Sorted(maps.Keys(p.faults)) {
 		fmt.Fprintf(&b, "\n  %v %v", f, p.faults[f])
 	}

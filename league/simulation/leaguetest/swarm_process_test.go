@@ -2,39 +2,48 @@ package leaguetest_test
 
 import (
 	"context"
-	"errors"
-	"io/fs"
-	"os"
-	"path/filepath"
 	"strconv"
-	"strings"
+	"sync"
 	"sync/atomic"
 
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/faults"
 	"evenodd/league/simulation/leaguetest"
+	"evenodd/league/simulation/memdisk"
 	"evenodd/league/store"
 	"evenodd/transport"
 )
 
+// A machine has a disk, and one agent or all.
+type machine struct {
+	disk *memdisk.Disk
+
+	mu        sync.Mutex
+	processes []*process // that run, or have ended by themselves
+}
+
 // A process is one life of an agent. When it crashes, nothing leaves it any more: its calls and answers do not
-// arrive, and its disk has what was there at that moment. Then its goroutines are ended.
+// arrive, and its disk refuses all that it still does. Then its goroutines are ended.
 type process struct {
 	*timedLeague
+	agent    *agentLives
 	host     string
 	ctx      context.Context //nolint:containedctx // ends with the process
 	cancel   context.CancelFunc
+	disk     *memdisk.Process
 	folder   store.Folder
 	crash    *crash // nil for none
 	messages atomic.Int64
-	mute     atomic.Bool  // the machine has no power
-	dead     atomic.Bool  // it has crashed
-	left     store.Folder // what a crash has left; valid when ctx has ended
+	mute     atomic.Bool // the machine has no power
+	dead     atomic.Bool // it has crashed
 }
 
 // begin starts the next process of an agent.
 func (a *agentLives) begin() *process {
 	l := a.timedLeague
-	p := &process{timedLeague: l, host: a.host, folder: a.folder}
+	p := &process{timedLeague: l, agent: a, host: a.host, disk: a.machine.disk.Process()}
+	p.folder = store.Folder{Disk: p.disk, Path: a.folder}
 	p.ctx, p.cancel = context.WithCancel(l.world.Context)
 	if len(a.crashes) > 0 {
 		p.crash = &a.crashes[0]
@@ -42,7 +51,32 @@ func (a *agentLives) begin() *process {
 	l.mu.Lock()
 	l.processes[a.host] = p
 	l.mu.Unlock()
+	l.world.Background.Go(func() {
+		select {
+		case <-p.disk.Ended():
+			p.passes()
+		case <-p.ctx.Done():
+		}
+	})
+	a.machine.mu.Lock()
+	defer a.machine.mu.Unlock()
+	running := func(q *process) bool { return q.ctx.Err() == nil }
+	a.machine.processes = append(lists.Filter(a.machine.processes, running), p)
 	return p
+}
+
+// isFlawed tells whether the disk had a fault, apart from crashes.
+func (m *machine) isFlawed() bool {
+	for kind, n := range m.disk.Injected() {
+		switch kind {
+		case faults.FailedSync.String(), faults.SlowSync.String(), faults.FullDisk.String(), faults.ReadError.String(),
+			faults.FlippedBit.String():
+			if n > 0 {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 func (l *timedLeague) processAt(host string) *process {
@@ -53,6 +87,12 @@ func (l *timedLeague) processAt(host string) *process {
 
 // passes counts a message, with which the process may crash. It returns false if the message must not pass.
 func (p *process) passes() bool {
+	select {
+	case <-p.disk.Ended():
+		p.losesUnsynced(p.agent.id)
+		p.die(func() {}) // during a sync
+	default:
+	}
 	if p.dead.Load() {
 		return false
 	}
@@ -67,57 +107,57 @@ func (p *process) passes() bool {
 	return false
 }
 
-// kill crashes the process.
+// kill crashes the process by its plan, or all processes of its machine.
 func (p *process) kill() {
-	if p.ctx.Err() != nil { // it has ended before
+	if p.ctx.Err() != nil || p.dead.Load() { // it has ended before
 		return
 	}
-	p.mute.Store(p.crash.mute)
-	if p.dead.Swap(true) {
+	if !p.crash.mute {
+		p.die(p.disk.Kill)
 		return
 	}
-	p.left = p.next()
-	if err := copyFolder(string(p.left), string(p.folder)); err != nil {
-		p.problem("copying the disk of %s: %v", p.host, err)
+	m := p.agent.machine
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, q := range m.processes { // no message leaves any of them once the power is off
+		q.mute.Store(q.ctx.Err() == nil)
+		q.die(func() { q.losesUnsynced(q.agent.id) })
 	}
-	p.isAway(strings.ToUpper(p.host))
-	p.note("%s crashes", p.host)
-	p.cancel()
+	m.disk.PowerCut()
+	for _, q := range m.processes {
+		q.cancel()
+	}
 }
 
-// next is a new folder for the next process.
-func (l *timedLeague) next() store.Folder {
-	return store.Folder(filepath.Join(l.base, strconv.FormatInt(l.folders.Add(1), 10)))
+// losesUnsynced notes that a player may lose decisions.
+func (l *timedLeague) losesUnsynced(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.seen.cut[id] = true
 }
 
-// copyFolder copies a folder while a process writes to it.
-func copyFolder(to, from string) error {
-	return filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		name, relative := filepath.Rel(from, path)
-		if err = errors.Join(err, relative); err != nil {
-			return err
-		}
-		if e.IsDir() {
-			return os.MkdirAll(filepath.Join(to, name), 0o700)
-		}
-		content, err := os.ReadFile(path)
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil
-		}
-		return errors.Join(err, os.WriteFile(filepath.Join(to, name), content, 0o600))
-	})
+// die ends the process. Its disk ends before its goroutines do.
+func (p *process) die(end func()) {
+	if p.ctx.Err() != nil || p.dead.Swap(true) {
+		return
+	}
+	p.isAway(p.agent.id)
+	p.note("%s crashes, mute %v", p.host, p.mute.Load())
+	end()
+	if !p.mute.Load() {
+		p.cancel()
+	}
 }
 
 // caller is the network of the process.
-func (p *process) caller() protocol.Caller { return &processCaller{p, p.world.Network.Caller(1 << 20)} }
+func (p *process) caller() protocol.Caller {
+	return p.world.Pausing(p.agent.traits, &processCaller{p, p.world.Network.Caller(1 << 20)})
+}
 
 // listen serves the calls to the process until stop, which waits for its handlers.
 func (p *process) listen(mount func(protocol.Mux)) (stop func()) {
 	mux := transport.NewMux(p.log())
-	mount(&mortalMux{mux, p})
+	mount(p.world.PausingMux(p.agent.traits, &mortalMux{mux, p}))
 	return p.world.Network.Listen(p.host, mux, false)
 }
 

@@ -5,7 +5,6 @@ import (
 	"flag"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -17,6 +16,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"evenodd/league/protocol"
+	"evenodd/league/simulation/faults"
 	"evenodd/league/simulation/leaguetest"
 )
 
@@ -106,10 +106,10 @@ func playTimed(t *testing.T, seed uint64, verbose bool, s *swarmStatistics) {
 type timedLeague struct {
 	plan    *timedPlan
 	world   *leaguetest.World
-	base    string // folder of all folders
-	folders atomic.Int64
-	started atomic.Bool   // a round was announced
-	final   chan struct{} // closed when the league is over
+	agents  map[string]*agentLives // by id
+	started atomic.Bool            // a round was announced
+	lost    atomic.Bool            // the journal is lost
+	final   chan struct{}          // closed when the league is over
 	took    time.Duration
 
 	verbose bool
@@ -134,10 +134,9 @@ const (
 func play(t *testing.T, plan *timedPlan, verbose bool) (l *timedLeague) {
 	t.Helper()
 	l = &timedLeague{
-		plan: plan, base: t.TempDir(), verbose: verbose, text: &lockedBuffer{},
+		plan: plan, verbose: verbose, text: &lockedBuffer{},
 		processes: map[string]*process{}, sent: map[messageKey]int{}, counts: map[string]int{}, seen: newWitness(),
 	}
-	defer func() { _ = os.RemoveAll(l.base) }()
 	watch := time.AfterFunc(2*time.Minute, func() { // virtual time does not advance in a league that is always busy
 		panic(fmt.Sprintf("the league of seed %d does not end: %v", plan.seed, plan))
 	})
@@ -155,6 +154,11 @@ func play(t *testing.T, plan *timedPlan, verbose bool) (l *timedLeague) {
 func (l *timedLeague) run(t *testing.T) {
 	l.world, l.final = leaguetest.NewWorld(t, l.plan.carrier, zerolog.Nop()), make(chan struct{})
 	agents := l.newAgents()
+	l.paused()
+	l.agents = map[string]*agentLives{}
+	for _, a := range agents {
+		l.agents[a.id] = a
+	}
 	var others sync.WaitGroup
 	managed := make(chan struct{})
 	go func() {
@@ -175,6 +179,9 @@ func (l *timedLeague) run(t *testing.T) {
 		defer close(known)
 		others.Wait()
 	}()
+	if l.lost.Load() {
+		l.world.Cancel()
+	}
 	select {
 	case <-known:
 	case <-time.After(lastWait):
@@ -188,11 +195,18 @@ func (l *timedLeague) run(t *testing.T) {
 	<-managed
 	<-known
 	l.world.Close()
-	if len(l.problems) == 0 {
+	if len(l.problems) == 0 && !l.lost.Load() {
 		l.check(agents)
 	}
-	if journal, err := os.ReadFile(agents[0].folder.Journal(leaguetest.LeagueID)); err == nil && l.verbose && len(l.problems) > 0 {
-		_, _ = l.text.Write(journal)
+	for _, a := range agents {
+		for kind, n := range a.machine.disk.Injected() {
+			if kind != faults.Kill.String() { // those by the plan are counted
+				l.counts["disk: "+kind] += n
+			}
+		}
+		if l.plan.machines != separate {
+			break
+		}
 	}
 }
 

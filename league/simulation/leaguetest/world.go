@@ -206,7 +206,7 @@ func Rules(leagueID, game string, players, referees int) journal.Created {
 
 func (w *World) managerOptions(a *Agent, players, referees int, change []func(*manager.Options)) manager.Options {
 	o := manager.Options{Created: Rules(LeagueID, w.Game.Info().Type, players, referees), Games: rules.NewRegistry(w.Game),
-		Secret: &w.Secret, Caller: w.pausing(a, w.Caller(a.Host, 64<<10)), Clock: w.clockOf(a), Log: w.log,
+		Secret: &w.Secret, Caller: w.Pausing(a, w.Caller(a.Host, 64<<10)), Clock: w.ClockOf(a), Log: w.log,
 	}
 	if w.Program != nil {
 		o.Program = w.Program
@@ -257,11 +257,7 @@ func (w *World) playerWith(id string, traits []Option, change func(*player.Optio
 // mount connects an agent with the handlers that mount registers.
 func (w *World) mount(a *Agent, mount func(protocol.Mux)) *Agent {
 	mux := transport.NewMux(w.log)
-	var handlers protocol.Mux = Scripted{mux, a.Script}
-	if len(a.pauses) > 0 {
-		handlers = pausedMux{handlers, w, a.pauses}
-	}
-	mount(handlers)
+	mount(w.PausingMux(a, Scripted{mux, a.Script}))
 	w.Open(a, mux)
 	return a
 }
@@ -271,7 +267,7 @@ func (w *World) mount(a *Agent, mount func(protocol.Mux)) *Agent {
 func (w *World) options(a *Agent, maxReply int64) membership.Options {
 	o := membership.Options{
 		Name: a.name, Endpoint: EndpointOf(a.Host), Manager: EndpointOf(ManagerHost),
-		Caller: w.pausing(a, w.Caller(a.Host, maxReply)), Clock: w.clockOf(a), Log: w.log, Large: w.Game.Info().Large,
+		Caller: w.Pausing(a, w.Caller(a.Host, maxReply)), Clock: w.ClockOf(a), Log: w.log, Large: w.Game.Info().Large,
 	}
 	if a.league != "" {
 		o.Leagues = []string{a.league}
@@ -303,7 +299,7 @@ func (w *World) RefereeWith(id string, traits []Option, change func(*referee.Opt
 		o.Nonce = w.Nonce
 	}
 	if len(a.pauses) > 0 {
-		o.Stalls = w.stallsOf(a)
+		o.Stalls = w.StallsOf(a)
 	}
 	change(&o)
 	a.Caller = o.Caller
