@@ -42,14 +42,23 @@ type agentLives struct {
 	traits   *leaguetest.Agent // its clock and its pauses
 	crashes  []crash           // of the processes to come
 	over     bool              // it knows that the league is over
+	gone     bool              // it cannot come back
 }
 
 // repair does what an operator does about the error of a process.
 func (a *agentLives) repair(err error) {
 	kind := strings.Trim(a.host, "0123456789") + " ended by an error"
+	_, refused := errors.AsType[*membership.RefusedError](err)
 	if a.machine.isFlawed() {
 		kind += " after faults of its disk"
-		if !strings.Contains(err.Error(), a.folder) && transport.KindOf(err) == transport.Unknown {
+		if refused { // its identity could not be stored, as its log said: the league goes on without it
+			_, player := league.ParsePlayerID(a.id)
+			a.count("agents that lost their identity")
+			if a.gone = true; !player || !a.started.Load() {
+				a.lost.Store(true) // it cannot go on
+				a.completed(nil)
+			}
+		} else if !strings.Contains(err.Error(), a.folder) && transport.KindOf(err) == transport.Unknown {
 			a.problem("%s ends, and names no file: %v", a.host, err)
 		}
 	}
@@ -118,7 +127,7 @@ func (a *agentLives) run() {
 			a.note("%s ends: %v", a.host, err)
 			a.isAway(a.id)
 			a.repair(err)
-			if a.lost.Load() {
+			if a.lost.Load() || a.gone {
 				return
 			}
 			if sleep(a.world.Context, 10*time.Second) != nil {
@@ -234,7 +243,7 @@ func managerLife(a *agentLives, p *process) (err error) {
 	files, _, err := manager.OpenFiles(p.folder, leaguetest.LeagueID, false, nil)
 	if err != nil {
 		_, damaged := errors.AsType[*journalfile.DamageError](err)
-		if !damaged && !a.machine.isFlawed() && !p.dead.Load() {
+		if !damaged && !a.machine.isFlawed() && !errors.Is(err, memdisk.ErrKilled) {
 			a.problem("the league cannot be opened: %v", err)
 		}
 		return err
