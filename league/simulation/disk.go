@@ -95,7 +95,7 @@ func (m *machine) start(ctx context.Context, o Options, connect func() network) 
 	if o.Opened != nil {
 		o.Opened(o.Files.Folder)
 	}
-	o.machine = m
+	o.machine, o.StopWithin = m, 0 // a crash waits for no match
 	result, err = runOn(ctx, o, connect())
 	if err == nil {
 		err = result.Unwritten
