@@ -53,7 +53,7 @@ func (l *randomLeague) drawDecisions(r *rand.Rand) {
 		}[r.IntN(8)]
 		switch d.Command {
 		case protocol.CommandRematch, protocol.CommandRule:
-			if r.IntN(2) == 0 {
+			if r.IntN(2) == 0 && (d.Command == protocol.CommandRule || round > 1) { // no match of the running round is over
 				running := match(round)
 				d.Round, d.Message = 0, running+"/"+[]string{
 					protocol.Invite.Name, protocol.NotifyMatchResult.Name, protocol.ReportMatchResult.Name,
