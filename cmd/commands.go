@@ -28,11 +28,11 @@ type maker struct {
 
 func newCommands(s streams, file *string) *commands {
 	all := &commands{streams: s, file: file, data: &dataFolder{clock: s.time().Now}, made: map[string]*cobra.Command{}}
-	plain := func(make func(streams) *cobra.Command) func() *cobra.Command {
-		return func() *cobra.Command { return make(s) }
+	plain := func(create func(streams) *cobra.Command) func() *cobra.Command {
+		return func() *cobra.Command { return create(s) }
 	}
-	configurable := func(make func(streams, *dataFolder) *cobra.Command) func() *cobra.Command {
-		return func() *cobra.Command { return all.withSettings(make(s, all.data)) }
+	configurable := func(create func(streams, *dataFolder) *cobra.Command) func() *cobra.Command {
+		return func() *cobra.Command { return all.withSettings(create(s, all.data)) }
 	}
 	all.makers = []maker{
 		{"manager", configurable(newManager), true},

@@ -182,14 +182,7 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 	h.mayHold = again
 	h.offered, h.asking = number, true
 	m.mu.Unlock()
-	defer func() {
-		m.mu.Lock()
-		defer m.mu.Unlock()
-		if h.answered != nil {
-			close(h.answered)
-		}
-		h.asking, h.answered = false, nil
-	}()
+	defer m.offered(h)
 	defer m.options.Guard.Tell()
 	if err != nil || m.durable() != nil { // before the referee gets the offer, so that no attempt number is used twice
 		return matchOver
@@ -223,6 +216,16 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 		}
 	}
 	return m.answerOf(h, attempt, ack)
+}
+
+// offered ends the wait of reports for the answer to an offer.
+func (m *Manager) offered(h *handover) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if h.answered != nil {
+		close(h.answered)
+	}
+	h.asking, h.answered = false, nil
 }
 
 // discarded asks the players of a match that its referee declines, or answers with an error (fault), whether they were

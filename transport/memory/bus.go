@@ -82,7 +82,8 @@ func (b *Bus) reach(endpoint string) (l *listener, ok bool) {
 		return nil, false
 	}
 	l = peer.(*listener)
-	return l, l.begin()
+	ok = l.begin()
+	return l, ok
 }
 
 // read decodes an answer. Its error gets the time to wait that was sent beside it.

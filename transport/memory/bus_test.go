@@ -321,7 +321,7 @@ func TestPromptHandlersEndWithTheCall(t *testing.T) {
 func TestPromptHandlersRunInTheGoroutineOfTheCaller(t *testing.T) {
 	modes(t, func(t *testing.T, bus *memory.Bus) {
 		var stack string
-		var kept context.Context //nolint:containedctx // a handler may keep it
+		var kept context.Context // a handler may keep it
 		mux := serving(map[string]handler{
 			"ask": func(ctx context.Context, bearer string, q *question) (any, error) {
 				stack, kept = string(debug.Stack()), ctx
