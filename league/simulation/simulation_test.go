@@ -132,7 +132,7 @@ func TestLeaguesOfEveryShape(t *testing.T) {
 			r := run(t, o)
 			everyResultIsRight(t, o, r)
 			everyChoiceIsThatOfAPlainLoop(t, o, r)
-			l := &playedLeague{options: o, result: r}
+			l := &playedLeague{options: o, result: r, organiser: &decider{}}
 			assert.Empty(t, oneResultEach(l))
 			assert.Empty(t, tableOfResults(l))
 			assert.Len(t, r.Players, s.players)
