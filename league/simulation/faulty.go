@@ -119,6 +119,7 @@ type call struct {
 type topic struct {
 	conversation string // "" for a message about neither
 	matchID      string // "" for none
+	attempt      int    // at the match; messages of plain members name it here alone
 	round        int    // 0 for none
 }
 
@@ -139,7 +140,8 @@ func topicOf(params any) topic {
 	text, _, _ := strings.Cut(conversation, "-a")
 	text = strings.ToUpper(text)
 	if id, ok := league.ParseMatchID(text); ok {
-		return topic{conversation: conversation, matchID: text, round: id.Round}
+		attempt := protocol.ConversationAttempt(text, message.Conversation())
+		return topic{conversation: conversation, matchID: text, attempt: attempt, round: id.Round}
 	}
 	return topic{}
 }

@@ -70,7 +70,7 @@ func (c *faultyCaller) assign(ctx context.Context, a *call) (any, error) {
 func (c *faultyCaller) report(ctx context.Context, a *call) (any, error) {
 	fate := c.fate(a)
 	h := c.handover(a.matchID)
-	if r, ok := a.Params.(*protocol.MatchResultReport); h != nil && (!ok || h.referee != c.name || h.attempt != r.Attempt) {
+	if h != nil && (h.referee != c.name || h.attempt != a.attempt) {
 		h = nil // the report of an earlier attempt: its answer was lost
 	}
 	if h != nil {
@@ -95,9 +95,8 @@ func (f *faultyNetwork) handover(matchID string) *handover {
 
 // handOver notes that a referee may have a match from now on, by an assignment. It returns nil when the referee is dead.
 func (f *faultyNetwork) handOver(a *call) *handover {
-	h := &handover{referee: a.to, annulled: f.annulled(a.matchID), reports: newEvent(), finished: newEvent()}
-	if q, ok := a.Params.(*protocol.MatchAssignment); ok {
-		h.attempt = q.Attempt
+	h := &handover{
+		referee: a.to, attempt: a.attempt, annulled: f.annulled(a.matchID), reports: newEvent(), finished: newEvent(),
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
