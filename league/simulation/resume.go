@@ -78,16 +78,56 @@ func (s *runningLeague) past(id string) []store.HistoryMatch {
 		if !ok {
 			continue
 		}
-		m := state.Match(league.MatchID{Round: round, Number: number})
-		r := m.Report
-		if n := len(m.Annulled); r == nil && n > 0 {
-			r = m.Annulled[n-1].Report // the player forgets it when it learns that of the rematch
-		}
-		if r != nil && (s.faulty == nil || s.faulty.learnsResult(r.MatchID, id)) {
-			past = append(past, player.Seen(id, r.MatchID.String(), r.Number, &r.Result))
+		match := league.MatchID{Round: round, Number: number}
+		attempt, result := s.played(match)
+		if result != nil && (s.faulty == nil || s.faulty.learnsResult(match, id)) {
+			past = append(past, player.Seen(id, match.String(), attempt, result))
 		}
 	}
 	return past
+}
+
+// played is the last result of a match that its players were told, and its attempt. An annulled one counts: the players
+// forget it when they learn that of the rematch. A ruling does not: nobody tells the players, and they remember what
+// they have played, which only the files of the referee may have, because the ruling came before its report. The result
+// is nil for none.
+func (s *runningLeague) played(id league.MatchID) (attempt int, result *league.Result) {
+	m := s.options.state().Match(id)
+	last, ruled := m.Outcome, false
+	for i := len(m.Annulled) - 1; i >= 0 && (last.Report == nil || last.Ruled != nil); i-- {
+		ruled = ruled || last.Ruled != nil
+		last = m.Annulled[i].Outcome
+	}
+	if ruled = ruled || last.Ruled != nil; last.Report != nil && last.Ruled == nil {
+		attempt, result = last.Report.Number, &last.Report.Result
+	}
+	for i := len(m.Attempts) - 1; ruled && i >= attempt; i-- { // the attempts are numbered from 1
+		if filed := s.filed(id, m.Attempts[i]); filed != nil {
+			return m.Attempts[i].Number, filed
+		}
+	}
+	return attempt, result
+}
+
+// filed is the result of an attempt in the files of its referee; nil for none.
+func (s *runningLeague) filed(id league.MatchID, a journal.Attempt) *league.Result {
+	folder, leagueID := s.options.folder(), s.options.state().Created.LeagueID
+	doc, err := folder.LoadAttempt(leagueID, id.String(), a.Number)
+	if err != nil || doc.WrittenBy != store.WrittenByReferee {
+		log, err := store.ReadMatchLog(folder.Disk, folder.MatchLog(leagueID, a.Referee))
+		if err != nil {
+			return nil
+		}
+		logged := log.Find(id.String(), a.Number)
+		if logged == nil {
+			return nil
+		}
+		doc = logged.Match
+	}
+	if doc.Result == nil {
+		return nil
+	}
+	return &doc.Result.Result
 }
 
 // isOut tells whether the part of an agent in the league was over in an earlier process: it was shut down or withdrawn.

@@ -119,6 +119,9 @@ func TestLeaguesThatFailed(t *testing.T) {
 		"a power cut after a referee has died": `{"seed":193,"game":"rock_paper_scissors","players":3,"referees":2,"legs":1,
 			"strategies":["mirror"],"transport":"memory","concurrency":1,
 			"faults":["drop=0.945","referee-crash=REF01@R2","disk=0.03"]}`,
+		"a crash after a ruling": `{"seed":60987,"game":"even_odd","players":3,"referees":1,"legs":2,
+			"strategies":["frequency"],"transport":"memory","concurrency":1,"faults":["disk=0.03"],
+			"decisions":[{"message":"R2M1/report_match_result","command":"rule","match_id":"R2M1","winner":"none"}],"twice":true}`,
 	} {
 		t.Run(name, func(t *testing.T) {
 			assert.Empty(t, leagueIn(t, text).problems(t, &leaguetest.Tally{}))
