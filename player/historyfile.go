@@ -28,6 +28,7 @@ type historyFile struct {
 
 	tail     int64     // the size of history.jsonl after the last append
 	unsynced bool      // history.jsonl has matches that may not be durable
+	named    bool      // the name of history.jsonl is durable
 	stale    bool      // history.json lacks matches of history.jsonl
 	due      time.Time // when history.json is next written while the league goes on
 }
@@ -42,19 +43,21 @@ const (
 )
 
 // open opens the file of a new membership, and returns the matches and the signed decisions
-// of a returning player. Files of another league, or ones that cannot be used, are renamed and
-// never overwritten. p.file.mu is held.
-func (p *Player) open(m *membership.Membership, back bool) (past []store.HistoryMatch, decisions []store.HistoryDecision) {
+// of a returning player, and whether these are all that it had signed before. Files of another
+// league, or ones that cannot be used, are renamed and never overwritten. p.file.mu is held.
+func (p *Player) open(m *membership.Membership, back bool) (past []store.HistoryMatch, decisions []store.HistoryDecision,
+	complete bool,
+) {
 	d := &p.file
-	d.path, d.member, d.tail, d.unsynced, d.stale, d.due = "", m, 0, false, false, time.Time{}
+	d.path, d.member, d.tail, d.unsynced, d.named, d.stale, d.due = "", m, 0, false, false, false, time.Time{}
 	folder, log := p.options.Folder, &p.options.Log
 	switch {
 	case folder.IsZero():
-		return nil, nil
+		return nil, nil, false
 	case !protocol.ValidLeagueID(m.AgentID): // the id comes from a third-party manager, and names a folder
 		log.Error().Str("player_id", m.AgentID).Str("event_type", "HISTORY_UNNAMABLE").
 			Msg("history is not stored: the player's id cannot name a folder")
-		return nil, nil
+		return nil, nil, false
 	}
 	d.disk = folder.Disk
 	path := folder.History(m.AgentID)
@@ -65,7 +68,7 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 	switch {
 	case err == nil && back && h.PlayerID == m.AgentID && h.LeagueID == m.LeagueID:
 		d.path, d.stale = path, true
-		return h.Matches, h.Decisions
+		return h.Matches, h.Decisions, true
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		log.Error().Err(err).Str("event_type", "HISTORY_UNUSABLE").Msg("the history file cannot be used")
 	}
@@ -77,12 +80,13 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 		if err != nil {
 			log.Error().Err(err).Str("event_type", "HISTORY_NOT_MOVED").
 				Msg("history is not stored: the existing file cannot be renamed")
-			return nil, nil
+			return nil, nil, false
 		}
 		log.Info().Str("path", moved).Str("event_type", "HISTORY_MOVED").Msg("renamed the previous history file")
 	}
 	d.path = path
-	return nil, nil
+	// a player that is given its matches has signed nothing if it has no file
+	return nil, nil, p.options.Past != nil && errors.Is(err, fs.ErrNotExist)
 }
 
 func exists(d disk.Disk, path string) bool {
@@ -169,11 +173,10 @@ func (p *Player) save(when moment) error {
 	derives := d.stale && (short || when == atEnd || !time.Now().Before(d.due))
 	// A power cut takes no match of a long history.json from history.jsonl. A short one is not worth a sync for each
 	// match: a returning player writes it again from history.jsonl.
-	if d.unsynced && (when == atEnd || derives && !short) {
-		if err := store.SyncFile(d.disk, store.HistoryLines(d.path)); err != nil {
+	if when == atEnd || derives && !short {
+		if err := d.sync(); err != nil {
 			return err
 		}
-		d.unsynced = false
 	}
 	if derives {
 		if err := store.DeriveHistory(d.disk, d.path, p.options.Clock.Timestamp()); err != nil {
@@ -200,6 +203,33 @@ func (d *historyFile) write(name string, lines []any) error {
 		err = store.AppendHistory(d.disk, store.HistoryLines(own), header, lines, &d.tail)
 	}
 	d.unsynced = d.unsynced || err == nil
+	return err
+}
+
+// sync makes history.jsonl durable. d.mu is held.
+func (d *historyFile) sync() error {
+	if !d.unsynced {
+		return nil
+	}
+	err := store.SyncFile(d.disk, store.HistoryLines(d.path))
+	d.unsynced = err != nil
+	return err
+}
+
+// syncAll makes history.jsonl durable, and also its name, which is that of a file without a sync otherwise. D.mu is held.
+func (d *historyFile) syncAll() error {
+	if d.path == "" {
+		return nil
+	}
+	err := d.sync()
+	dir := filepath.Dir(d.path)
+	for range 3 { // of the player, of all players, and of the data: those above have other durable files
+		if err == nil && !d.named {
+			err = d.disk.SyncFolder(dir)
+		}
+		dir = filepath.Dir(dir)
+	}
+	d.named = d.named || err == nil
 	return err
 }
 

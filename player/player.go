@@ -88,6 +88,7 @@ type Player struct {
 	mu        sync.Mutex
 	state     string
 	restarted bool              // it may have accepted invitations before the restart
+	recalls   bool              // after a restart: its history has each decision that it had signed
 	current   map[string]*match // accepted and not over
 	asked     askedAttempts
 	sure      int // after a restart: the first round in which nothing can have reached it before; 0 before an announcement
@@ -109,9 +110,10 @@ type Player struct {
 	wasMisnamed bool           // see misnamed
 	telling     sync.WaitGroup // of the goroutine that tells the manager
 
-	signed  map[questionKey]*store.HistoryDecision // of the current round; see forgetDecisions
-	started string                                 // of the last signed decision on disk; "" for none
-	head    string                                 // of the journal, the last that was stored
+	signed    map[questionKey]*store.HistoryDecision // see forgetDecisions
+	forgotten int                                    // the last round of which it lacks some in attempts without a result
+	started   string                                 // of the last signed decision on disk; "" for none
+	head      string                                 // of the journal, the last that was stored
 }
 
 // A match is one that the player has accepted.
@@ -130,7 +132,7 @@ type match struct {
 	opening           []string                    // that of the questions that were signed
 	signs             bool                        // there was such a question since the last start
 	plain             bool                        // its invitation has no commitment: replies are plain, see protocol.Plain
-	anew              bool                        // see isAnew; false when its decisions are forgotten
+	anew              bool                        // see isAnew; false when some of its decisions are forgotten
 	announced         *protocol.RoundAnnouncement // the last one when it began
 
 	accepts bool // true, for the answer to the invitation
@@ -261,17 +263,17 @@ func (p *Player) joined(m *membership.Membership, back bool) {
 	}
 	p.file.mu.Lock() // no write while file and history belong to different leagues
 	defer p.file.mu.Unlock()
-	past, decisions := p.open(m, back)
+	past, decisions, complete := p.open(m, back)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.state, p.restarted = stateRegistered, back
+	p.state, p.restarted, p.recalls = stateRegistered, back, complete
 	if !back {
 		p.tally = tally{known: true}
 	}
 	if before != nil { // the previous league has ended
 		p.history, p.rematch = newHistory(nil), false
 		p.current, p.round, p.standings, p.table, p.over, p.totals = map[string]*match{}, nil, nil, nil, 0, nil
-		p.asked = askedAttempts{}
+		p.asked, p.forgotten = askedAttempts{}, 0
 		p.quiet.Broadcast()
 	}
 	p.unsaved = nil

@@ -62,12 +62,13 @@ func (p *Player) playsAgain(matchID string) bool {
 	return p.rematch && announcedIn(p.round, matchID).MatchID != ""
 }
 
-// isAnew tells whether an invitation to an attempt, 0 for an unknown one, is that to a rematch whose announcement is
-// missing: the round is over, and nothing of the attempt has reached the player before, so that it has forgotten no
-// decision in it. p.mu is held.
+// isAnew tells whether an attempt, 0 for an unknown one, is at a rematch whose announcement is missing: the round is
+// over, and the player still has all decisions that it has signed in the attempt. After a restart it has them if its
+// history does, and only in an attempt after one with a result: those in history.jsonl are durable. p.mu is held.
 func (p *Player) isAnew(matchID string, attempt int) bool {
 	id, _ := league.ParseMatchID(matchID)
-	return id.Round <= p.over && id.Round > p.asked.forgotten && attempt > 0 && !p.restarted && !p.asked.has(matchID, attempt)
+	return id.Round <= p.over && id.Round > p.forgotten && attempt > 0 &&
+		(!p.restarted || p.recalls && p.history.reached(matchID) > 0)
 }
 
 // mayConduct tells whether a caller may take over a match from the referee of the first
@@ -165,7 +166,7 @@ func (p *Player) resume(member *membership.Membership, q question) *match {
 	}
 	p.asked.add(q.matchID, attempt)
 	m := p.newMatch(q.matchID, q.opponent, q.round, attempt, auth)
-	m.restored = true
+	m.restored, m.anew = true, p.isAnew(q.matchID, attempt)
 	p.current[m.id], p.state = m, stateInMatch
 	p.options.Log.Info().Str("match_id", m.id).Str("conversation_id", q.envelope.ConversationID).
 		Str("event_type", "MATCH_RESUMED").Msg("resuming a match that began before the restart of this player")

@@ -173,8 +173,8 @@ func movesOf(all []protocol.PlayerMove, id string) []string {
 	return lists.Map(own, func(m protocol.PlayerMove) string { return m.Move })
 }
 
-// sign signs a decision and appends it to history.jsonl, without sync, before the answer
-// leaves: a killed player gives the same answer after its restart. If another call has
+// sign signs a decision and appends it to history.jsonl before the answer leaves: a killed player gives
+// the same answer after its restart. Only the decisions in a rematch are durable as well: see isAnew. If another call has
 // decided the question meanwhile, its decision counts, and if the match has ended, the player
 // signs nothing. After an error of the file the player answers all the same, because it would
 // lose the match otherwise.
@@ -200,7 +200,7 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 	p.file.mu.Lock() // one decision at a time
 	defer p.file.mu.Unlock()
 	p.mu.Lock()
-	known := p.signed[key]
+	known, rematch := p.signed[key], p.history.reached(key.matchID) > 0
 	p.mu.Unlock()
 	if known != nil && len(known.Decision.Refused) >= len(refused) {
 		return known, nil
@@ -210,26 +210,43 @@ func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, c
 	}
 	d.Decision.Signature = p.SigningKey().SignMove(d.Statement(id))
 	err := p.file.write(p.options.Name, []any{d})
+	written := err == nil
+	if written && rematch {
+		err = p.file.syncAll()
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.signed[key] = d
 	if err != nil {
-		p.unsaved = append(p.unsaved, d)
+		if !written {
+			p.unsaved = append(p.unsaved, d)
+		}
 		p.options.Log.Error().Err(err).Str("match_id", key.matchID).Str("event_type", "DECISION_NOT_STORED").
 			Msg("cannot write a decision to the history file: after a restart the player may decide otherwise")
 	}
 	return d, nil
 }
 
-// forgetDecisions forgets the signed decisions of the rounds before one. p.mu is held.
+// maxKeptDecisions limits the signed decisions of earlier rounds, because an untrusted referee may ask about any match.
+const maxKeptDecisions = 1000
+
+// forgetDecisions forgets the signed decisions of the rounds before one whose attempt has a result: the player signs
+// nothing more in it. If too many are left, it forgets those as well. p.mu is held.
 func (p *Player) forgetDecisions(round int) {
-	forgotten := func(matchID string) bool {
+	isBefore := func(matchID string) bool {
 		id, ok := league.ParseMatchID(matchID)
 		return ok && id.Round < round
 	}
-	maps.DeleteFunc(p.signed, func(key questionKey, _ *store.HistoryDecision) bool { return forgotten(key.matchID) })
+	maps.DeleteFunc(p.signed, func(key questionKey, _ *store.HistoryDecision) bool {
+		return isBefore(key.matchID) && p.history.reached(key.matchID) >= key.attempt
+	})
+	if len(p.signed) <= maxKeptDecisions {
+		return
+	}
+	maps.DeleteFunc(p.signed, func(key questionKey, _ *store.HistoryDecision) bool { return isBefore(key.matchID) })
+	p.forgotten = max(p.forgotten, round-1)
 	for _, m := range p.current {
-		m.anew = m.anew && !forgotten(m.id)
+		m.anew = m.anew && !isBefore(m.id)
 	}
 }
 

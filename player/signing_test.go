@@ -351,29 +351,91 @@ func TestDecisionThatOutlastsItsRoundIsNotSigned(t *testing.T) {
 
 // A rematch is one of a round that is over. The player knows nothing else of it if the announcement gets lost.
 func TestRematchWithoutItsAnnouncementIsPlayed(t *testing.T) {
+	for name, change := range map[string]struct {
+		restart, remove bool // before the rematch: the player is restarted; its history is removed
+		matches         int  // that it plays before the rematch
+		refused         bool
+	}{
+		"at once":                    {},
+		"after many other matches":   {matches: 20},
+		"after a restart":            {restart: true},
+		"after the loss of the file": {restart: true, remove: true, refused: true},
+	} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			w.ScriptedManager()
+			folder := store.In(t.TempDir())
+			p, c := signingPlayer(w, folder)
+			choice := func() string {
+				answer, err := c.Choose()
+				require.NoError(t, err)
+				return answer.Signature
+			}
+			restart := func(strategy string) {
+				p.Stop()
+				p = w.PlayerIn("P01", folder, leaguetest.WithStrategy(strategy))
+				c.To = p
+			}
+			choice()
+			_, err := c.SendGameOver(8)
+			require.NoError(t, err)
+			for n := range change.matches {
+				_, err = w.ScriptedReferee(p, league.MatchID{Round: 1, Number: n + 2}.String(), 1).Invite()
+				require.NoError(t, err)
+			}
+			if change.remove {
+				require.NoError(t, os.Remove(store.HistoryLines(folder.History("P01"))))
+			}
+			w.AnnounceStarted(p, 2, protocol.RefereeAuthAccessToken, started)
+			c = w.ScriptedReferee(p, "R1M1", 2)
+			c.AskForSignature(started, 1)
+			if change.restart {
+				restart("even")
+				w.AnnounceStarted(p, 2, protocol.RefereeAuthAccessToken, started)
+			}
+			_, err = c.Invite()
+			require.NoError(t, err)
+			if change.refused {
+				_, err = c.Choose()
+				leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+				return
+			}
+			first := choice()
+			w.AnnounceStarted(p, 3, protocol.RefereeAuthAccessToken, started)
+			_, err = c.Invite()
+			require.NoError(t, err)
+			assert.Equal(t, first, choice(), "in a later round")
+			restart("odd")
+			w.AnnounceStarted(p, 4, protocol.RefereeAuthAccessToken, started)
+			assert.Equal(t, first, choice(), "after a restart")
+		})
+	}
+}
+
+// An untrusted referee cannot make a player remember decisions without a limit: it signs none in the rounds of which it
+// forgets some.
+func TestForgottenDecisionsAreNotMadeAgain(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		w.ScriptedManager()
-		p, c := signingPlayer(w, store.In(t.TempDir()))
-		_, err := c.Choose()
-		require.NoError(t, err)
-		_, err = c.SendGameOver(8)
-		require.NoError(t, err)
-		w.AnnounceStarted(p, 2, protocol.RefereeAuthAccessToken, started)
-		rematch := w.ScriptedReferee(p, "R1M1", 2)
-		rematch.AskForSignature(started, 1)
-		first, err := rematch.Choose()
-		require.NoError(t, err)
-		_, err = rematch.Invite()
-		require.NoError(t, err)
-		again, err := rematch.Choose()
-		require.NoError(t, err)
-		assert.Equal(t, first.Signature, again.Signature)
-
-		w.AnnounceStarted(p, 3, protocol.RefereeAuthAccessToken, started) // it forgets the decisions in round 1
-		_, err = rematch.Invite()
-		require.NoError(t, err)
-		_, err = rematch.Choose()
-		leaguetest.AssertRefused(t, err, protocol.ErrInvalidMatchState, 4005)
+		p, _ := signingPlayer(w, store.In(t.TempDir()))
+		ask := func(number int) error {
+			c := w.ScriptedReferee(p, league.MatchID{Round: 1, Number: number}.String(), 1)
+			c.AskForSignature(started, 1)
+			_, err := c.Invite()
+			require.NoError(t, err)
+			_, err = c.Choose()
+			return err
+		}
+		const most = 1000
+		for n := range most {
+			require.NoError(t, ask(n+1))
+			if n == most/2 {
+				w.AnnounceStarted(p, 2, protocol.RefereeAuthAccessToken, started)
+				w.AnnounceStarted(p, 3, protocol.RefereeAuthAccessToken, started) // it leaves these matches
+			}
+		}
+		require.NoError(t, ask(most+1))
+		w.AnnounceStarted(p, 4, protocol.RefereeAuthAccessToken, started)
+		leaguetest.AssertRefused(t, ask(1), protocol.ErrInvalidMatchState, 4005)
 	})
 }
 

@@ -222,7 +222,7 @@ func onlyFaultyPlayersLose(l *playedLeague) (problems []string) {
 	for _, m := range matchesOf(l.result) {
 		for _, id := range losers(m) {
 			fault := slices.ContainsFunc(l.injected[[2]string{m.MatchID, id}], func(f string) bool { return f != faults.Doubled.String() })
-			if !fault && !suspended(m, lost[id]) && m.Ruled == nil && !(m.RefereeID == "" && len(l.organiser.made) > 0) {
+			if !fault && !suspended(m, lost[id]) && m.Ruled == nil && (m.RefereeID != "" || len(l.organiser.made) == 0) {
 				problems = append(problems, fmt.Sprintf("%s lost %s technically, and nothing was wrong with it: %s", id, m.MatchID, m.Reason))
 			}
 			lost[id]++

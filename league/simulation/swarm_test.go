@@ -79,7 +79,7 @@ func TestSwarm(t *testing.T) {
 		for range runtime.GOMAXPROCS(0) {
 			t.Run("", func(t *testing.T) {
 				t.Parallel()
-				for n := s.next(); n < s.count && ctx.Err() == nil && !(*soak && t.Failed()); n = s.next() {
+				for n := s.next(); n < s.count && ctx.Err() == nil && (!*soak || !t.Failed()); n = s.next() {
 					s.play(t, leagueOf(s.first+n))
 				}
 			})
@@ -119,6 +119,10 @@ func TestLeaguesThatFailed(t *testing.T) {
 		"a power cut after a referee has died": `{"seed":193,"game":"rock_paper_scissors","players":3,"referees":2,"legs":1,
 			"strategies":["mirror"],"transport":"memory","concurrency":1,
 			"faults":["drop=0.945","referee-crash=REF01@R2","disk=0.03"]}`,
+		"a restart before a rematch whose announcement is lost": `{"seed":61188,"game":"even_odd","players":4,"referees":1,
+			"legs":2,"strategies":["even"],"transport":"wire","concurrency":1,"signatures":"optional",
+			"faults":["drop=0.158","disk=0.1"],
+			"decisions":[{"message":"R6M1/handle_game_invitation","command":"rematch","match_id":"R5M2"}]}`,
 		"a crash after a ruling": `{"seed":60987,"game":"even_odd","players":3,"referees":1,"legs":2,
 			"strategies":["frequency"],"transport":"memory","concurrency":1,"faults":["disk=0.03"],
 			"decisions":[{"message":"R2M1/report_match_result","command":"rule","match_id":"R2M1","winner":"none"}],"twice":true}`,
