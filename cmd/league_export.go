@@ -110,7 +110,8 @@ func (o *leagueCommand) export(r *leagueRecord, list string, roster []config.Ros
 		Matches    rows[record.Match]    `json:"matches"`
 		Decisions  []record.DecisionMade `json:"decisions"`
 	}{headOf(s.LeagueID), s.DisplayName, s.GameType, s.Tournament, s.State, s.Paused,
-		s.Champion, s.Rounds, s.Round, s.Events, r.agents(), r.Standings(), rows[record.Match](r.Scheduled()), r.DecisionsMade(0)})
+		s.Champion, s.Rounds, s.Round, s.Events, r.agents(), r.Standings(), rows[record.Match](r.Scheduled()),
+		r.DecisionsMade(0)})
 }
 
 // An exportedAgent is an agent of an export.

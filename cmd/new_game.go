@@ -120,7 +120,8 @@ func runNewGame(s streams, root, gameType string) error {
 	}
 	pkg := strings.ReplaceAll(gameType, "_", "")
 	folder := filepath.Join("rules", pkg)
-	if module, _ := disk.Read(disk.Real{}, filepath.Join(root, "go.mod"), maxSource); !strings.HasPrefix(string(module), "module evenodd\n") {
+	module, _ := disk.Read(disk.Real{}, filepath.Join(root, "go.mod"), maxSource)
+	if !strings.HasPrefix(string(module), "module evenodd\n") {
 		return usage("this folder is not a clone of evenodd: it has no go.mod of module evenodd. Run the command in the " +
 			"root folder of a clone")
 	}
@@ -176,8 +177,8 @@ func skeletonFiles(gameType, pkg string) (files [2]string) {
 	return files
 }
 
-// withImport adds the import of a game to a source that imports package rules: in the order of gofmt, among the packages
-// of games.
+// withImport adds the import of a game to a source that imports package rules: in the order of gofmt, among the
+// packages of games.
 func withImport(source, pkg string) (string, error) {
 	const rules = "\t\"evenodd/rules\"\n"
 	before, games, found := strings.Cut(source, rules)

@@ -281,7 +281,8 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 		}
 	}
 	if turn == 0 && m != nil {
-		return m.chosen, m.chosen == choice || slices.ContainsFunc(m.decided, func(d decision) bool { return d.choice == choice })
+		return m.chosen, m.chosen == choice ||
+			slices.ContainsFunc(m.decided, func(d decision) bool { return d.choice == choice })
 	}
 	if before, known := p.history.of(matchID); turn == 0 && known && before.attempt == attempt { // by the standings
 		return before.mine, before.mine == choice

@@ -21,7 +21,8 @@ type DrawSayer interface {
 	SayDraw(outcome int) string
 }
 
-// MaxOutcomes is the largest number of outcomes of a draw: the largest number that a message has, and an int of 32 bits.
+// MaxOutcomes is the largest number of outcomes of a draw: the largest number that a message has, and an int of 32
+// bits.
 const MaxOutcomes = 1<<31 - 1
 
 // A Draw is a draw during a match.

@@ -64,8 +64,8 @@ func (m *Match) debit(of rules.Side, a *Attempt, fault *protocol.Error) time.Dur
 }
 
 // clockSet returns how much longer a side took to the end of an answer by the wall clock, whose times a transcript has,
-// than by the monotonic clock, by which it pays: the wall clock was set meanwhile, or the machine of the referee slept. It
-// is 0 for a thousandth and a millisecond, by which clocks differ anyway.
+// than by the monotonic clock, by which it pays: the wall clock was set meanwhile, or the machine of the referee
+// slept. It is 0 for a thousandth and a millisecond, by which clocks differ anyway.
 func (m *Match) clockSet(of rules.Side, at time.Time) time.Duration {
 	since := m.sides[of].question.since
 	measured := at.Sub(since)

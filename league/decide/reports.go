@@ -133,7 +133,8 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 			"report rejected: %s has lost attempt %d at match %s", refereeID, r.Number, r.MatchID)
 	case r.Status == league.StatusTechnicalLoss && superseded(recorded, r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
-			"report rejected: another referee conducts match %s now, and players refuse the messages of %s", r.MatchID, refereeID)
+			"report rejected: another referee conducts match %s now, and players refuse the messages of %s", r.MatchID,
+			refereeID)
 	case c.asked.Failure() != nil:
 		v.Failed = true
 		v.Err = fmt.Errorf("the program of %s has failed, so match %s cannot be judged: %s", j.GameType, r.MatchID,

@@ -191,8 +191,8 @@ func (m *Manager) awaitStart(ctx context.Context) error {
 // again: a timer does not count the time for which the machine sleeps.
 const clockCheck = time.Minute
 
-// untilStart is a channel that is due at the planned time of the start, or earlier; nil without one. Over tells that the
-// time has passed. The channel is due then too, because a clock that was wrong may be set back.
+// untilStart is a channel that is due at the planned time of the start, or earlier; nil without one. Over tells that
+// the time has passed. The channel is due then too, because a clock that was wrong may be set back.
 func (m *Manager) untilStart() (due <-chan time.Time, over bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -55,7 +55,8 @@ func DrawCommitment(leagueID, matchID string, attempt int, refereeID string, non
 }
 
 // CommittedNonce returns the digits of a nonce, and its DrawCommitment.
-func CommittedNonce(leagueID, matchID string, attempt int, refereeID string, nonce Secret) (revealed, commitment string) {
+func CommittedNonce(leagueID, matchID string, attempt int, refereeID string,
+	nonce Secret) (revealed, commitment string) {
 	return hexOfTwo(nonce, digestOf(drawTitle, nonce, leagueID, matchID, strconv.Itoa(attempt), refereeID))
 }
 

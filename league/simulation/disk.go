@@ -157,7 +157,8 @@ func (c machineCaller) Call(ctx context.Context, q transport.Request) (any, *tra
 // reaches crashes the machine if it does so at this moment of a match.
 func (m *machine) reaches(matchID string, moment faults.Moment) {
 	m.mu.Lock()
-	i := slices.IndexFunc(m.crashes, func(c faults.Crash) bool { return c.Moment == moment && c.Match.String() == matchID })
+	i := slices.IndexFunc(m.crashes,
+		func(c faults.Crash) bool { return c.Moment == moment && c.Match.String() == matchID })
 	if i < 0 {
 		m.mu.Unlock()
 		return

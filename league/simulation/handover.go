@@ -93,7 +93,8 @@ func (f *faultyNetwork) handover(matchID string) *handover {
 	return f.handovers[matchID]
 }
 
-// handOver notes that a referee may have a match from now on, by an assignment. It returns nil when the referee is dead.
+// handOver notes that a referee may have a match from now on, by an assignment. It returns nil when the referee is
+// dead.
 func (f *faultyNetwork) handOver(a *call) *handover {
 	h := &handover{
 		referee: a.to, attempt: a.attempt, annulled: f.annulled(a.matchID), reports: newEvent(), finished: newEvent(),

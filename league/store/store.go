@@ -207,7 +207,8 @@ func ReadFile[T any](d disk.Disk, path string) ([]byte, error) {
 	}
 	if err == nil && limit == maxPrivate {
 		const number = 2 // any but the first: an earlier version wrote no checksum
-		if damage := appendfile.CheckSeal(number, bytes.TrimSuffix(raw, []byte("\n"))); errors.Is(damage, appendfile.ErrChecksum) {
+		if damage := appendfile.CheckSeal(number, bytes.TrimSuffix(raw, []byte("\n"))); errors.Is(damage,
+			appendfile.ErrChecksum) {
 			err = fmt.Errorf("%s: %w", path, &LineError{1, damage})
 		}
 	}

@@ -89,7 +89,8 @@ func (w *World) OpenManager(end CrashPoint, folder store.Folder, players, refere
 	files, _, err := w.openFiles(folder)
 	require.NoError(w.T, err)
 	x := &ManagerRun{
-		World: w, Agent: NewAgent(ManagerHost, w.ManagerTraits), Folder: folder, Files: files, CloseFiles: sync.OnceValue(files.Close),
+		World: w, Agent: NewAgent(ManagerHost, w.ManagerTraits), Folder: folder, Files: files,
+		CloseFiles: sync.OnceValue(files.Close),
 		CrashPoint: end,
 		Done:       make(chan struct{}), Died: make(chan struct{}), disk: filepath.Join(w.T.TempDir(), "data"),
 	}

@@ -47,7 +47,8 @@ func Shrink[L any](league L, smaller func(L) []L, fails func(L) bool) (smallest 
 
 // Fewer returns the numbers below n to try instead of n, the smallest first: least, half, and one less.
 func Fewer(n, least int) []int {
-	numbers := slices.DeleteFunc([]int{least, n / 2, n - 1}, func(smaller int) bool { return smaller < least || smaller >= n })
+	numbers := slices.DeleteFunc([]int{least, n / 2, n - 1},
+		func(smaller int) bool { return smaller < least || smaller >= n })
 	return slices.Compact(numbers)
 }
 

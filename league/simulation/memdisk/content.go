@@ -18,8 +18,8 @@ type node struct {
 	changed time.Time
 	key     string // the path in the keys of its faults
 
-	// Of a file. Cache is its content for processes, stable that on the disk. Stable is a slice of cache while the disk has
-	// just the beginning of it.
+	// Of a file. Cache is its content for processes, stable that on the disk. Stable is a slice of cache while the disk
+	// has just the beginning of it.
 	cache, stable []byte
 	apart         bool   // stable has memory of its own
 	dirty         []span // of cache, not written to the disk; in order, without overlaps
@@ -238,5 +238,6 @@ func (d *Disk) source(kind, path string, from, to int64, repetition int) *rand.R
 	//nolint:gosec // never negative; a simulation
 	key := faults.Digest("evenodd-memdisk-v1/", []uint64{d.options.Seed, uint64(from), uint64(to), uint64(repetition)},
 		kind, path)
-	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:]))) //nolint:gosec // likewise
+	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:]),
+		binary.BigEndian.Uint64(key[8:]))) //nolint:gosec // likewise
 }

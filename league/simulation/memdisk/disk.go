@@ -32,13 +32,13 @@ type Options struct {
 // A Disk is the disk of one machine, with the page cache of its operating system. Process returns what a process sees.
 //
 // A write changes the cache. A sync of a file writes its content to the disk, SyncFolder the names in a folder; both
-// also happens without them, at any time and in any order. A process that is killed takes nothing with it but its locks.
-// A power cut ends all processes, and leaves of the rest what is on the disk: of the bytes that were not synced none,
-// all, those up to any byte, or any 512 bytes among zeros; and each creation, renaming or removal that was not synced, or
-// not, but none without an earlier one of the same name.
+// also happens without them, at any time and in any order. A process that is killed takes nothing with it but its
+// locks. A power cut ends all processes, and leaves of the rest what is on the disk: of the bytes that were not synced
+// none, all, those up to any byte, or any 512 bytes among zeros; and each creation, renaming or removal that was not
+// synced, or not, but none without an earlier one of the same name.
 //
-// Each fault happens once, at a place: see faults.Place. The path of a temporary file is its pattern, and the names in a
-// folder have the range from 0 to 0. What a power cut leaves follows from the seed, the path, the bytes that were not
+// Each fault happens once, at a place: see faults.Place. The path of a temporary file is its pattern, and the names in
+// a folder have the range from 0 to 0. What a power cut leaves follows from the seed, the path, the bytes that were not
 // synced, and how many power cuts there were before. So neither depends on the order of calls.
 type Disk struct {
 	options Options
@@ -126,7 +126,8 @@ func (d *Disk) PowerCut() {
 
 // happens tells whether a fault happens at a place, and counts it. The mutex is held.
 func (d *Disk) happens(kind faults.DiskFault, p faults.Place) bool {
-	if h := (hit{kind, p}); d.options.Chances[kind] == 0 || d.hits[h] || !d.options.Chances.At(d.options.Seed, p).Has(kind) {
+	if h := (hit{kind, p}); d.options.Chances[kind] == 0 || d.hits[h] ||
+		!d.options.Chances.At(d.options.Seed, p).Has(kind) {
 		return false
 	} else if d.hits[h] = true; kind == faults.PowerCut || kind == faults.Kill {
 		if d.crashes == d.options.MaxCrashes {

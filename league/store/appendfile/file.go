@@ -272,8 +272,8 @@ func remedy(err error) string {
 	return "Nothing that was acknowledged is lost: repair the disk and start again"
 }
 
-// store publishes and writes lines, and makes all lines durable if sync is set. End is the offset behind the last durable
-// line.
+// store publishes and writes lines, and makes all lines durable if sync is set. End is the offset behind the last
+// durable line.
 func (f *File) store(publish Publish, first int, lines []byte, sync bool, end int64) error {
 	if publish != nil {
 		if err := publish(first, lines); err != nil {

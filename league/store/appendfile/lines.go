@@ -19,8 +19,8 @@ var ErrTooLong = fmt.Errorf("it is longer than %d bytes", MaxLine)
 // A Visit is called for a line with its number from 1. The text is valid until it returns.
 type Visit func(number int, text []byte) error
 
-// ErrUnended is the error of a last line that is whole, but whose line feed is another byte. It may have been durable: a
-// line that a crash has torn ends before its line feed.
+// ErrUnended is the error of a last line that is whole, but whose line feed is another byte. It may have been durable:
+// a line that a crash has torn ends before its line feed.
 var ErrUnended = errors.New("the line is damaged: it does not end with a line feed")
 
 // Lines reads the complete lines of a file, in order, until visit returns an error. It

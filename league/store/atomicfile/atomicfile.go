@@ -91,9 +91,9 @@ func stage(d disk.Disk, path string, mode fs.FileMode, write func(disk.File) err
 	return f.Name(), nil
 }
 
-// MakeFolder creates a folder and those above it that are missing, durably: a power cut would take all files in a folder
-// whose name is not on the disk. An existing folder stays as it is. The mode is that of the folder; those above it can be
-// read by all.
+// MakeFolder creates a folder and those above it that are missing, durably: a power cut would take all files in a
+// folder whose name is not on the disk. An existing folder stays as it is. The mode is that of the folder; those above
+// it can be read by all.
 func MakeFolder(d disk.Disk, dir string, mode fs.FileMode) error {
 	if _, err := d.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -15,8 +15,8 @@ import (
 	"os"
 )
 
-// A Disk has files and folders. Paths are those of path/filepath. Errors wrap fs.ErrNotExist and fs.ErrExist where these
-// are the reason, and name the path. A Disk is safe for concurrent use.
+// A Disk has files and folders. Paths are those of path/filepath. Errors wrap fs.ErrNotExist and fs.ErrExist where
+// these are the reason, and name the path. A Disk is safe for concurrent use.
 type Disk interface {
 	// OpenFile is os.OpenFile for a regular file. It does not wait for the other end of a named pipe. A folder is opened,
 	// because reading it is an error anyway. The errors are *fs.PathError.

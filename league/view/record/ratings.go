@@ -61,7 +61,8 @@ func Rate(leagues []SeasonLeague, key func(*league.Standing) string) *Ratings {
 	all.LeagueID = strings.Join(starts, " ")
 	s := all.Statistics()
 	_, _, left := all.rated()
-	r.Sampled, r.Copies, r.copies, r.Pairs = s.Sampled, s.Copies, strings.TrimSpace(left.sentence(byID)), slices.Collect(all.HeadToHead())
+	r.Sampled, r.Copies, r.copies, r.Pairs = s.Sampled, s.Copies, strings.TrimSpace(left.sentence(byID)),
+		slices.Collect(all.HeadToHead())
 	for i := range r.Pairs {
 		played[r.Pairs[i].PlayerID].join(&r.Pairs[i].Tally)
 	}

@@ -60,20 +60,21 @@ func (f *Folder) Lines(_ context.Context, _ int) (lines []string, err error) {
 	}
 	defer func() { _ = file.Close() }() // only read
 	read := int64(0)
-	_, _, err = appendfile.Lines(io.NewSectionReader(file, f.offset, math.MaxInt64-f.offset), func(_ int, text []byte) error {
-		if len(lines) == most {
-			return errEnough
-		}
-		number := f.lines + len(lines) + 1
-		switch err := appendfile.CheckSeal(number, text); {
-		case errors.Is(err, appendfile.ErrEarlier):
-			return fmt.Errorf("%s: %w", file.Name(), err)
-		case err != nil:
-			return damaged(number, err)
-		}
-		lines, read = append(lines, string(text)), read+int64(len(text))+1
-		return nil
-	})
+	_, _, err = appendfile.Lines(io.NewSectionReader(file, f.offset, math.MaxInt64-f.offset),
+		func(_ int, text []byte) error {
+			if len(lines) == most {
+				return errEnough
+			}
+			number := f.lines + len(lines) + 1
+			switch err := appendfile.CheckSeal(number, text); {
+			case errors.Is(err, appendfile.ErrEarlier):
+				return fmt.Errorf("%s: %w", file.Name(), err)
+			case err != nil:
+				return damaged(number, err)
+			}
+			lines, read = append(lines, string(text)), read+int64(len(text))+1
+			return nil
+		})
 	switch {
 	case errors.Is(err, appendfile.ErrTooLong), errors.Is(err, appendfile.ErrUnended):
 		return nil, damaged(f.lines+len(lines)+1, err)

@@ -53,7 +53,8 @@ func Read(ctx context.Context, folder store.Folder, o Options) (*Report, error) 
 	b := &builder{Report: r, endpoint: map[string]string{},
 		draws: map[league.Attempt]*protocol.Draw{}, declined: map[string]int{}}
 	source := record.NewFolder(folder, o.LeagueID)
-	sealed, err := store.Read[store.Standings](folder.Disk, folder.Standings(o.LeagueID)) // before the journal, which may grow
+	sealed, err := store.Read[store.Standings](folder.Disk,
+		folder.Standings(o.LeagueID)) // before the journal, which may grow
 	if err == nil {
 		r.Seal.SignedHead, r.Seal.Signature = sealed.JournalHead, sealed.JournalHeadSignature
 	}
