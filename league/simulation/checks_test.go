@@ -396,9 +396,8 @@ func mayBeRefused(l *playedLeague, f audit.Finding) bool {
 		return lost.Cause == journal.CauseBothAnswer && lost.Report.Status == m.Report.Status &&
 			m.Report.WinnerPlayerID == nil
 	}
-	doubleLoss := m.Report.Status == league.StatusTechnicalLoss && m.Report.WinnerPlayerID == nil
-	if l.result.Disk != nil && doubleLoss && strings.Contains(f.Detail, "the manager has just restarted") {
-		return true // it has yet to ping the players
+	if l.result.Disk != nil && len(m.Disputed) == 0 {
+		return true // after a crash two referees may report the same, and the manager has yet to ping the players
 	}
 	return strings.Contains(f.File, "/matches/") && slices.ContainsFunc(m.LostAttempts, doubted)
 }

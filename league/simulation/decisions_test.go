@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"evenodd/league"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
@@ -72,6 +73,17 @@ func (l *randomLeague) drawDecisions(r *rand.Rand) {
 		}
 		l.Decisions = append(l.Decisions, d)
 	}
+	l.Decisions = lists.Filter(l.Decisions, l.isCertain)
+}
+
+// isCertain tells whether a decision comes at a moment that comes for sure. After a ruling, the manager does not wait for
+// the end of the match, so that its later messages may be sent or not.
+func (l *randomLeague) isCertain(d decision) bool {
+	about, _, during := strings.Cut(d.Message, "/")
+	return !during || !slices.ContainsFunc(l.Decisions, func(ruling decision) bool {
+		ruled, _, _ := strings.Cut(ruling.Message, "/")
+		return ruling.Command == protocol.CommandRule && ruled == about && ruling.Message != d.Message
+	})
 }
 
 // A decider is the organiser of a random league.
@@ -159,7 +171,11 @@ func (d *decider) seen(caller protocol.Caller, r transport.Request) {
 	default:
 		return
 	}
-	d.decide(func(c *decision) bool { return c.Message == matchID+"/"+r.Method })
+	d.decide(func(c *decision) bool {
+		// a referee that has crashed before GAME_OVER may go on with its report
+		before := r.Method == protocol.ReportMatchResult.Name && c.Message == matchID+"/"+protocol.NotifyMatchResult.Name
+		return before || c.Message == matchID+"/"+r.Method
+	})
 }
 
 // decide sends the decisions that are due, each once.

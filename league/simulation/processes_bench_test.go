@@ -133,7 +133,7 @@ func runAgent(b *testing.B, agent string) {
 	require.NoError(b, err)
 	say := func(text any) { fmt.Printf("%s%v\n", said, text) }
 	o := benchmarkLeague(processPlayers, HTTP)
-	o.Created.Legs, o.Sign, o.Concurrency, o.Strategies = processLegs, sign, 16, []string{"random"}
+	o.Legs, o.Sign, o.Concurrency, o.Strategies = processLegs, sign, 16, []string{"random"}
 	s := &runningLeague{options: &o, clock: protocol.SystemClock(), net: newNetwork(HTTP), roster: newRoster(nil),
 		stuck: func(reason string) { b.Error(reason) }, anew: true}
 	defer s.net.close()

@@ -17,7 +17,7 @@ func BenchmarkTurns(b *testing.B) {
 	asSimulate(b)
 	const legs = 20
 	o := benchmarkLeague(2, HTTP)
-	o.Created.GameType, o.Games, o.Concurrency, o.Created.Legs = connectfour.Type, rules.NewRegistry(connectfour.Game{}), 1, legs
+	o.GameType, o.Games, o.Concurrency, o.Legs = connectfour.Type, rules.NewRegistry(connectfour.Game{}), 1, legs
 	r := &recorder{network: newNetwork(Memory)}
 	_, err := runOn(b.Context(), o, r)
 	require.NoError(b, err)
