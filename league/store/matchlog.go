@@ -161,13 +161,10 @@ func OpenMatchLog(folder Folder, leagueID, refereeID string) (*MatchLog, *Logged
 	l.syncer = openSyncer(folder.Disk, filepath.Dir(l.path)) // before any file is written
 	for _, m := range read.Matches {
 		key := logKey(m.MatchID, m.Attempt)
-		switch {
-		case closed(m.Match):
+		if closed(m.Match) {
 			l.written[key] = true
-		case m.Result != nil:
-			l.open[key] = len(m.Transcript)
-		default: // it may be played again, from its first exchange
-			l.open[key] = 0
+		} else {
+			l.open[key] = 0 // its next line has all exchanges: a referee may play it again that could not read the log before
 		}
 		if m.Lifecycle.State == protocol.StateFinished { // it gets its file when the manager has replied
 			continue

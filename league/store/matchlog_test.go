@@ -114,6 +114,22 @@ func TestCheckpointKeepsAnAttemptThatIsPlayedAgain(t *testing.T) {
 
 // The referee may be killed between the line of an attempt and its file. Its file of an earlier state, a
 // disputed or an abandoned one, becomes that of the match.
+// A referee that could not read its log may begin an attempt again whose result is in it.
+func TestAttemptInTheLogMayBeginAgainAfterARestart(t *testing.T) {
+	folder := In(t.TempDir())
+	log, _ := openLog(t, folder)
+	require.NoError(t, log.Append(played("R1M1", 1, protocol.StateFinished), true))
+	require.NoError(t, log.Close())
+	log, _ = openLog(t, folder)
+	again := played("R1M1", 1, protocol.StateFinished)
+	again.Digested, again.Transcript = 1, []Exchange{{Method: "invite again"}}
+	require.NoError(t, log.Append(again, true))
+	require.NoError(t, log.Close())
+	read, err := ReadMatchLog(folder.Disk, folder.MatchLog("cup", "REF01"))
+	require.NoError(t, err)
+	assert.Equal(t, again.Transcript, read.Find("R1M1", 1).Transcript)
+}
+
 func TestFileOfAnEarlierStateIsReplacedAfterACrash(t *testing.T) {
 	for _, earlier := range []string{protocol.StateDisputed, protocol.StateAbandoned} {
 		folder := In(t.TempDir())
