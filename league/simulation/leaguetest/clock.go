@@ -57,8 +57,8 @@ func timeOf(wall time.Time, monotonic time.Duration) time.Time {
 		monotonic int64
 		_         *time.Location
 	}
-	p := (*parts)(unsafe.Pointer(&wall))                                                      //nolint:gosec // see above
-	p.wall, p.monotonic = 1<<63|uint64(since)<<30|uint64(wall.Nanosecond()), int64(monotonic) //nolint:gosec // positive
+	p := (*parts)(unsafe.Pointer(&wall))                                                      // see above
+	p.wall, p.monotonic = 1<<63|uint64(since)<<30|uint64(wall.Nanosecond()), int64(monotonic) // positive
 	return wall
 }
 

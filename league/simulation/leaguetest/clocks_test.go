@@ -31,7 +31,7 @@ func playSlowly(w *leaguetest.World, traits map[string][]leaguetest.Option,
 	folder := leaguetest.TempFolder(w.T)
 	w.ManagerTraits = traits["manager"]
 	x := w.StartManagerIn(folder, 0, 1, append([]func(*manager.Options){func(o *manager.Options) {
-		o.Configuration.StartAt = protocol.FormatTimestamp(w.Clock.Now().Add(plannedStart))
+		o.StartAt = protocol.FormatTimestamp(w.Clock.Now().Add(plannedStart))
 		o.MinPlayers, o.TokenTTL = 2, 24*3600
 	}}, change...)...)
 	w.RefereeWithFiles("REF01", folder, traits["referee"]...)
@@ -153,7 +153,7 @@ func TestPlannedStartFollowsAClockThatIsSetBack(t *testing.T) {
 			leaguetest.Jump{At: 2 * time.Minute, By: -time.Hour}))
 		start := 10 * time.Minute
 		w.StartManager(0, 1, func(o *manager.Options) {
-			o.Configuration.StartAt = protocol.FormatTimestamp(w.Clock.Now().Add(start))
+			o.StartAt = protocol.FormatTimestamp(w.Clock.Now().Add(start))
 			o.MinPlayers = 2
 		})
 		w.WaitUntil(3 * time.Minute)

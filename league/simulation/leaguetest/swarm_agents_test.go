@@ -35,21 +35,26 @@ import (
 // agentLives are the processes of one agent, one after the other.
 type agentLives struct {
 	*timedLeague
-	host, id string
-	live     func(*agentLives, *process) error // one process, to its end
-	machine  *machine
-	folder   string            // of its data, on the machine
-	traits   *leaguetest.Agent // its clock and its pauses
-	crashes  []crash           // of the processes to come
-	over     bool              // it knows that the league is over
-	gone     bool              // it cannot come back
+	host, id   string
+	live       func(*agentLives, *process) error // one process, to its end
+	machine    *machine
+	folder     string            // of its data, on the machine
+	traits     *leaguetest.Agent // its clock and its pauses
+	crashes    []crash           // of the processes to come
+	over       bool              // it knows that the league is over
+	gone       bool              // it cannot come back
+	registered bool              // with the manager
+	written    bool              // the last process of the manager has written all files
 }
 
 // repair does what an operator does about the error of a process.
 func (a *agentLives) repair(err error) {
 	kind := strings.Trim(a.host, "0123456789") + " ended by an error"
 	_, refused := errors.AsType[*membership.RefusedError](err)
-	if a.machine.isFlawed() {
+	if refused && !a.registered && a.started.Load() {
+		a.count("agents that were late for the league")
+		a.gone = true
+	} else if a.machine.isFlawed() {
 		kind += " after faults of its disk"
 		if refused { // its identity could not be stored, as its log said: the league goes on without it
 			_, player := league.ParsePlayerID(a.id)
@@ -62,12 +67,13 @@ func (a *agentLives) repair(err error) {
 			a.problem("%s ends, and names no file: %v", a.host, err)
 		}
 	}
-	if a.machine.disk.RestoreFlippedBits() > 0 {
+	restored := a.machine.disk.RestoreFlippedBits() > 0
+	if restored {
 		a.count("bits that were restored")
 	}
 	damage, is := errors.AsType[*journalfile.DamageError](err)
 	switch {
-	case !is:
+	case !is, restored: // the next start tells whether the restored line is still damaged
 	case a.machine.disk.Injected()[faults.FailedSync.String()] > 0:
 		// The process after that of the sync that failed found the lines in the cache, and continued. Nothing but a copy
 		// helps now, as the start says.
@@ -111,7 +117,7 @@ const (
 // run begins a process again after each crash, and as an operator does after each error.
 func (a *agentLives) run() {
 	for range mostLives {
-		p := a.begin()
+		p := a.begin(a.world.Context)
 		a.note("%s begins", a.host)
 		err := a.live(a, p)
 		p.passes() // its disk may have ended it
@@ -169,6 +175,7 @@ func (a *agentLives) takePart(p *process, as participant) error {
 	if err := as.Register(p.ctx); err != nil {
 		return err
 	}
+	a.registered = true
 	if !p.dead.Load() {
 		a.isBack(a.id)
 	}
@@ -271,7 +278,26 @@ func managerLife(a *agentLives, p *process) (err error) {
 	if p.dead.Load() {
 		return nil
 	}
-	return m.FinishFiles()
+	err = m.FinishFiles()
+	a.written = err == nil
+	return err
+}
+
+// finishFiles starts the manager once more, with a disk that has no faults any more, if its last process crashed or
+// ended by an error after the league was over: it says that the next start writes the files that derive from the journal.
+func (a *agentLives) finishFiles() {
+	if a.written {
+		return
+	}
+	a.count("managers that began again to write files")
+	a.crashes = nil
+	p := a.begin(context.Background())
+	defer p.disk.Kill()
+	defer p.cancel()
+	defer time.AfterFunc(time.Hour, p.cancel).Stop() // it waits for agents until then
+	if err := a.live(a, p); err != nil {
+		a.problem("the manager ends after its disk was repaired: %v", err)
+	}
 }
 
 // log is the log of a process. It is empty unless one league is played again.
@@ -314,8 +340,10 @@ func (l *timedLeague) newAgents() (all []*agentLives) {
 
 func (l *timedLeague) newMachine(host string) *machine {
 	seed := binary.BigEndian.Uint64(secretOf(l.plan.seed, "disk", host))
-	return &machine{disk: memdisk.New(memdisk.Options{Seed: seed, Sleep: time.Sleep,
-		Chances: l.plan.disks[host], MaxCrashes: 1})}
+	m := &machine{}
+	m.disk = memdisk.New(memdisk.Options{Seed: seed, Sleep: func(d time.Duration) { m.isSlow(l.world.Now() + d) },
+		Chances: l.plan.disks[host], MaxCrashes: 1})
+	return m
 }
 
 // secretOf derives bytes from a seed and names.

@@ -119,6 +119,7 @@ type response struct {
 
 // Call makes a call of the process. One that has crashed makes none, and gets no answer.
 func (c *processCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
+	c.awaitSyncs()
 	if !c.passes() {
 		return c.gone()
 	}

@@ -122,7 +122,7 @@ func newTimedPlan(seed uint64) *timedPlan {
 		if flawed && r.IntN(2) == 0 {
 			p.disks[host] = newDiskChances(r)
 		}
-		for range min(r.IntN(5), r.IntN(5)) {
+		for range min(r.IntN(4), r.IntN(4)) {
 			p.crashes = append(p.crashes, newCrash(r, host, p.refereesNeeded()))
 		}
 		p.thinks[host] = pick(r, 0, 0, time.Second, 10*time.Second)
@@ -163,7 +163,9 @@ func newCrash(r *rand.Rand, host, needed string) crash {
 func newDiskChances(r *rand.Rand) (c faults.DiskChances) {
 	for kind := range c {
 		if r.IntN(2) == 0 {
-			c[kind] = pick(r, 0.003, 0.01, 0.05)
+			if c[kind] = pick(r, 0.003, 0.01, 0.05); faults.DiskFault(kind) == faults.FlippedBit {
+				c[kind] *= 10 // power cuts are rare, and nothing else flips a bit
+			}
 		}
 	}
 	return c

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"evenodd/league/lists"
 	"evenodd/league/protocol"
@@ -20,7 +21,29 @@ type machine struct {
 	disk *memdisk.Disk
 
 	mu        sync.Mutex
-	processes []*process // that run, or have ended by themselves
+	processes []*process    // that run, or have ended by themselves
+	slow      time.Duration // the time of the World at which the last slow sync is over
+}
+
+// isSlow notes until when a sync takes. The goroutine that syncs must not sleep: it may hold a mutex, and virtual time
+// does not pass while another goroutine waits for a mutex. Instead no message leaves the machine before.
+func (m *machine) isSlow(until time.Duration) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.slow = max(m.slow, until)
+}
+
+// awaitSyncs waits until no sync of the machine lasts.
+func (p *process) awaitSyncs() {
+	m := p.agent.machine
+	for {
+		m.mu.Lock()
+		left := m.slow - p.world.Now()
+		m.mu.Unlock()
+		if left <= 0 || sleep(p.ctx, left) != nil {
+			return
+		}
+	}
 }
 
 // A process is one life of an agent. When it crashes, nothing leaves it any more: its calls and answers do not
@@ -29,7 +52,7 @@ type process struct {
 	*timedLeague
 	agent    *agentLives
 	host     string
-	ctx      context.Context //nolint:containedctx // ends with the process
+	ctx      context.Context // ends with the process
 	cancel   context.CancelFunc
 	disk     *memdisk.Process
 	folder   store.Folder
@@ -39,12 +62,13 @@ type process struct {
 	dead     atomic.Bool // it has crashed
 }
 
-// begin starts the next process of an agent.
-func (a *agentLives) begin() *process {
+// begin starts the next process of an agent, which ends with ctx at the latest.
+func (a *agentLives) begin(ctx context.Context) *process {
 	l := a.timedLeague
+	a.written = false
 	p := &process{timedLeague: l, agent: a, host: a.host, disk: a.machine.disk.Process()}
 	p.folder = store.Folder{Disk: p.disk, Path: a.folder}
-	p.ctx, p.cancel = context.WithCancel(l.world.Context)
+	p.ctx, p.cancel = context.WithCancel(ctx)
 	if len(a.crashes) > 0 {
 		p.crash = &a.crashes[0]
 	}
@@ -89,7 +113,7 @@ func (l *timedLeague) processAt(host string) *process {
 func (p *process) passes() bool {
 	select {
 	case <-p.disk.Ended():
-		p.losesUnsynced(p.agent.id)
+		p.losesUnsynced(p.agent.machine)
 		p.die(func() {}) // during a sync
 	default:
 	}
@@ -121,19 +145,24 @@ func (p *process) kill() {
 	defer m.mu.Unlock()
 	for _, q := range m.processes { // no message leaves any of them once the power is off
 		q.mute.Store(q.ctx.Err() == nil)
-		q.die(func() { q.losesUnsynced(q.agent.id) })
+		q.die(func() {})
 	}
+	p.losesUnsynced(m)
 	m.disk.PowerCut()
 	for _, q := range m.processes {
 		q.cancel()
 	}
 }
 
-// losesUnsynced notes that a player may lose decisions.
-func (l *timedLeague) losesUnsynced(id string) {
+// losesUnsynced notes that the players of a machine may lose decisions, also those that do not run.
+func (l *timedLeague) losesUnsynced(m *machine) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.seen.cut[id] = true
+	for id, a := range l.agents {
+		if a.machine == m {
+			l.seen.cut[id] = true
+		}
+	}
 }
 
 // die ends the process. Its disk ends before its goroutines do.
@@ -178,6 +207,7 @@ func (m *mortalMux) Handle(method string, decode func([]byte) (any, error),
 		}
 		m.think(method, params)
 		answer, err := handle(ctx, bearer, params)
+		m.awaitSyncs()
 		if !m.passes() {
 			return nil, leaguetest.ErrHangUp
 		}
