@@ -110,6 +110,9 @@ func (p *Player) infer(round int, rows []protocol.StandingRow) {
 		p.totals = totalsOf(&rows[i])
 	}
 	before, table, own := p.tally, totalsOf(&rows[i]), &p.history.stats
+	if table.TotalMatches < own.TotalMatches {
+		return // the table is late: the next one would seem to gain what the history has already
+	}
 	p.tally = tally{true, round, protocol.PlayerStats{
 		TotalMatches: table.TotalMatches - own.TotalMatches,
 		Wins:         table.Wins - own.Wins, Draws: table.Draws - own.Draws, Losses: table.Losses - own.Losses,
