@@ -171,6 +171,7 @@ func TestResultIsTakenFromUnambiguousStandingsOnly(t *testing.T) {
 		{name: "a match of another round", current: []int{2}, tables: []table{{1, 1, 0, 0}}},
 		{name: "a missing table", current: []int{3}, tables: []table{{1, 0, 0, 0}, {3, 1, 0, 0}}},
 		{name: "the first table after a restart", current: []int{2}, unknown: true, tables: []table{{2, 1, 0, 0}}},
+		{name: "a late table without a known match", current: []int{2}, filed: 1, tables: []table{{1, 0, 0, 0}, {1, 0, 0, 0}, {2, 1, 0, 0}}},
 		{name: "no match", tables: []table{{1, 1, 0, 0}}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -216,6 +217,21 @@ func TestGameOverReplacesAResultFromTheStandings(t *testing.T) {
 	assert.True(t, h.add(&final))
 	assert.False(t, h.add(&final), "the same result counts once")
 	assert.Equal(t, protocol.PlayerStats{TotalMatches: 1, Losses: 1}, h.stats)
+}
+
+// The choice of a technical loss may be that of an earlier turn, of which a player knows nothing any more that has
+// inferred the result.
+func TestGameOverAfterTheStandingsNamesAnEarlierChoice(t *testing.T) {
+	p := &Player{Agent: member(t, "P01"), history: newHistory(nil)}
+	inferred := store.HistoryMatch{Attempt: 1, PlayedMatch: protocol.PlayedMatch{MatchID: "R1M1", OpponentID: "P02", Result: "LOSS",
+		MyChoice: "1", FromStandings: true}}
+	require.True(t, p.history.add(&inferred))
+	result := league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: new("P02")}
+	told := Seen("P01", "R1M1", 1, &result)
+	told.MyChoice = "0"
+	p.compareChoice(nil, &told, &result, "REF01")
+	assert.Equal(t, "0", told.MyChoice)
+	assert.Empty(t, told.ReportedChoice)
 }
 
 // member returns an agent that is registered under an id.

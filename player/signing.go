@@ -297,7 +297,8 @@ func (p *Player) decided(m *match, matchID string, attempt int, choice string) (
 // the player's choice at all, as of some third-party referees, says nothing about it.
 //
 // After a restart the player does not know the decisions that it did not sign, and it forgets
-// those of earlier rounds: then it believes the result. p.mu is held.
+// those of earlier rounds, and all but the last one of a match that ended by the standings: then it believes the
+// result. p.mu is held.
 func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *league.Result, by string) {
 	reported := told.MyChoice
 	own, made := p.decided(m, told.MatchID, told.Attempt, reported)
@@ -305,9 +306,15 @@ func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *leagu
 	lost := result.Status == league.StatusTechnicalLoss
 	round, _ := league.ParseMatchID(told.MatchID)
 	forgotten := m == nil && round.Round < p.over // see notifyRound
+	before, _ := p.history.of(told.MatchID)
+	inferred := before.fromStandings && before.attempt == told.Attempt
+	signed := slices.ContainsFunc(slices.Collect(maps.Keys(p.signed)), func(key questionKey) bool {
+		return key.matchID == told.MatchID && key.attempt == told.Attempt
+	})
 	unknown := (forgotten || p.restarted && (m == nil || m.restored)) && (own == "" || lost)
 	switch {
-	case reported == own, lost && (reported == "" && named || made), unknown && reported != "":
+	case reported == own, lost && (reported == "" && named || made), unknown && reported != "",
+		lost && reported != "" && m == nil && inferred && !signed:
 	case reported == "":
 		told.MyChoice = own
 	default:
