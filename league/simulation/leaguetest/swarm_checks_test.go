@@ -236,10 +236,10 @@ func (l *timedLeague) check(agents []*agentLives) {
 		if len(l.seen.cut) > 0 && strings.Contains(f.Detail, "the line is damaged") {
 			continue // what a power cut left of the log of a referee that did not come back
 		}
-		if flawedReferee && (f.Rule == audit.RuleTranscript || f.Rule == audit.RuleMatchFile) && (f.Line > 0 ||
-			strings.Contains(f.Detail, "by the journal")) {
-			// The manager has the file of a referee whose disk flipped a bit of it, or lost the result in spite of a sync: it
-			// then plays the match again when the old assignment arrives late. The audit has to tell so.
+		if flawedReferee && (strings.HasSuffix(f.File, ".wal.jsonl") || f.Line > 0 && strings.Contains(f.File, "/matches/")) {
+			// A bit of the file of a match or of the log was another one when the referee read and copied it, or the disk
+			// lost the result in spite of a sync, and the referee played the match again when the old assignment arrived
+			// late. The audit has to tell so.
 			l.count("findings about files of a referee with a flawed disk")
 			continue
 		}
