@@ -231,7 +231,9 @@ func (l *timedLeague) check(agents []*agentLives) {
 		l.problem("the audit fails: %v", err)
 		return
 	}
-	flawedReferee := slices.ContainsFunc(agents[1:1+l.plan.referees], func(a *agentLives) bool { return l.flawed(a.id) })
+	referees := agents[1 : 1+l.plan.referees]
+	flawedReferee := slices.ContainsFunc(referees, func(a *agentLives) bool { return l.flawed(a.id) })
+	cutReferee := slices.ContainsFunc(referees, func(a *agentLives) bool { return l.seen.cut[a.id] })
 	for _, f := range report.Leagues[0].Findings {
 		if len(l.seen.cut) > 0 && strings.Contains(f.Detail, "the line is damaged") {
 			continue // what a power cut left of the log of a referee that did not come back
@@ -241,6 +243,12 @@ func (l *timedLeague) check(agents []*agentLives) {
 			// lost the result in spite of a sync, and the referee played the match again when the old assignment arrived
 			// late. The audit has to tell so.
 			l.count("findings about files of a referee with a flawed disk")
+			continue
+		}
+		if (flawedReferee || cutReferee) && f.Rule == audit.RuleHistory {
+			// The disk has lost a result that players had been told already, or a power cut the turns of a match, to which
+			// a player has answered, or answers late. The same attempt was then played from its first turn.
+			l.count("findings about histories of a match that was played again")
 			continue
 		}
 		l.problem("the audit finds: %v", f)
