@@ -74,10 +74,8 @@ func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(disk.Di
 	}
 	own := folder.Attempt(m.options.LeagueID, name, r.Number)
 	if doc, err := store.Read[store.Match](folder.Disk, own); err == nil && m.isFileOf(doc, r) {
-		if m.acknowledge(doc) {
-			m.files.written(own, store.WriteMatch(folder.Disk, own, doc))
-		}
-		m.files.written(path, folder.Disk.Rename(own, path))
+		m.acknowledge(doc)
+		m.files.written(path, folder.CountAttempt(doc))
 		return nil
 	}
 	return write

@@ -155,6 +155,18 @@ func (f Folder) KeepAttempt(m *Match) error {
 	return AddMatch(f.Disk, f.Attempt(m.LeagueID, m.MatchID, m.Attempt), m)
 }
 
+// CountAttempt gives an attempt, as it was read from a file of its own and perhaps changed, the file of the match. It does
+// not rename the file, because its referee may write it between a change and the renaming.
+func (f Folder) CountAttempt(m *Match) error {
+	if err := WriteMatch(f.Disk, f.Match(m.LeagueID, m.MatchID), m); err != nil {
+		return err
+	}
+	if err := f.Disk.Remove(f.Attempt(m.LeagueID, m.MatchID, m.Attempt)); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
 // pathOf is the path at which the referee writes an attempt: that of the match for one that the
 // manager has acknowledged, unless the match has a later attempt. There is what the file of the match has; nil if it is
 // not the path, missing or damaged.
