@@ -238,6 +238,6 @@ func (d *Disk) source(kind, path string, from, to int64, repetition int) *rand.R
 	//nolint:gosec // never negative; a simulation
 	key := faults.Digest("evenodd-memdisk-v1/", []uint64{d.options.Seed, uint64(from), uint64(to), uint64(repetition)},
 		kind, path)
-	return rand.New(rand.NewPCG(binary.BigEndian.Uint64(key[:]),
-		binary.BigEndian.Uint64(key[8:]))) //nolint:gosec // likewise
+	source := rand.NewPCG(binary.BigEndian.Uint64(key[:]), binary.BigEndian.Uint64(key[8:]))
+	return rand.New(source) //nolint:gosec // a simulation
 }
