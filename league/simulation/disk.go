@@ -17,13 +17,17 @@ import (
 )
 
 // A machine runs all agents of a league in one process, on a disk in memory that fails. After each crash, and after a
-// fault of the disk that ends the league, it starts again with what the disk has.
+// fault of the disk that ends the league, it starts again with what the disk has, as another machine.
 type machine struct {
 	disk    *memdisk.Disk
-	process *memdisk.Process // of the present start
+	process *memdisk.Process
+	crashes *crashes
+}
 
-	mu      sync.Mutex
-	crashes []faults.Crash // those to come
+// crashes are those to come.
+type crashes struct {
+	mu   sync.Mutex
+	left []faults.Crash
 }
 
 // maxStarts is the number of starts after which the disk has no more faults. A start needs a few hundred reads and
@@ -48,14 +52,14 @@ func runOnDisk(ctx context.Context, o Options, plan *faults.Plan, connect func()
 	if err != nil {
 		return nil, err
 	}
-	m := &machine{crashes: faults.CrashesOf(o.Seed, rounds, o.Players/2)}
-	m.disk = memdisk.New(memdisk.Options{
-		Seed: o.Seed, Chances: faults.AllDiskFaults(plan.Disk), MaxCrashes: faults.MostCrashes - len(m.crashes),
+	planned := &crashes{left: faults.CrashesOf(o.Seed, rounds, o.Players/2)}
+	disk := memdisk.New(memdisk.Options{
+		Seed: o.Seed, Chances: faults.AllDiskFaults(plan.Disk), MaxCrashes: faults.MostCrashes - len(planned.left),
 		Strict: true, // an agent that goes on after an error says what a crash would cost now
 	})
 	for start := 1; ; start++ {
+		m := &machine{disk: disk, process: disk.Process(), crashes: planned}
 		before := m.faults()
-		m.process = m.disk.Process()
 		result, err := m.start(ctx, o, connect)
 		ended, hit := m.hasEnded(), m.faults() > before
 		m.process.Kill() // what still runs of it does nothing any more
@@ -156,19 +160,27 @@ func (c machineCaller) Call(ctx context.Context, q transport.Request) (any, *tra
 
 // reaches crashes the machine if it does so at this moment of a match.
 func (m *machine) reaches(matchID string, moment faults.Moment) {
-	m.mu.Lock()
-	i := slices.IndexFunc(m.crashes,
-		func(c faults.Crash) bool { return c.Moment == moment && c.Match.String() == matchID })
-	if i < 0 {
-		m.mu.Unlock()
+	if m.hasEnded() { // the crash would be that of a later start
 		return
 	}
-	kill := m.crashes[i].Kill
-	m.crashes = slices.Delete(m.crashes, i, i+1)
-	m.mu.Unlock()
-	if kill {
+	switch c, crashes := m.crashes.take(matchID, moment); {
+	case !crashes:
+	case c.Kill:
 		m.process.Kill()
-	} else {
+	default:
 		m.disk.PowerCut()
 	}
+}
+
+// take takes the crash at a moment of a match from the list, if there is one.
+func (c *crashes) take(matchID string, moment faults.Moment) (taken faults.Crash, ok bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	i := slices.IndexFunc(c.left, func(f faults.Crash) bool { return f.Moment == moment && f.Match.String() == matchID })
+	if i < 0 {
+		return taken, false
+	}
+	taken = c.left[i]
+	c.left = slices.Delete(c.left, i, i+1)
+	return taken, true
 }
