@@ -56,9 +56,12 @@ func (c *faultyCaller) assign(ctx context.Context, a *call) (any, error) {
 		return nil, &transport.CallError{Kind: transport.Unreachable, Endpoint: a.Endpoint}
 	}
 	answer, err := c.deliver(ctx, a, fate)
-	if ack, ok := answer.(*protocol.MatchAssignmentAck); err != nil || !ok || ack.Status != protocol.StatusAccepted {
+	ack, ok := answer.(*protocol.MatchAssignmentAck)
+	switch {
+	case err != nil || !ok || ack.Status != protocol.StatusAccepted,
+		ack.Attempt > 0 && ack.Attempt < h.attempt: // it only reports the result of that attempt again
 		c.takeBack(a.matchID, h)
-	} else if fate.Fails() {
+	case fate.Fails():
 		if err := await(ctx, h.reports.happened); err != nil {
 			return nil, err
 		}
