@@ -74,7 +74,7 @@ func TestLineOfAFailedSyncIsNeverAcknowledged(t *testing.T) {
 	assert.Equal(t, []string{string(line(3, 1))}, lines)
 }
 
-func TestFullDiskSaysWhatToDo(t *testing.T) {
+func TestFullDiskSaysHowToGoOn(t *testing.T) {
 	d := memdisk.New(memdisk.Options{})
 	p := d.Process()
 	f, _, err := openLines(p)
