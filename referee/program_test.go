@@ -222,14 +222,25 @@ func TestFailureOfAProgramCostsNoPlayer(t *testing.T) {
 	}
 }
 
-// asksAgain checks that the questions after the first n are these again, with the same cards.
+// asksAgain checks that the questions after the first n are these again, with the same cards. Both players may be asked
+// at the same time, in any order.
 func (m *programMatch) asksAgain(n int) {
 	m.T.Helper()
 	asked := m.Calls(protocol.MakeMove.Name)
 	require.Greater(m.T, len(asked), 2*n)
-	for i := range asked[:n] {
-		first := leaguetest.Decode[protocol.GameMoveCall](asked[i].Message).MoveRequest
-		assert.Equal(m.T, first, leaguetest.Decode[protocol.GameMoveCall](asked[n+i].Message).MoveRequest, "question %d", i+1)
+	questions := func(calls []leaguetest.Exchange) map[string][]protocol.MoveRequest {
+		of := map[string][]protocol.MoveRequest{}
+		for i := range calls {
+			q := leaguetest.Decode[protocol.GameMoveCall](calls[i].Message).MoveRequest
+			of[calls[i].To] = append(of[calls[i].To], q)
+		}
+		return of
+	}
+	first, all := questions(asked[:n]), questions(asked[n:])
+	require.Len(m.T, first, 2)
+	for to, some := range first {
+		require.GreaterOrEqual(m.T, len(all[to]), len(some), "questions to %s", to)
+		assert.Equal(m.T, some, all[to][:len(some)], "questions to %s", to)
 	}
 }
 
@@ -268,6 +279,28 @@ func (saying) Name() string { return "saying" }
 
 func (s saying) Choose(_ context.Context, v strategy.View) (string, error) {
 	return string(s[len(v.Earlier)]), nil
+}
+
+// GAME_OVER does not overtake the GAME_ERROR before it, from which a player learns why it has lost.
+func TestGameOverFollowsTheLastGameError(t *testing.T) {
+	for _, test := range []struct {
+		name  string
+		takes time.Duration // the delivery
+		wait  time.Duration // of GAME_OVER for it
+	}{
+		{"it arrives late", leaguetest.Second / 2, leaguetest.Second / 2},
+		{"it hangs", 5 * leaguetest.Second, leaguetest.Second},
+	} {
+		leaguetest.RunInMemory(t, test.name, func(t *testing.T, w *leaguetest.World) {
+			wrong := leaguetest.EditAnswer("parity_choice", "neither")
+			w.Duel(nil, []leaguetest.Option{leaguetest.On(protocol.ChooseParity.Name, wrong),
+				leaguetest.On(protocol.NotifyGameError.Name, leaguetest.Delayed(test.takes, leaguetest.Normally))})
+			told := w.Calls(protocol.NotifyGameError.Name, "p02")
+			last := told[len(told)-1]
+			over := w.OnlyCall(protocol.NotifyMatchResult.Name, "p02")
+			assert.Equal(t, last.At+test.wait, over.At)
+		})
+	}
 }
 
 func TestProgramJudgesFreeText(t *testing.T) {

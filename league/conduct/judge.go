@@ -260,6 +260,9 @@ func (m *Match) Take(of rules.Side, w Worth) {
 			return
 		}
 		s.fault, q.wait, q.failure = w.Fault.Code, w.Pause, new(w)
+		if !pauses(w.Fault.Code) { // the player answers
+			q.delivery = gameErrorDelay
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ type question struct {
 // until is the end of the window, moved by the time that the question was queued.
 func (q *question) until() time.Time { return q.end.Add(q.queued) }
 
-// gameErrorDelay is how long a question waits at most for the delivery of the GAME_ERROR before it.
+// gameErrorDelay is how long a question or GAME_OVER waits at most for the delivery of the GAME_ERROR before it.
 const gameErrorDelay = time.Second
 
 // A Kind says what a Step is.
@@ -86,6 +86,10 @@ func (m *Match) Step(of rules.Side, now time.Time) Step {
 		q.failure = nil
 		return Step{Kind: GameError, Message: m.gameError(s, failure, now), Method: &protocol.NotifyGameError.MethodRow,
 			Try: q.try, Failure: failure, Retries: q.retries}
+	case !s.owes && q.delivery > 0: // what follows, as GAME_OVER, must not overtake it
+		limit := q.delivery
+		q.delivery = 0
+		return Step{Kind: Pause, Pause: limit, Delivery: true}
 	case !s.owes:
 		return Step{}
 	case q.pause > 0:
