@@ -135,7 +135,6 @@ func (p *Player) invite(ctx context.Context, _ string, q *protocol.GameInvitatio
 			Msg("the referee sends another draw commitment than before: the first one counts")
 	}
 	p.state = stateInMatch
-	m.accepts = true
 	ack := m.join.New()
 	*ack = protocol.GameJoinAck{
 		Envelope: protocol.Envelope{AuthToken: m.auth.token},

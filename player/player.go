@@ -135,7 +135,7 @@ type match struct {
 	anew              bool                        // see isAnew; false when some of its decisions are forgotten
 	announced         *protocol.RoundAnnouncement // the last one when it began
 
-	accepts bool // true, for the answer to the invitation
+	accepts bool // true and never written, because acknowledgements that are being encoded refer to it
 	join    protocol.Spare[protocol.GameJoinAck]
 	parity  protocol.Spare[protocol.ChooseParityResponse]
 	over    protocol.Spare[protocol.Ack]
@@ -159,7 +159,7 @@ type spoken struct {
 
 // newMatch returns a match with the player's part in the draw.
 func (p *Player) newMatch(id, opponent string, round, attempt int, auth referee) *match {
-	m := &match{id: id, opponent: opponent, round: round, attempt: attempt, auth: auth, announced: p.round}
+	m := &match{id: id, opponent: opponent, round: round, attempt: attempt, auth: auth, announced: p.round, accepts: true}
 	m.decided = m.first[:0]
 	m.entropy, m.entropyCommitment = protocol.CommittedEntropy(id, p.ID(), p.options.Entropy(id, attempt))
 	return m
