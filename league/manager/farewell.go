@@ -33,13 +33,14 @@ func (m *Manager) tellEnd(ctx context.Context, a *agent) {
 	defer a.told.Store(false)
 	method, message, absent := &protocol.NotifyLeagueCompleted, m.completed, 0
 	for calls := 1; a.refusals.Load() < mostRefusals; calls++ {
+		before := a.returned.Load()
 		err := send(ctx, m, method, a, message, method.Timeout)
 		e := protocol.AsError(err)
 		if e == nil {
-			if ctx.Err() == nil {
-				m.informed(a)
+			if ctx.Err() != nil || m.informed(a, before) {
+				return
 			}
-			return
+			continue
 		}
 		absent++
 		if !protocol.Unreachable(err) && (protocol.Answered(err) || !m.inactive(a)) {
@@ -72,14 +73,20 @@ func (m *Manager) inactive(a *agent) bool {
 	return locked(m, func() bool { return m.state.Agents[a.id].Inactive() })
 }
 
-// informed records that an agent knows that the league is over. If that fails, the next
-// manager tells the agent again.
-func (m *Manager) informed(a *agent) {
+// informed records that an agent knows that the league is over. If that fails, the next manager tells the agent again.
+// It returns false if the agent has registered again since the call began, with which it had that channel: then another
+// process may have acknowledged the message, and the present one waits for it.
+func (m *Manager) informed(a *agent, before *chan struct{}) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if a.returned.Load() != before {
+		return false
+	}
 	if !m.state.Agents[a.id].Informed {
 		_ = m.record(&journal.AgentInformed{AgentID: a.id})
 	}
+	a.told.Store(false) // under the lock: an agent that returns from now on is told again
+	return true
 }
 
 // uninformed are the agents that are not known to know that the league is over.

@@ -118,6 +118,25 @@ func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 	}
 }
 
+// An agent that registers again while LEAGUE_COMPLETED is under way gets it once more: the acknowledgement may be that of
+// a process which has crashed since.
+func TestAgentThatReturnsDuringTheLastMessageGetsItAgain(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+		w.Referee("REF01")
+		w.Player("P01")
+		var back *leaguetest.Agent
+		forgotten := func(*leaguetest.Call) (jsontext.Value, error) {
+			assert.NoError(t, back.Player.Register(w.Context))
+			return leaguetest.Encode(protocol.Ack{Status: protocol.StatusAcknowledged}), nil
+		}
+		back = w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.FirstN(1, forgotten, leaguetest.Normally)))
+		require.NotNil(t, x.Finish())
+		assert.Equal(t, 2, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"))
+		assert.True(t, leaguetest.IsClosed(back.Player.Done()))
+	})
+}
+
 // LEAGUE_COMPLETED is sent until the agent has it, because an agent ends with it. An agent that answers it with an
 // error gets it three times, and again when it returns.
 func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
