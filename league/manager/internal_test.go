@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 	"testing/synctest"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/stretchr/testify/assert"
@@ -58,6 +59,35 @@ func TestStartThatIsDecidedCannotBePlannedForLater(t *testing.T) {
 	err := m.organise(&protocol.OrganiseRequest{Command: protocol.CommandStart, StartAt: "2999-01-01T00:00:00Z"})
 	require.ErrorContains(t, err, "the league has started")
 	assert.Nil(t, m.state.StartPlanned)
+}
+
+// The result of an earlier attempt, or a ruling, may come after an attempt was recorded and before its referee gets it.
+func TestMatchIsNotOfferedThatGotAResultMeanwhile(t *testing.T) {
+	m := full(t)
+	require.NoError(t, m.start(t.Context()))
+	_, err := m.openRound(1)
+	require.NoError(t, err)
+	x := m.matches[0]
+	ruled := false
+	m.stamp = protocol.NewStamp(protocol.ManagerSender, protocol.NewClock(func() time.Time { // the offer gets its timestamp
+		if !ruled {
+			ruled = true
+			require.NotNil(t, x.recorded.Attempt(1, "REF01"))
+			assert.NoError(t, m.organise(&protocol.OrganiseRequest{Command: protocol.CommandRule, MatchID: "R1M1", Winner: "P01"}))
+		}
+		return time.Now()
+	}, nil))
+	m.options.Caller = noCaller{t}
+	assert.Equal(t, matchOver, m.offerMatch(t.Context(), &handover{match: x, referee: m.agents["REF01"]}))
+	assert.True(t, ruled)
+}
+
+// A noCaller makes no call.
+type noCaller struct{ t *testing.T }
+
+func (c noCaller) Call(_ context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
+	c.t.Errorf("a call of %s", r.Method)
+	return nil, nil, context.Canceled
 }
 
 // An eventfulManager is a manager that the test makes record events.

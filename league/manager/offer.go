@@ -2,6 +2,7 @@ package manager
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"evenodd/league"
@@ -163,9 +164,9 @@ func (m *Manager) announceOther(ctx context.Context, h *handover) {
 func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 	h.returned = *h.referee.returned.Load() // a return during the call counts
 	m.mu.Lock()
-	if h.recorded.Report != nil { // the organiser has ruled it
+	if h.recorded.Report != nil { // the organiser has ruled it, or an earlier attempt was reported
 		m.mu.Unlock()
-		return matchOver
+		return awaitDisk(ctx, h)
 	}
 	number, again := decide.AttemptFor(h.recorded, h.referee.id, h.fresh)
 	if !again && len(m.state.InactivePlayers(h.a.id, h.b.id)) > 0 { // by a decision since the referee was chosen
@@ -193,8 +194,8 @@ func (m *Manager) offerMatch(ctx context.Context, h *handover) outcome {
 		return offerNotSent
 	}
 	ack, err := m.startMatch(ctx, h, attempt, opening)
-	if ctx.Err() != nil || h.over() {
-		return matchOver
+	if ctx.Err() != nil || h.over() || errors.Is(err, errHasResult) {
+		return awaitDisk(ctx, h)
 	}
 	if err != nil {
 		m.log.Warn().Func(h.about).Err(err).Str("event_type",
@@ -286,6 +287,21 @@ func (m *Manager) answerOf(h *handover, attempt league.Attempt, ack *protocol.Ma
 	return offerAccepted
 }
 
+// awaitDisk waits until the result of a match that has one is on disk.
+func awaitDisk(ctx context.Context, h *handover) outcome {
+	for !h.over() && ctx.Err() == nil {
+		select {
+		case <-h.news:
+		case <-ctx.Done():
+		}
+	}
+	return matchOver
+}
+
+// errHasResult is no error of a referee: the result of an earlier attempt came since the offer was recorded, and the
+// table shows it already.
+var errHasResult = errors.New("the match has a result")
+
 // startMatch sends start_match.
 func (m *Manager) startMatch(ctx context.Context, h *handover, attempt league.Attempt,
 	opening []string) (*protocol.MatchAssignmentAck, error) {
@@ -300,6 +316,10 @@ func (m *Manager) startMatch(ctx context.Context, h *handover, attempt league.At
 		Opening: opening, TimeBank: o.TimeBank,
 	}
 	m.mu.Lock()
+	if h.recorded.Report != nil {
+		m.mu.Unlock()
+		return nil, errHasResult
+	}
 	q.PlayerA, q.PlayerB = m.assignedPlayer(h.a, &all.points[0]), m.assignedPlayer(h.b, &all.points[1])
 	is := m.state.Agents[referee.id]
 	proves := is.ShowsAccessTokens()

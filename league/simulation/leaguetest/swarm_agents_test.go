@@ -151,6 +151,7 @@ func (a *agentLives) run() {
 		}
 		if away == forever && (a.started.Load() || a.world.Context.Err() != nil) {
 			a.count("crashes for ever")
+			a.gone = true
 			return
 		}
 		if sleep(a.world.Context, max(away, 0)) != nil {

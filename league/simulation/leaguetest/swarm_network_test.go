@@ -130,7 +130,7 @@ func (c *processCaller) Call(ctx context.Context, r protocol.CallRequest) (any, 
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer context.AfterFunc(c.ctx, cancel)()
+	defer context.AfterFunc(c.network, cancel)()
 	f := c.fateOf(c.host, &r)
 	if r.Method == protocol.StartMatch.Name {
 		c.began(r.Params)
@@ -153,7 +153,7 @@ func (c *processCaller) Call(ctx context.Context, r protocol.CallRequest) (any, 
 
 // gone is what a process sees that has crashed: nothing until it has ended.
 func (c *processCaller) gone() (any, *protocol.Timing, error) {
-	<-c.ctx.Done()
+	<-c.network.Done()
 	return nil, nil, context.Canceled
 }
 
@@ -202,11 +202,11 @@ func (c *processCaller) deliver(ctx context.Context, r protocol.CallRequest) (a 
 	if to == nil || to.dead.Load() {
 		return response{err: &transport.CallError{Kind: transport.Unreachable, Endpoint: r.Endpoint}}, to != nil && to.mute.Load()
 	}
-	ctx, cancel := context.WithCancel(ctx)
+	call, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer context.AfterFunc(to.ctx, cancel)()
-	a.answer, a.timing, a.err = c.next.Call(ctx, r)
-	if to.dead.Load() {
+	a.answer, a.timing, a.err = c.next.Call(call, r)
+	if to.dead.Load() || a.err != nil && call.Err() != nil && ctx.Err() == nil { // it ended before its answer
 		return response{err: errClosed}, to.mute.Load()
 	}
 	return a, false

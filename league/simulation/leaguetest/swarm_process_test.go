@@ -53,6 +53,7 @@ type process struct {
 	agent    *agentLives
 	host     string
 	ctx      context.Context // ends with the process
+	network  context.Context // of its calls: ends after ctx and the contexts of the agent, which stem from it
 	cancel   context.CancelFunc
 	disk     *memdisk.Process
 	folder   store.Folder
@@ -68,7 +69,10 @@ func (a *agentLives) begin(ctx context.Context) *process {
 	a.written = false
 	p := &process{timedLeague: l, agent: a, host: a.host, disk: a.machine.disk.Process()}
 	p.folder = store.Folder{Disk: p.disk, Path: a.folder}
-	p.ctx, p.cancel = context.WithCancel(ctx)
+	var end, cut context.CancelFunc
+	p.ctx, end = context.WithCancel(ctx)
+	p.network, cut = context.WithCancel(context.WithoutCancel(ctx))
+	p.cancel = func() { end(); cut() }
 	if len(a.crashes) > 0 {
 		p.crash = &a.crashes[0]
 	}
