@@ -11,7 +11,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -110,7 +109,7 @@ const HiddenToken = "***"
 // So it does with the value of each member registration_code, also in JSON that is a string
 // of other JSON. It returns text itself if there is none.
 func HideTokens(text []byte) []byte {
-	if !slices.ContainsFunc(signs, func(sign string) bool { return bytes.Contains(text, []byte(sign)) }) {
+	if !HasSign(text) {
 		return text
 	}
 	return secrets().ReplaceAll(text, []byte("${1}"+HiddenToken))
@@ -118,7 +117,7 @@ func HideTokens(text []byte) []byte {
 
 // WithoutTokens is HideTokens for a string.
 func WithoutTokens(text string) string {
-	if !slices.ContainsFunc(signs, func(sign string) bool { return strings.Contains(text, sign) }) {
+	if !HasSign([]byte(text)) { // which copies nothing
 		return text
 	}
 	return string(HideTokens([]byte(text)))
@@ -131,8 +130,20 @@ func (e *Envelope) HasWrongToken(asked string) bool {
 	return asked != "" && (broken || e.AuthToken != "" && e.AuthToken != NoToken && !SameToken(e.AuthToken, asked))
 }
 
-// signs are the texts of which one is in each match of secrets. Looking for them is faster.
-var signs = []string{"tok-", "adm-", "registration_code"}
+// HasSign tells whether HideTokens may have something to hide: one of three texts is in each match of secrets. It stops at
+// hyphens and underscores alone, because a search for each of the texts takes three times as long.
+func HasSign(text []byte) bool {
+	for rest := text; ; {
+		before, after, found := bytes.Cut(rest, []byte("-"))
+		switch {
+		case !found:
+			return bytes.Contains(text, []byte("_code")) && bytes.Contains(text, []byte("registration_code"))
+		case bytes.HasSuffix(before, []byte("tok")), bytes.HasSuffix(before, []byte("adm")):
+			return true
+		}
+		rest = after
+	}
+}
 
 // secrets matches tokens, also ones that are cut to 22 characters, which hold 128 bits, and a member
 // registration_code up to the end of its value.

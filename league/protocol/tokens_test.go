@@ -6,6 +6,7 @@ import (
 	"encoding/base64"
 	"encoding/hex"
 	"fmt"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -97,6 +98,18 @@ func TestHideTokens(t *testing.T) {
 	} {
 		assert.Equal(t, tt.want, string(protocol.HideTokens([]byte(tt.text))), name)
 	}
+}
+
+func TestHideTokensFindsWhatItsPatternMatches(t *testing.T) {
+	pattern := regexp.MustCompile(
+		`(registration_code\\*"\s*:\s*\\*")(?:[^"\\]|\\[^"])+|(?:tok|adm)-[A-Za-z0-9_-]{22,}`)
+	parts := rapid.SampledFrom([]string{"tok", "adm", "-", "registration", "_", "code", `":"`, `"`, strings.Repeat("x", 22)})
+	rapid.Check(t, func(t *rapid.T) {
+		text := strings.Join(rapid.SliceOfN(parts, 0, 12).Draw(t, "parts"), "")
+		want := pattern.ReplaceAllString(text, "${1}***")
+		require.Equal(t, want, string(protocol.HideTokens([]byte(text))))
+		require.Equal(t, want, protocol.WithoutTokens(text))
+	})
 }
 
 func TestKeyVectors(t *testing.T) {
