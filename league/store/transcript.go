@@ -159,7 +159,7 @@ func elements(list jsontext.Value) (all []jsontext.Value) {
 
 // UnmarshalJSONFrom reads exchanges, and restores the lists of moves in questions.
 func (t *Transcript) UnmarshalJSONFrom(dec *jsontext.Decoder) error {
-	var all []Exchange
+	all := make([]Exchange, 0, 16) // most matches have fewer
 	if err := json.UnmarshalDecode(dec, &all); err != nil {
 		return err
 	}
