@@ -14,6 +14,14 @@ import (
 	"evenodd/league/store"
 )
 
+// A playerFolder is the folder of a player.
+type playerFolder struct {
+	id, path string
+	history  playerHistory
+	err      error                   // why the history cannot be read
+	derived  document[store.History] // history.json beside a history of this league
+}
+
 // A playerHistory is the history.jsonl of a player.
 type playerHistory struct {
 	*store.History
@@ -33,10 +41,16 @@ func (a *auditor) checkHistories() {
 	if err != nil && (!errors.Is(err, fs.ErrNotExist) && a.first || a.options.Histories != "") {
 		a.find(RuleSchema, Location{File: relative(a.dir, players)}, "the folder cannot be read: %v", err)
 	}
-	found := map[string]bool{}
+	all, found := make([]*playerFolder, 0, len(folders)), map[string]bool{}
 	for _, f := range folders {
-		found[f.Name()] = f.IsDir() && a.checkPlayerFolder(filepath.Join(players, f.Name()), f.Name())
+		if f.IsDir() {
+			all = append(all, &playerFolder{id: f.Name(), path: filepath.Join(players, f.Name())})
+		}
 	}
+	inOrder(all, a.readPlayerFolder, func(f *playerFolder) {
+		found[f.id] = a.checkPlayerFolder(f)
+		*f = playerFolder{} // a league can have many long histories
+	})
 	if a.state.Started == nil || a.options.Histories == "" && (!a.completed() || !a.signs()) {
 		return
 	}
@@ -61,19 +75,25 @@ func (a *auditor) players() string {
 	return named
 }
 
-// checkPlayerFolder checks the files of a player: history.jsonl, and history.json, which
-// derives from it. It returns whether there is a history of this league. A history.jsonl without
-// a complete line does not exist: a power cut can leave that.
-func (a *auditor) checkPlayerFolder(folder, id string) bool {
-	path := filepath.Join(folder, "history.json")
-	h := playerHistory{file: relative(a.dir, store.HistoryLines(path))}
-	var err error
-	h.History, h.lines, _, err = store.ReadHistoryLines(a.dir.Disk, store.HistoryLines(path))
-	at := Location{File: h.file, AgentID: id}
-	if err != nil {
-		if a.first && !errors.Is(err, fs.ErrNotExist) { // its league is not known
-			problem := cause(err)
-			if wrong, ok := errors.AsType[*store.LineError](err); ok {
+// readPlayerFolder reads the files of a player: history.jsonl, and history.json, which derives from it. It may be called
+// by several goroutines.
+func (a *auditor) readPlayerFolder(f *playerFolder) {
+	path, h := filepath.Join(f.path, "history.json"), &f.history
+	h.file = relative(a.dir, store.HistoryLines(path))
+	if h.History, h.lines, _, f.err = store.ReadHistoryLines(a.dir.Disk, store.HistoryLines(path)); f.err == nil &&
+		h.LeagueID == a.id {
+		f.derived = load[store.History](a.dir, path)
+	}
+}
+
+// checkPlayerFolder checks the files of a player. It returns whether there is a history of this league. A history.jsonl
+// without a complete line does not exist: a power cut can leave that.
+func (a *auditor) checkPlayerFolder(f *playerFolder) bool {
+	h, at := &f.history, Location{File: f.history.file, AgentID: f.id}
+	if f.err != nil {
+		if a.first && !errors.Is(f.err, fs.ErrNotExist) { // its league is not known
+			problem := cause(f.err)
+			if wrong, ok := errors.AsType[*store.LineError](f.err); ok {
 				at.Line, problem = wrong.Line, Reason(wrong.Err)
 			}
 			a.find(RuleSchema, at, "it cannot be read: %s", problem)
@@ -87,14 +107,14 @@ func (a *auditor) checkPlayerFolder(folder, id string) bool {
 		}
 		return false
 	}
-	a.checkHistory(&h, id)
-	a.compareHistories(load[store.History](a.dir, path), &h)
+	a.checkHistory(h, f.id)
+	a.compareHistories(&f.derived, h)
 	return true
 }
 
 // compareHistories compares a history.json with the history.jsonl that it derives from. It may be
 // older, and that of another league stays.
-func (a *auditor) compareHistories(d document[store.History], h *playerHistory) {
+func (a *auditor) compareHistories(d *document[store.History], h *playerHistory) {
 	at := Location{File: d.file, Line: d.problemLine, AgentID: h.PlayerID}
 	switch {
 	case d.exists && d.value == nil:
@@ -109,7 +129,7 @@ func (a *auditor) compareHistories(d document[store.History], h *playerHistory) 
 		}
 		return
 	}
-	checkHeader(a, &d, RuleHistory, at)
+	checkHeader(a, d, RuleHistory, at)
 	want := *h.History
 	want.Header, want.Decisions, want.Differences, want.Heads, want.Model = d.value.Header, nil, nil, nil, nil
 	want.Earlier, want.Unknown = nil, nil

@@ -202,23 +202,23 @@ func (a *auditor) reportMissing() {
 	}
 }
 
-// inOrder reads some matches, several at the same time, and uses what was read in their order,
-// one after the other.
-func inOrder(matches []*scheduledMatch, read, use func(m *scheduledMatch)) {
+// inOrder reads the files of matches or players, several at the same time, and uses what was read in their order, one
+// after the other.
+func inOrder[T any](all []T, read, use func(one T)) {
 	queue := make(chan chan struct{}, 4*runtime.GOMAXPROCS(0))
 	go func() {
-		for _, m := range matches {
+		for _, one := range all {
 			done := make(chan struct{})
 			queue <- done
 			go func() {
-				read(m)
+				read(one)
 				close(done)
 			}()
 		}
 	}()
-	for _, m := range matches {
+	for _, one := range all {
 		<-<-queue
-		use(m)
+		use(one)
 	}
 }
 
