@@ -44,6 +44,7 @@ type matchMethod struct {
 	row      protocol.MethodRow
 	request  func(raw []byte) (message, error)
 	response func(raw []byte) (message, error)
+	breach   func(reply message, to protocol.ReplyTo) *protocol.Error // of a reply that response has read
 	// differences compares a request with the one that the conduct makes
 	differences func(t *transcriptCheck, e *exchange, want any) []difference
 }
@@ -132,6 +133,7 @@ func row[Q, R any](p phase, m *protocol.Method[Q, R], complete func(t *transcrip
 			}
 			return any(r).(message), nil
 		},
+		breach: func(reply message, to protocol.ReplyTo) *protocol.Error { return m.ReplyBreach(any(reply).(*R), to) },
 		differences: func(t *transcriptCheck, e *exchange, made any) (found []difference) {
 			got := any(e.read.message).(*Q)
 			want := *made.(*Q)
@@ -164,10 +166,10 @@ func readMessages(transcript []store.Exchange) []readMessage {
 	all := make([]readMessage, len(transcript))
 	for i := range transcript {
 		e, m := &transcript[i], &all[i]
-		m.message = new(protocol.Ack)
 		method, known := methods[e.Method]
 		switch {
 		case len(e.Message) == 0 || !known:
+			m.message = new(protocol.Ack)
 		case e.Direction == store.Sent:
 			m.message, m.err = method.request(e.Message)
 		default:

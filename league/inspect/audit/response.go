@@ -113,7 +113,7 @@ func (t *transcriptCheck) attempt(e *exchange) *conduct.Attempt {
 		for _, member := range e.UnreadableMembers {
 			a.Reply.Broken = append(a.Reply.Broken, protocol.FieldError{Field: member})
 		}
-		a.Reply.Breach = protocol.RecordedBreach(e.Method, e.Message, protocol.ReplyTo{
+		a.Reply.Breach = e.method.breach(e.read.message, protocol.ReplyTo{
 			ConversationID: t.doc.ConversationID, PlayerID: e.side.id}) // but for the access token, which no file has
 	case e.Error != nil:
 		code := protocol.Code(e.Error.ErrorCode)
