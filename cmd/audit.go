@@ -86,6 +86,9 @@ running.`,
 	return c
 }
 
+// auditGC is the GOGC of an audit: most of its memory is garbage soon.
+const auditGC = 200
+
 func runAudit(ctx context.Context, s streams, o *auditOptions, dir string) (err error) {
 	if secret, ok := protocol.ParseSecret(o.Head); o.Head != "" && (!ok || secret.Hex() != o.Head) {
 		return usage("--head %.80q: must be 64 lower-case hexadecimal digits", o.Head)
@@ -104,7 +107,7 @@ func runAudit(ctx context.Context, s streams, o *auditOptions, dir string) (err 
 		o.Programs = map[string]audit.Program{o.rules.game: {Digest: own.Digest(),
 			Ask: func(history []rules.Entry) (*rules.State, error) { return own.Ask(ctx, history) }}}
 	}
-	defer debug.SetGCPercent(debug.SetGCPercent(200)) // most of the memory is garbage soon
+	defer debug.SetGCPercent(debug.SetGCPercent(auditGC))
 	var stop func()
 	o.Progress, stop = s.showProgress("matches audited")
 	report, err := audit.Run(store.In(dir), o.Options)

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -204,10 +205,12 @@ func BenchmarkAudit(b *testing.B) {
 	l.play(b, nil)
 	var took, floor time.Duration
 	for b.Loop() {
+		before := debug.SetGCPercent(auditGC)
 		start := time.Now()
 		found, err := audit.Run(store.In(l.data), audit.Options{Games: games()})
 		took += time.Since(start)
 		b.StopTimer()
+		debug.SetGCPercent(before)
 		require.NoError(b, err)
 		require.Zero(b, found.Findings())
 		floor += parse(b, filepath.Join(l.data, "data"))
