@@ -58,10 +58,11 @@ func (m *Match) Digest() string {
 }
 
 // HasAnswer tells whether a player has answered a question or an invitation by the part of the transcript that
-// Digest covers.
+// Digest covers. An acknowledgement of GAME_ERROR is none: it shows the player only that it has missed them.
 func (m *Match) HasAnswer(playerID string) bool {
 	return slices.ContainsFunc(m.Transcript[:min(m.Digested, len(m.Transcript))], func(x Exchange) bool {
-		return x.Direction == Received && x.PlayerID == playerID && (len(x.Message) > 0 || x.MessageOmitted != "")
+		asked := x.Method == protocol.Invite.Name || protocol.AsksForMove(x.Method)
+		return asked && x.Direction == Received && x.PlayerID == playerID && (len(x.Message) > 0 || x.MessageOmitted != "")
 	})
 }
 

@@ -175,3 +175,17 @@ func TestExchangeIsEncodedAsByPackageJSON(t *testing.T) {
 		require.Error(t, err)
 	}
 }
+
+func TestOnlyAnswersToAnInvitationOrAQuestionCountAsAnswers(t *testing.T) {
+	for method, want := range map[string]bool{
+		protocol.Invite.Name: true, protocol.ChooseParity.Name: true, protocol.MakeMove.Name: true,
+		protocol.NotifyGameError.Name: false, protocol.NotifyMatchResult.Name: false,
+	} {
+		x := store.Exchange{Direction: store.Received, PlayerID: "P02", Method: method, Try: 1, Message: jsontext.Value(`{}`)}
+		m := &store.Match{Transcript: []store.Exchange{x}, Digested: 1}
+		assert.Equal(t, want, m.HasAnswer("P02"), method)
+		assert.False(t, m.HasAnswer("P01"), method)
+		m.Digested = 0
+		assert.False(t, m.HasAnswer("P02"), "the digest does not cover it")
+	}
+}
