@@ -28,9 +28,17 @@ var swarmChecks = map[string]func(*playedLeague) []string{
 	"each decision is recorded":         decisionsRecorded,
 }
 
-// noTimePasses checks that only the checks for dead referees take time.
+// noTimePasses checks that only the checks for dead referees take time, pauses of the organiser, and referees that decline
+// a match because they still conduct one that the organiser has ruled.
 func noTimePasses(l *playedLeague) []string {
-	if l.result.Disk == nil && l.took >= time.Second+time.Duration(len(l.organiser.made))*pauseOfDecision {
+	const declined = 2 * time.Second // the pause before a referee is asked again
+	most := time.Second + time.Duration(len(l.organiser.made))*pauseOfDecision
+	for i := range l.organiser.made {
+		if l.organiser.decisions[i].rulesEarly() {
+			most += declined
+		}
+	}
+	if l.result.Disk == nil && l.took >= most {
 		return []string{fmt.Sprintf("the league took %s", l.took)}
 	}
 	return nil
@@ -75,7 +83,7 @@ func oneResultEach(l *playedLeague) (problems []string) {
 		met[[2]string(pair)]++
 	}
 	for pair, times := range met {
-		fewLeft := t.IsSwiss() && len(l.organiser.made) > 0 // then pairs meet again
+		fewLeft := t.IsSwiss() && l.organiser.acted() // then pairs meet again
 		if times > often && !fewLeft || t.IsFixed() && times != often {
 			problems = append(problems, fmt.Sprintf("%s and %s have %d results", pair[0], pair[1], times))
 		}
@@ -87,7 +95,7 @@ func oneResultEach(l *playedLeague) (problems []string) {
 // third place, and that the champion does not lose.
 func eliminated(l *playedLeague) (problems []string) {
 	lost, matches := map[string]int{}, matchesOf(l.result)
-	if len(matches) == 0 || len(l.organiser.made) > 0 { // a ruling may let a player play on
+	if len(matches) == 0 || l.organiser.acted() { // a ruling may let a player play on
 		return nil
 	}
 	for _, m := range matches {
@@ -222,7 +230,7 @@ func onlyFaultyPlayersLose(l *playedLeague) (problems []string) {
 	for _, m := range matchesOf(l.result) {
 		for _, id := range losers(m) {
 			fault := slices.ContainsFunc(l.injected[[2]string{m.MatchID, id}], func(f string) bool { return f != faults.Doubled.String() })
-			if !fault && !suspended(m, lost[id]) && m.Ruled == nil && (m.RefereeID != "" || len(l.organiser.made) == 0) {
+			if !fault && !suspended(m, lost[id]) && m.Ruled == nil && (m.RefereeID != "" || !l.organiser.acted()) {
 				problems = append(problems, fmt.Sprintf("%s lost %s technically, and nothing was wrong with it: %s", id, m.MatchID, m.Reason))
 			}
 			lost[id]++
@@ -259,7 +267,7 @@ func lossesFollowFromFaults(l *playedLeague) (problems []string) {
 		case len(want) > 0:
 		case game.MaxTurns() > 1:
 			report := l.result.State.Match(leagueMatch(m.MatchID)).Report
-			problems = append(problems, failuresInTurn(plan, l.options.Seed, m, report)...)
+			problems = append(problems, failuresInTurn(l, plan, m, report)...)
 			continue
 		case l.options.GameType == evenodd.Type:
 			ask(protocol.ChooseParity.Name)
@@ -268,7 +276,9 @@ func lossesFollowFromFaults(l *playedLeague) (problems []string) {
 		}
 		got := map[string]string{}
 		for _, id := range losers(m) {
-			got[id], _ = m.Faults.Get(id)
+			if !forgetful(l, plan, m, id) {
+				got[id], _ = m.Faults.Get(id)
+			}
 		}
 		if fmt.Sprint(got) != fmt.Sprint(want) { // fmt sorts the keys of maps
 			problems = append(problems, fmt.Sprintf("%s: lost %v, by the plan %v", m.MatchID, got, want))
@@ -309,6 +319,16 @@ func asked(plan *faults.Plan, seed uint64, m record.Match, id, method string, tr
 	return code, tries, true
 }
 
+// forgetful tells whether a player has lost a rematch because it refused to sign. A crash may have taken the decisions
+// that it had signed before, and no result told it that they are of an earlier attempt: see isAnew in package player.
+func forgetful(l *playedLeague, plan *faults.Plan, m record.Match, id string) bool {
+	code, _ := m.Faults.Get(id)
+	return l.result.Disk != nil && len(m.Annulled) > 0 && code == string(protocol.ErrInvalidFieldType) &&
+		slices.Contains(losers(m), id) && plan.FaultOf(l.options.Seed, faults.Message{
+		Caller: "referee", Receiver: id, Method: protocol.NotifyMatchResult.Name, About: m.MatchID,
+	}) == faults.LostRequest
+}
+
 func leagueMatch(matchID string) league.MatchID {
 	id, _ := league.ParseMatchID(matchID)
 	return id
@@ -316,11 +336,11 @@ func leagueMatch(matchID string) league.MatchID {
 
 // failuresInTurn checks, in a match of several turns, that by the plan each player answers the questions whose answers
 // the report has, and that one that loses technically does not answer the next.
-func failuresInTurn(plan *faults.Plan, seed uint64, m record.Match, r *journal.MatchReported) (problems []string) {
+func failuresInTurn(l *playedLeague, plan *faults.Plan, m record.Match, r *journal.MatchReported) (problems []string) {
 	lost := losers(m)
 	for _, id := range []string{m.PlayerAID, m.PlayerBID} {
 		tries, code, failed := 0, "", false
-		ask := func() { code, tries, failed = asked(plan, seed, m, id, protocol.MakeMove.Name, tries) }
+		ask := func() { code, tries, failed = asked(plan, l.options.Seed, m, id, protocol.MakeMove.Name, tries) }
 		number := 0
 		for _, move := range r.Evidence.Moves {
 			if move.PlayerID != id {
@@ -334,7 +354,7 @@ func failuresInTurn(plan *faults.Plan, seed uint64, m record.Match, r *journal.M
 			problems = append(problems, fmt.Sprintf("%s: %s made %d moves, by the plan it fails before", m.MatchID, id, number))
 			continue
 		}
-		if !slices.Contains(lost, id) {
+		if !slices.Contains(lost, id) || forgetful(l, plan, m, id) {
 			continue
 		}
 		if ask(); !failed {

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"evenodd/league"
-	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation"
 	"evenodd/league/simulation/leaguetest"
@@ -32,6 +31,13 @@ type decision struct {
 	AgentID string `json:"agent_id,omitzero"`
 	MatchID string `json:"match_id,omitzero"`
 	Winner  string `json:"winner,omitzero"`
+}
+
+// rulesEarly tells whether the decision rules a match before its players have heard the result. The manager goes on with
+// the next round at once, while the referee goes on with the match, so that the players hear its result sooner or later.
+func (d *decision) rulesEarly() bool {
+	_, method, during := strings.Cut(d.Message, "/")
+	return during && d.Command == protocol.CommandRule && method != protocol.ReportMatchResult.Name
 }
 
 // pauseOfDecision is the virtual time from pause to resume.
@@ -73,17 +79,28 @@ func (l *randomLeague) drawDecisions(r *rand.Rand) {
 		}
 		l.Decisions = append(l.Decisions, d)
 	}
-	l.Decisions = lists.Filter(l.Decisions, l.isCertain)
+	var certain []decision
+	for i := range l.Decisions {
+		if l.isCertain(i) {
+			certain = append(certain, l.Decisions[i])
+		}
+	}
+	l.Decisions = certain
 }
 
 // isCertain tells whether a decision comes at a moment that comes for sure. After a ruling, the manager does not wait for
-// the end of the match, so that its later messages may be sent or not.
-func (l *randomLeague) isCertain(d decision) bool {
-	about, _, during := strings.Cut(d.Message, "/")
-	return !during || !slices.ContainsFunc(l.Decisions, func(ruling decision) bool {
-		ruled, _, _ := strings.Cut(ruling.Message, "/")
-		return ruling.Command == protocol.CommandRule && ruled == about && ruling.Message != d.Message
-	})
+// the end of the match, so that its later messages may be sent or not, and the league may be over before the next
+// decision at the same moment.
+func (l *randomLeague) isCertain(i int) bool {
+	about, _, during := strings.Cut(l.Decisions[i].Message, "/")
+	for k, other := range l.Decisions {
+		ruled, _, _ := strings.Cut(other.Message, "/")
+		if during && other.Command == protocol.CommandRule && ruled == about &&
+			(other.Message != l.Decisions[i].Message || k < i) {
+			return false
+		}
+	}
+	return true
 }
 
 // A decider is the organiser of a random league.
@@ -100,11 +117,12 @@ type decider struct {
 	decided map[int]bool                // by index of decisions: it is sent
 	settled map[int]bool                // the manager has answered, or has recorded it
 	made    map[int]*protocol.Organised // those that the manager confirmed
+	found   map[int]bool                // those that it recorded, and whose confirmation a crash has cut off
 }
 
 func newDecider(leagueID string, decisions []decision) *decider {
 	d := &decider{leagueID: leagueID, decisions: decisions, decided: map[int]bool{}, settled: map[int]bool{},
-		made: map[int]*protocol.Organised{}}
+		made: map[int]*protocol.Organised{}, found: map[int]bool{}}
 	d.over, d.end = context.WithCancel(context.Background())
 	return d
 }
@@ -128,8 +146,8 @@ func (d *decider) opened(folder store.Folder) {
 	defer d.mu.Unlock()
 	for i := range d.decided {
 		if err == nil && !d.settled[i] {
-			d.settled[i] = bytes.Contains(text, fmt.Appendf(nil, "%q", d.reasonOf(i)))
-			d.decided[i] = d.settled[i]
+			d.found[i] = bytes.Contains(text, fmt.Appendf(nil, "%q", d.reasonOf(i)))
+			d.settled[i], d.decided[i] = d.found[i], d.found[i]
 		}
 	}
 }
@@ -231,10 +249,18 @@ func (d *decider) send(command, reason string, change leaguetest.Command) (done 
 	return done, err == nil || e != nil && e.Remote && e.Code != ""
 }
 
+// acted tells whether the manager has recorded any decision.
+func (d *decider) acted() bool { return d.has(func(*decision) bool { return true }) }
+
 // withdrew tells whether the organiser withdrew a player.
 func (d *decider) withdrew() bool {
-	for i := range d.made {
-		if d.decisions[i].Command == protocol.CommandWithdraw {
+	return d.has(func(c *decision) bool { return c.Command == protocol.CommandWithdraw })
+}
+
+// has tells whether the manager has recorded a decision of a kind.
+func (d *decider) has(kind func(*decision) bool) bool {
+	for i := range d.decisions {
+		if (d.made[i] != nil || d.found[i]) && kind(&d.decisions[i]) {
 			return true
 		}
 	}

@@ -78,8 +78,22 @@ func leagueOf(seed uint64) *randomLeague {
 		l.Twice = true
 		// an agent whose part is over does not register when it restarts, so nobody can bring it back
 		l.Decisions = lists.Filter(l.Decisions, func(d decision) bool { return d.Command != protocol.CommandReadmit })
+		l.Decisions = firstOfEachRound(l.Decisions)
 	}
+	early := func(d decision) bool { return d.rulesEarly() }
+	l.Twice = l.Twice && !slices.ContainsFunc(l.Decisions, early)
 	return l
+}
+
+// firstOfEachRound leaves out decisions that come before a round after another one: a machine that crashes between them
+// may carry out the first one before it gets the second.
+func firstOfEachRound(decisions []decision) []decision {
+	seen := map[int]bool{}
+	return lists.Filter(decisions, func(d decision) bool {
+		again := d.Message == "" && seen[d.Round]
+		seen[d.Round] = true
+		return !again
+	})
 }
 
 // drawGame draws the game and the strategies.
