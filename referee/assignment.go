@@ -2,6 +2,7 @@ package referee
 
 import (
 	"context"
+	"fmt"
 	"net/netip"
 
 	"evenodd/league/membership"
@@ -71,7 +72,8 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	var nonce protocol.Secret
 	var failure string
 	known := r.matches[q.MatchID]
-	if known != nil && known.attempt <= q.AnnulledAttempts && known.hasResult() {
+	if known != nil && known.hasResult() &&
+		(known.attempt <= q.AnnulledAttempts || known.attempt < q.Attempt && known.isOutdated()) {
 		known = nil
 	}
 	switch {
@@ -79,6 +81,9 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 		return answer(protocol.StatusRejected, "this referee is stopping"), nil
 	case known != nil && known.hasResult():
 		r.work(known, (*match).report)
+		if known.attempt < q.Attempt && known.mayBeOutdated() {
+			return answer(protocol.StatusBusy, fmt.Sprintf("reporting attempt %d at the match first", known.attempt)), nil
+		}
 		return accept(known, known.attempt), nil
 	case known != nil && (known.attempt > q.Attempt || known.attempt == q.Attempt && !known.returned):
 		return accept(known, q.Attempt), nil

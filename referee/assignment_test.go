@@ -59,6 +59,70 @@ func TestFinishedMatchIsReportedAgainWhenAssignedAgain(t *testing.T) {
 	}
 }
 
+// The manager refuses a technical loss of an attempt if another referee may have begun a later one. When that one has
+// failed too, it assigns another attempt.
+func TestMatchWithAnOutdatedResultIsPlayedAgainInALaterAttempt(t *testing.T) {
+	for name, restarts := range map[string]bool{"at once": false, "after a restart": true} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			outdated := leaguetest.RefuseWith(protocol.ErrInvalidMatchState)
+			folder, manager, r := refereeWithFiles(w, leaguetest.InTurn(outdated, outdated, leaguetest.Normally))
+			w.Players(2)
+			w.HandOver(manager, r, "R1M1", 1)
+			w.WaitUntil(20 * leaguetest.Second)
+			if restarts {
+				r.StopReferee()
+				r = w.RefereeWithFiles("REF01", folder)
+			}
+			ack := w.HandOver(manager, r, "R1M1", 1)
+			assert.Equal(t, 1, ack.Attempt, "the same attempt is reported again")
+			w.WaitUntil(30 * leaguetest.Second)
+			ack = w.HandOver(manager, r, "R1M1", 3)
+			assert.Equal(t, 3, ack.Attempt)
+			w.WaitUntil(40 * leaguetest.Second)
+			assert.Len(t, w.Calls(protocol.Invite.Name), 4)
+			reports := w.Calls(protocol.ReportMatchResult.Name)
+			require.Len(t, reports, 3)
+			assert.Equal(t, 3, leaguetest.Decode[protocol.MatchResultReport](reports[2].Message).Attempt)
+			assert.NoError(t, reports[2].Err)
+		})
+	}
+}
+
+// The manager refuses it if another referee got the match between the two attempts, which this referee cannot know.
+func TestRefereeIsBusyForALaterAttemptUntilItsTechnicalLossIsDecided(t *testing.T) {
+	for name, refused := range map[string]bool{"it counts": false, "it is refused": true} {
+		leaguetest.RunInMemory(t, name, func(t *testing.T, w *leaguetest.World) {
+			decision := leaguetest.Normally
+			if refused {
+				decision = leaguetest.RefuseWith(protocol.ErrInvalidMatchState)
+			}
+			manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name,
+				leaguetest.InTurn(leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Delayed(leaguetest.Second, decision), leaguetest.Normally)))
+			r := w.Referee("REF01")
+			w.Player("P01", leaguetest.On(protocol.Invite.Name,
+				leaguetest.FirstN(4, leaguetest.RefuseWith(protocol.ErrInvalidMatchState), leaguetest.Normally)))
+			w.Player("P02")
+			w.HandOver(manager, r, "R1M1", 1)
+			w.WaitUntil(1 * leaguetest.Second)
+			w.OnlyCall(protocol.ReportMatchResult.Name, leaguetest.ManagerHost)
+			ack, err := w.Assign(manager, r, w.Assignment("R1M1", 3, "REF01"))
+			require.NoError(t, err)
+			assert.Equal(t, protocol.StatusBusy+": reporting attempt 1 at the match first", ack.Status+": "+ack.Reason)
+			w.WaitUntil(3 * leaguetest.Second)
+			require.Len(t, w.Calls(protocol.ReportMatchResult.Name), 2, "at once, because the manager asks")
+			attempt := 1
+			if refused {
+				attempt = 3
+			}
+			assert.Equal(t, attempt, w.HandOver(manager, r, "R1M1", 3).Attempt)
+			w.WaitUntil(4 * leaguetest.Second)
+			reports := w.Calls(protocol.ReportMatchResult.Name)
+			require.Len(t, reports, 3)
+			assert.Equal(t, attempt, leaguetest.Decode[protocol.MatchResultReport](reports[2].Message).Attempt)
+		})
+	}
+}
+
 func TestConcurrentReportsOfAMatchAreMerged(t *testing.T) {
 	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
 		manager := w.ScriptedManager(leaguetest.On(protocol.ReportMatchResult.Name, leaguetest.FirstN(2, leaguetest.FailWith(leaguetest.ErrHangUp), leaguetest.Normally)))

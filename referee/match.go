@@ -55,6 +55,7 @@ type match struct {
 	final     *protocol.MatchResultReport // once it is finished
 	reporting bool                        // a report is under way, or follows GAME_OVER
 	reported  bool                        // the manager has acknowledged the report
+	outdated  bool                        // it has refused the report because of the state of the match
 	again     func()                      // ends the pause before the next report
 }
 

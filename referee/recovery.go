@@ -134,6 +134,7 @@ func recovered(r *Referee, member *membership.Membership, doc *store.Match) *mat
 		commitment:   protocol.ValueOf(doc.Draw).Commitment, state: protocol.StateFinished,
 		reported: doc.Lifecycle.State == protocol.StateAcknowledged, hidden: r.hides(doc.GameType),
 	}
+	m.outdated = doc.Refusal != nil && doc.Refusal.ErrorCode == string(protocol.ErrInvalidMatchState)
 	m.final = &protocol.MatchResultReport{RoundID: doc.RoundID, GameType: doc.GameType,
 		Result: protocol.ReportedResult(*doc.Result), Draw: doc.Draw, Evidence: doc.Evidence}
 	m.address(m.final, doc.Members)

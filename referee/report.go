@@ -74,6 +74,7 @@ func (m *match) deliver() {
 	}
 	m.mu.Lock()
 	m.reporting = false
+	m.outdated = refusal != nil && refusal.Remote && refusal.Code == protocol.ErrInvalidMatchState
 	first := err == nil && !m.reported
 	m.reported = m.reported || first
 	m.mu.Unlock()
@@ -106,6 +107,21 @@ func (m *match) hasResult() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.final != nil
+}
+
+// isOutdated tells whether the manager has refused the result because of the state of the match.
+func (m *match) isOutdated() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.outdated
+}
+
+// mayBeOutdated tells whether the manager may refuse the result so: a technical loss does not count any more if another
+// referee has got the match since.
+func (m *match) mayBeOutdated() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.reported && m.final.Result.Status == league.StatusTechnicalLoss
 }
 
 // matchState answers get_match_state.

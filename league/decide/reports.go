@@ -60,6 +60,8 @@ type Claim struct {
 	fault   *protocol.Error // why the signatures do not prove the report; nil if they do
 	asked   *Inquiry        // of the program of the game; nil for a game of this program
 
+	overtaken bool // see Overtaken
+
 	Late bool // the match has a result already
 }
 
@@ -131,9 +133,9 @@ func (j *ReportJudge) Judge(s *journal.State, c Claim, pings Pings) (v Judgement
 	case recorded.IsLost(r.Number):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
 			"report rejected: %s has lost attempt %d at match %s", refereeID, r.Number, r.MatchID)
-	case r.Status == league.StatusTechnicalLoss && superseded(recorded, r.Number):
+	case r.Status == league.StatusTechnicalLoss && (c.overtaken || superseded(recorded, r.Number)):
 		v.Err = protocol.Fault(protocol.ErrInvalidMatchState,
-			"report rejected: another referee conducts match %s now, and players refuse the messages of %s", r.MatchID,
+			"report rejected: another referee has got match %s since, and players refuse the messages of %s", r.MatchID,
 			refereeID)
 	case c.asked.Failure() != nil:
 		v.Failed = true
@@ -170,6 +172,28 @@ func superseded(recorded *journal.Match, attempt int) bool {
 		return a.Number > attempt && a.Accepted && !a.Declined && !a.Failed && !recorded.IsLost(a.Number)
 	})
 }
+
+// Later returns the later attempts that another referee may have begun since the one of a technical loss, and the
+// players that lost it. The answers of that referee may be lost, and it counts as failed then; only the players know. It
+// returns none for a third-party referee, which may name no attempt to players.
+func (c *Claim) Later(s *journal.State) (attempts []league.Attempt, losers []string) {
+	r := c.result
+	if r.Status != league.StatusTechnicalLoss || !s.Agents[r.RefereeID].ShowsAccessTokens() {
+		return nil, nil
+	}
+	recorded := s.Match(r.MatchID)
+	for _, a := range recorded.Current() {
+		if a.Number > r.Number && a.Referee != r.RefereeID && !a.Declined && !recorded.IsLost(a.Number) {
+			attempts = append(attempts, league.Attempt{MatchID: r.MatchID, Number: a.Number})
+		}
+	}
+	won := func(id string) bool { return id == protocol.ValueOf(r.WinnerPlayerID) }
+	return attempts, slices.DeleteFunc(slices.Clone(c.ids[:]), won)
+}
+
+// Overtaken notes that a player which lost knows one of the Later attempts: it may have refused the messages of the
+// earlier one because of it.
+func (c *Claim) Overtaken() { c.overtaken = true }
 
 // discreet is the error of a report without its details if the game hides something: logs and the journal have it, and
 // no card may leave referee and manager before the match is recorded.

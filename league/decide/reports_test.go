@@ -240,6 +240,52 @@ func TestResultWithoutAnImpossibleNumber(t *testing.T) {
 	}
 }
 
+// A player that a later attempt has reached refuses the messages of the earlier one.
+func TestPlayersAreAskedAboutLaterAttempts(t *testing.T) {
+	assigned := func(number int, id string) journal.Data {
+		return &journal.MatchAssigned{Attempt: attempt(number), RefereeID: id}
+	}
+	failed := &journal.AgentFailed{AgentID: "REF02", Attempt: attempt(2), Reason: "no answer"}
+	declined := &journal.MatchDeclined{Attempt: attempt(2), RefereeID: "REF02"}
+	loses := func(q *protocol.MatchResultReport) {
+		q.Result = resultOf(league.Result{Status: league.StatusTechnicalLoss, WinnerPlayerID: new("P01")})
+	}
+	for name, tt := range map[string]struct {
+		later    []journal.Data
+		change   func(q *protocol.MatchResultReport)
+		attempts []int
+		losers   []string
+	}{
+		"a loss, and another referee has got the match": {[]journal.Data{assigned(2, "REF02")}, loses, []int{2}, []string{"P02"}},
+		"a double loss":             {[]journal.Data{assigned(2, "REF02")}, doubleLoss, []int{2}, []string{"P01", "P02"}},
+		"its answer was lost":       {[]journal.Data{assigned(2, "REF02"), failed}, loses, []int{2}, []string{"P02"}},
+		"it has declined the match": {[]journal.Data{assigned(2, "REF02"), declined}, loses, nil, []string{"P02"}},
+		"its own later attempt":     {[]journal.Data{assigned(2, "REF01")}, loses, nil, []string{"P02"}},
+		"a win":                     {[]journal.Data{assigned(2, "REF02")}, func(*protocol.MatchResultReport) {}, nil, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := started(t, append([]journal.Data{announced(), assigned(1, "REF01")}, tt.later...)...)
+			c, err := reportJudge().Read(s, report(tt.change), "REF01", startHash)
+			require.NoError(t, err)
+			attempts, losers := c.Later(s)
+			var numbers []int
+			for _, a := range attempts {
+				numbers = append(numbers, a.Number)
+			}
+			assert.Equal(t, tt.attempts, numbers)
+			assert.Equal(t, tt.losers, losers)
+			reportJudge().Prove(&c)
+			assert.True(t, reportJudge().Judge(s, c, decide.PlayerAway).Accepted, "no player knows a later attempt")
+			if len(attempts) > 0 {
+				c.Overtaken()
+				v := reportJudge().Judge(s, c, decide.PlayerAway)
+				require.Error(t, v.Err)
+				assert.Equal(t, protocol.ErrInvalidMatchState, protocol.AsError(v.Err).Code)
+			}
+		})
+	}
+}
+
 // A league pauses for a referee that sends no token, but not for a match that has an outcome already.
 func TestLostAttemptCountsBeforeOneOfATokenlessReferee(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"})

@@ -238,7 +238,7 @@ func (m *Manager) discarded(ctx context.Context, h *handover, attempt league.Att
 	}
 	var invited []string
 	players := []*agent{h.a, h.b}
-	for i, reached := range m.reached(ctx, players, attempt) {
+	for i, reached := range m.reached(ctx, players, attempt, pingTimeout) {
 		if reached != nil && *reached {
 			invited = append(invited, players[i].id)
 		}

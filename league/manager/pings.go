@@ -4,10 +4,12 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"evenodd/league"
 	"evenodd/league/decide"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/protocol"
 	"evenodd/league/store"
 )
@@ -30,7 +32,7 @@ func (m *Manager) askPlayers(ctx context.Context, x *match) {
 		return
 	}
 	var denying []*agent
-	for i, reached := range m.reached(ctx, asked, r.Attempt) {
+	for i, reached := range m.reached(ctx, asked, r.Attempt, pingTimeout) {
 		if reached != nil && !*reached {
 			denying = append(denying, asked[i])
 		}
@@ -47,18 +49,36 @@ func (m *Manager) askPlayers(ctx context.Context, x *match) {
 // reached asks players at once whether an invitation or a question of an attempt has reached them. Nil is the answer of
 // a player that does not tell: an error and an answer without the member prove nothing, because third-party players
 // give them.
-func (m *Manager) reached(ctx context.Context, players []*agent, attempt league.Attempt) []*bool {
+func (m *Manager) reached(ctx context.Context, players []*agent, attempt league.Attempt,
+	limit time.Duration) []*bool {
 	says := make([]*bool, len(players))
 	var asking sync.WaitGroup
 	for i, p := range players {
 		asking.Go(m.guarded(func() {
-			if pong, err := m.pingAbout(ctx, p, attempt); err == nil {
+			if pong, err := m.pingAbout(ctx, p, attempt, limit); err == nil {
 				says[i] = pong.Asked
 			}
 		}))
 	}
 	asking.Wait()
 	return says
+}
+
+// askAboutLater asks the players that lost an attempt technically whether a later one has reached them. A player that
+// cannot tell has lost, so that it has more time than for another ping.
+func (m *Manager) askAboutLater(ctx context.Context, c *decide.Claim) {
+	m.mu.Lock()
+	attempts, losers := c.Later(m.state)
+	players := lists.Map(losers, func(id string) *agent { return m.agents[id] })
+	m.mu.Unlock()
+	for _, later := range attempts { // a referee that hangs up changes nothing
+		for _, reached := range m.reached(context.WithoutCancel(ctx), players, later, longestAnswer) {
+			if reached != nil && *reached {
+				c.Overtaken()
+				return
+			}
+		}
+	}
 }
 
 // doubts tells whether the part of a player in a result needs its confirmation: it lost technically, or
@@ -76,12 +96,13 @@ func (m *Manager) doubts(r *journal.MatchReported, playerID string) bool {
 }
 
 // pingAbout pings a player about an attempt.
-func (m *Manager) pingAbout(ctx context.Context, p *agent, attempt league.Attempt) (*protocol.Pong, error) {
+func (m *Manager) pingAbout(ctx context.Context, p *agent, attempt league.Attempt,
+	limit time.Duration) (*protocol.Pong, error) {
 	q := &protocol.ToolRequest{
 		Envelope: m.stamp.Envelope("", protocol.ConversationOf(attempt)), LeagueID: m.options.LeagueID,
 		MatchID: attempt.MatchID.String(), Attempt: attempt.Number,
 	}
-	pong, _, err := protocol.Ping.CallWithin(ctx, m.options.Caller, p.peer(), q, pingTimeout)
+	pong, _, err := protocol.Ping.CallWithin(ctx, m.options.Caller, p.peer(), q, limit)
 	return pong, err
 }
 

@@ -51,7 +51,7 @@ func (m *Manager) reportMatchResult(ctx context.Context, _ string, q *protocol.M
 }
 
 // longestAnswer is how long a report waits for the answer to the offer of its match: the
-// referee may report and never answer.
+// referee may report and never answer. So long it waits for a player as well (see askAboutLater).
 const longestAnswer = 5 * time.Second
 
 // awaitAnswer waits while the answer to the offer of a match is not recorded, if the report is one of a
@@ -130,6 +130,7 @@ func (m *Manager) readReport(ctx context.Context, q *protocol.MatchResultReport)
 		c.Began(opening, err, &m.judge)
 	}
 	if err == nil {
+		m.askAboutLater(ctx, &c)
 		m.inquire(ctx, &c)
 		m.judge.Prove(&c) // without the lock, because that is slow
 	}
@@ -289,7 +290,7 @@ func (m *Manager) judgeAfterPings(ctx context.Context, q *protocol.MatchResultRe
 		defer close(p.judged)
 		shown = decide.PlayerAway
 		ping := func(p *agent) (*protocol.Pong, error) { // a referee that hangs up changes nothing
-			return m.pingAbout(context.WithoutCancel(ctx), p, x.attempt(max(q.Attempt, 1)))
+			return m.pingAbout(context.WithoutCancel(ctx), p, x.attempt(max(q.Attempt, 1)), pingTimeout)
 		}
 		if !slices.Contains(m.answering([]*agent{x.a, x.b}, ping), false) {
 			shown = decide.BothAnswer

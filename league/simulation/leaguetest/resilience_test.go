@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -216,5 +217,36 @@ func TestReportOfAnEarlierAttemptDoesNotWait(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, 13*leaguetest.Second, w.Now(), "no wait")
 		w.Finish()
+	})
+}
+
+// The answers of both referees to their assignments are lost, so that both conduct the match. A player that the later
+// attempt has reached refuses the earlier one, which is no technical loss.
+func TestLostAnswersOfRefereesMakeNoPlayerLose(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 2)
+		traits := []leaguetest.Option{
+			leaguetest.On(protocol.StartMatch.Name, leaguetest.FirstN(1, func(c *leaguetest.Call) (jsontext.Value, error) {
+				_, err := c.OwnAnswer()
+				assert.NoError(t, err)
+				return nil, leaguetest.ErrHangUp
+			}, leaguetest.Normally)),
+			leaguetest.On(protocol.Ping.Name, leaguetest.FirstN(1, leaguetest.Normally, leaguetest.Silent)), // no third attempt
+		}
+		w.RefereeWithFiles("REF01", folder, traits...)
+		w.RefereeWithFiles("REF02", folder, traits...)
+		w.Player("P01", leaguetest.On(protocol.Invite.Name,
+			leaguetest.InTurn(leaguetest.Delayed(4*time.Second, leaguetest.Normally), leaguetest.Normally)))
+		w.Player("P02", leaguetest.On(protocol.ChooseParity.Name, leaguetest.Delayed(25*time.Second, leaguetest.Normally)))
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		reports := w.Calls(protocol.ReportMatchResult.Name)
+		require.Equal(t, "ref01", reports[0].From)
+		leaguetest.AssertRefused(t, reports[0].Err, protocol.ErrInvalidMatchState, 4005)
+		r := leaguetest.Results(x.Manager)[0]
+		assert.Equal(t, "REF02", r.RefereeID)
+		assert.NotEqual(t, league.StatusTechnicalLoss, r.Status, r.Reason)
+		w.CheckAudited(folder)
 	})
 }
