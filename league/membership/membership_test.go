@@ -128,7 +128,6 @@ func TestRetryReturnsPermanentErrors(t *testing.T) {
 		{"the manager timed out itself", remote(protocol.ErrTimeout)},
 		{"the manager answered with an error that has no code", &protocol.Error{RPC: -32601, Detail: "Method not found", Remote: true}},
 		{"a local internal error", &protocol.Error{RPC: -32603, Detail: "Internal error"}},
-		{"a page of another server", &transport.CallError{Kind: transport.Unreadable, Status: 200, Err: errors.New("no JSON")}},
 		{"a status of another server", &transport.CallError{Kind: transport.Refused, Status: 404, Foreign: true, Err: errors.New("HTTP 404")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -138,6 +137,30 @@ func TestRetryReturnsPermanentErrors(t *testing.T) {
 				err := membership.Retry(t.Context(), sleep, made.call, func(error, time.Duration) { reported++ })
 				assert.Equal(t, tt.err, err, "the error is unchanged")
 				assert.Equal(t, []int{2, 1}, []int{made.calls, reported})
+			})
+		})
+	}
+}
+
+// A proxy that has just no server may answer with a page of its own, but another program always does.
+func TestRetryEndsAfterThreeUnreadableAnswersInARow(t *testing.T) {
+	page := error(&transport.CallError{Kind: transport.Unreadable, Status: 200, Err: errors.New("no JSON")})
+	for _, tt := range []struct {
+		name   string
+		errors []error
+		want   error
+		calls  int
+	}{
+		{"two", []error{page, page}, nil, 3},
+		{"three", []error{page, page, page, page}, page, 3},
+		{"three with a timeout between them", []error{page, page, context.DeadlineExceeded, page}, nil, 5},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				made := attempts{errors: tt.errors}
+				err := membership.Retry(t.Context(), protocol.SystemClock().Sleep, made.call, nil)
+				assert.Equal(t, tt.want, err)
+				assert.Equal(t, tt.calls, made.calls)
 			})
 		})
 	}

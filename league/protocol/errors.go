@@ -316,6 +316,9 @@ func HTTPStatus(err error) int { return transport.StatusOf(err) }
 // is unknown.
 func Unreachable(err error) bool { return transport.KindOf(err) == transport.Unreachable }
 
+// Unreadable tells whether a call was answered, but by nothing that can be read.
+func Unreadable(err error) bool { return transport.KindOf(err) == transport.Unreadable }
+
 // ConnectionRefused tells whether a call failed because nothing listens at the address.
 func ConnectionRefused(err error) bool { return errors.Is(err, transport.ErrConnectionRefused) }
 
