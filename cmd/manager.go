@@ -287,6 +287,7 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	case !over || err != nil && ctx.Err() == nil: // the journal fails
 		return err
 	}
+	var linger error
 	if p.exitWhenDone {
 		until, cancel := context.WithDeadline(ctx, ended.Add(lastWait))
 		defer cancel()
@@ -294,16 +295,24 @@ func (p *managerProcess) run(ctx context.Context, s streams) (err error) {
 	} else {
 		seal()
 		s.note("The league is over; the manager answers queries until it is interrupted.")
-		m.Linger(p.lead.life(ctx))
-		p.log.Info().Str("event_type", "INTERRUPTED").Msg("interrupted after the end of the league")
+		linger = p.linger(ctx, m)
 	}
-	if err := p.lead.lost(); err != nil {
+	if err := cmp.Or(p.lead.lost(), linger); err != nil {
 		return err
 	}
 	if p.strict {
 		return lossesAndFallbacks(m.Standings())
 	}
 	return nil
+}
+
+// linger serves after the end of the league until ctx ends, or the journal fails.
+func (p *managerProcess) linger(ctx context.Context, m *manager.Manager) error {
+	err := m.Linger(p.lead.life(ctx))
+	if err == nil {
+		p.log.Info().Str("event_type", "INTERRUPTED").Msg("interrupted after the end of the league")
+	}
+	return err
 }
 
 // urls are the URLs of the manager for agents on other computers.

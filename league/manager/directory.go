@@ -199,6 +199,7 @@ type agent struct {
 	asked     int                           // the last round whose transcripts the referee was asked for
 	// it has said that a referee takes it for another player; guarded by Manager.mu
 	complained bool
+	back       bool   // it returned after the end, and has not acknowledged it since; guarded by Manager.mu
 	obstacle   string // what the pings to the agent met before it answered, for people; "" for nothing
 	pings      int    // that have met it
 }

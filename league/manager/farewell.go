@@ -86,6 +86,7 @@ func (m *Manager) informed(a *agent, before *chan struct{}) bool {
 		_ = m.record(&journal.AgentInformed{AgentID: a.id})
 	}
 	a.told.Store(false) // under the lock: an agent that returns from now on is told again
+	a.back = false
 	return true
 }
 
@@ -93,13 +94,19 @@ func (m *Manager) informed(a *agent, before *chan struct{}) bool {
 func (m *Manager) uninformed() []*agent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return slices.DeleteFunc(m.participants(), func(a *agent) bool { return m.state.Agents[a.id].Informed })
+	return slices.DeleteFunc(m.participants(), m.knowsEnd)
 }
+
+// knowsEnd tells whether an agent knows that the league is over. M.mu is held.
+func (m *Manager) knowsEnd(a *agent) bool { return m.state.Agents[a.id].Informed && !a.back }
 
 // tellLate tells an agent that returns after the end of the league that it is
 // over, even if it was told before: it may have crashed since. M.mu is held.
 func (m *Manager) tellLate(a *agent) {
-	if m.completed == nil || !a.told.CompareAndSwap(false, true) {
+	if m.completed == nil {
+		return
+	}
+	if a.back = true; !a.told.CompareAndSwap(false, true) {
 		return
 	}
 	select {
@@ -159,11 +166,20 @@ func (m *Manager) tellAll(ctx context.Context, last notice, until time.Time) {
 
 // Linger tells the agents that still do not know it, and those that return, that the
 // league is over, and writes logs and files as Run does, until ctx ends. It returns at once if
-// the league is not over.
-func (m *Manager) Linger(ctx context.Context) {
+// the league is not over. It returns an error if the journal cannot be written: an agent that returns then is not
+// admitted before the next start.
+func (m *Manager) Linger(ctx context.Context) error {
 	if over := locked(m, func() bool { return m.completed != nil }); !over {
-		return
+		return nil
 	}
+	outer := ctx
+	ctx, end := context.WithCancelCause(ctx)
+	defer end(nil)
+	go m.guarded(func() { // ends when the journal fails or is closed, at the latest
+		if err := m.options.Files.Failed(); err != nil {
+			end(err)
+		}
+	})()
 	var telling sync.WaitGroup
 	defer telling.Wait()
 	telling.Go(m.guarded(func() { m.refusals.run(ctx) }))
@@ -174,4 +190,8 @@ func (m *Manager) Linger(ctx context.Context) {
 		}
 	}
 	m.tellReturned(ctx)
+	if outer.Err() == nil {
+		return context.Cause(ctx)
+	}
+	return nil
 }

@@ -292,7 +292,7 @@ func (m *Manager) query(ctx context.Context, bearer string, q *protocol.LeagueQu
 	if err != nil {
 		return nil, err
 	}
-	if !m.state.Agents[asker.id].Informed {
+	if !m.knowsEnd(asker) {
 		m.tellLate(asker)
 	}
 	response, err := m.view().Answer(q, asker.id)

@@ -72,6 +72,20 @@ func TestMissingFilesOfACompletedLeagueAreRestored(t *testing.T) {
 	}
 }
 
+// After the end the journal may fail: then nothing is acknowledged any more, and the manager ends as Run does.
+func TestFailureOfTheJournalEndsTheManagerAfterTheEnd(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+		w.Referee("REF01")
+		w.Players(2)
+		x.Finish()
+		failure := errors.New("no space")
+		time.AfterFunc(time.Hour, func() { x.Files.Fail(failure) })
+		require.ErrorIs(t, x.Manager.Linger(w.Context), failure)
+		assert.GreaterOrEqual(t, w.Now(), time.Hour)
+	})
+}
+
 // An agent that is unreachable at the end learns it once after its return, from this manager
 // or the next one.
 func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
@@ -104,7 +118,7 @@ func TestReturningAgentLearnsThatTheLeagueIsOver(t *testing.T) {
 			for range 2 { // it re-registers twice before it learns that the league is over
 				require.NoError(t, away.Player.Register(w.Context))
 			}
-			lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+			lingering := w.InBackground(func() { assert.NoError(t, x.Manager.Linger(w.Context)) })
 			synctest.Wait()
 			assert.Equal(t, calls+1, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"), "the first two return one notification")
 			require.NoError(t, away.Player.Register(w.Context))
@@ -137,6 +151,31 @@ func TestAgentThatReturnsDuringTheLastMessageGetsItAgain(t *testing.T) {
 	})
 }
 
+// An agent has acknowledged LEAGUE_COMPLETED, crashes and returns while Run ends: then Linger tells it.
+func TestAgentThatReturnsWhileRunEndsIsToldLater(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1)
+		w.Referee("REF01")
+		acknowledged := make(chan struct{})
+		back := w.Player("P01", leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.InTurn(
+			func(*leaguetest.Call) (jsontext.Value, error) {
+				defer close(acknowledged)
+				return leaguetest.Encode(protocol.Ack{Status: protocol.StatusAcknowledged}), nil
+			}, leaguetest.Silent, leaguetest.Normally)))
+		w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.Silent)) // Run waits for it
+		<-acknowledged
+		time.Sleep(20 * time.Second)
+		require.NoError(t, back.Player.Register(w.Context))
+		require.NotNil(t, x.Finish())
+		require.False(t, leaguetest.IsClosed(back.Player.Done()))
+		lingering := w.InBackground(func() { assert.NoError(t, x.Manager.Linger(w.Context)) })
+		time.Sleep(time.Minute)
+		assert.True(t, leaguetest.IsClosed(back.Player.Done()))
+		w.Cancel()
+		<-lingering
+	})
+}
+
 // LEAGUE_COMPLETED is sent until the agent has it, because an agent ends with it. An agent that answers it with an
 // error gets it three times, and again when it returns.
 func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
@@ -160,7 +199,7 @@ func TestRefusedEndOfTheLeagueIsSentAgain(t *testing.T) {
 				}))
 				require.NotNil(t, x.Finish())
 				require.Equal(t, refusals == 2, leaguetest.IsClosed(stubborn.Player.Done()))
-				lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+				lingering := w.InBackground(func() { assert.NoError(t, x.Manager.Linger(w.Context)) })
 				time.Sleep(12 * time.Minute)
 				if refusals == 20 && (name == "refused" || name == "failed") {
 					_, err := w.Query("P02", protocol.QueryStatus).Send()
@@ -300,7 +339,7 @@ func TestAgentThatWasGoneIsToldWhenItSendsAQuery(t *testing.T) {
 			gone.Stop()
 		})
 		x.Finish()
-		lingering := w.InBackground(func() { x.Manager.Linger(w.Context) })
+		lingering := w.InBackground(func() { assert.NoError(t, x.Manager.Linger(w.Context)) })
 		time.Sleep(time.Minute)
 		calls := w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02")
 		time.Sleep(time.Hour)

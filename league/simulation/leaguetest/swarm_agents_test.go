@@ -50,19 +50,18 @@ type agentLives struct {
 // repair does what an operator does about the error of a process.
 func (a *agentLives) repair(err error) {
 	kind := strings.Trim(a.host, "0123456789") + " ended by an error"
-	_, refused := errors.AsType[*membership.RefusedError](err)
+	refusal, refused := errors.AsType[*membership.RefusedError](err)
 	if refused && !a.registered && a.started.Load() {
 		a.count("agents that were late for the league")
 		a.gone = true
+	} else if refused && refusal.Code == string(protocol.ErrLateRegistration) && a.forgets() {
+		a.count("agents whose registration the manager has lost")
+		a.leaves()
 	} else if a.machine.isFlawed() {
 		kind += " after faults of its disk"
 		if refused { // its identity could not be stored, as its log said: the league goes on without it
-			_, player := league.ParsePlayerID(a.id)
 			a.count("agents that lost their identity")
-			if a.gone = true; !player || !a.started.Load() {
-				a.lost.Store(true) // it cannot go on
-				a.completed(nil)
-			}
+			a.leaves()
 		} else if !strings.Contains(err.Error(), a.folder) && transport.KindOf(err) == transport.Unknown {
 			a.problem("%s ends, and names no file: %v", a.host, err)
 		}
@@ -72,21 +71,40 @@ func (a *agentLives) repair(err error) {
 		a.count("bits that were restored")
 	}
 	damage, is := errors.AsType[*journalfile.DamageError](err)
+	empty := strings.Contains(err.Error(), " has no event, but there is ")
 	switch {
-	case !is, restored: // the next start tells whether the restored line is still damaged
+	case !is && !empty, restored: // the next start tells whether the restored line is still damaged
 	case a.machine.disk.Injected()[faults.FailedSync.String()] > 0:
 		// The process after that of the sync that failed found the lines in the cache, and continued. Nothing but a copy
 		// helps now, as the start says.
 		a.count("leagues with a journal that was lost")
 		a.lost.Store(true)
 		a.completed(nil)
+	case empty:
+		a.problem("events that other files have are lost: %v", err)
 	default:
 		a.count("journals that were cut before a damaged line")
+		a.shortened.Store(true)
 		if err := a.cutJournal(damage.Line); err != nil {
 			a.problem("cutting the journal: %v", err)
 		}
 	}
 	a.count(kind)
+}
+
+// forgets tells whether the manager may have dropped an agent that had registered: the journal lost the event, or the
+// manager paused, and with it its pings to agents that it had not reached yet, whose time was over then.
+func (l *timedLeague) forgets() bool {
+	return l.started.Load() && (l.shortened.Load() || l.plan.pauses[leaguetest.ManagerHost].For > 0)
+}
+
+// leaves notes that an agent cannot go on. The league can without it, if it is a player and the league has started.
+func (a *agentLives) leaves() {
+	a.gone = true
+	if _, player := league.ParsePlayerID(a.id); !player || !a.started.Load() {
+		a.lost.Store(true)
+		a.completed(nil)
+	}
 }
 
 // cutJournal removes the lines of the journal from a number on: a power cut has left only parts of them, because they
@@ -275,9 +293,8 @@ func managerLife(a *agentLives, p *process) (err error) {
 		return err
 	}
 	a.completed(final)
-	m.Linger(p.ctx)
-	if p.dead.Load() {
-		return nil
+	if err := m.Linger(p.ctx); err != nil || p.dead.Load() {
+		return err
 	}
 	err = m.FinishFiles()
 	a.written = err == nil

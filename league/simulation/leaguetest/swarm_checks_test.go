@@ -30,6 +30,7 @@ type witness struct {
 	signed   map[string]map[string]string // the questions of the decisions that a player has sent, by player and signature
 	begun    map[string]time.Duration     // when a match was first assigned
 	reported map[string]time.Duration     // when its result was acknowledged
+	joined   map[string]time.Duration     // when an agent first had the answer to its registration
 	away     map[string][]span            // by agent; an open one ends at -1
 	damaged  map[[2]string]bool           // match and player: a message between it and the referee was lost
 	flawed   map[string]bool              // agents whose disk had faults
@@ -39,7 +40,7 @@ type witness struct {
 
 func newWitness() witness {
 	return witness{accepted: map[string]string{}, signed: map[string]map[string]string{}, begun: map[string]time.Duration{},
-		reported: map[string]time.Duration{}, away: map[string][]span{}, damaged: map[[2]string]bool{}, unheard: map[string]bool{}, cut: map[string]bool{}, flawed: map[string]bool{}}
+		reported: map[string]time.Duration{}, joined: map[string]time.Duration{}, away: map[string][]span{}, damaged: map[[2]string]bool{}, unheard: map[string]bool{}, cut: map[string]bool{}, flawed: map[string]bool{}}
 }
 
 // answered notes an answer that leaves an agent.
@@ -103,10 +104,11 @@ func (l *timedLeague) harmed(key messageKey) {
 	}
 }
 
-// flawed tells whether the disk of an agent had faults.
+// flawed tells whether the disk of an agent had faults, or there is no such agent: a late repetition of a registration
+// that the manager had dropped made another one of it.
 func (l *timedLeague) flawed(id string) bool {
 	a := l.agents[id]
-	return a.machine.isFlawed() || l.seen.flawed[id]
+	return a == nil || a.machine.isFlawed() || l.seen.flawed[id]
 }
 
 // paused notes the pauses of the agents.
@@ -127,6 +129,9 @@ func (l *timedLeague) isAway(id string) {
 func (l *timedLeague) isBack(id string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if _, before := l.seen.joined[id]; !before {
+		l.seen.joined[id] = l.world.Now()
+	}
 	for i := range l.seen.away[id] {
 		if s := &l.seen.away[id][i]; s.to < 0 {
 			s.to = l.world.Now()
@@ -134,11 +139,14 @@ func (l *timedLeague) isBack(id string) {
 	}
 }
 
-// wasAway tells whether an agent was away during a match.
+// wasAway tells whether an agent was away during a match, or waited for the answer to its registration.
 func (l *timedLeague) wasAway(id, matchID string) bool {
 	from, to := l.seen.begun[matchID], patience
 	if at, acknowledged := l.seen.reported[matchID]; acknowledged {
 		to = at
+	}
+	if at, joined := l.seen.joined[id]; !joined || at >= from {
+		return true
 	}
 	return slices.ContainsFunc(l.seen.away[id], func(s span) bool {
 		return s.from <= to && (s.to < 0 || s.to >= from)
