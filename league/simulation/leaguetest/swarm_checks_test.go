@@ -5,6 +5,7 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/inspect/audit"
 	"evenodd/league/journal"
+	"evenodd/league/lists"
 	"evenodd/league/manager"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
@@ -39,8 +41,11 @@ type witness struct {
 }
 
 func newWitness() witness {
-	return witness{accepted: map[string]string{}, signed: map[string]map[string]string{}, begun: map[string]time.Duration{},
-		reported: map[string]time.Duration{}, joined: map[string]time.Duration{}, away: map[string][]span{}, damaged: map[[2]string]bool{}, unheard: map[string]bool{}, cut: map[string]bool{}, flawed: map[string]bool{}}
+	return witness{
+		accepted: map[string]string{}, signed: map[string]map[string]string{}, begun: map[string]time.Duration{},
+		reported: map[string]time.Duration{}, joined: map[string]time.Duration{}, away: map[string][]span{},
+		damaged: map[[2]string]bool{}, unheard: map[string]bool{}, cut: map[string]bool{}, flawed: map[string]bool{},
+	}
 }
 
 // answered notes an answer that leaves an agent.
@@ -239,34 +244,52 @@ func (l *timedLeague) check(agents []*agentLives) {
 		l.problem("the audit fails: %v", err)
 		return
 	}
-	referees := agents[1 : 1+l.plan.referees]
-	flawedReferee := slices.ContainsFunc(referees, func(a *agentLives) bool { return l.flawed(a.id) })
-	cutReferee := slices.ContainsFunc(referees, func(a *agentLives) bool { return l.seen.cut[a.id] })
 	for _, f := range report.Leagues[0].Findings {
-		if len(l.seen.cut) > 0 && strings.Contains(f.Detail, "the line is damaged") {
-			continue // what a power cut left of the log of a referee that did not come back
-		}
-		if flawedReferee && (strings.HasSuffix(f.File, ".wal.jsonl") || f.Line > 0 && strings.Contains(f.File, "/matches/")) {
-			// A bit of the file of a match or of the log was another one when the referee read and copied it, or the disk
-			// lost the result in spite of a sync, and the referee played the match again when the old assignment arrived
-			// late. The audit has to tell so.
-			l.count("findings about files of a referee with a flawed disk")
-			continue
-		}
-		if (flawedReferee || cutReferee) && f.Rule == audit.RuleHistory {
-			// The disk has lost a result that players had been told already, or a power cut the turns of a match, to which
-			// a player has answered, or answers late. The same attempt was then played from its first turn.
-			l.count("findings about histories of a match that was played again")
+		if why := l.excuse(state, &f); why != "" {
+			l.count("findings about " + why)
 			continue
 		}
 		l.problem("the audit finds: %v", f)
 	}
 }
 
+// excuse is what a finding of the audit is about if faults of the disk of a referee explain it; "" for any other.
+func (l *timedLeague) excuse(state *journal.State, f *audit.Finding) string {
+	name := path.Base(f.File)
+	owner, isLog := strings.CutSuffix(name, ".wal.jsonl")
+	matchID, _, _ := strings.Cut(strings.TrimSuffix(name, ".json"), "-")
+	id, isFile := league.ParseMatchID(matchID)
+	if !isFile {
+		id, _ = league.ParseMatchID(f.MatchID) // no match has the zero id
+	}
+	conductors := []string{owner}
+	if recorded, _, _, found := state.Find(id); !isLog && found {
+		conductors = lists.Map(recorded.Attempts, func(a journal.Attempt) string { return a.Referee })
+	} else if !isLog {
+		return ""
+	}
+	flawed := slices.ContainsFunc(conductors, l.flawed)
+	cut := slices.ContainsFunc(conductors, func(id string) bool { return l.seen.cut[id] })
+	switch {
+	case cut && isLog && strings.Contains(f.Detail, "the line is damaged"):
+		return "what a power cut left of the log of a referee that did not come back"
+	case flawed && (isLog || isFile && f.Line > 0):
+		// A bit of the file of a match or of the log was another one when the referee read and copied it, or the disk
+		// lost the result in spite of a sync, and the referee played the match again when the old assignment arrived
+		// late. The audit has to tell so.
+		return "files of a referee with a flawed disk"
+	case (flawed || cut) && f.Rule == audit.RuleHistory:
+		// The disk has lost a result that players had been told already, or a power cut the turns of a match, to which
+		// a player has answered, or answers late. The same attempt was then played from its first turn.
+		return "histories of a match that was played again"
+	}
+	return ""
+}
+
 // copyHistory copies the history of a player to the disk of another machine.
 func copyHistory(to, from store.Folder, id string) error {
-	path := store.HistoryLines(from.History(id))
-	file, err := from.Disk.OpenFile(path, os.O_RDONLY, 0)
+	name := store.HistoryLines(from.History(id))
+	file, err := from.Disk.OpenFile(name, os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -277,11 +300,11 @@ func copyHistory(to, from store.Folder, id string) error {
 	if err := errors.Join(err, file.Close()); err != nil {
 		return err
 	}
-	path = store.HistoryLines(to.History(id))
-	if err := to.Disk.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	name = store.HistoryLines(to.History(id))
+	if err := to.Disk.MkdirAll(filepath.Dir(name), 0o700); err != nil {
 		return err
 	}
-	if file, err = to.Disk.OpenFile(path, os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
+	if file, err = to.Disk.OpenFile(name, os.O_CREATE|os.O_WRONLY, 0o600); err != nil {
 		return err
 	}
 	_, err = file.Write(text)
