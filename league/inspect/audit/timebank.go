@@ -42,8 +42,13 @@ func (t *transcriptCheck) checkUsed(e *exchange, a *conduct.Attempt) {
 	one := timeSum{said, min(t.conduct.Spent(s.side, at, e.Timing), t.conduct.Bank(s.side)), 1}
 	s.time = timeSum{s.time.said + one.said, s.time.passed + one.passed, s.time.calls + 1}
 	switch {
+	case e.Used.ClockSet < 0:
+		s.time = timeSum{}
+		t.find(e, "/time_used/clock_set_ms",
+			"the clock is said to have been set by %d ms during the call to %s: the times of a match are never set back",
+			e.Used.ClockSet, s.id)
 	case t.wentBack:
-	case min(e.Used.Debit, e.Used.ClockSet) < 0 || one.off(): // as a duration they can overflow
+	case e.Used.Debit < 0 || one.off(): // as a duration it can overflow
 		s.time = timeSum{}
 		t.find(e, "/time_used/debit_ms", "the call to %s is said to have taken %v from its time bank, but took %v", s.id,
 			said, one.passed)
