@@ -60,7 +60,7 @@ var methods = map[string]*matchMethod{
 		}),
 	protocol.ChooseParity.Name: row(phaseMove, &protocol.ChooseParity,
 		func(t *transcriptCheck, e *exchange, got, q *protocol.ChooseParityCall) {
-			q.Deadline, q.TimeLeft = got.Deadline, timeLeft(q.TimeLeft, got.TimeLeft, t.conduct.Bank(e.side.side))
+			q.Deadline, q.TimeLeft = got.Deadline, t.timeLeft(e, q.TimeLeft, got.TimeLeft)
 			q.Context.YourStandings = got.Context.YourStandings
 			// Standings rest on the journal, which may have findings.
 			if rank, ok := t.state.PlayerIndex(e.side.id); ok && !t.doubtful && !t.chain.stopped {
@@ -70,7 +70,7 @@ var methods = map[string]*matchMethod{
 		}),
 	protocol.MakeMove.Name: row(phaseMove, &protocol.MakeMove,
 		func(t *transcriptCheck, e *exchange, got, q *protocol.GameMoveCall) {
-			q.Deadline, q.TimeLeft = got.Deadline, timeLeft(q.TimeLeft, got.TimeLeft, t.conduct.Bank(e.side.side))
+			q.Deadline, q.TimeLeft = got.Deadline, t.timeLeft(e, q.TimeLeft, got.TimeLeft)
 			t.unsigned(&q.SignatureRequest, &got.SignatureRequest)
 			if t.game.Info().Rules == "" && q.MoveRequest.Context["rules"] != nil { // its program is not given
 				q.MoveRequest.Context["rules"] = got.MoveRequest.Context["rules"]

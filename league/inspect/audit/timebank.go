@@ -88,9 +88,25 @@ func (t *transcriptCheck) checkLeft(e *exchange, worth *conduct.Worth) {
 // timeLeft is the time that a question shows, if it is right but for what a file is imprecise by after a pause that the
 // player asked for; else the right one. It is more if the clock was set forward in the pause, which the answer then
 // says, but never more than the bank.
-func timeLeft(want, got int, bank time.Duration) int {
-	if -2 <= got-want && (got-want <= 2 || got <= int(bank.Milliseconds())) {
+func (t *transcriptCheck) timeLeft(e *exchange, want, got int) int {
+	bank := int(t.conduct.Bank(e.side.side).Milliseconds())
+	if more := got - want; -2 <= more && (more <= 2 || got <= bank && more <= t.mostSet(e, bank)) {
 		return got
 	}
 	return want
+}
+
+// mostSet returns by how many milliseconds the clock can have been set forward before a question, by its answer and the
+// tolerance of times. A void answer, or none, does not say that it was not.
+func (t *transcriptCheck) mostSet(e *exchange, bank int) int {
+	end := t.later[e.index].asked
+	if end == 0 {
+		end = len(t.doc.Transcript)
+	}
+	for _, x := range t.doc.Transcript[e.index+1 : end] {
+		if x.PlayerID == e.PlayerID && x.Method == e.Method && x.Used != nil && x.Void == "" {
+			return x.Used.ClockSet + int(timingTolerance.Milliseconds()) + bank/1000
+		}
+	}
+	return bank
 }

@@ -1,6 +1,7 @@
 package leaguetest_test
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strings"
@@ -71,6 +72,30 @@ func TestPlayerThatUsesUpItsTimeLoses(t *testing.T) {
 	})
 }
 
+// The referee's clock is set forward while it waits for P02, whose time goes on by the monotonic clock.
+func TestClockThatIsSetWhileARefereeWaitsTakesNoTime(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		w.Game = tictactoe.Game{}
+		folder := leaguetest.TempFolder(t)
+		x := w.StartManagerIn(folder, 2, 1, func(o *manager.Options) {
+			o.TimeBank = &protocol.TimeBank{Initial: 25_000}
+		})
+		w.RefereeWithFiles("REF01", folder, leaguetest.WithClock(0, leaguetest.Jump{At: 15 * time.Second, By: time.Minute}))
+		w.Player("P01", marks("012"))
+		w.Player("P02", marks("345"), moving(leaguetest.InTurn(limiting(18*time.Second), leaguetest.Normally)))
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		checkHonest(w, x)
+		var left []int
+		for _, e := range w.Calls(protocol.MakeMove.Name) {
+			if e.To == "p02" {
+				left = append(left, leaguetest.Decode[protocol.GameMoveCall](e.Message).TimeLeft)
+			}
+		}
+		assert.Equal(t, []int{25_000, 7000, 7000}, left)
+	})
+}
+
 // An attempt that begins again has full time banks. A league keeps them, whatever the settings of the manager that resumes
 // it.
 func TestAttemptThatBeginsAgainHasFullTimeBanks(t *testing.T) {
@@ -120,6 +145,11 @@ func testForgedTimes(t *testing.T, folder store.Folder, doc *store.Match) {
 	set := func(x *store.Exchange, by int) {
 		x.Used = &protocol.TimeUsed{Debit: x.Used.Debit, Left: x.Used.Left, ClockSet: by}
 	}
+	show := func(d *store.Match, was, is int) {
+		from, to := fmt.Sprintf(`"time_left_ms":%d`, was), fmt.Sprintf(`"time_left_ms":%d`, is)
+		i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return strings.Contains(string(e.Message), from) })
+		d.Transcript[i].Message = []byte(strings.Replace(string(d.Transcript[i].Message), from, to, 1))
+	}
 	for _, tt := range []struct {
 		name  string
 		forge func(d *store.Match)
@@ -168,11 +198,10 @@ func testForgedTimes(t *testing.T, folder store.Folder, doc *store.Match) {
 			d.Transcript[i].Used = &protocol.TimeUsed{Left: 25_000}
 		},
 			"is said to have taken time from its time bank, but costs none"},
-		{"a question that shows more time", func(d *store.Match) {
-			const is, was = `"time_left_ms":19000`, `"time_left_ms":16000`
-			i := slices.IndexFunc(d.Transcript, func(e store.Exchange) bool { return strings.Contains(string(e.Message), was) })
-			d.Transcript[i].Message = []byte(strings.Replace(string(d.Transcript[i].Message), was, is, 1))
-		}, "time_left_ms in the GAME_MOVE_CALL to P01 is 19000; in R1M1 it is 16000"},
+		{"a question that shows more time", func(d *store.Match) { show(d, 16_000, 19_000) },
+			"time_left_ms in the GAME_MOVE_CALL to P01 is 19000; in R1M1 it is 16000"},
+		{"a question that shows more time after a pause", func(d *store.Match) { show(d, 22_000, 23_000) },
+			"time_left_ms in the GAME_MOVE_CALL to P02 is 23000; in R1M1 it is 22000"},
 	} {
 		forged := *doc
 		forged.Transcript = slices.Clone(doc.Transcript)
