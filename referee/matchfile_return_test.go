@@ -144,8 +144,7 @@ func TestUnusableRecordIsIgnored(t *testing.T) {
 	}{
 		{"cut", func(text string) string { return text[:len(text)/2] }, true},
 		{"cut in the first line", func(text string) string { return text[:10] }, true},
-		{"damaged", func(text string) string { return strings.Replace(text, `"match_id"`, `"match"`, 1) }, true},
-		{"with a wrong checksum", func(text string) string { return strings.Replace(text, `"nonce":"`, `"nonce":"0`, 1) }, true},
+		{"without a member", resealed(func(text string) string { return strings.Replace(text, `"match_id"`, `"match"`, 1) }), true},
 		{"empty", func(string) string { return "" }, false},
 		{"of another league", resealed(func(text string) string { return strings.Replace(text, leaguetest.LeagueID, "another", 1) }), true},
 		{"of another match", resealed(func(text string) string { return strings.Replace(text, `"match_id":"R1M1"`, `"match_id":"R1M2"`, 1) }), true},
@@ -173,6 +172,46 @@ func TestUnusableRecordIsIgnored(t *testing.T) {
 			reports := w.Calls(protocol.ReportMatchResult.Name)
 			require.Len(t, reports, 2)
 			assert.Equal(t, 2, leaguetest.Decode[protocol.MatchResultReport](reports[1].Message).Attempt)
+		})
+	}
+}
+
+// A referee does not play a match again whose result may be in a damaged line of its log.
+func TestRefereeDoesNotStartWithADamagedLog(t *testing.T) {
+	for _, test := range []struct {
+		line       int // of three: the header, the result, and the exchanges after it
+		old, found string
+		want       string
+	}{
+		{1, "_id", "_ie", "line 1: the line is damaged: its checksum is wrong"},
+		{2, "nonce", "nonde", "line 2: the line is damaged: its checksum is wrong"},
+		{2, "crc32c", "crc33c", "line 2: the line is damaged: it has no checksum"},
+		{3, "_id", "_ie", "line 3: the line is damaged: its checksum is wrong"},
+		{3, "\n", "\v", "line 3: the line is damaged: it does not end with a line feed"},
+	} {
+		leaguetest.RunInMemory(t, test.want, func(t *testing.T, w *leaguetest.World) {
+			folder, _, _ := unreported(w, 1)
+			path := folder.MatchLog(leaguetest.LeagueID, "REF01")
+			text, err := os.ReadFile(path)
+			require.NoError(t, err)
+			lines := strings.SplitAfter(string(text), "\n")
+			require.Len(t, lines, 4)
+			require.Contains(t, lines[test.line-1], test.old)
+			lines[test.line-1] = strings.Replace(lines[test.line-1], test.old, test.found, 1)
+			require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "")), 0o644))
+
+			r := w.NewRefereeWithFiles("REF01", folder)
+			for range 2 {
+				err = r.Referee.Register(w.Context)
+				require.ErrorContains(t, err, "cannot read the matches that this referee has finished: "+path+": ")
+				require.ErrorContains(t, err, test.want+": repair the disk or restore the file, and start again")
+			}
+			r.StopReferee()
+			require.NoError(t, os.WriteFile(path, text, 0o644))
+			w.RefereeWithFiles("REF01", folder)
+			w.WaitUntil(20 * leaguetest.Second)
+			assert.Len(t, w.Calls(protocol.ReportMatchResult.Name), 2)
+			assert.Len(t, w.Calls(protocol.Invite.Name), 2, "no second match")
 		})
 	}
 }

@@ -20,7 +20,7 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) error {
 	}
 	if _, err := r.openLog(member); isDamage(err) {
 		return fmt.Errorf("cannot read the matches that this referee has finished: %w: repair the disk or restore the file, "+
-			"and start again", err)
+			"and start again. Without a copy, move the file away: what it alone has is then played again", err)
 	}
 	for matchID, doc := range r.unreported(member) {
 		if doc.Lifecycle.State != protocol.StateFinished {

@@ -2,6 +2,7 @@ package referee
 
 import (
 	"errors"
+	"fmt"
 	"sync"
 
 	"evenodd/league/membership"
@@ -25,7 +26,7 @@ type results struct {
 
 var errStopped = errors.New("the referee has stopped")
 
-// openLog opens the log of a membership.
+// openLog opens the log of a membership. A damaged line of it is an error, because it may have been a result.
 func (r *Referee) openLog(member *membership.Membership) (*store.MatchLog, error) {
 	s, path := &r.results, r.options.Folder.MatchLog(member.LeagueID, member.AgentID)
 	s.mu.Lock()
@@ -48,6 +49,9 @@ func (r *Referee) openLog(member *membership.Membership) (*store.MatchLog, error
 		r.options.Log.Warn().Str("event_type", "RESULTS_TORN").Msg(torn.String())
 	}
 	for _, damage := range found.Damage {
+		if isDamage(damage) {
+			return nil, errors.Join(fmt.Errorf("%s: %w", path, damage), log.Close())
+		}
 		r.logUnusable(damage, "", path)
 	}
 	s.path, s.log, s.unreported = path, log, r.unacknowledged(member, found, path)
