@@ -2,8 +2,12 @@ package referee_test
 
 import (
 	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
 	"slices"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -15,6 +19,7 @@ import (
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/leaguetest"
 	"evenodd/league/store"
+	"evenodd/league/store/disk"
 	"evenodd/referee"
 )
 
@@ -201,9 +206,12 @@ func TestWindowExcludesLocalQueueingForInvalidReplies(t *testing.T) {
 }
 
 func TestMatchWithOnlyVoidAttemptsIsPlayedAgain(t *testing.T) {
-	play := func(t *testing.T, w *leaguetest.World, folder store.Folder) {
+	play := func(t *testing.T, w *leaguetest.World, folder store.Folder, registered ...func()) {
 		w.StartManager(2, 1, func(o *manager.Options) { o.LongestMatch = 3600 })
 		refereeWithCarrier(w, folder, &slowCarrier{}, stalling(t, nil, slices.Repeat([]time.Duration{leaguetest.Second}, 10)...))
+		for _, change := range registered {
+			change()
+		}
 		w.Player("P01", leaguetest.WithStrategy("even"))
 		w.Player("P02", leaguetest.WithStrategy("even"), leaguetest.On(protocol.Invite.Name, leaguetest.InTurn(leaguetest.FirstN(10, leaguetest.Silent, leaguetest.Normally))))
 		w.Finish()
@@ -218,7 +226,44 @@ func TestMatchWithOnlyVoidAttemptsIsPlayedAgain(t *testing.T) {
 		play(t, w, folder)
 		assert.Equal(t, []string{leaguetest.FirstMatchFile}, leaguetest.MatchFiles(t, folder))
 	})
+	leaguetest.RunOnWire(t, "on a full disk", func(t *testing.T, w *leaguetest.World) {
+		folder, book := leaguetest.TempFolder(t), w.CaptureLog()
+		log := folder.MatchLog(leaguetest.LeagueID, "REF01")
+		folder.Disk = fullDisk{folder.Disk, log}
+		play(t, w, folder)
+		assert.Contains(t, book.Text(), log+": no space left on device")
+		assert.NotContains(t, book.Text(), "cannot read")
+		assert.NotContains(t, book.Text(), "MATCHES_NOT_REQUESTED")
+	})
+	leaguetest.RunOnWire(t, "with a log that cannot be read", func(t *testing.T, w *leaguetest.World) {
+		folder, book := leaguetest.TempFolder(t), w.CaptureLog()
+		log := folder.MatchLog(leaguetest.LeagueID, "REF01")
+		play(t, w, folder, func() { require.NoError(t, os.MkdirAll(filepath.Join(log, "no file"), 0o700)) })
+		assert.Contains(t, book.Text(), "cannot read the matches that this referee has finished")
+		assert.NotContains(t, book.Text(), "MATCHES_NOT_REQUESTED", "the manager has assigned them again")
+	})
 	leaguetest.RunOnWire(t, "without", func(t *testing.T, w *leaguetest.World) { play(t, w, store.Folder{}) })
+}
+
+// A fullDisk has no space for one file.
+type fullDisk struct {
+	disk.Disk
+
+	path string
+}
+
+func (d fullDisk) OpenFile(path string, flag int, mode fs.FileMode) (disk.File, error) {
+	f, err := d.Disk.OpenFile(path, flag, mode)
+	if err == nil && path == d.path {
+		f = fullFile{f}
+	}
+	return f, err
+}
+
+type fullFile struct{ disk.File }
+
+func (f fullFile) Write([]byte) (int, error) {
+	return 0, &fs.PathError{Op: "write", Path: f.Name(), Err: syscall.ENOSPC}
 }
 
 func TestStrictPlayerRejectsUnauthenticatedReferees(t *testing.T) {

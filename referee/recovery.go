@@ -18,7 +18,7 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) error {
 	if !r.hasFiles(member) {
 		return nil
 	}
-	if _, err := r.openLog(member); isDamage(err) {
+	if _, err := r.openLog(member); isDamage(err) || r.isUnread(member, err) {
 		return fmt.Errorf("cannot read the matches that this referee has finished: %w: repair the disk or restore the file, "+
 			"and start again. Without a copy, move the file away: what it alone has is then played again", err)
 	}
@@ -39,12 +39,21 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) error {
 	return nil
 }
 
-// isDamage tells whether a log has the results of this referee, but cannot be read. One of another program, league or
-// referee is none.
+// isDamage tells whether a log or a line of it may have results of this referee, but is damaged. One of another program,
+// league or referee has none.
 func isDamage(err error) bool {
-	_, unread := errors.AsType[*fs.PathError](err)
-	return unread || errors.Is(err, appendfile.ErrChecksum) || errors.Is(err, appendfile.ErrUnsealed) ||
+	return errors.Is(err, appendfile.ErrChecksum) || errors.Is(err, appendfile.ErrUnsealed) ||
 		errors.Is(err, appendfile.ErrUnended)
+}
+
+// isUnread tells whether the disk has a log that it does not open, by the error. One that it could not create, as a full
+// disk, is missing or empty.
+func (r *Referee) isUnread(member *membership.Membership, err error) bool {
+	if _, failed := errors.AsType[*fs.PathError](err); !failed {
+		return false
+	}
+	info, err := r.options.Folder.Disk.Stat(r.options.Folder.MatchLog(member.LeagueID, member.AgentID))
+	return err == nil && info.Size() > 0 || err != nil && !errors.Is(err, fs.ErrNotExist)
 }
 
 // recover loads a match that has a result of this referee on disk and is not in

@@ -143,12 +143,17 @@ func (r *Referee) Mount(mux protocol.Mux) {
 // A referee that re-registers reports the matches that it had finished. One that
 // registers moves the match files of an older league of the same name away.
 func (r *Referee) Register(ctx context.Context) error {
+	unread, err := r.register(ctx)
+	return cmp.Or(err, unread)
+}
+
+// register is Register. Unread is why a referee that is registered cannot read the matches that it had finished.
+func (r *Referee) register(ctx context.Context) (unread, err error) {
 	var old *store.OldMatches
 	if folder := r.options.Folder; !folder.IsZero() {
 		old = folder.OldMatches()
 	}
-	var unread error
-	err := r.Agent.Register(ctx, r.apply, func(m *membership.Membership, back bool) {
+	err = r.Agent.Register(ctx, r.apply, func(m *membership.Membership, back bool) {
 		if back {
 			unread = r.reportUnacknowledged(m)
 			return
@@ -159,7 +164,7 @@ func (r *Referee) Register(ctx context.Context) error {
 			r.archive(old, m.LeagueID)
 		}
 	})
-	return cmp.Or(err, unread)
+	return unread, err
 }
 
 // apply prepares a registration.

@@ -123,7 +123,7 @@ func (r *Referee) unreported(member *membership.Membership) map[string]*store.Ma
 	if _, err := r.openLog(member); err != nil && !errors.Is(err, errStopped) {
 		r.options.Log.Error().Err(err).Str("file", r.options.Folder.MatchLog(member.LeagueID, member.AgentID)).
 			Str("event_type", "FINISHED_MATCHES_UNREADABLE").
-			Msg("cannot read finished matches: they will be played again")
+			Msg("cannot open the log of finished matches: those that it alone has will be played again")
 	}
 	r.results.mu.Lock()
 	defer r.results.mu.Unlock()

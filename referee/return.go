@@ -27,7 +27,11 @@ func (r *Referee) registerAgain() {
 		r.mu.Lock()
 		returns := r.returns
 		r.mu.Unlock()
-		err := r.Register(r.life)
+		unread, err := r.register(r.life)
+		if unread != nil {
+			r.options.Log.Error().Err(unread).Str("event_type", "FINISHED_MATCHES_UNREADABLE").
+				Msg("registered again, but without the matches that this referee has finished")
+		}
 		if err != nil && r.life.Err() == nil {
 			r.options.Log.Error().Err(err).Str("event_type", "MATCHES_NOT_REQUESTED").
 				Msg("cannot ask the manager to assign the given-up matches again: it will do so when their time is over")
