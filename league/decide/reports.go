@@ -271,8 +271,8 @@ func same(a, b *journal.MatchReported) bool {
 // attemptOf is the attempt that a report is about: the one it names, if that is the
 // referee's, else the referee's last.
 func attemptOf(q *protocol.MatchResultReport, id league.MatchID, recorded *journal.Match, refereeID string) league.Attempt {
-	if recorded.Attempt(q.Attempt, refereeID) != nil {
-		return league.Attempt{MatchID: id, Number: q.Attempt}
+	if named := q.Named(); recorded.Attempt(named, refereeID) != nil {
+		return league.Attempt{MatchID: id, Number: named}
 	}
 	return league.Attempt{MatchID: id, Number: recorded.LastAttempt(refereeID)}
 }

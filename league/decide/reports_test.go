@@ -157,6 +157,31 @@ func TestReportFromBeforeARulingIsNotAcknowledgedByThatOfTheRematch(t *testing.T
 	assert.True(t, judge(s, report(func(q *protocol.MatchResultReport) { q.Attempt = 2 }), "REF01", decide.NotPinged).Repeated)
 }
 
+// A referee reports the first of its two attempts. A plain report names it in its conversation alone.
+func TestReportIsAboutTheAttemptThatItNames(t *testing.T) {
+	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF01"},
+		&journal.MatchAssigned{Attempt: attempt(2), RefereeID: "REF01"})
+	for name, test := range map[string]struct {
+		named        int
+		conversation string
+		want         int
+	}{
+		"by a member":                {named: 1, want: 1},
+		"by its conversation":        {conversation: "conv-r1m1-a1", want: 1},
+		"not at all":                 {conversation: "my-conversation", want: 2},
+		"one that is not its":        {named: 3, want: 2},
+		"differently, in two places": {named: 2, conversation: "conv-r1m1-a1", want: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := judge(s, report(func(q *protocol.MatchResultReport) {
+				q.Attempt, q.ConversationID = test.named, test.conversation
+			}), "REF01", decide.NotPinged)
+			require.True(t, v.Accepted, "%v", v.Err)
+			assert.Equal(t, test.want, v.Result.Number)
+		})
+	}
+}
+
 // A referee that lost the answer to its report sends it again, and another referee has conducted the match meanwhile.
 func TestRepeatedReportOfALostAttemptIsNoDispute(t *testing.T) {
 	s := started(t, announced(), &journal.MatchAssigned{Attempt: attempt(1), RefereeID: "REF02"})

@@ -72,7 +72,10 @@ func (m *Manager) answerBefore(q *protocol.MatchResultReport) <-chan struct{} {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	x := m.runningMatch(q)
-	if x == nil || !x.asking || q.Attempt > 0 && q.Attempt < x.offered {
+	if x == nil || !x.asking {
+		return nil
+	}
+	if named := q.Named(); named > 0 && named < x.offered {
 		return nil
 	}
 	referee := m.tokenless(q)
@@ -290,7 +293,7 @@ func (m *Manager) judgeAfterPings(ctx context.Context, q *protocol.MatchResultRe
 		defer close(p.judged)
 		shown = decide.PlayerAway
 		ping := func(p *agent) (*protocol.Pong, error) { // a referee that hangs up changes nothing
-			return m.pingAbout(context.WithoutCancel(ctx), p, x.attempt(max(q.Attempt, 1)), pingTimeout)
+			return m.pingAbout(context.WithoutCancel(ctx), p, x.attempt(max(q.Named(), 1)), pingTimeout)
 		}
 		if !slices.Contains(m.answering([]*agent{x.a, x.b}, ping), false) {
 			shown = decide.BothAnswer

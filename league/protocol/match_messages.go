@@ -1,6 +1,7 @@
 package protocol
 
 import (
+	"cmp"
 	"net/netip"
 
 	"github.com/go-json-experiment/json"
@@ -360,6 +361,11 @@ type MatchResultReport struct {
 	Result   ReportedResult `json:"result"`
 	Draw     *Draw          `json:"draw,omitzero" rule:"added"`
 	Evidence `rule:"added"`
+}
+
+// Named is the attempt that the report names, a plain one in its conversation alone; 0 for none.
+func (q *MatchResultReport) Named() int {
+	return cmp.Or(q.Attempt, ConversationAttempt(q.MatchID, q.ConversationID))
 }
 
 // Evidence is the proof of a result: the last signature of each player that signed, all
