@@ -621,3 +621,24 @@ func TestPlainLossAfterAMoveHasNoFinding(t *testing.T) {
 		assert.Equal(t, store.WrittenByReferee, doc.WrittenBy)
 	})
 }
+
+// The standings in a plain question have no points. A ruling changes those of the players, so that the audit compares a
+// question with the standings before and after it.
+func TestRulingInAPlainLeagueHasNoFinding(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 3, 1, func(o *manager.Options) {
+			o.Members = protocol.MembersPlain
+			o.RoundBegins = func(round int) {
+				if round == 3 {
+					_, err := w.TryToOrganise(protocol.CommandRule, leaguetest.OfMatch("R2M1"), leaguetest.Winner(protocol.WinnerNone))
+					assert.NoError(t, err)
+				}
+			}
+		})
+		w.RefereeWithFiles("REF01", leaguetest.TempFolder(t))
+		w.Players(3)
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		assert.Empty(t, auditOf(w, x.Folder).Findings)
+	})
+}

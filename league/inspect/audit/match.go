@@ -234,10 +234,16 @@ func (a *auditor) addRecords() {
 // is right if it was true at some time while the attempt ran.
 func (t *transcriptCheck) expectedStandings(player int, got *protocol.Record) *protocol.Record {
 	all := t.before[t.file.assignedIn()-1] // the time between two rounds in which the attempt was assigned
-	if slices.ContainsFunc(all, func(r []protocol.Record) bool { return reflect.DeepEqual(got, &r[player]) }) {
+	shown := func(r []protocol.Record) *protocol.Record {
+		if t.plain() {
+			return &protocol.Record{Wins: r[player].Wins, Losses: r[player].Losses, Draws: r[player].Draws} // without points
+		}
+		return &r[player]
+	}
+	if slices.ContainsFunc(all, func(r []protocol.Record) bool { return reflect.DeepEqual(got, shown(r)) }) {
 		return got
 	}
-	return &all[len(all)-1][player]
+	return shown(all[len(all)-1])
 }
 
 // annulled are the results of a match that no longer count, each as a match of its own.
