@@ -184,6 +184,9 @@ func followingOf(r *simulation.Result) *outcome {
 func (l *playedLeague) count(tally *leaguetest.Tally) {
 	tally.Add("leagues", 1)
 	tally.Add("matches", l.result.State.Recorded)
+	if l.options.Plain() {
+		tally.Add("leagues with plain members", 1)
+	}
 	crashed := map[string]bool{}
 	for key, faults := range l.injected {
 		for _, fault := range faults {

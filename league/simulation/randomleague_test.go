@@ -40,6 +40,7 @@ type randomLeague struct {
 	Signatures  string              `json:"signatures,omitzero"`
 	Evidence    string              `json:"evidence,omitzero"`
 	Broadcast   string              `json:"broadcast,omitzero"`
+	Members     string              `json:"members,omitzero"`
 	Faults      []string            `json:"faults,omitempty"`
 	Decisions   []decision          `json:"decisions,omitempty"`
 	Twice       bool                `json:"twice,omitzero"` // it is played again, on another carrier
@@ -82,6 +83,11 @@ func leagueOf(seed uint64) *randomLeague {
 	}
 	early := func(d decision) bool { return d.rulesEarly() }
 	l.Twice = l.Twice && !slices.ContainsFunc(l.Decisions, early)
+	game, _ := swarmGames().Game(l.Game)
+	if r.IntN(8) == 0 && !rules.HasDraws(game) && !game.Info().Hidden {
+		l.Members = protocol.MembersPlain // with which these exclude each other
+		l.Signatures, l.Evidence, l.Openings = journal.SignaturesOptional, "", 0
+	}
 	return l
 }
 
@@ -206,7 +212,7 @@ func (l *randomLeague) options() simulation.Options {
 			Created: journal.Created{LeagueID: "league_2025_even_odd", GameType: l.Game, Legs: l.Legs, Openings: l.Openings,
 				Tournament: l.Tournament, Configuration: journal.Configuration{
 					Participants: journal.Participants{Players: l.Players, Referees: l.Referees},
-					Signatures:   l.Signatures, Evidence: l.Evidence, Broadcast: l.Broadcast,
+					Signatures:   l.Signatures, Evidence: l.Evidence, Broadcast: l.Broadcast, Members: l.Members,
 				}},
 			Games: swarmGames(), Log: zerolog.Nop(), Concurrency: l.Concurrency,
 		},
@@ -272,7 +278,7 @@ func (l *randomLeague) smaller() (smaller []*randomLeague) {
 			try(func(l *randomLeague) { l.Tournament.Rounds = n })
 		}
 	}
-	for _, member := range []*string{&l.Signatures, &l.Evidence, &l.Broadcast} {
+	for _, member := range []*string{&l.Signatures, &l.Evidence, &l.Broadcast, &l.Members} {
 		if was := *member; was != "" && was != journal.SignaturesOptional {
 			*member = map[bool]string{true: journal.SignaturesOptional}[member == &l.Signatures]
 			try(func(*randomLeague) {})
