@@ -77,9 +77,23 @@ func (p *Process) do(op, path string, do func(d *Disk) error) error {
 	return &fs.PathError{Op: op, Path: path, Err: err}
 }
 
-// move does what a call of two paths does.
-func (p *Process) move(op, from, to string, do func(d *Disk) error) error {
-	if err, ok := errors.AsType[*fs.PathError](p.do(op, from, do)); ok {
+// move does what a call of two paths does: do gets what is at the first one, and the place of the second.
+func (p *Process) move(op, from, to string, do func(d *Disk, source, target slot) error) error {
+	err := p.do(op, from, func(d *Disk) error {
+		source, err := d.place(from)
+		if err != nil {
+			return err
+		}
+		target, err := d.place(to)
+		switch {
+		case err != nil:
+			return err
+		case source.node == nil:
+			return syscall.ENOENT
+		}
+		return do(d, source, target)
+	})
+	if err, ok := errors.AsType[*fs.PathError](err); ok {
 		return &os.LinkError{Op: op, Old: from, New: to, Err: err.Err}
 	}
 	return nil
@@ -166,17 +180,8 @@ func cutLast(text, separator string) (before, after string, ok bool) {
 
 // Rename implements disk.Disk.
 func (p *Process) Rename(from, to string) error {
-	return p.move("rename", from, to, func(d *Disk) error {
-		source, err := d.place(from)
-		if err != nil {
-			return err
-		}
-		target, err := d.place(to)
+	return p.move("rename", from, to, func(d *Disk, source, target slot) error {
 		switch {
-		case err != nil:
-			return err
-		case source.node == nil:
-			return syscall.ENOENT
 		case target.node != nil && target.node.folder:
 			return syscall.EEXIST
 		case target.node == source.node:
@@ -197,26 +202,19 @@ func (p *Process) Rename(from, to string) error {
 
 // Link implements disk.Disk.
 func (p *Process) Link(from, to string) error {
-	return p.move("link", from, to, func(d *Disk) error {
-		source, err := d.find(from)
-		if err != nil {
-			return err
-		}
-		target, err := d.place(to)
+	return p.move("link", from, to, func(d *Disk, source, target slot) error {
+		key := filepath.Clean(to)
 		switch {
-		case err != nil:
-			return err
 		case target.node != nil:
 			return syscall.EEXIST
-		case source.folder:
+		case source.node.folder:
 			return syscall.EPERM
 		}
-		if err := d.hasSpace(filepath.Clean(to)); err != nil {
+		if err := d.hasSpace(key); err != nil {
 			return err
 		}
-		source.key = filepath.Clean(to)
-		target.node = source
-		d.set(source.key, target)
+		source.node.key, target.node = key, source.node
+		d.set(key, target)
 		return nil
 	})
 }
