@@ -19,7 +19,7 @@ const (
 	StateWaitingForRegistrations = "WAITING_FOR_REGISTRATIONS"
 	StateCreatingSchedule        = "CREATING_SCHEDULE"
 	StateRunningLeague           = "RUNNING_LEAGUE"
-	StateLeagueCompleted         = "LEAGUE_COMPLETED"
+	StateLeagueCompleted         = protocol.StateLeagueCompleted
 )
 
 // Phase is the state of the manager of a league. Closed tells that the start is

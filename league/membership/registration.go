@@ -189,6 +189,9 @@ const (
 	watchLimit = 5 * time.Second
 )
 
+// untold is how many requests in a row show that the league is over before Watch registers again.
+const untold = 4
+
 // Watch checks periodically whether the manager answers. It sends GET_STATUS with the
 // agent's token to a manager that proves itself, which shows also whether the manager
 // still knows the agent. It pings any other manager.
@@ -196,13 +199,16 @@ const (
 // Until the manager has reached this agent, Watch asks in short intervals, and calls
 // Options.Unreached with each new reason why it could not.
 //
+// It registers again if the league is over for long and the agent was not told: the manager may have told a process
+// before it, which has crashed.
+//
 // Watch calls changed when the manager stops or resumes answering: with the reason, or
 // with the error that the manager returns, if any. It calls register when the manager
 // does not know the agent's token any more (E012). It returns the error of register, or
 // nil when ctx ends.
 func (a *Agent) Watch(ctx context.Context, changed func(away bool, err error),
 	register func(context.Context) error) error {
-	wait, wasAway, told := watchEvery, false, map[string]bool{}
+	wait, wasAway, told, over := watchEvery, false, map[string]bool{}, 0
 	if a.Membership().Strict() {
 		wait = watchFirst
 	}
@@ -215,7 +221,8 @@ func (a *Agent) Watch(ctx context.Context, changed func(away bool, err error),
 			wasAway = away
 			changed(away, failure)
 		}
-		if a.Membership().Strict() && unknown(failure) {
+		over = overAfter(over, status)
+		if a.Membership().Strict() && unknown(failure) || over == untold {
 			if err := register(ctx); err != nil && ctx.Err() == nil {
 				return err
 			}
@@ -228,6 +235,14 @@ func (a *Agent) Watch(ctx context.Context, changed func(away bool, err error),
 		}
 	}
 	return nil //nolint:nilerr // Sleep fails only when ctx has ended
+}
+
+// overAfter counts the requests in a row, up to untold, that show that the league is over.
+func overAfter(before int, status *protocol.StatusData) int {
+	if status == nil || status.State != protocol.StateLeagueCompleted {
+		return 0
+	}
+	return before%untold + 1
 }
 
 // tellUnreached tells why the manager cannot call this agent, each reason once. The reason ends

@@ -22,6 +22,7 @@ type watched struct {
 	asked    []time.Duration
 	requests []string
 	began    time.Time
+	state    string // of the league, in the answers
 }
 
 func (p *watched) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
@@ -43,7 +44,7 @@ func (p *watched) Call(ctx context.Context, r protocol.CallRequest) (any, *proto
 	if r.Method == protocol.Ping.Name {
 		return &protocol.Pong{Status: "ok"}, nil, nil
 	}
-	return &protocol.LeagueQueryResponse{}, nil, nil
+	return &protocol.LeagueQueryResponse{StatusData: protocol.StatusData{State: p.state}}, nil, nil
 }
 
 // watch runs a watch for five minutes and returns the calls of its callbacks.
@@ -129,6 +130,25 @@ func TestUnknownAgentRegistersAgain(t *testing.T) {
 		assert.Equal(t, []time.Duration{20 * time.Second}, registered)
 		assert.Equal(t, 5*time.Minute, time.Since(p.began), "the watch continues")
 	})
+}
+
+// Its manager told a process before it, which has crashed since.
+func TestAgentThatIsNotToldTheEndRegistersAgain(t *testing.T) {
+	for state, want := range map[string][]time.Duration{
+		protocol.StateLeagueCompleted: {50 * time.Second, 110 * time.Second, 170 * time.Second, 230 * time.Second, 290 * time.Second},
+		"RUNNING_LEAGUE":              nil,
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &watched{answers: []func(context.Context) error{reachable}, state: state}
+			var registered []time.Duration
+			_, err := watch(t, p, granted(true), func(context.Context) error {
+				registered = append(registered, time.Since(p.began))
+				return nil
+			})
+			require.NoError(t, err)
+			assert.Equal(t, want, registered)
+		})
+	}
 }
 
 func TestWatchEndsWithARefusedRegistration(t *testing.T) {

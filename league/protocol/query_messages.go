@@ -130,6 +130,9 @@ type InactiveAgent struct {
 // MaxInactive limits the inactive agents in an answer to GET_STATUS.
 const MaxInactive = 100
 
+// StateLeagueCompleted is the state of a league that is over.
+const StateLeagueCompleted = "LEAGUE_COMPLETED"
+
 // StatusData answers GET_STATUS: the manager's state (004 §9.2), counts, and the inactive
 // agents in order of ids. Until a knockout or double elimination ends, Rounds and Matches are
 // the largest possible numbers.
