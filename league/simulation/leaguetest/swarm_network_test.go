@@ -120,7 +120,10 @@ type response struct {
 // Call makes a call of the process. One that has crashed makes none, and gets no answer.
 func (c *processCaller) Call(ctx context.Context, r protocol.CallRequest) (any, *protocol.Timing, error) {
 	c.awaitSyncs()
-	if !c.passes() {
+	if passes, dies := c.step(); !passes {
+		if dies && c.crash.sent {
+			c.sendLast(r)
+		}
 		return c.gone()
 	}
 	if r.Limit > 0 {
@@ -151,11 +154,27 @@ func (c *processCaller) Call(ctx context.Context, r protocol.CallRequest) (any, 
 	}
 }
 
+// sendLast sends a message of a process that has crashed just after it.
+func (c *processCaller) sendLast(r protocol.CallRequest) {
+	f := c.fateOf(c.host, &r)
+	if f.fault == unreached || f.fault == lostRequest {
+		return
+	}
+	c.count("crashes just after a message was sent")
+	if r.Method == protocol.StartMatch.Name {
+		c.began(r.Params)
+	}
+	c.later(f.out, func() { c.deliverLate(r, late) })
+}
+
 // gone is what a process sees that has crashed: nothing until it has ended.
 func (c *processCaller) gone() (any, *protocol.Timing, error) {
 	<-c.network.Done()
 	return nil, nil, context.Canceled
 }
+
+// late is the time in which a request is handled whose caller does not wait for the answer.
+const late = 10 * time.Second
 
 // send carries a request and its answer.
 func (c *processCaller) send(ctx context.Context, r protocol.CallRequest, f fate) response {
@@ -163,7 +182,6 @@ func (c *processCaller) send(ctx context.Context, r protocol.CallRequest, f fate
 		<-ctx.Done()
 		return response{err: ctx.Err()}
 	}
-	const late = 10 * time.Second
 	switch f.fault {
 	case unreached:
 		return response{err: &transport.CallError{Kind: transport.Unreachable, Endpoint: r.Endpoint}}

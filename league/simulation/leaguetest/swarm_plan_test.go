@@ -57,6 +57,7 @@ type crash struct {
 	host  string
 	after int           // messages of the process, received and sent
 	later time.Duration // after the last of them
+	sent  bool          // the last of them, if it is a call of the process, still leaves it
 	mute  bool          // the machine has no power: until it is back, its callers get no answer instead of a refusal
 	away  time.Duration // until the next process begins; forever for none
 }
@@ -64,7 +65,7 @@ type crash struct {
 const forever = time.Duration(-1)
 
 func (c crash) String() string {
-	return fmt.Sprintf("%s after %d messages and %v, mute %v, away %v", c.host, c.after, c.later, c.mute, c.away)
+	return fmt.Sprintf("%s after %d messages (sent %v) and %v, mute %v, away %v", c.host, c.after, c.sent, c.later, c.mute, c.away)
 }
 
 // newTimedPlan draws the plan of a seed.
@@ -151,6 +152,7 @@ func newCrash(r *rand.Rand, host, needed string) crash {
 		c.after *= 3
 	}
 	c.later = pick(r, 0, 0, time.Duration(r.IntN(1000))*time.Millisecond, time.Duration(r.IntN(20))*time.Second)
+	c.sent = c.later == 0 && c.after%2 == 1
 	c.away = pick(r, 0, time.Duration(r.IntN(5000))*time.Millisecond, time.Duration(r.IntN(5000))*time.Millisecond,
 		time.Duration(r.IntN(90))*time.Second, time.Duration(r.IntN(20))*time.Minute)
 	if host != leaguetest.ManagerHost && host != needed && r.IntN(6) == 0 {

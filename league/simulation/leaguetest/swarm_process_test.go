@@ -115,6 +115,12 @@ func (l *timedLeague) processAt(host string) *process {
 
 // passes counts a message, with which the process may crash. It returns false if the message must not pass.
 func (p *process) passes() bool {
+	passes, _ := p.step()
+	return passes
+}
+
+// step is passes. Dies tells that the process crashes with this message.
+func (p *process) step() (passes, dies bool) {
 	select {
 	case <-p.disk.Ended():
 		p.losesUnsynced(p.agent.machine)
@@ -122,17 +128,17 @@ func (p *process) passes() bool {
 	default:
 	}
 	if p.dead.Load() {
-		return false
+		return false, false
 	}
 	if p.crash == nil || p.messages.Add(1) != int64(p.crash.after) {
-		return true
+		return true, false
 	}
 	if p.crash.later > 0 {
 		p.later(p.crash.later, p.kill)
-		return true
+		return true, false
 	}
 	p.kill()
-	return false
+	return false, true
 }
 
 // kill crashes the process by its plan, or all processes of its machine.

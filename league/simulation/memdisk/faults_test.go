@@ -338,6 +338,26 @@ func TestCrashDuringASync(t *testing.T) {
 	}
 }
 
+// Half of the crashes come when the sync has done its work: a power cut leaves all of the file.
+func TestCrashDuringASyncIsBeforeOrAfterItsEffect(t *testing.T) {
+	for _, kind := range []faults.DiskFault{faults.PowerCut, faults.Kill} {
+		whole := 0
+		for seed := range uint64(200) {
+			o := memdisk.Options{Seed: seed, MaxCrashes: 1}
+			o.Chances[kind] = 1
+			d := memdisk.New(o)
+			f := create(t, d.Process(), "file")
+			write(t, f, strings.Repeat("text", 4096)) // it is rarely kept as a whole by chance
+			require.ErrorIs(t, f.Sync(), memdisk.ErrKilled)
+			d.PowerCut()
+			if len(strings.Trim(content(t, d.Process(), "file"), "\x00")) == 4*4096 {
+				whole++
+			}
+		}
+		assert.InDelta(t, 120, whole, 30, "%v: half, and some by chance", kind)
+	}
+}
+
 // TestFaultsDoNotDependOnTheOrderOfCalls has several files written in two orders.
 func TestFaultsDoNotDependOnTheOrderOfCalls(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

@@ -174,11 +174,13 @@ func (f *file) sync(op string, nodes func() []*node) error {
 func (p *Process) syncContent(n *node) (took time.Duration, err error) {
 	d := p.disk
 	for _, s := range n.dirty {
-		if _, cut := d.firstFault(faults.PowerCut, n, s.from, s.to); cut {
+		if at, cut := d.firstFault(faults.PowerCut, n, s.from, s.to); cut {
+			d.syncBefore("power cut", n, at)
 			d.powerCut()
 			return 0, ErrKilled
 		}
-		if _, killed := d.firstFault(faults.Kill, n, s.from, s.to); killed {
+		if at, killed := d.firstFault(faults.Kill, n, s.from, s.to); killed {
+			d.syncBefore("kill", n, at)
 			p.kill()
 			return 0, ErrKilled
 		}
@@ -195,6 +197,13 @@ func (p *Process) syncContent(n *node) (took time.Duration, err error) {
 	}
 	n.flush(n.size())
 	return took, nil
+}
+
+// syncBefore has half of the crashes during a sync come when the content is on the disk, just before the sync returns.
+func (d *Disk) syncBefore(crash string, n *node, at int64) {
+	if d.source(crash, n.key, at, at, 0).IntN(2) == 0 {
+		n.flush(n.size())
+	}
 }
 
 // slowest is the longest time of a slow sync.
