@@ -34,7 +34,7 @@ func NewWireBus() *Bus { return &Bus{wire: true, start: time.Now()} }
 // handlers. A second listener of an endpoint gets all new calls. Handlers of a prompt mux
 // (see transport.Mux.SetPrompt) run in the goroutines of their callers.
 func (b *Bus) Listen(endpoint string, mux *transport.Mux) (stop func()) {
-	l := &listener{mux: mux, bus: b}
+	l := &listener{mux: mux, bus: b, workers: transport.NewWorkers(nil)}
 	b.peers.Store(endpoint, l)
 	return sync.OnceFunc(func() {
 		b.peers.CompareAndDelete(endpoint, l)
@@ -97,8 +97,9 @@ func read(answer transport.Answer, decode func([]byte) (any, error)) (any, error
 
 // A listener serves one endpoint.
 type listener struct {
-	mux *transport.Mux
-	bus *Bus
+	mux     *transport.Mux
+	bus     *Bus
+	workers *transport.Workers // of handlers that are not prompt
 
 	mu       sync.Mutex // orders new calls before stop
 	stopped  bool
@@ -128,6 +129,7 @@ func (l *listener) stop() {
 	l.stopped = true
 	l.mu.Unlock()
 	l.running.Wait()
+	l.workers.Stop()
 }
 
 func (l *listener) handle(ctx context.Context, r transport.Request, body []byte) (a answer) {
@@ -139,7 +141,7 @@ func (l *listener) handle(ctx context.Context, r transport.Request, body []byte)
 	return a
 }
 
-// call runs the handler in a goroutine of its own, and returns why the call has ended before the handler.
+// call runs the handler on a worker, and returns why the call has ended before the handler.
 func (l *listener) call(ctx context.Context, r transport.Request, body []byte) (a answer, ended error) {
 	var cancel context.CancelFunc
 	if r.Limit == 0 {
@@ -149,7 +151,11 @@ func (l *listener) call(ctx context.Context, r transport.Request, body []byte) (
 	}
 	defer cancel()
 	done := make(chan answer, 1) // nobody may wait for it
-	l.running.Go(func() { done <- l.handle(ctx, r, body) })
+	l.running.Add(1)
+	l.workers.Start(func() {
+		defer l.running.Done()
+		done <- l.handle(ctx, r, body)
+	})
 	select {
 	case a = <-done:
 		return a, nil
