@@ -14,7 +14,6 @@ import (
 	"evenodd/league/simulation/faults"
 	"evenodd/league/store"
 	"evenodd/league/words"
-	"evenodd/player/strategy"
 	"evenodd/player/strategy/external"
 	"evenodd/referee"
 )
@@ -101,13 +100,11 @@ func (o *Options) Validate() error {
 	return errors.Join(append(problems, err)...)
 }
 
-// prompt tells whether the agents wait for nothing outside this process: no player is external or decides by a
-// program or a language model, and the game is no program.
-func (o *Options) prompt() bool {
-	builtIn := strategy.Names()
-	waits := func(name string) bool { return !slices.Contains(builtIn, name) }
-	return o.External == nil && o.Programs[o.GameType] == nil && !slices.ContainsFunc(o.Strategies, waits) &&
-		!slices.ContainsFunc(o.Entrants, func(e Entrant) bool { return waits(e.Strategy) })
+// prompt tells whether an agent waits for nothing outside this process: no player is external, the game is no program,
+// and if it is a player, it decides by a built-in strategy. The others wait for such a player with a limit of time.
+func (o *Options) prompt(agentID string) bool {
+	_, isPlayer := league.ParsePlayerID(agentID)
+	return o.External == nil && o.Programs[o.GameType] == nil && (!isPlayer || o.instant(agentID))
 }
 
 // gameTypes is the list of the league's game type.

@@ -78,7 +78,7 @@ func runOn(ctx context.Context, o Options, n network) (*Result, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	s := &runningLeague{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil), prompt: o.prompt()}
+	s := &runningLeague{options: &o, clock: protocol.SystemClock(), net: n, roster: newRoster(nil)}
 	if o.External != nil {
 		s.net, s.roster = externalNetwork{n, o.External}, newRoster(o.External.Players)
 		s.roster.closed = o.External.Wait == 0
@@ -105,7 +105,6 @@ type runningLeague struct {
 	address string // of the manager
 	stuck   func(reason string)
 	anew    bool // the league begins: identities in the folder are of another one
-	prompt  bool // see Options.prompt
 	stops   []func()
 
 	referees   []*referee.Referee
@@ -201,7 +200,7 @@ func (s *runningLeague) connect(ctx context.Context, id, sender string) (members
 	o.Large = s.large()
 	return o, func(a agent) {
 		mux := transport.NewMux(log)
-		if s.prompt {
+		if s.options.prompt(id) {
 			mux.SetPrompt()
 		}
 		a.Mount(mux)
