@@ -40,7 +40,6 @@ type Match struct {
 	boards      []Board                  // that the program of the game has shown
 	givenUp     bool                     // after too many void attempts
 	strayed     bool                     // a move counts that is not legal
-	ending      *protocol.Spare[ending]  // a copy shares it
 }
 
 // A side is one player of a match.
@@ -75,7 +74,8 @@ type messages struct {
 	join, move protocol.Spare[Reply]
 }
 
-// An ending is what is made of both sides when a match is over.
+// An ending is what is made of both sides when a match is over. It has an allocation of its own, because a referee
+// keeps the result much longer than the match.
 type ending struct {
 	draw      protocol.Draw
 	entropies [2]league.Member[string]
@@ -92,7 +92,6 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 	with := &struct {
 		Match
 		messages [2]messages
-		ending   protocol.Spare[ending]
 	}{}
 	m := &with.Match
 	*m = Match{
@@ -101,7 +100,7 @@ func New(version string, a *protocol.MatchAssignment, game rules.Game, referee s
 		conversation: a.ConversationID,
 		plain:        a.Members == protocol.MembersPlain,
 		state:        protocol.StateAssigned,
-		course:       course, strayed: err != nil, ending: &with.ending,
+		course:       course, strayed: err != nil,
 	}
 	if protocol.ConversationAttempt(a.MatchID, m.conversation) != a.Attempt { // that of a third-party manager may differ
 		m.conversation = protocol.MatchConversation(a.MatchID, a.Attempt)

@@ -76,7 +76,7 @@ func ofSides[V comparable](m *Match, room *[2]league.Member[V], value func(s *si
 // ScoreAndDraw returns the points of both players by the league's scoring, which the manager computes again, and the
 // draw.
 func (m *Match) ScoreAndDraw(result *league.Result) (league.PerPlayer[int], *protocol.Draw) {
-	end := m.ending.New()
+	end := new(ending)
 	for i := range m.sides {
 		id := m.sides[i].player.PlayerID
 		end.score[i] = league.Member[int]{Name: id, Value: m.assignment.Scoring.For(result.Outcome(id))}
@@ -85,7 +85,7 @@ func (m *Match) ScoreAndDraw(result *league.Result) (league.PerPlayer[int], *pro
 }
 
 // Draw reveals the nonce and the entropies that the players revealed; nil in a plain match.
-func (m *Match) Draw() *protocol.Draw { return m.drawIn(m.ending.New()) }
+func (m *Match) Draw() *protocol.Draw { return m.drawIn(new(ending)) }
 
 func (m *Match) drawIn(end *ending) *protocol.Draw {
 	if m.plain {
