@@ -306,7 +306,7 @@ func (o *simulateOptions) interrupted() error {
 func (o *simulateOptions) play(ctx context.Context, s streams) (*simulation.Result, error) {
 	if os.Getenv("GOGC") == "" && os.Getenv("GOMEMLIMIT") == "" {
 		// what a match needs is garbage soon, the result of a league is not
-		defer debug.SetGCPercent(debug.SetGCPercent(400))
+		defer debug.SetGCPercent(debug.SetGCPercent(800))
 		defer debug.SetMemoryLimit(debug.SetMemoryLimit(352 << 20))
 	}
 	progress, stop := s.showProgress("matches")

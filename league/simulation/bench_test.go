@@ -38,7 +38,7 @@ import (
 
 // asSimulate applies the garbage collector settings of the simulate command.
 func asSimulate(b *testing.B) {
-	before := debug.SetGCPercent(400)
+	before := debug.SetGCPercent(800)
 	b.Cleanup(func() { debug.SetGCPercent(before) })
 }
 
