@@ -9,6 +9,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,6 +71,12 @@ func (a *agentLives) repair(err error) {
 	if restored {
 		a.count("bits that were restored")
 	}
+	if !restored && strings.Contains(err.Error(), "Without a copy, move the file away") {
+		a.count("logs of referees that were moved away")
+		if err := a.moveLog(); err != nil {
+			a.problem("moving the log of %s: %v", a.id, err)
+		}
+	}
 	damage, is := errors.AsType[*journalfile.DamageError](err)
 	empty := strings.Contains(err.Error(), " has no event, but there is ")
 	switch {
@@ -105,6 +112,14 @@ func (a *agentLives) leaves() {
 		a.lost.Store(true)
 		a.completed(nil)
 	}
+}
+
+// moveLog renames the log of a referee: the referee plays again what the log alone had.
+func (a *agentLives) moveLog() error {
+	d := a.machine.disk.Process()
+	defer d.Kill()
+	name := store.Folder{Disk: d, Path: a.folder}.MatchLog(leaguetest.LeagueID, a.id)
+	return errors.Join(d.Rename(name, name+".damaged"), d.SyncFolder(filepath.Dir(name)))
 }
 
 // cutJournal removes the lines of the journal from a number on: a power cut has left only parts of them, because they
