@@ -39,6 +39,7 @@ type agentLives struct {
 	host, id   string
 	live       func(*agentLives, *process) error // one process, to its end
 	machine    *machine
+	standby    *machine          // of the next process; nil for the same one
 	folder     string            // of its data, on the machine
 	traits     *leaguetest.Agent // its clock and its pauses
 	crashes    []crash           // of the processes to come
@@ -281,7 +282,7 @@ func refereeLife(a *agentLives, p *process) error {
 }
 
 func managerLife(a *agentLives, p *process) (err error) {
-	files, _, err := manager.OpenFiles(p.folder, leaguetest.LeagueID, false, nil)
+	files, _, err := manager.OpenFiles(p.folder, leaguetest.LeagueID, false, a.shared(p))
 	if err != nil {
 		_, damaged := errors.AsType[*journalfile.DamageError](err)
 		if !damaged && !a.machine.isFlawed() && !errors.Is(err, memdisk.ErrKilled) {
@@ -353,6 +354,9 @@ func (l *timedLeague) newAgents() (all []*agentLives) {
 		}
 		if a.machine = common; a.machine == nil {
 			a.machine = l.newMachine(host)
+		}
+		if host == leaguetest.ManagerHost && l.plan.standby {
+			a.standby, l.stream = l.newMachine(host), &sharedStream{}
 		}
 		switch l.plan.machines {
 		case oneFolder:

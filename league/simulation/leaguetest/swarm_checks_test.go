@@ -313,7 +313,7 @@ func copyHistory(to, from store.Folder, id string) error {
 
 // readJournal reads the league once more, as after a restart; nil after a problem.
 func (l *timedLeague) readJournal(folder store.Folder) *journal.State {
-	files, _, err := manager.OpenFiles(folder, leaguetest.LeagueID, false, nil)
+	files, _, err := manager.OpenFiles(folder, leaguetest.LeagueID, false, l.shared(nil))
 	if err != nil || files.LostTail() {
 		l.problem("the league cannot be opened after its end: %v", err)
 	}

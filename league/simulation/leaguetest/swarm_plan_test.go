@@ -34,6 +34,7 @@ type timedPlan struct {
 	crashes                 []crash
 	thinks                  map[string]time.Duration // how long a player takes to decide, at most, by host
 	machines                machines
+	standby                 bool                           // each process of the manager runs on another machine than the one before
 	traits                  map[string][]leaguetest.Option // clocks and pauses, by host
 	pauses                  map[string]leaguetest.Pause    // those of the traits
 	disks                   map[string]faults.DiskChances  // by host; on one machine, that of the manager counts
@@ -128,6 +129,8 @@ func newTimedPlan(seed uint64) *timedPlan {
 		}
 		p.thinks[host] = pick(r, 0, 0, time.Second, 10*time.Second)
 	}
+	_, flawedManager := p.disks[leaguetest.ManagerHost]
+	p.standby = seed%2 == 0 && p.machines == separate && !flawedManager
 	return p
 }
 
@@ -231,6 +234,9 @@ func smallerPlans(p *timedPlan) (smaller []*timedPlan) {
 			}
 		})
 	}
+	if p.standby {
+		change(func(q *timedPlan) { q.standby = false })
+	}
 	if len(p.traits) > 0 {
 		change(func(q *timedPlan) { q.traits, q.pauses = nil, nil })
 	}
@@ -239,9 +245,9 @@ func smallerPlans(p *timedPlan) (smaller []*timedPlan) {
 
 func (p *timedPlan) String() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s, %d players, %d referees, %d legs of %s, carrier %s, signatures %q, broadcast %s, latency %v, %v, %d wrong clocks",
+	fmt.Fprintf(&b, "%s, %d players, %d referees, %d legs of %s, carrier %s, signatures %q, broadcast %s, latency %v, %v, standby %v, %d wrong clocks",
 		p.game.Info().Type, p.players, p.referees, p.legs, p.tournament.Format(), p.carrier, p.signatures, p.broadcast, p.latency,
-		p.machines, len(p.traits))
+		p.machines, p.standby, len(p.traits))
 	for _, host := range slices.Sorted(maps.Keys(p.pauses)) {
 		fmt.Fprintf(&b, "\n  %s pauses at %v for %v", host, p.pauses[host].At, p.pauses[host].For)
 	}

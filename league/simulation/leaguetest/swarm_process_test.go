@@ -35,7 +35,7 @@ func (m *machine) isSlow(until time.Duration) {
 
 // awaitSyncs waits until no sync of the machine lasts.
 func (p *process) awaitSyncs() {
-	m := p.agent.machine
+	m := p.machine
 	for {
 		m.mu.Lock()
 		left := m.slow - p.world.Now()
@@ -52,6 +52,7 @@ type process struct {
 	*timedLeague
 	agent    *agentLives
 	host     string
+	machine  *machine
 	ctx      context.Context // ends with the process
 	network  context.Context // of its calls: ends after ctx and the contexts of the agent, which stem from it
 	cancel   context.CancelFunc
@@ -67,7 +68,13 @@ type process struct {
 func (a *agentLives) begin(ctx context.Context) *process {
 	l := a.timedLeague
 	a.written = false
-	p := &process{timedLeague: l, agent: a, host: a.host, disk: a.machine.disk.Process()}
+	l.mu.Lock()
+	if a.standby != nil && l.processes[a.host] != nil {
+		a.machine, a.standby = a.standby, a.machine
+		l.counts["managers that took over on another machine"]++
+	}
+	l.mu.Unlock()
+	p := &process{timedLeague: l, agent: a, host: a.host, machine: a.machine, disk: a.machine.disk.Process()}
 	p.folder = store.Folder{Disk: p.disk, Path: a.folder}
 	var end, cut context.CancelFunc
 	p.ctx, end = context.WithCancel(ctx)
@@ -123,7 +130,7 @@ func (p *process) passes() bool {
 func (p *process) step() (passes, dies bool) {
 	select {
 	case <-p.disk.Ended():
-		p.losesUnsynced(p.agent.machine)
+		p.losesUnsynced(p.machine)
 		p.die(func() {}) // during a sync
 	default:
 	}
@@ -150,7 +157,7 @@ func (p *process) kill() {
 		p.die(p.disk.Kill)
 		return
 	}
-	m := p.agent.machine
+	m := p.machine
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for _, q := range m.processes { // no message leaves any of them once the power is off

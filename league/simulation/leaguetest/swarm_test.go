@@ -112,7 +112,8 @@ type timedLeague struct {
 	final   chan struct{}          // closed when the league is over
 	took    time.Duration
 
-	shortened atomic.Bool // the journal was cut before a damaged line
+	stream    *sharedStream // of the journal; nil without a standby manager
+	shortened atomic.Bool   // the journal was cut before a damaged line
 
 	verbose bool
 	text    *lockedBuffer // what has happened
