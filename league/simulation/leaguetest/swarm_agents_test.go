@@ -74,6 +74,9 @@ func (a *agentLives) repair(err error) {
 	}
 	if !restored && strings.Contains(err.Error(), "Without a copy, move the file away") {
 		a.count("logs of referees that were moved away")
+		if !a.machine.isFlawed() {
+			a.problem("a crash alone has damaged the log of %s: %v", a.id, err)
+		}
 		if err := a.moveLog(); err != nil {
 			a.problem("moving the log of %s: %v", a.id, err)
 		}
