@@ -140,11 +140,14 @@ func TestAgentThatReturnsDuringTheLastMessageGetsItAgain(t *testing.T) {
 		w.Referee("REF01")
 		w.Player("P01")
 		var back *leaguetest.Agent
+		known := make(chan struct{})
 		forgotten := func(*leaguetest.Call) (jsontext.Value, error) {
+			<-known
 			assert.NoError(t, back.Player.Register(w.Context))
 			return leaguetest.Encode(protocol.Ack{Status: protocol.StatusAcknowledged}), nil
 		}
 		back = w.Player("P02", leaguetest.On(protocol.NotifyLeagueCompleted.Name, leaguetest.FirstN(1, forgotten, leaguetest.Normally)))
+		close(known)
 		require.NotNil(t, x.Finish())
 		assert.Equal(t, 2, w.CountCalls(protocol.NotifyLeagueCompleted.Name, "p02"))
 		assert.True(t, leaguetest.IsClosed(back.Player.Done()))
