@@ -143,6 +143,20 @@ func TestDamagedIdentityIsAnError(t *testing.T) {
 	})
 }
 
+// The manager may have registered the agent: with another application it would be a second one.
+func TestDamagedRegistrationWithoutAnAnswerIsAnError(t *testing.T) {
+	folder := store.In(t.TempDir())
+	_, err := storeOf(t, folder, protocol.RolePlayer, "Alpha").Conversation(moment)
+	require.NoError(t, err)
+	path := folder.Application(protocol.RolePlayer, "Alpha"+" at "+managerURL)
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, text[:len(text)/2], 0o600))
+	_, err = membership.NewIdentityStore(folder, protocol.RolePlayer, "Alpha", managerURL, nil)
+	require.ErrorContains(t, err, path, "the error names the file")
+	require.ErrorContains(t, err, "restore the file, or delete it to register as a new agent", "the error tells what to do")
+}
+
 func TestDiscardedIdentityStaysInItsFile(t *testing.T) {
 	folder := store.In(t.TempDir())
 	k := stored(t, folder, protocol.RolePlayer, "Alpha", "P07")

@@ -84,3 +84,15 @@ func TestPingWithoutAnEndFailsWhenAgentsAreStopped(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 	})
 }
+
+// The manager begins a round again when decisions of an organiser come first.
+func TestRoundThatBeginsAgainIsTheSameRound(t *testing.T) {
+	f := newFaultyNetwork(nil, &faults.Plan{}, 1, 3, nil)
+	var begun []int
+	begin := f.beforeRound(func(round int) { begun = append(begun, round) })
+	for _, round := range []int{3, 3, 4} {
+		begin(round)
+		assert.EqualValues(t, round, f.round.Load())
+	}
+	assert.Equal(t, []int{3, 3, 4}, begun)
+}
