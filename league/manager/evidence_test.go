@@ -642,3 +642,24 @@ func TestRulingInAPlainLeagueHasNoFinding(t *testing.T) {
 		assert.Empty(t, auditOf(w, x.Folder).Findings)
 	})
 }
+
+// A plain GAME_ERROR does not say whether the player is asked again. The referee stops before it does so, and an organiser
+// rules the match.
+func TestPlainAttemptThatEndsAfterAGameErrorHasNoFinding(t *testing.T) {
+	leaguetest.InMemory(t, func(t *testing.T, w *leaguetest.World) {
+		x := w.StartManagerIn(leaguetest.TempFolder(t), 2, 1, func(o *manager.Options) { o.Members = protocol.MembersPlain })
+		r := w.RefereeWithFiles("REF01", x.Folder)
+		w.Player("P01")
+		w.Player("P02", leaguetest.On(protocol.Invite.Name, leaguetest.Silent))
+		w.WaitUntil(6 * leaguetest.Second)
+		r.StopReferee()
+		w.Organise(protocol.CommandRule, leaguetest.OfMatch("R1M1"), leaguetest.Winner("P01"))
+		x.Finish()
+		require.NoError(t, x.CloseFiles())
+		doc, err := x.Folder.LoadAttempt(leaguetest.LeagueID, "R1M1", 1)
+		require.NoError(t, err)
+		last := doc.Transcript[len(doc.Transcript)-1]
+		assert.Equal(t, []string{protocol.StateAbandoned, protocol.NotifyGameError.Name}, []string{doc.Lifecycle.State, last.Method})
+		assert.Empty(t, auditOf(w, x.Folder).Findings)
+	})
+}

@@ -290,7 +290,7 @@ func (t *transcriptCheck) verdict(e *exchange, code protocol.Code) (said conduct
 	if again > 0 && t.doc.Transcript[again].Try > e.Try {
 		return conduct.Again, true
 	}
-	return conduct.Lost, reported
+	return conduct.Lost, reported && t.doc.Result != nil // else the referee may have stopped before it asked again
 }
 
 // mayBe tells whether a failure has a verdict within the time by which the file is imprecise: deadlines have seconds,
