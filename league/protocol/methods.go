@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 
 	"evenodd/league/words"
 )
@@ -351,11 +350,8 @@ func (m *Method[Q, R]) call(ctx context.Context, caller Caller, to Peer, params 
 // a player's reply that break a rule. An error message in place of a result is an error.
 func decodeResult[R any](rules *Field, raw []byte) (any, error) {
 	r := new(R)
-	if json.Unmarshal(raw, r) != nil {
-		*r = *new(R)
-		if err := decodeLeniently(raw, r); err != nil {
-			return nil, err
-		}
+	if err := decodeLeniently(raw, r); err != nil {
+		return nil, err
 	}
 	if t := EnvelopeOf(r).MessageType; t == TypeLeagueError || t == TypeGameError {
 		e := &Error{Remote: true}
@@ -373,13 +369,13 @@ func decodeResult[R any](rules *Field, raw []byte) (any, error) {
 	return r, nil
 }
 
-// decodeLeniently reads an object into a message, member by member. It lists unreadable
-// members in the envelope.
+// decodeLeniently reads an object into an empty message, member by member if it cannot be read as a whole. It lists
+// unreadable members in the envelope.
 func decodeLeniently[V any](raw []byte, v *V) error {
-	if jsontext.Value(raw).Kind() == '{' && json.Unmarshal(raw, new(V)) == nil { // each member decodes
-		EnvelopeOf(v).broken = nil
-		return json.Unmarshal(raw, v)
+	if json.Unmarshal(raw, v) == nil {
+		return nil
 	}
+	*v = *new(V) // it may have half a value
 	members := ParseObject(raw)
 	if members == nil {
 		return &Error{Code: ErrInvalidFieldType, RPC: rpcInvalidParams, Detail: "the result is not an object"}
