@@ -2,6 +2,7 @@ package simulation_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"evenodd/league/journal"
 	"evenodd/league/protocol"
 	"evenodd/league/simulation/faults"
+	"evenodd/league/store"
 	"evenodd/league/view/record"
 	"evenodd/rules/evenodd"
 )
@@ -424,9 +426,18 @@ func mayBeRefused(l *playedLeague, f audit.Finding) bool {
 			m.Report.WinnerPlayerID == nil
 	}
 	if l.result.Disk != nil && len(m.Disputed) == 0 {
-		return true // after a crash two referees may report the same, and the manager has yet to ping the players
+		// After a crash another referee, or the same one again, may report it, and the manager has yet to ping the players.
+		return slices.ContainsFunc(m.Attempts, func(a journal.Attempt) bool { return a.Referee != f.AgentID }) ||
+			sameResult(l, f, m.Report)
 	}
 	return strings.Contains(f.File, "/matches/") && slices.ContainsFunc(m.LostAttempts, doubted)
+}
+
+// sameResult tells whether the file of an attempt has the result that counts.
+func sameResult(l *playedLeague, f audit.Finding, counts *journal.MatchReported) bool {
+	folder := l.result.Folder()
+	doc, err := store.Read[store.Match](folder.Disk, filepath.Join(folder.Path, filepath.FromSlash(f.File)))
+	return err == nil && doc.Result != nil && reflect.DeepEqual(doc.Result.Result, counts.Result)
 }
 
 // decisionsRecorded checks that the journal has each decision that the manager confirmed, at the place that it named.
