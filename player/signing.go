@@ -174,10 +174,10 @@ func movesOf(all []protocol.PlayerMove, id string) []string {
 }
 
 // sign signs a decision and appends it to history.jsonl before the answer leaves: a killed player gives
-// the same answer after its restart. Only the decisions in a rematch are durable as well: see isAnew. If another call has
-// decided the question meanwhile, its decision counts, and if the match has ended, the player
-// signs nothing. After an error of the file the player answers all the same, because it would
-// lose the match otherwise.
+// the same answer after its restart. Only the decisions in a rematch are durable as well: see isAnew. If
+// another call has decided the question meanwhile, its decision counts, and if the match has ended, the
+// player signs nothing. After an error of the file the player answers all the same, because it would lose
+// the match otherwise.
 func (p *Player) sign(m *match, key questionKey, q *protocol.SignatureRequest, chosen decision,
 	refused []store.RefusedText) (*store.HistoryDecision, *protocol.Error) {
 	id := p.ID()
@@ -308,19 +308,26 @@ func (p *Player) compareChoice(m *match, told *store.HistoryMatch, result *leagu
 	forgotten := m == nil && round.Round < p.over // see notifyRound
 	before, _ := p.history.of(told.MatchID)
 	inferred := before.fromStandings && before.attempt == told.Attempt
-	signed := slices.ContainsFunc(slices.Collect(maps.Keys(p.signed)), func(key questionKey) bool {
-		return key.matchID == told.MatchID && key.attempt == told.Attempt
-	})
 	unknown := (forgotten || p.restarted && (m == nil || m.restored)) && (own == "" || lost)
 	switch {
 	case reported == own, lost && (reported == "" && named || made), unknown && reported != "",
-		lost && reported != "" && m == nil && inferred && !signed:
+		lost && reported != "" && m == nil && inferred && !p.hasSigned(told.MatchID, told.Attempt):
 	case reported == "":
 		told.MyChoice = own
 	default:
 		told.MyChoice, told.ReportedChoice = own, reported
 		p.contradiction(told.MatchID, by, "choice", own, reported)
 	}
+}
+
+// hasSigned tells whether the player knows a decision in an attempt that it has signed. p.mu is held.
+func (p *Player) hasSigned(matchID string, attempt int) bool {
+	for key := range p.signed {
+		if key.matchID == matchID && key.attempt == attempt {
+			return true
+		}
+	}
+	return false
 }
 
 // contradiction logs a result that contradicts what the player knows.
