@@ -44,7 +44,7 @@ func (m *Manager) writeMatches(from, to int, damaged bool) {
 
 // needsFile returns the function that writes the file of a match; nil if the file is there. It
 // does not replace a file that the referee writes meanwhile. It keeps a result that no longer counts in
-// a file of its own, and renames that of the attempt that does.
+// a file of its own, and gives the attempt that does the file of the match.
 func (m *Manager) needsFile(id league.MatchID, damaged bool) (write func(disk.Disk, string, *store.Match) error) {
 	m.mu.Lock()
 	match := m.state.Match(id)
