@@ -190,13 +190,13 @@ const (
 	// agreement is how much later than a request the clock of this machine may be when the player reads it, if it agrees
 	// with that of the referee: messages have whole seconds, and take some time.
 	agreement  = 2 * time.Second
-	oldRequest = 24 * time.Hour // such a request has the same time as ever
+	oldRequest = 24 * time.Hour // its referee sends the same time with each request
 )
 
 // within returns the time until a deadline; 0 for a deadline that says nothing. That is one within a second of the
 // request, because many third-party referees send their own time as the deadline. Request and deadline have times of
 // the referee's clock, and their difference is the time of the move, whatever the clock of this machine shows. This one
-// is only more precise, if it agrees. Of a referee that always sends the same time of request it is all there is.
+// is only more precise, if it agrees. A referee that sends the same time with each request leaves no other clock.
 func (p *Player) within(asked, deadline string) time.Duration {
 	end, err := protocol.ParseTimestamp(deadline)
 	if err != nil {

@@ -19,8 +19,8 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) error {
 		return nil
 	}
 	if _, err := r.openLog(member); isDamage(err) || r.isUnread(member, err) {
-		return fmt.Errorf("cannot read the matches that this referee has finished: %w: repair the disk or restore the file, "+
-			"and start again. Without a copy, move the file away: what it alone has is then played again", err)
+		return fmt.Errorf("cannot read the matches that this referee has finished: %w: repair the disk or restore the "+
+			"file, and start again. Without a copy, move the file away: what it alone has is then played again", err)
 	}
 	for matchID, doc := range r.unreported(member) {
 		if doc.Lifecycle.State != protocol.StateFinished {
@@ -39,15 +39,15 @@ func (r *Referee) reportUnacknowledged(member *membership.Membership) error {
 	return nil
 }
 
-// isDamage tells whether a log or a line of it may have results of this referee, but is damaged. One of another program,
-// league or referee has none.
+// isDamage tells whether a log or a line of it may have results of this referee, but is damaged. One of another
+// program, league or referee has none.
 func isDamage(err error) bool {
 	return errors.Is(err, appendfile.ErrChecksum) || errors.Is(err, appendfile.ErrUnsealed) ||
 		errors.Is(err, appendfile.ErrUnended)
 }
 
-// isUnread tells whether the disk has a log that it does not open, by the error. One that it could not create, as a full
-// disk, is missing or empty.
+// isUnread tells whether the disk has a log that it does not open, by the error. One that it could not create, as a
+// full disk, is missing or empty.
 func (r *Referee) isUnread(member *membership.Membership, err error) bool {
 	if _, failed := errors.AsType[*fs.PathError](err); !failed {
 		return false

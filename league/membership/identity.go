@@ -49,8 +49,8 @@ func newIdentityStore(folder store.Folder, role, name, manager string, leagues [
 	switch sent, err := store.Read[store.Application](s.disk, s.applying); {
 	case errors.Is(err, fs.ErrNotExist):
 	case err != nil: // without it the agent would apply again, and the manager may have registered it
-		return nil, fmt.Errorf("the registration of %s, which has no answer yet, cannot be read: %w; restore the file, or delete "+
-			"it to register as a new agent", name, err)
+		return nil, fmt.Errorf("the registration of %s, which has no answer yet, cannot be read: %w; restore the file, "+
+			"or delete it to register as a new agent", name, err)
 	case sent.DisplayName == name:
 		s.conversation = sent.ConversationID
 		s.secret, _ = protocol.ParseSecret(sent.Secret)

@@ -299,7 +299,7 @@ func await(ctx context.Context, happened <-chan struct{}) error {
 }
 
 // untilStopped waits until ctx ends: a dead agent gets no answer. A call that nothing ends, such as a ping because of a
-// report, fails at once: the end of its caller waits for it.
+// report, fails at once, because its caller does not end before the call.
 func untilStopped(ctx context.Context) error {
 	if ctx.Done() != nil {
 		<-ctx.Done()
