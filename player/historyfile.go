@@ -28,6 +28,7 @@ type historyFile struct {
 
 	tail     int64     // the size of history.jsonl after the last append
 	unsynced bool      // history.jsonl has matches that may not be durable
+	unsafe   bool      // the last sync of it has failed
 	named    bool      // the name of history.jsonl is durable
 	stale    bool      // history.json lacks matches of history.jsonl
 	due      time.Time // when history.json is next written while the league goes on
@@ -49,7 +50,8 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 	complete bool,
 ) {
 	d := &p.file
-	d.path, d.member, d.tail, d.unsynced, d.named, d.stale, d.due = "", m, 0, false, false, false, time.Time{}
+	d.path, d.member, d.tail, d.due = "", m, 0, time.Time{}
+	d.unsynced, d.unsafe, d.named, d.stale = false, false, false, false
 	folder, log := p.options.Folder, &p.options.Log
 	switch {
 	case folder.IsZero():
@@ -72,10 +74,12 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		log.Error().Err(err).Str("event_type", "HISTORY_UNUSABLE").Msg("the history file cannot be used")
 	}
+	renamed := false // a file of which a crash has left nothing has an fs.ErrNotExist, too
 	for _, name := range []string{path, store.HistoryLines(path)} {
 		if !exists(d.disk, name) {
 			continue
 		}
+		renamed = true
 		moved, err := renameAside(d.disk, name, p.options.Clock.Timestamp())
 		if err != nil {
 			log.Error().Err(err).Str("event_type", "HISTORY_NOT_MOVED").
@@ -86,7 +90,7 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 	}
 	d.path = path
 	// a player that is given its matches has signed nothing if it has no file
-	return nil, nil, p.options.Past != nil && errors.Is(err, fs.ErrNotExist)
+	return nil, nil, p.options.Past != nil && errors.Is(err, fs.ErrNotExist) && !renamed
 }
 
 func exists(d disk.Disk, path string) bool {
@@ -211,8 +215,12 @@ func (d *historyFile) sync() error {
 	if !d.unsynced {
 		return nil
 	}
-	err := store.SyncFile(d.disk, store.HistoryLines(d.path))
-	d.unsynced = err != nil
+	write := store.SyncFile
+	if d.unsafe {
+		write = store.SyncAgain
+	}
+	err := write(d.disk, store.HistoryLines(d.path))
+	d.unsynced, d.unsafe = err != nil, err != nil
 	return err
 }
 

@@ -18,6 +18,7 @@ import (
 	"evenodd/league"
 	"evenodd/league/protocol"
 	"evenodd/league/store/appendfile"
+	"evenodd/league/store/atomicfile"
 	"evenodd/league/store/disk"
 )
 
@@ -299,8 +300,7 @@ func AppendHistory(d disk.Disk, path string, header *HistoryHeader, lines []any,
 	size := *known
 	*known = 0
 	var f disk.File
-	unsynced := func(d disk.Disk, dir string) error { return d.MkdirAll(dir, 0o755) } // as the lines
-	err := inFolder(d, filepath.Dir(path), unsynced, func() (err error) {
+	err := inFolder(d, filepath.Dir(path), makeUnsynced, func() (err error) {
 		f, err = d.OpenFile(path, os.O_RDWR|os.O_CREATE|os.O_APPEND, 0o644)
 		return err
 	})
@@ -325,6 +325,26 @@ func AppendHistory(d disk.Disk, path string, header *HistoryHeader, lines []any,
 	}
 	if err = errors.Join(err, f.Close()); err == nil {
 		*known = size + int64(len(text))
+	}
+	return err
+}
+
+// makeUnsynced creates a folder without a sync of its name, as its files are written. Those above it have other files.
+func makeUnsynced(d disk.Disk, dir string) error {
+	return inFolder(d, filepath.Dir(dir), makeFolder, func() error {
+		if err := d.Mkdir(dir, 0o755); !errors.Is(err, fs.ErrExist) {
+			return err
+		}
+		return nil
+	})
+}
+
+// SyncAgain makes a history.jsonl durable after a failed sync: later syncs of the same file succeed, and do not write what
+// the failed one has lost.
+func SyncAgain(d disk.Disk, path string) error {
+	text, err := disk.Read(d, path, maxDerived)
+	if err == nil {
+		err = atomicfile.WriteFile(d, path, text, 0o644)
 	}
 	return err
 }
