@@ -180,3 +180,98 @@ func flipEach(t *testing.T, d disk.Disk, path string, read func() error) (errs [
 	}
 	return errs
 }
+
+// The attempt's own file may be on the disk, and the log without it, when its file becomes that of the match.
+func TestCountedAttemptSurvivesAPowerCut(t *testing.T) {
+	for seed := range uint64(30) {
+		d := memdisk.New(memdisk.Options{Seed: seed})
+		folder := Folder{d.Process(), "data-folder"}
+		m := played("R1M1", 2, protocol.StateFinished)
+		m.LeagueID = "cup"
+		require.NoError(t, folder.KeepAttempt(m))
+		require.NoError(t, folder.CountAttempt(m))
+		d.PowerCut()
+		folder.Disk = d.Process()
+		read, err := folder.LoadAttempt("cup", "R1M1", 2)
+		require.NoError(t, err, "seed %d", seed)
+		require.Equal(t, m.Transcript, read.Transcript)
+	}
+}
+
+// The folder of a player, which is made without a sync, may be the first in the data folder.
+func TestFilesInTheFolderOfAnUnsyncedOneSurviveAPowerCut(t *testing.T) {
+	for seed := range uint64(30) {
+		d := memdisk.New(memdisk.Options{Seed: seed})
+		folder := Folder{d.Process(), "some/data-folder"}
+		require.NoError(t, AppendHistory(folder.Disk, HistoryLines(folder.History("P01")), &HistoryHeader{}, nil, new(int64)))
+		log, _ := openLog(t, folder)
+		require.NoError(t, log.Append(played("R1M1", 1, protocol.StateFinished), true))
+		d.PowerCut()
+		folder.Disk = d.Process()
+		require.Equal(t, []string{"R1M1-a1 FINISHED"}, statesIn(t, folder), "seed %d", seed)
+	}
+}
+
+// The last line of an attempt, for which nothing waited, is lost with the sync of another one. No checkpoint may remove
+// the lines before it, unless it has made the file of the attempt durable.
+func TestCheckpointAfterALostLine(t *testing.T) {
+	o := memdisk.Options{}
+	o.Chances[faults.FailedSync] = 0.1
+	lost := 0
+	for o.Seed = range 200 {
+		d := memdisk.New(o)
+		folder := Folder{d.Process(), "data-folder"}
+		log, _, _, err := OpenMatchLog(folder, "cup", "REF01")
+		if err != nil || log.Append(played("R1M1", 1, protocol.StateFinished), true) != nil {
+			continue
+		}
+		if log.Write(played("R1M1", 1, protocol.StateAcknowledged)) != nil {
+			continue
+		}
+		for range 3 {
+			if err := log.Checkpoint(); err != nil {
+				lost++
+			}
+		}
+		d.PowerCut()
+		folder.Disk = d.Process()
+		read, err := ReadMatchLog(folder.Disk, folder.MatchLog("cup", "REF01"))
+		require.NoError(t, err)
+		if read.Find("R1M1", 1) == nil {
+			there, err := folder.LoadMatch("cup", "R1M1")
+			require.NoError(t, err, "seed %d", o.Seed)
+			require.Len(t, there.Transcript, 3)
+		}
+	}
+	assert.Positive(t, lost)
+}
+
+// Later syncs of a file succeed, and do not write what a failed one has lost.
+func TestHistoryIsDurableAfterAFailedSync(t *testing.T) {
+	header := &HistoryHeader{Header: NewHeader(""), PlayerID: "P01", LeagueID: "cup"}
+	o := memdisk.Options{}
+	o.Chances[faults.FailedSync] = 0.5
+	failed := 0
+	for o.Seed = range 40 {
+		d := memdisk.New(o)
+		p, known := d.Process(), int64(0)
+		add := func(attempt int) {
+			m := &HistoryMatch{Attempt: attempt}
+			m.MatchID = fmt.Sprintf("R%dM1", attempt)
+			require.NoError(t, AppendHistory(p, "history.jsonl", header, []any{m}, &known))
+		}
+		add(1)
+		if SyncFile(p, "history.jsonl") == nil {
+			continue
+		}
+		failed++
+		add(2)
+		for SyncAgain(p, "history.jsonl") != nil {
+		}
+		add(3)
+		require.NoError(t, SyncFile(p, "history.jsonl"))
+		d.PowerCut()
+		require.Equal(t, []int{1, 2, 3}, historyIn(t, d.Process()), "seed %d", o.Seed)
+	}
+	assert.Positive(t, failed)
+}

@@ -156,10 +156,15 @@ func (f Folder) KeepAttempt(m *Match) error {
 	return AddMatch(f.Disk, f.Attempt(m.LeagueID, m.MatchID, m.Attempt), m)
 }
 
-// CountAttempt gives an attempt, as it was read from a file of its own and perhaps changed, the file of the match. It does
-// not rename the file, because its referee may write it between a change and the renaming.
+// CountAttempt gives an attempt, as it was read from a file of its own and perhaps changed, the file of the match, durably:
+// its own file may be the last copy. It does not rename that, because the referee may write it between a change and the
+// renaming.
 func (f Folder) CountAttempt(m *Match) error {
-	if err := WriteMatch(f.Disk, f.Match(m.LeagueID, m.MatchID), m); err != nil {
+	text, err := m.encode()
+	if err == nil {
+		err = atomicfile.WriteFile(f.Disk, f.Match(m.LeagueID, m.MatchID), text, 0o644)
+	}
+	if err != nil {
 		return err
 	}
 	if err := f.Disk.Remove(f.Attempt(m.LeagueID, m.MatchID, m.Attempt)); !errors.Is(err, fs.ErrNotExist) {

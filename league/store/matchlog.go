@@ -233,7 +233,7 @@ func (l *MatchLog) Append(m *Match, durable bool) error {
 		defer l.mu.Unlock()
 		l.open[key] = 0 // the next line has the whole attempt
 		if l.file != nil && l.file == file {
-			l.close()
+			_ = l.close() // it is err
 		}
 	}
 	return err
@@ -272,7 +272,7 @@ func (l *MatchLog) Checkpoint() error {
 		return nil
 	}
 	l.checking, l.written = true, map[string]bool{}
-	l.close() // the file on disk has all lines then
+	again = l.close() != nil || again // without a failure the file on disk has all lines then
 	l.mu.Unlock()
 	var err error
 	if again {
@@ -299,15 +299,20 @@ func (l *MatchLog) Checkpoint() error {
 	return err
 }
 
-// writeAgain writes the files of attempts from the log.
+// writeAgain writes the files of attempts from the log. An attempt whose last line is lost is done no more: the log keeps
+// it, and a referee that starts again reports it again.
 func (l *MatchLog) writeAgain(done map[string]bool) error {
 	read, err := ReadMatchLog(l.folder.Disk, l.path)
 	if err != nil {
 		return err
 	}
 	for _, m := range read.Matches {
-		if done[logKey(m.MatchID, m.Attempt)] && closed(m.Match) {
+		switch key := logKey(m.MatchID, m.Attempt); {
+		case !done[key]:
+		case closed(m.Match):
 			err = errors.Join(err, l.folder.restore(m.Match, true))
+		default:
+			delete(done, key)
 		}
 	}
 	return err
@@ -324,7 +329,9 @@ func (l *MatchLog) filesOf(done map[string]bool) (paths []string) {
 
 // shorten replaces the log by one without some attempts. L.mu is held.
 func (l *MatchLog) shorten(done map[string]bool) error {
-	l.close()
+	if err := l.close(); err != nil {
+		return err
+	}
 	text, err := disk.Read(l.folder.Disk, l.path, maxDerived)
 	if err != nil {
 		return err
@@ -356,13 +363,18 @@ func keyOf(line []byte) string {
 }
 
 // close closes the file. A failure was returned to those that wait for their line. L.mu is held.
-func (l *MatchLog) close() {
-	if l.file != nil && l.file.Close() != nil { // lines for which nothing waited are lost, too
+func (l *MatchLog) close() error {
+	if l.file == nil {
+		return nil
+	}
+	err := l.file.Close()
+	if err != nil { // lines for which nothing waited are lost, too
 		for key := range l.open {
 			l.open[key] = 0
 		}
 	}
 	l.file = nil
+	return err
 }
 
 // Close makes a checkpoint and closes the log. After an error the log has what its files may
@@ -371,7 +383,7 @@ func (l *MatchLog) Close() error {
 	err := l.Checkpoint()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.close()
+	_ = l.close() // returned to those that wait
 	return errors.Join(err, l.syncer.close())
 }
 

@@ -92,13 +92,19 @@ func stage(d disk.Disk, path string, mode fs.FileMode, write func(disk.File) err
 }
 
 // MakeFolder creates a folder and those above it that are missing, durably: a power cut would take all files in a
-// folder whose name is not on the disk. An existing folder stays as it is. The mode is that of the folder; those above
-// it can be read by all.
+// folder whose name is not on the disk. An existing folder stays as it is, but for its name, which a process that was
+// killed may have left without a sync. The mode is that of the folder; those above it can be read by all.
 func MakeFolder(d disk.Disk, dir string, mode fs.FileMode) error {
-	if _, err := d.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+	above := filepath.Dir(dir)
+	switch _, err := d.Stat(dir); {
+	case err == nil:
+		if err = SyncFolder(d, above); errors.Is(err, fs.ErrPermission) { // whoever may only pass it has not made this folder
+			err = nil
+		}
+		return err
+	case !errors.Is(err, fs.ErrNotExist):
 		return err
 	}
-	above := filepath.Dir(dir)
 	if above != dir {
 		if err := MakeFolder(d, above, 0o755); err != nil {
 			return err
