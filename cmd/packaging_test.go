@@ -136,7 +136,7 @@ func TestRosterOfARunningLeagueStays(t *testing.T) {
 	assert.Contains(t, string(roster), "Referee-1")
 	p := &upParent{upOptions: o, streams: streams{err: &bytes.Buffer{}}, plan: upPlan{Agents: agents}}
 	kept := filepath.Join(o.data, "private", "cup.roster.csv")
-	running, _, err := appendfile.OpenLocked(disk.Real{}, store.In(o.data).Journal("cup"), "journal", func(int, []byte) error { return nil })
+	running, _, err := appendfile.OpenLocked(disk.Real{}, store.In(o.data).Journal("cup"), "journal", func(int, []byte) error { return nil }, nil)
 	require.NoError(t, err)
 	ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
 	defer cancel()

@@ -80,12 +80,15 @@ func openFiles(folder store.Folder, leagueID string, fresh bool, shared *Shared)
 	}
 	f = &Files{Folder: folder, unlock: unlock, lost: known.JournalHead}
 	if shared == nil {
-		f.journal, f.State, f.Torn, err = journalfile.Open(folder.Disk, folder.Journal(leagueID), f.visit)
+		f.journal, f.State, f.Torn, err = journalfile.Open(folder.Disk, folder.Journal(leagueID), f.visit, f.lost)
 	} else {
 		f.journal, f.State, f.Torn, err = journalfile.OpenCopy(folder.Disk, folder.Journal(leagueID), shared.Stream, f.visit)
 	}
 	if errors.Is(err, disk.ErrInUse) {
 		err = &store.LockedError{Path: folder.Journal(leagueID)}
+	}
+	if damage, is := errors.AsType[*journalfile.DamageError](err); is && damage.Reason != appendfile.ErrEarlier.Error() {
+		err = fmt.Errorf("%w. Restore a copy of the file, or begin again with --new-league", err)
 	}
 	if err != nil {
 		return nil, archived, err

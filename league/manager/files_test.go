@@ -1,6 +1,7 @@
 package manager_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"strings"
@@ -42,7 +43,7 @@ func folderWithLeague(t *testing.T) store.Folder {
 	_, err = manager.New(options(files))
 	require.NoError(t, err)
 	require.NoError(t, files.Close())
-	j, state, _, err := journalfile.Open(folder.Disk, folder.Journal(leagueID), nil)
+	j, state, _, err := journalfile.Open(folder.Disk, folder.Journal(leagueID), nil, "")
 	require.NoError(t, err)
 	require.NotNil(t, state.Created)
 	require.NoError(t, j.Append("2026-01-01T00:00:00.000Z", &journal.AgentRegistered{
@@ -117,7 +118,18 @@ func TestOpenFilesRejectsDamagedFiles(t *testing.T) {
 		}, []string{leagueID + ".key", "is missing", "restore it", "--new-league"}},
 		{"the journal was changed", func(t *testing.T, folder store.Folder) {
 			rewrite(t, folder.Journal(leagueID), func(s string) string { return strings.Replace(s, `"legs":1`, `"legs":2`, 1) })
-		}, []string{"journal.jsonl line 2", "does not follow the line before"}},
+		}, []string{"journal.jsonl line 2", "does not follow the line before", "Restore a copy of the file", "--new-league"}},
+		{"a block of the journal is lost that was on disk", func(t *testing.T, folder store.Folder) {
+			text, err := os.ReadFile(folder.Journal(leagueID))
+			require.NoError(t, err)
+			lines := bytes.Split(bytes.TrimSuffix(text, []byte("\n")), []byte("\n"))
+			known := &store.Standings{DerivedHeader: store.DerivedHeader{
+				Header: store.NewHeader(""), LeagueID: leagueID, JournalHead: journal.Hash(lines[len(lines)-1]),
+			}}
+			require.NoError(t, store.WriteDerived(folder.Disk, folder.Standings(leagueID), known))
+			copy(text[len(lines[0])+10:], make([]byte, 20))
+			require.NoError(t, os.WriteFile(folder.Journal(leagueID), text, 0o600))
+		}, []string{"journal.jsonl line 2", "it has zeros", "Restore a copy of the file"}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			folder := folderWithLeague(t)

@@ -76,7 +76,7 @@ func leagueWithCrash(w *leaguetest.World, end leaguetest.CrashPoint, players int
 // recordedIn returns the matches with a result in a journal.
 func recordedIn(w *leaguetest.World, folder store.Folder) map[string]bool {
 	recorded := map[string]bool{}
-	j, state, _, err := journalfile.Open(folder.Disk, folder.Journal(leaguetest.LeagueID), nil)
+	j, state, _, err := journalfile.Open(folder.Disk, folder.Journal(leaguetest.LeagueID), nil, "")
 	require.NoError(w.T, err)
 	require.NoError(w.T, j.Close())
 	for _, m := range state.Matches() {

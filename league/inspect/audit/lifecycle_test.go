@@ -179,7 +179,7 @@ func TestSuspensionsFollowFromFailures(t *testing.T) {
 func (s events) written(t *testing.T) *savedLeague {
 	t.Helper()
 	w := &savedLeague{t: t, dir: store.In(t.TempDir())}
-	j, _, _, err := journalfile.Open(w.dir.Disk, w.dir.Journal(leagueID), nil)
+	j, _, _, err := journalfile.Open(w.dir.Disk, w.dir.Journal(leagueID), nil, "")
 	require.NoError(t, err)
 	for _, d := range s {
 		w.minute++

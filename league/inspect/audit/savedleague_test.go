@@ -126,7 +126,7 @@ func (w *savedLeague) complete() {
 func startLeague(t *testing.T) *savedLeague {
 	t.Helper()
 	w := &savedLeague{t: t, dir: store.In(t.TempDir()), state: journal.NewState(), histories: map[string]*store.History{}}
-	j, _, _, err := journalfile.Open(w.dir.Disk, w.dir.Journal(leagueID), nil)
+	j, _, _, err := journalfile.Open(w.dir.Disk, w.dir.Journal(leagueID), nil, "")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, j.Close()) })
 	w.record = func(d journal.Data) {

@@ -30,12 +30,33 @@ type File struct {
 }
 
 // Open reads the journal at path, or creates it, and prepares it for appending. Torn
-// is nil unless an incomplete line was removed. Damage in any other line is a
-// *DamageError, and leaves the file unchanged. A journal that another process has open is
-// disk.ErrInUse. The caller must hold the league's lock.
-func Open(d disk.Disk, path string, visit Visit) (f *File, state *journal.State, torn *appendfile.Torn, err error) {
-	return open(d, path, visit, appendfile.OpenLocked)
+// is nil unless an incomplete end was removed. Damage in any other line is a
+// *DamageError, and leaves the file unchanged; so are zeros before the line with the hash known, which was on disk ("" for
+// none). A journal that another process has open is disk.ErrInUse. The caller must hold the league's lock.
+func Open(d disk.Disk, path string, visit Visit, known string) (f *File, state *journal.State, torn *appendfile.Torn,
+	err error,
+) {
+	found := known == ""
+	find := func(e *journal.Event, hash string) {
+		found = found || hash == known
+		if visit != nil {
+			visit(e, hash)
+		}
+	}
+	return open(d, path, find, func(d disk.Disk, path, name string, line appendfile.Visit) (
+		*appendfile.File, *appendfile.Torn, error,
+	) {
+		return appendfile.OpenLocked(d, path, name, line, func(t *appendfile.Torn) error {
+			if t.Zeros && !found {
+				return &DamageError{path, t.Line, errZeros}
+			}
+			return nil
+		})
+	})
 }
+
+// errZeros is the reason of the damage of a line that was on disk before.
+const errZeros = "the line is damaged: it has zeros, and standings.json names an event that was on disk and is not before it"
 
 func open(d disk.Disk, path string, visit Visit, openLines func(d disk.Disk, path, name string, v appendfile.Visit) (
 	*appendfile.File, *appendfile.Torn, error)) (f *File, state *journal.State, torn *appendfile.Torn, err error) {

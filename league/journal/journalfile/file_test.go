@@ -79,7 +79,7 @@ func textOf(t *testing.T, s *journal.State) string {
 func begun(t testing.TB) (j *journalfile.File, path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "journal.jsonl")
-	j, _, torn, err := journalfile.Open(disk.Real{}, path, nil)
+	j, _, torn, err := journalfile.Open(disk.Real{}, path, nil, "")
 	require.NoError(t, err)
 	require.Nil(t, torn)
 	require.NoError(t, j.Append(when, events()[0]))
@@ -142,7 +142,7 @@ func TestJournalCutAfterAnyByteIsResumed(t *testing.T) {
 		whole := bytes.Count(raw[:cut], []byte("\n"))
 		end := bytes.LastIndexByte(raw[:cut], '\n') + 1
 
-		j, state, torn, err := journalfile.Open(disk.Real{}, path, nil)
+		j, state, torn, err := journalfile.Open(disk.Real{}, path, nil, "")
 		require.NoError(t, err)
 		require.Equal(t, folded(t, raw, whole), textOf(t, state), "cut after byte %d", cut)
 		if end == cut {
@@ -170,7 +170,7 @@ func TestJournalCutAfterAnyByteIsResumed(t *testing.T) {
 
 func openAndClose(t *testing.T, path string) (*journal.State, *appendfile.Torn, error) {
 	t.Helper()
-	j, state, torn, err := journalfile.Open(disk.Real{}, path, nil)
+	j, state, torn, err := journalfile.Open(disk.Real{}, path, nil, "")
 	if err == nil {
 		require.NoError(t, j.Close())
 	}
@@ -394,7 +394,7 @@ func BenchmarkAppendSync(b *testing.B) {
 			rate(b)
 		})
 		b.Run(fmt.Sprintf("journal/%d", reporters), func(b *testing.B) {
-			j, _, _, err := journalfile.Open(disk.Real{}, filepath.Join(b.TempDir(), "journal.jsonl"), nil)
+			j, _, _, err := journalfile.Open(disk.Real{}, filepath.Join(b.TempDir(), "journal.jsonl"), nil, "")
 			require.NoError(b, err)
 			var order sync.Mutex
 			share(b, reporters, func() error {
@@ -437,12 +437,12 @@ func TestEventsAreLinesOfTheFile(t *testing.T) {
 	want := bytes.Split(bytes.TrimSuffix(raw, []byte("\n")), []byte("\n"))
 	path := filepath.Join(t.TempDir(), "journal.jsonl")
 	const before = 5
-	j, _, _, err := journalfile.Open(disk.Real{}, path, nil)
+	j, _, _, err := journalfile.Open(disk.Real{}, path, nil, "")
 	require.NoError(t, err)
 	for i, e := range events() {
 		if i == before {
 			require.NoError(t, j.Close())
-			j, _, _, err = journalfile.Open(disk.Real{}, path, nil)
+			j, _, _, err = journalfile.Open(disk.Real{}, path, nil, "")
 			require.NoError(t, err)
 		}
 		require.NoError(t, j.Append(when, e))

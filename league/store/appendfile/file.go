@@ -50,46 +50,57 @@ type Work struct {
 	Syncing      time.Duration // the time of the syncs, with the writes before them
 }
 
-// A Torn describes an incomplete last line that was removed. The process ended while it
-// wrote the line, and told no agent of it.
+// A Torn describes an incomplete end that was removed. The process or the machine ended while it
+// wrote these lines, and told no agent of them.
 type Torn struct {
 	Path  string
-	Line  int
+	Line  int // the first one
 	Bytes int
+	Zeros bool // instead of some bytes, as a power cut leaves them; else it is one line without its end
 }
 
 // String is a sentence for people.
 func (t *Torn) String() string {
-	return fmt.Sprintf(
-		"%s line %d: the last line is incomplete (%d bytes) and was removed. No agent was told of its event.", t.Path, t.Line,
-		t.Bytes)
+	what := "the last line is incomplete (%d bytes) and was removed. No agent was told of its event."
+	if t.Zeros {
+		what = "the lines from here on have zeros, as a power cut leaves them, and were removed (%d bytes)."
+	}
+	return fmt.Sprintf("%s line %d: "+what, t.Path, t.Line, t.Bytes)
 }
+
+// A Cut is called before an incomplete end is removed. With an error the file stays unchanged. A nil Cut has no objection.
+type Cut func(*Torn) error
 
 // A Publish makes lines durable elsewhere. Each ends with a line feed; first is the number of the first one.
 type Publish func(first int, lines []byte) error
 
 // Open opens the file at path, or creates it durably, calls visit for each line, and
 // prepares the file for appending. An error of visit is returned, and the file stays
-// unchanged. Torn is nil unless an incomplete last line was removed. Errors call the file
+// unchanged. Torn is nil unless an incomplete end was removed. Errors call the file
 // by its name, for example "the journal". There must be no other writer.
 func Open(d disk.Disk, path, name string, visit Visit) (f *File, torn *Torn, err error) {
 	file, err := open(d, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	return start(d, file, path, name, visit)
+	return start(d, file, path, name, visit, nil)
 }
 
 // start is Open for the open file.
-func start(d disk.Disk, file disk.File, path, name string, visit Visit) (f *File, torn *Torn, err error) {
+func start(d disk.Disk, file disk.File, path, name string, visit Visit, cut Cut) (f *File, torn *Torn, err error) {
 	ends := []int64{0}
-	end, rest, err := Lines(file, func(number int, text []byte) error {
+	end, rest, zeros, err := readLines(file, func(number int, text []byte) error {
 		ends = append(ends, ends[number-1]+int64(len(text))+1)
 		return visit(number, text)
 	})
 	if err == nil && rest > 0 {
-		torn = &Torn{path, len(ends), rest}
-		err = file.Truncate(end)
+		torn = &Torn{path, len(ends), rest, zeros}
+		if cut != nil {
+			err = cut(torn)
+		}
+		if err == nil {
+			err = file.Truncate(end)
+		}
 	}
 	// A killed process may have written lines without a sync. The caller has read them,
 	// so they must be durable.
@@ -113,8 +124,7 @@ func start(d disk.Disk, file disk.File, path, name string, visit Visit) (f *File
 	return f, torn, nil
 }
 
-// open opens the file. It creates the file, and missing folders durably. Should there be a
-// second writer in spite of the contract, the lines of both stay whole (O_APPEND).
+// open opens the file. It creates the file, and missing folders durably.
 func open(d disk.Disk, path string) (disk.File, error) {
 	const flags = os.O_RDWR | os.O_APPEND
 	file, err := d.OpenFile(path, flags, 0)

@@ -29,8 +29,14 @@ var ErrUnended = errors.New("the line is damaged: it does not end with a line fe
 //
 // A power cut can leave zeros for bytes that were not synced, and later bytes of the same write behind them. So zeros
 // tear the line that they are in and all that follow. Text has none, and damage of a bit makes one at most, which does
-// not begin a line.
+// not begin a line. Zeros in lines that were on disk before look the same: who knows of such a line has to look for it.
 func Lines(r io.Reader, visit Visit) (end int64, torn int, err error) {
+	end, torn, _, err = readLines(r, visit)
+	return end, torn, err
+}
+
+// readLines is Lines, and tells whether zeros tear the lines.
+func readLines(r io.Reader, visit Visit) (end int64, torn int, zeros bool, err error) {
 	reader := bufio.NewReaderSize(r, 64<<10)
 	var text []byte // the beginning of a line that is longer than the buffer
 	for number := 1; ; {
@@ -42,21 +48,21 @@ func Lines(r io.Reader, visit Visit) (end int64, torn int, err error) {
 		switch {
 		case errors.Is(err, bufio.ErrBufferFull):
 			if len(text) > MaxLine {
-				return end, 0, ErrTooLong
+				return end, 0, false, ErrTooLong
 			}
 			continue
 		case errors.Is(err, io.EOF) && isUnended(text):
-			return end, 0, ErrUnended
+			return end, 0, false, ErrUnended
 		case errors.Is(err, io.EOF):
-			return end, len(text), nil
+			return end, len(text), false, nil
 		case err != nil:
-			return end, 0, err
+			return end, 0, false, err
 		case hasZeros(line):
 			rest, err := reader.WriteTo(io.Discard)
-			return end, len(line) + int(rest), err
+			return end, len(line) + int(rest), true, err
 		}
 		if err := visit(number, line[:len(line)-1]); err != nil {
-			return end, 0, err
+			return end, 0, false, err
 		}
 		end += int64(len(line))
 		text, number = text[:0], number+1

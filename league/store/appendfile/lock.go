@@ -15,22 +15,22 @@ import (
 // lines that nobody finds at the path are not durable.
 //
 // Systems without flock lock nothing: there the caller needs another lock.
-func OpenLocked(d disk.Disk, path, name string, visit Visit) (f *File, torn *Torn, err error) {
-	return lockedFile(d, path, name, false, visit)
+func OpenLocked(d disk.Disk, path, name string, visit Visit, cut Cut) (f *File, torn *Torn, err error) {
+	return lockedFile(d, path, name, false, visit, cut)
 }
 
 // OpenCopy is OpenLocked for a copy of lines that are durable elsewhere. A line counts as durable once it is written;
 // Close syncs the file.
 func OpenCopy(d disk.Disk, path, name string, visit Visit) (f *File, torn *Torn, err error) {
-	return lockedFile(d, path, name, true, visit)
+	return lockedFile(d, path, name, true, visit, nil)
 }
 
-func lockedFile(d disk.Disk, path, name string, isCopy bool, visit Visit) (f *File, torn *Torn, err error) {
+func lockedFile(d disk.Disk, path, name string, isCopy bool, visit Visit, cut Cut) (f *File, torn *Torn, err error) {
 	file, err := openLocked(d, path)
 	if err != nil {
 		return nil, nil, err
 	}
-	f, torn, err = start(d, file, path, name, visit)
+	f, torn, err = start(d, file, path, name, visit, cut)
 	if err == nil {
 		f.mu.Lock()
 		f.path, f.copy = path, isCopy

@@ -35,12 +35,12 @@ func TestLockedFileIsOpenedOnce(t *testing.T) {
 	assert.False(t, inUse(), "it is missing")
 	assert.NoFileExists(t, path)
 	for range 2 {
-		f, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone)
+		f, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone, nil)
 		require.NoError(t, err)
 		_, err = f.Append([]byte("a line"), true)
 		require.NoError(t, err)
 		assert.True(t, inUse())
-		_, _, err = OpenLocked(disk.Real{}, path, "the file", visitNone)
+		_, _, err = OpenLocked(disk.Real{}, path, "the file", visitNone, nil)
 		require.ErrorIs(t, err, disk.ErrInUse)
 		text, err := os.ReadFile(path)
 		require.NoError(t, err, "readers need no lock")
@@ -109,7 +109,7 @@ func TestMovedFileCannotBeWritten(t *testing.T) {
 	for name, replace := range replacements {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "a.jsonl")
-			f, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone)
+			f, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone, nil)
 			require.NoError(t, err)
 			n, err := f.Append([]byte("a line"), true)
 			require.NoError(t, err)
@@ -127,13 +127,13 @@ func TestMovedFileCannotBeWritten(t *testing.T) {
 // A process that is being started has copies of all descriptors until it runs its program.
 func TestClosedFileIsFreeAlthoughItsDescriptorHasACopy(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.jsonl")
-	f, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone)
+	f, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone, nil)
 	require.NoError(t, err)
 	duplicate, err := syscall.Dup(int(f.file.(interface{ Fd() uintptr }).Fd()))
 	require.NoError(t, err)
 	t.Cleanup(func() { _ = syscall.Close(duplicate) })
 	require.NoError(t, f.Close())
-	again, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone)
+	again, _, err := OpenLocked(disk.Real{}, path, "the file", visitNone, nil)
 	require.NoError(t, err)
 	require.NoError(t, again.Close())
 }

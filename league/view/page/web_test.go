@@ -158,7 +158,7 @@ func TestLeagueWithoutManagerIsNotShownAsRunning(t *testing.T) {
 	for _, running := range []string{`data-state="running"`, `class="clock"`, " left</b>"} {
 		assert.NotContains(t, body, running)
 	}
-	file, _, err := appendfile.OpenLocked(folder.Disk, folder.Journal(id), "the journal", func(int, []byte) error { return nil })
+	file, _, err := appendfile.OpenLocked(folder.Disk, folder.Journal(id), "the journal", func(int, []byte) error { return nil }, nil)
 	require.NoError(t, err)
 	shows := func(state string) func() bool {
 		return func() bool { return strings.Contains(s.get("/").Body.String(), `data-state="`+state+`"`) }
