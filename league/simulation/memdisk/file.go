@@ -151,11 +151,11 @@ func (f *file) sync(op string, nodes func() []*node) error {
 	var slow time.Duration
 	err := f.do(op, func(d *Disk) (failure error) {
 		for _, n := range nodes() {
+			syncs := f.process.syncContent
 			if n.folder {
-				n.syncNames()
-				continue
+				syncs = f.process.syncNames
 			}
-			took, err := f.process.syncContent(n)
+			took, err := syncs(n)
 			if slow += took; f.process.dead {
 				return ErrKilled
 			} else if err != nil {
@@ -168,6 +168,30 @@ func (f *file) sync(op string, nodes func() []*node) error {
 		sleep(slow)
 	}
 	return err
+}
+
+// syncNames writes the names in a folder to the disk. A failed sync writes none of them; a later one does. The mutex is
+// held.
+func (p *Process) syncNames(n *node) (took time.Duration, err error) {
+	d, names := p.disk, faults.Place{Path: n.key}
+	switch {
+	case len(n.pending) == 0:
+		return 0, nil
+	case d.happens(faults.PowerCut, names):
+		d.powerCut()
+		return 0, ErrKilled
+	case d.happens(faults.Kill, names):
+		p.kill()
+		return 0, ErrKilled
+	case d.happens(faults.SlowSync, names):
+		took = time.Duration(d.source("slow", n.key, 0, 0, 0).Int64N(int64(slowest)))
+		d.slept += took
+	}
+	if d.happens(faults.FailedSync, names) {
+		return took, syscall.EIO
+	}
+	n.syncNames()
+	return took, nil
 }
 
 // syncContent writes the content of a file to the disk. The mutex is held.

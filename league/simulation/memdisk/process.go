@@ -247,11 +247,13 @@ func (p *Process) Mkdir(path string, mode fs.FileMode) error {
 		case at.node != nil || len(parts(path)) == 0:
 			return syscall.EEXIST
 		}
-		if err := d.hasSpace(filepath.Clean(path)); err != nil {
+		key := filepath.Clean(path)
+		if err := d.hasSpace(key); err != nil {
 			return err
 		}
 		at.node = d.newFolder(mode.Perm() &^ umask)
-		d.set(filepath.Clean(path), at)
+		at.node.key = key
+		d.set(key, at)
 		return nil
 	})
 }

@@ -74,7 +74,16 @@ func TestNothingIsAcknowledgedAfterAFailedSync(t *testing.T) {
 	o := memdisk.Options{}
 	o.Chances[faults.FailedSync] = 1
 	d := memdisk.New(o)
-	f, _ := opened(t, d.Process())
+	p := d.Process()
+	for { // once for each folder
+		f, _, err := appendfile.Open(p, inFolders, "the lines", func(int, []byte) error { return nil })
+		if err == nil {
+			require.NoError(t, f.Close())
+			break
+		}
+		require.ErrorContains(t, err, "the folder's entry is not safe yet")
+	}
+	f, _ := opened(t, p)
 	number, err := f.Append([]byte("lost"), true)
 	require.NoError(t, err)
 	require.ErrorContains(t, f.Sync(number), "cannot write the lines")

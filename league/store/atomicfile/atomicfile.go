@@ -92,13 +92,13 @@ func stage(d disk.Disk, path string, mode fs.FileMode, write func(disk.File) err
 }
 
 // MakeFolder creates a folder and those above it that are missing, durably: a power cut would take all files in a
-// folder whose name is not on the disk. An existing folder stays as it is, but for its name, which a process that was
-// killed may have left without a sync. The mode is that of the folder; those above it can be read by all.
+// folder whose name is not on the disk. The name of an existing folder becomes durable, too: the process that made it
+// may have been killed before its sync. The mode is that of a new folder; those above it can be read by all.
 func MakeFolder(d disk.Disk, dir string, mode fs.FileMode) error {
 	above := filepath.Dir(dir)
 	switch _, err := d.Stat(dir); {
 	case err == nil:
-		if err = SyncFolder(d, above); errors.Is(err, fs.ErrPermission) { // whoever may only pass it has not made this folder
+		if err = SyncFolder(d, above); errors.Is(err, fs.ErrPermission) { // the folder above cannot be opened, and so not be synced
 			err = nil
 		}
 		return err
@@ -115,10 +115,7 @@ func MakeFolder(d disk.Disk, dir string, mode fs.FileMode) error {
 	case err != nil:
 		return err
 	}
-	if err := SyncFolder(d, above); err != nil {
-		return errors.Join(err, d.Remove(dir)) // the next call must not take it for durable
-	}
-	return nil
+	return SyncFolder(d, above)
 }
 
 // SyncFolder makes the names of the files in a folder durable.

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"evenodd/league/simulation/faults"
 	"evenodd/league/simulation/memdisk"
 	"evenodd/league/store/atomicfile"
 	"evenodd/league/store/disk"
@@ -65,5 +66,24 @@ func TestWrittenFileSurvivesAPowerCut(t *testing.T) {
 			require.NoError(t, err)
 			assert.Equal(t, data, text)
 		}
+	}
+}
+
+// A folder that another process has made, or whose sync has failed, may not be durable.
+func TestFolderSurvivesAPowerCut(t *testing.T) {
+	for seed := range uint64(powerCuts) {
+		o := memdisk.Options{Seed: seed}
+		o.Chances[faults.FailedSync] = float64(seed%2) / 2
+		d := memdisk.New(o)
+		p := d.Process()
+		require.NoError(t, p.Mkdir("a", 0o755))
+		for atomicfile.MakeFolder(p, "a/b", 0o755) != nil {
+		}
+		require.NoError(t, p.Mkdir("a/b/c", 0o755))
+		for atomicfile.MakeFolder(p, "a/b/c", 0o755) != nil {
+		}
+		d.PowerCut()
+		_, err := d.Process().Stat("a/b/c")
+		require.NoError(t, err, "seed %d", seed)
 	}
 }
