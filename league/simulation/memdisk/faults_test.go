@@ -377,9 +377,12 @@ func TestCrashDuringASyncIsBeforeOrAfterItsEffect(t *testing.T) {
 	for _, kind := range []faults.DiskFault{faults.PowerCut, faults.Kill} {
 		whole := 0
 		for seed := range uint64(200) {
-			o := memdisk.Options{Seed: seed, MaxCrashes: 1}
+			o := memdisk.Options{Seed: seed, MaxCrashes: 2} // one of the folder
 			o.Chances[kind] = 1
 			d := memdisk.New(o)
+			p := d.Process()
+			require.NoError(t, p.Mkdir("folder", 0o755))
+			require.ErrorIs(t, p.SyncFolder("."), memdisk.ErrKilled)
 			f := create(t, d.Process(), "file")
 			write(t, f, strings.Repeat("text", 4096)) // it is rarely kept as a whole by chance
 			require.ErrorIs(t, f.Sync(), memdisk.ErrKilled)

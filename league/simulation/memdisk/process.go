@@ -86,10 +86,10 @@ func (p *Process) move(op, from, to string, do func(d *Disk, source, target slot
 		}
 		target, err := d.place(to)
 		switch {
+		case source.node == nil && (err == nil || op == "link"): // a rename looks up both folders first
+			return syscall.ENOENT
 		case err != nil:
 			return err
-		case source.node == nil:
-			return syscall.ENOENT
 		}
 		return do(d, source, target)
 	})
