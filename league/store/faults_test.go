@@ -216,9 +216,9 @@ func TestFilesInTheFolderOfAnUnsyncedOneSurviveAPowerCut(t *testing.T) {
 // the lines before it, unless it has made the file of the attempt durable.
 func TestCheckpointAfterALostLine(t *testing.T) {
 	o := memdisk.Options{}
-	o.Chances[faults.FailedSync] = 0.1
+	o.Chances[faults.FailedSync] = 0.25
 	lost := 0
-	for o.Seed = range 200 {
+	for o.Seed = range 1500 {
 		d := memdisk.New(o)
 		folder := Folder{d.Process(), "data-folder"}
 		log, _, _, err := OpenMatchLog(folder, "cup", "REF01")

@@ -233,7 +233,7 @@ func (l *MatchLog) Append(m *Match, durable bool) error {
 		defer l.mu.Unlock()
 		l.open[key] = 0 // the next line has the whole attempt
 		if l.file != nil && l.file == file {
-			_ = l.close() // it is err
+			l.close()
 		}
 	}
 	return err
@@ -272,7 +272,7 @@ func (l *MatchLog) Checkpoint() error {
 		return nil
 	}
 	l.checking, l.written = true, map[string]bool{}
-	again = l.close() != nil || again // without a failure the file on disk has all lines then
+	l.close() // the file on disk has all lines then
 	l.mu.Unlock()
 	var err error
 	if again {
@@ -329,9 +329,7 @@ func (l *MatchLog) filesOf(done map[string]bool) (paths []string) {
 
 // shorten replaces the log by one without some attempts. L.mu is held.
 func (l *MatchLog) shorten(done map[string]bool) error {
-	if err := l.close(); err != nil {
-		return err
-	}
+	l.close()
 	text, err := disk.Read(l.folder.Disk, l.path, maxDerived)
 	if err != nil {
 		return err
@@ -363,18 +361,13 @@ func keyOf(line []byte) string {
 }
 
 // close closes the file. A failure was returned to those that wait for their line. L.mu is held.
-func (l *MatchLog) close() error {
-	if l.file == nil {
-		return nil
-	}
-	err := l.file.Close()
-	if err != nil { // lines for which nothing waited are lost, too
+func (l *MatchLog) close() {
+	if l.file != nil && l.file.Close() != nil { // lines for which nothing waited are lost, too
 		for key := range l.open {
 			l.open[key] = 0
 		}
 	}
 	l.file = nil
-	return err
 }
 
 // Close makes a checkpoint and closes the log. After an error the log has what its files may
@@ -383,7 +376,7 @@ func (l *MatchLog) Close() error {
 	err := l.Checkpoint()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	_ = l.close() // returned to those that wait
+	l.close()
 	return errors.Join(err, l.syncer.close())
 }
 
