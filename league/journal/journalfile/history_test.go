@@ -49,7 +49,12 @@ func randomHistory(t *testing.T, seed uint64, seen map[string]int) map[string]in
 	for range 8 {
 		p, failed := d.Process(), d.Injected()[faults.FailedSync.String()]
 		var heads []string
-		f, state, _, err := journalfile.Open(p, path, func(_ *journal.Event, hash string) { heads = append(heads, hash) })
+		known := "" // the last durable one, which the manager has in standings.json
+		if len(durable) > 0 {
+			known = durable[len(durable)-1]
+		}
+		visit := func(_ *journal.Event, hash string) { heads = append(heads, hash) }
+		f, state, _, err := journalfile.Open(p, path, visit, known)
 		if err != nil {
 			p.Kill()
 			damage, damaged := errors.AsType[*journalfile.DamageError](err)
