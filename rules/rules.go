@@ -20,7 +20,7 @@ const (
 	SideB
 )
 
-// bothSides is what BothSides returns.
+// bothSides is shared, because a slice for each call would be five allocations a match.
 var bothSides = [...]Side{SideA, SideB}
 
 // BothSides returns the sides that move in a turn in which both do. The caller must not change the slice: positions
