@@ -64,9 +64,12 @@ func (a *agentLives) repair(err error) {
 		if refused { // its identity could not be stored, as its log said: the league goes on without it
 			a.count("agents that lost their identity")
 			a.leaves()
-		} else if !strings.Contains(err.Error(), a.folder) && transport.KindOf(err) == transport.Unknown {
+		} else if !strings.Contains(err.Error(), a.folder) && !strings.Contains(err.Error(), "sync "+filepath.Dir(a.folder)+":") &&
+			transport.KindOf(err) == transport.Unknown {
 			a.problem("%s ends, and names no file: %v", a.host, err)
 		}
+	} else if !strings.HasSuffix(err.Error(), "no JSON") { // three unreadable answers in a row are those of another program
+		a.problem("%s ends, and its disk had no fault: %v", a.host, err)
 	}
 	restored := a.machine.disk.RestoreFlippedBits() > 0
 	if restored {

@@ -337,7 +337,7 @@ func (l *timedLeague) checkLosses(m *record.Match) {
 			other = m.PlayerBID
 		}
 		switch {
-		case l.seen.cut[other] && m.RefereeID != "" && len(l.seen.away[m.RefereeID]) > 0:
+		case l.seen.cut[other] && l.wasAway(other, m.MatchID) && m.RefereeID != "" && l.wasAway(m.RefereeID, m.MatchID):
 			// The referee asked again from the first turn, and the opponent, which had forgotten its answer, gave another.
 			// The player repeats its signed answers, which do not belong to these questions.
 		case m.Winner() == id, l.flawed(id), l.seen.damaged[[2]string{m.MatchID, id}], l.wasAway(id, m.MatchID):
