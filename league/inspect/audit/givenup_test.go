@@ -33,10 +33,14 @@ func failsAt(program *rulestest.Program, length, times int) {
 func TestAttemptsGivenUpByAFailureOfTheProgramHaveNoFindings(t *testing.T) {
 	for name, game := range map[string]rules.Game{"open": connectfour.Game{}, "with draws": pig.Game{},
 		"hidden": bids(2)} {
-		for kind, times := range map[string]int{"begun again": 2, "given up": 1000} {
+		for kind, times := range map[string]int{"begun again": 2, "given up": 1000, "given up at once": 1000} {
 			t.Run(name+"/"+kind, func(t *testing.T) {
 				program := rulestest.NewProgram("broken", game)
-				failsAt(program, 3, times)
+				length := 3
+				if kind == "given up at once" {
+					length = 0
+				}
+				failsAt(program, length, times)
 				p, err := playOrStop(t, program.Rules(), program)
 				assert.Equal(t, times == 1000, err != nil, "%v", err)
 				program.Change = nil

@@ -72,7 +72,7 @@ func turnOf(q *protocol.GameMoveCall) int {
 }
 
 // goOn gives the conduct what the program of the game says where it awaits that. It returns false if the match cannot
-// be followed any further: then there is a finding.
+// be followed any further: then there is a finding, or nothing was asked in an attempt that was given up.
 func (t *transcriptCheck) goOn(c *conduct.Match) bool {
 	for history, due := c.Awaits(); due; history, due = c.Awaits() {
 		state := t.stateAfter(c, history)
@@ -166,7 +166,8 @@ func (t *transcriptCheck) checkIllegal(refused *rules.Illegal) {
 }
 
 // stateTold is what the file tells of the position before the next turn: the draw, or whom the referee asked and what.
-// The match is over where nobody was asked.
+// The match is over where nobody was asked. Of an attempt that was given up before anybody was asked the file tells nothing:
+// nil.
 func (t *transcriptCheck) stateTold(c *conduct.Match) *rules.State {
 	draws, turn := c.Draws(), c.NextTurn()
 	state := &rules.State{Winner: rules.NoSide}
@@ -200,6 +201,9 @@ func (t *transcriptCheck) stateTold(c *conduct.Match) *rules.State {
 		state.ToMove[side] = &rules.Question{MoveType: q.MoveRequest.MoveType, Options: q.MoveRequest.ValidOptions,
 			Text: q.MoveRequest.Text, Examples: protocol.ExamplesIn(q.MoveRequest.Context), View: q.MoveRequest.Context["view"],
 			Secret: secret}
+	}
+	if state.Over && turn == 1 && t.doc.Result == nil {
+		return nil
 	}
 	return state
 }
