@@ -174,8 +174,8 @@ func superseded(recorded *journal.Match, attempt int) bool {
 }
 
 // Later returns the later attempts that another referee may have begun since the one of a technical loss, and the
-// players that lost it. The answers of that referee may be lost, and it counts as failed then; only the players know. It
-// returns none for a third-party referee, which may name no attempt to players.
+// players that lost it. The answers of that referee may be lost, and it counts as failed then; only the players know.
+// It returns none for a third-party referee, which may name no attempt to players.
 func (c *Claim) Later(s *journal.State) (attempts []league.Attempt, losers []string) {
 	r := c.result
 	if r.Status != league.StatusTechnicalLoss || !s.Agents[r.RefereeID].ShowsAccessTokens() {

@@ -167,15 +167,15 @@ func Admitted(r *protocol.Registration, id *string, token string) error {
 	return nil
 }
 
-// mostUnreadable is the number of unreadable answers in a row that show that the address is that of another program. One
-// may be that of a proxy, or damaged on its way.
+// mostUnreadable is the number of unreadable answers in a row that show that the address is that of another program.
+// One may be that of a proxy, or damaged on its way.
 const mostUnreadable = 3
 
 // Retry makes a call to the manager until it succeeds. It retries after a timeout, a broken connection, a rate limit,
 // an internal error of the manager, a temporary refusal and two unreadable answers, but not after an answer of another
-// program than a manager: after 2, 4, 8 and then always 8 seconds, or after the time that the manager asks for if that is
-// longer, plus up to a tenth of jitter. It returns the first other error, or that of ctx. A sleep that returns early makes
-// the next call early.
+// program than a manager: after 2, 4, 8 and then always 8 seconds, or after the time that the manager asks for if that
+// is longer, plus up to a tenth of jitter. It returns the first other error, or that of ctx. A sleep that returns
+// early makes the next call early.
 func Retry(ctx context.Context, sleep func(context.Context, time.Duration) error, call func(context.Context) error,
 	waiting func(err error, wait time.Duration)) error {
 	unreadable := 0 // answers in a row

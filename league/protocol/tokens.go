@@ -130,8 +130,8 @@ func (e *Envelope) HasWrongToken(asked string) bool {
 	return asked != "" && (broken || e.AuthToken != "" && e.AuthToken != NoToken && !SameToken(e.AuthToken, asked))
 }
 
-// HasSign tells whether HideTokens may have something to hide: one of three texts is in each match of secrets. It stops at
-// hyphens and underscores alone, because a search for each of the texts takes three times as long.
+// HasSign tells whether HideTokens may have something to hide: one of three texts is in each match of secrets. It
+// stops at hyphens and underscores alone, because a search for each of the texts takes three times as long.
 func HasSign(text []byte) bool {
 	for rest := text; ; {
 		before, after, found := bytes.Cut(rest, []byte("-"))

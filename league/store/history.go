@@ -339,8 +339,8 @@ func makeUnsynced(d disk.Disk, dir string) error {
 	})
 }
 
-// SyncAgain makes a history.jsonl durable after a failed sync: later syncs of the same file succeed, and do not write what
-// the failed one has lost.
+// SyncAgain makes a history.jsonl durable after a failed sync: later syncs of the same file succeed, and do not write
+// what the failed one has lost.
 func SyncAgain(d disk.Disk, path string) error {
 	text, err := disk.Read(d, path, maxDerived)
 	if err == nil {

@@ -156,9 +156,9 @@ func (f Folder) KeepAttempt(m *Match) error {
 	return AddMatch(f.Disk, f.Attempt(m.LeagueID, m.MatchID, m.Attempt), m)
 }
 
-// CountAttempt gives an attempt, as it was read from a file of its own and perhaps changed, the file of the match, durably:
-// its own file may be the last copy. It does not rename that, because the referee may write it between a change and the
-// renaming.
+// CountAttempt gives an attempt, as it was read from a file of its own and perhaps changed, the file of the match,
+// durably: its own file may be the last copy. It does not rename that, because the referee may write it between a
+// change and the renaming.
 func (f Folder) CountAttempt(m *Match) error {
 	text, err := m.encode()
 	if err == nil {

@@ -299,8 +299,8 @@ func (l *MatchLog) Checkpoint() error {
 	return err
 }
 
-// writeAgain writes the files of attempts from the log. An attempt whose last line is lost is done no more: the log keeps
-// it, and a referee that starts again reports it again.
+// writeAgain writes the files of attempts from the log. An attempt whose last line is lost is not done any more: the
+// log keeps it, and a referee that starts again reports it again.
 func (l *MatchLog) writeAgain(done map[string]bool) error {
 	read, err := ReadMatchLog(l.folder.Disk, l.path)
 	if err != nil {

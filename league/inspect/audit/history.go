@@ -75,8 +75,8 @@ func (a *auditor) players() string {
 	return named
 }
 
-// readPlayerFolder reads the files of a player: history.jsonl, and history.json, which derives from it. It may be called
-// by several goroutines.
+// readPlayerFolder reads the files of a player: history.jsonl, and history.json, which derives from it. It may be
+// called by several goroutines.
 func (a *auditor) readPlayerFolder(f *playerFolder) {
 	path, h := filepath.Join(f.path, "history.json"), &f.history
 	h.file = relative(a.dir, store.HistoryLines(path))

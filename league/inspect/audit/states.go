@@ -166,8 +166,8 @@ func (t *transcriptCheck) checkIllegal(refused *rules.Illegal) {
 }
 
 // stateTold is what the file tells of the position before the next turn: the draw, or whom the referee asked and what.
-// The match is over where nobody was asked. Of an attempt that was given up before anybody was asked the file tells nothing:
-// nil.
+// The match is over where nobody was asked. Of an attempt that was given up before anybody was asked the file tells
+// nothing: nil.
 func (t *transcriptCheck) stateTold(c *conduct.Match) *rules.State {
 	draws, turn := c.Draws(), c.NextTurn()
 	state := &rules.State{Winner: rules.NoSide}

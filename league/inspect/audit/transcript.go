@@ -241,7 +241,8 @@ func (t *transcriptCheck) checkTokens(e *exchange) {
 	if e.Error != nil && containsToken(e.Error.Detail) {
 		t.find(e, "/error/detail", impersonation)
 	}
-	if !protocol.HasSign(e.Message) && !bytes.Contains(e.Message, []byte("_token")) && !bytes.Contains(e.Message, []byte(`\u`)) {
+	if !protocol.HasSign(e.Message) && !bytes.Contains(e.Message, []byte("_token")) &&
+		!bytes.Contains(e.Message, []byte(`\u`)) {
 		return // the usual case, fast
 	}
 	decoder := jsontext.NewDecoder(bytes.NewReader(e.Message), jsontext.AllowDuplicateNames(true),
@@ -352,7 +353,7 @@ func (t *transcriptCheck) checkOutcome(s *playerSide, of jsontext.Pointer, commi
 		if said.what != count {
 			got, want = orNone(got), orNone(want)
 		}
-		t.findAt(said.rule, s.id, said.of+"/"+said.name, "the %s of %s in %s is %s, in the transcript it is %s", said.what, s.id,
-			id, got, want)
+		t.findAt(said.rule, s.id, said.of+"/"+said.name, "the %s of %s in %s is %s, in the transcript it is %s",
+			said.what, s.id, id, got, want)
 	}
 }

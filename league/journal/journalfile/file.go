@@ -29,10 +29,10 @@ type File struct {
 	publishing bool
 }
 
-// Open reads the journal at path, or creates it, and prepares it for appending. Torn
-// is nil unless an incomplete end was removed. Damage in any other line is a
-// *DamageError, and leaves the file unchanged; so are zeros before the line with the hash known, which was on disk ("" for
-// none). A journal that another process has open is disk.ErrInUse. The caller must hold the league's lock.
+// Open reads the journal at path, or creates it, and prepares it for appending. Torn is nil unless an incomplete end
+// was removed. Damage in any other line is a *DamageError, and leaves the file unchanged. Zeros are damage, too, if
+// they come before a line that was on disk, whose hash is known; "" for none. A journal that another process has open
+// is disk.ErrInUse. The caller must hold the league's lock.
 func Open(d disk.Disk, path string, visit Visit, known string) (f *File, state *journal.State, torn *appendfile.Torn,
 	err error,
 ) {
@@ -56,7 +56,8 @@ func Open(d disk.Disk, path string, visit Visit, known string) (f *File, state *
 }
 
 // errZeros is the reason of the damage of a line that was on disk before.
-const errZeros = "the line is damaged: it has zeros, and standings.json names an event that was on disk and is not before it"
+const errZeros = "the line is damaged: it has zeros, and standings.json names an event that was on disk and is not " +
+	"before it"
 
 func open(d disk.Disk, path string, visit Visit, openLines func(d disk.Disk, path, name string, v appendfile.Visit) (
 	*appendfile.File, *appendfile.Torn, error)) (f *File, state *journal.State, torn *appendfile.Torn, err error) {

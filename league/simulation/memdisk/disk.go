@@ -32,10 +32,10 @@ type Options struct {
 // A Disk is the disk of one machine, with the page cache of its operating system. Process returns what a process sees.
 //
 // A write changes the cache. A sync of a file writes its content to the disk, SyncFolder the names in a folder; the
-// disk may also write both without it, at any time and in any order. A process that is killed takes nothing with it but its
-// locks. A power cut ends all processes, and leaves of the rest what is on the disk: of the bytes that were not synced
-// none, all, those up to any byte, or any 512 bytes among zeros; and each creation, renaming or removal that was not
-// synced, or not, but none without an earlier one of the same name.
+// disk may also write both without it, at any time and in any order. A process that is killed takes nothing with it
+// but its locks. A power cut ends all processes, and leaves of the rest what is on the disk: of the bytes that were
+// not synced none, all, those up to any byte, or any 512 bytes among zeros; and each creation, renaming or removal
+// that was not synced, or not, but none without an earlier one of the same name.
 //
 // Each fault happens once, at a place: see faults.Place. The path of a temporary file is its pattern, and the names in
 // a folder have the range from 0 to 0. What a power cut leaves follows from the seed, the path, the bytes that were not

@@ -68,7 +68,8 @@ func (t *Torn) String() string {
 	return fmt.Sprintf("%s line %d: "+what, t.Path, t.Line, t.Bytes)
 }
 
-// A Cut is called before an incomplete end is removed. With an error the file stays unchanged. A nil Cut has no objection.
+// A Cut is called before an incomplete end is removed. With an error the file stays unchanged. A nil Cut has no
+// objection.
 type Cut func(*Torn) error
 
 // A Publish makes lines durable elsewhere. Each ends with a line feed; first is the number of the first one.

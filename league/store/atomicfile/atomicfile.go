@@ -98,8 +98,8 @@ func MakeFolder(d disk.Disk, dir string, mode fs.FileMode) error {
 	above := filepath.Dir(dir)
 	switch _, err := d.Stat(dir); {
 	case err == nil:
-		if err = SyncFolder(d, above); errors.Is(err, fs.ErrPermission) { // the folder above cannot be opened, and so not be synced
-			err = nil
+		if err = SyncFolder(d, above); errors.Is(err, fs.ErrPermission) {
+			return nil // the folder above cannot be opened, and so not be synced
 		}
 		return err
 	case !errors.Is(err, fs.ErrNotExist):
