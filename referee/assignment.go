@@ -71,11 +71,7 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	defer r.mu.Unlock()
 	var nonce protocol.Secret
 	var failure string
-	known := r.matches[q.MatchID]
-	if known != nil && known.hasResult() &&
-		(known.attempt <= q.AnnulledAttempts || known.attempt < q.Attempt && known.isOutdated()) {
-		known = nil
-	}
+	known := r.knownFor(q)
 	switch {
 	case r.life.Err() != nil:
 		return answer(protocol.StatusRejected, "this referee is stopping"), nil
@@ -105,6 +101,17 @@ func (r *Referee) startMatch(ctx context.Context, bearer string,
 	ack := accept(m, q.Attempt)
 	ack.Reason = words.Clip(failure, maxFailure)
 	return ack, nil
+}
+
+// knownFor returns what the referee knows of the match of an assignment; nil for nothing, or a result that was annulled,
+// or refused because the match has a later attempt. R.mu is held.
+func (r *Referee) knownFor(q *protocol.MatchAssignment) *match {
+	known := r.matches[q.MatchID]
+	if known != nil && known.hasResult() &&
+		(known.attempt <= q.AnnulledAttempts || known.attempt < q.Attempt && known.isOutdated()) {
+		return nil
+	}
+	return known
 }
 
 // maxFailure is the largest number of bytes of what an acceptance says of the program's failure in the last try.

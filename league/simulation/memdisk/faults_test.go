@@ -255,7 +255,7 @@ func TestFailedSyncOfAFolder(t *testing.T) {
 			lost++
 		}
 	}
-	assert.Greater(t, lost, 0)
+	assert.Positive(t, lost)
 	assert.Less(t, lost, 20)
 }
 
