@@ -74,12 +74,10 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		log.Error().Err(err).Str("event_type", "HISTORY_UNUSABLE").Msg("the history file cannot be used")
 	}
-	renamed := false // a file of which a crash has left nothing has an fs.ErrNotExist, too
 	for _, name := range []string{path, store.HistoryLines(path)} {
 		if !exists(d.disk, name) {
 			continue
 		}
-		renamed = true
 		moved, err := renameAside(d.disk, name, p.options.Clock.Timestamp())
 		if err != nil {
 			log.Error().Err(err).Str("event_type", "HISTORY_NOT_MOVED").
@@ -89,8 +87,9 @@ func (p *Player) open(m *membership.Membership, back bool) (past []store.History
 		log.Info().Str("path", moved).Str("event_type", "HISTORY_MOVED").Msg("renamed the previous history file")
 	}
 	d.path = path
-	// a player that is given its matches has signed nothing if it has no file
-	return nil, nil, p.options.Past != nil && errors.Is(err, fs.ErrNotExist) && !renamed
+	// A player that is given its matches has signed nothing in a rematch if it has no file, or an empty one: those
+	// decisions are durable before they are sent.
+	return nil, nil, p.options.Past != nil && errors.Is(err, fs.ErrNotExist)
 }
 
 func exists(d disk.Disk, path string) bool {
