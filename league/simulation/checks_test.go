@@ -437,7 +437,14 @@ func mayBeRefused(l *playedLeague, f audit.Finding) bool {
 func sameResult(l *playedLeague, f audit.Finding, counts *journal.MatchReported) bool {
 	folder := l.result.Folder()
 	doc, err := store.Read[store.Match](folder.Disk, filepath.Join(folder.Path, filepath.FromSlash(f.File)))
-	return err == nil && doc.Result != nil && reflect.DeepEqual(doc.Result.Result, counts.Result)
+	if err != nil || doc.Result == nil {
+		return false
+	}
+	want := counts.Result
+	if got := doc.Result; l.options.Plain() { // a plain report lacks these
+		want.Reason, want.Faults, want.Fallbacks = got.Reason, got.Faults, got.Fallbacks
+	}
+	return reflect.DeepEqual(doc.Result.Result, want)
 }
 
 // decisionsRecorded checks that the journal has each decision that the manager confirmed, at the place that it named.
