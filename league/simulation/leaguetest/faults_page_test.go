@@ -406,8 +406,8 @@ the results of its matches, and the responses to its calls. In each of these lea
 The error codes: E001 no response in time, E002 a member of a wrong type, E003 a missing member, E004 a
 choice other than "even" and "odd", E009 no readable response, E015 another match, E022 rate limited;
 ` + "`league/protocol/errors.go`" + ` has the others. The referee repeats a failed call up to three times, after
-it has delivered the GAME_ERROR or after 1 s. After E022 it repeats the call after the requested delay,
-until the window ends. One case alone: ` + "`go test ./league/simulation/leaguetest -run 'TestFaults/<name>'`" + `. The
+it has delivered the GAME_ERROR or after 1 s, and so does GAME_OVER after a wrong answer. After E022 it
+repeats the call after the requested delay, until the window ends. One case alone: ` + "`go test ./league/simulation/leaguetest -run 'TestFaults/<name>'`" + `. The
 duration is virtual time. Some leagues wait 30 s for registrations or before each round, so that the
 offender has time to act.
 `
