@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -38,6 +39,10 @@ func TestCodeOfALinkIsNowhereElse(t *testing.T) {
 	_, code, _ := strings.Cut(link, "#")
 	require.Equal(t, http.StatusNoContent, openLink(t, link))
 	require.Equal(t, http.StatusForbidden, openLink(t, link))
+	require.Eventually(t, func() bool { // the league has begun, and has its files
+		_, err := os.Stat(filepath.Join(dir, "SHARED", "data", "leagues", "play", "standings.json"))
+		return err == nil
+	}, time.Minute, 10*time.Millisecond)
 	p.endByInterrupt(t)
 	assert.Equal(t, 1, strings.Count(p.stderr.String(), code))
 	assert.NotContains(t, p.stdout.String(), code)
